@@ -1,0 +1,34 @@
+"""The only place that turns a role into rights (contract, section 1)."""
+
+from enum import StrEnum
+
+
+class Role(StrEnum):
+    """What a member is in an organization."""
+
+    OWNER = "owner"
+    ADMIN = "admin"
+    EDITOR = "editor"
+
+
+class Permission(StrEnum):
+    """The specification's permission words."""
+
+    VIEW_PROJECTS = "org:VIEW_PROJECTS"
+    VIEW_MEMBERS = "org:VIEW_MEMBERS"
+    MANAGE_PROJECTS = "org:MANAGE_PROJECTS"
+    MANAGE_MEMBERS = "org:MANAGE_MEMBERS"
+    MANAGE_ORG = "org:MANAGE_ORG"
+    DELETE_ORG = "org:DELETE_ORG"
+
+
+_EDITOR = frozenset({Permission.VIEW_PROJECTS, Permission.VIEW_MEMBERS})
+_ADMIN = _EDITOR | {Permission.MANAGE_PROJECTS, Permission.MANAGE_MEMBERS, Permission.MANAGE_ORG}
+_OWNER = _ADMIN | {Permission.DELETE_ORG}
+
+RIGHTS: dict[Role, frozenset[Permission]] = {Role.OWNER: _OWNER, Role.ADMIN: _ADMIN, Role.EDITOR: _EDITOR}
+
+
+def grants(role: Role | None, permission: Permission) -> bool:
+    """Whether a member of that role holds the permission; `None` is no member."""
+    return role is not None and permission in RIGHTS[role]
