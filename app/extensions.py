@@ -1,0 +1,70 @@
+"""The Flask extensions, unbound; `create_app` binds them."""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import Protocol
+
+import sqlalchemy as sa
+from flask import Flask, current_app
+from flask_login import LoginManager
+from flask_migrate import Migrate
+from flask_sqlalchemy import SQLAlchemy
+
+from app.core.jobs import JobCall, registry
+
+db = SQLAlchemy(disable_autonaming=True, session_options={"expire_on_commit": False})
+migrate = Migrate()
+login_manager = LoginManager()  # type: ignore[no-untyped-call]
+
+
+class _Engine(Protocol):
+    """The part of `app.drivers.jobs.port.JobEngine` that a request needs."""
+
+    def defer(self, connection: sa.Connection, call: JobCall) -> str | None: ...
+
+
+class Jobs:
+    """Puts job calls into the running transaction: they become visible with its commit and go with its rollback."""
+
+    def init_app(self, app: Flask, engine: _Engine) -> None:
+        """Bind the engine that keeps the calls."""
+        app.extensions["jobs"] = engine
+
+    def enqueue(
+        self,
+        name: str,
+        /,
+        *,
+        delay: timedelta = timedelta(0),
+        unique: str | None = None,
+        lock: str | None = None,
+        priority: int | None = None,
+        **args: object,
+    ) -> str | None:
+        """Ask for a run of the job `name`; returns its id, or None when a call with the same `unique` key waits.
+
+        Raises:
+            KeyError: no job of that name is declared.
+        """
+        declared = registry[name]
+        call = JobCall(name, args, delay, unique, lock, declared.priority if priority is None else priority)
+        engine: _Engine = current_app.extensions["jobs"]
+        return engine.defer(db.session.connection(), call)
+
+
+jobs = Jobs()
+
+
+class Drivers:
+    """The drivers of the running application by kind (`git`, `mail`, …), for routes and jobs to pass on."""
+
+    def init_app(self, app: Flask, drivers: Mapping[str, object]) -> None:
+        """Bind what `app.drivers.registry.build` made."""
+        app.extensions["drivers"] = drivers
+
+    def __getitem__(self, kind: str) -> object:
+        drivers: Mapping[str, object] = current_app.extensions["drivers"]
+        return drivers[kind]
+
+
+drivers = Drivers()

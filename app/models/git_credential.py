@@ -1,0 +1,49 @@
+"""What lets a user's projects reach a Git host; secrets are AES-256-GCM ciphertexts bound to their row and field."""
+
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.base import Base, Timestamps, id_column, reference, word_column
+from app.models.project import Provider
+
+
+class CredentialStatus(StrEnum):
+    """Whether the host still takes it."""
+
+    ACTIVE = "active"
+    NEEDS_RECONNECT = "needs_reconnect"
+
+
+class GitCredential(Timestamps, Base):
+    """One row a user and provider. Columns ending in `_secret` hold ciphertexts, `previous_refresh_hash` a SHA-256."""
+
+    __tablename__ = "git_credentials"
+    __table_args__ = (sa.UniqueConstraint("user_id", "provider"),)
+
+    id: Mapped[str] = id_column("cred")
+    user_id: Mapped[str] = reference("users.id", index=False)
+    provider: Mapped[Provider] = word_column(Provider, "provider")
+    account_id: Mapped[str | None]
+    account_login: Mapped[str | None]
+    account_name: Mapped[str | None]
+    token_type: Mapped[str] = mapped_column(sa.String(40), default="bearer")
+    scopes: Mapped[list[Any]] = mapped_column(default=list)
+    installation_id: Mapped[str | None] = mapped_column(sa.String(40), index=True)
+    access_token_secret: Mapped[str | None]
+    refresh_token_secret: Mapped[str | None]
+    installation_token_secret: Mapped[str | None]
+    access_token_expires_at: Mapped[datetime | None]
+    refresh_token_expires_at: Mapped[datetime | None]
+    installation_token_expires_at: Mapped[datetime | None]
+    refresh_hash: Mapped[str | None] = mapped_column(sa.String(64))
+    previous_refresh_hash: Mapped[str | None] = mapped_column(sa.String(64))
+    refreshing_until: Mapped[datetime | None]
+    last_refreshed_at: Mapped[datetime | None]
+    token_hint: Mapped[str | None] = mapped_column(sa.String(4))
+    status: Mapped[CredentialStatus] = word_column(
+        CredentialStatus, "credential_status", default=CredentialStatus.ACTIVE
+    )

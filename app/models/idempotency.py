@@ -1,0 +1,22 @@
+"""First answers, kept for repeated requests."""
+
+from datetime import datetime
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.base import Base, Timestamps
+
+
+class IdempotencyKey(Timestamps, Base):
+    """What a user's request under a key was answered; no `status` yet means it is still running."""
+
+    __tablename__ = "idempotency_keys"
+
+    user_id: Mapped[str] = mapped_column(sa.String(40), sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
+    route: Mapped[str] = mapped_column(sa.String(255), primary_key=True)
+    key: Mapped[str] = mapped_column(sa.String(255), primary_key=True)
+    request_hash: Mapped[str] = mapped_column(sa.String(64))
+    status: Mapped[int | None]
+    body: Mapped[bytes | None] = mapped_column(sa.LargeBinary)
+    expires_at: Mapped[datetime] = mapped_column(index=True)

@@ -1,0 +1,24 @@
+"""People."""
+
+import sqlalchemy as sa
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.models.base import Base, Timestamps, id_column
+
+
+class User(Timestamps, Base):
+    """A person. `email_key` is the address as it is compared; `is_admin` is the platform's, set by command only."""
+
+    __tablename__ = "users"
+
+    id: Mapped[str] = id_column("usr")
+    email: Mapped[str]
+    email_key: Mapped[str] = mapped_column(unique=True)
+    email_verified: Mapped[bool] = mapped_column(default=False)
+    name: Mapped[str]
+    image: Mapped[str | None] = mapped_column(sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True))
+    country: Mapped[str | None] = mapped_column(sa.String(2))
+    subscribed: Mapped[bool] = mapped_column(default=False)
+    is_admin: Mapped[bool] = mapped_column(default=False)
+    provider: Mapped[str] = mapped_column(sa.String(20), default="credential")
+    password_hash: Mapped[str | None]
