@@ -1,0 +1,58 @@
+"""The branch-name rule against `git check-ref-format` itself, and the shape of a sha."""
+
+import subprocess
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from app.core.refs import MAX_COMPONENT_BYTES, is_branch_name, is_sha
+
+BAD = [
+    "", "-", "-x", "--all", "@", "HEAD", "a..b", "main..work", "HEAD~1", "main^", "a@{1}", "@{-1}", "a b", "a\nb", "a\0b",
+    "/a", "a/", "a//b", "a.", ".a", "a/.b", "a.lock", "a.lock/b", "a:b", "a?b", "a*b", "a[b", "a\\b", "a\x7fb",
+    "refs/heads/main", "x" * 256, "\ud800",
+]  # fmt: skip
+TRICKY = st.text(st.sampled_from("ab.@{}-/~^:?*[\\ \x7f\x01é日HEADlockrefs"), min_size=1, max_size=14)
+
+
+def git_takes(name: str) -> bool:
+    done = subprocess.run(["git", "check-ref-format", f"refs/heads/{name}"], capture_output=True)
+    return done.returncode == 0
+
+
+class TestBranchNames:
+    @pytest.mark.parametrize(
+        "name", ["main", "work/one", "v1.2", "fix#12", "日本語", "a@b", "a-b", "feature/x.y", "@x"]
+    )
+    def test_takes_what_people_use(self, name: str) -> None:
+        assert is_branch_name(name)
+
+    @pytest.mark.parametrize("name", BAD)
+    def test_refuses_what_git_could_read_as_something_else(self, name: str) -> None:
+        assert not is_branch_name(name)
+
+    @settings(max_examples=150, deadline=None)
+    @example("a.lock/b")
+    @example("a/@")
+    @given(TRICKY)
+    def test_agrees_with_git(self, name: str) -> None:
+        ours = name in ("HEAD",) or name.startswith(("-", "refs/"))
+        assert is_branch_name(name) == (git_takes(name) and not ours and name != "@")
+
+    def test_leaves_room_for_the_lock_file(self) -> None:
+        assert is_branch_name("x" * MAX_COMPONENT_BYTES)
+        assert not is_branch_name("x" * (MAX_COMPONENT_BYTES + 1))
+
+    @given(st.text())
+    def test_answers_for_any_text(self, name: str) -> None:
+        assert is_branch_name(name) in (True, False)
+
+
+class TestShas:
+    def test_takes_forty_lower_case_digits(self) -> None:
+        assert is_sha("0123456789abcdef" * 2 + "01234567")
+
+    @pytest.mark.parametrize("text", ["", "a" * 39, "a" * 41, "A" * 40, "g" * 40, "a" * 40 + "\n", "HEAD"])
+    def test_refuses_anything_else(self, text: str) -> None:
+        assert not is_sha(text)
