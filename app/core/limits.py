@@ -1,0 +1,233 @@
+"""The fixed numbers: limits, lifetimes, timeouts and rates, each once and under its own name.
+
+Only the four creation limits are an operator's to set (`LIMIT_*`); everything here is reached as `settings.limits`.
+Sources: ASVS 5.0, OWASP API Top 10 2023, GitHub's and GitLab's published limits, Stripe's practice for webhooks and
+idempotency, measurements on a two-core machine.
+"""
+
+from dataclasses import dataclass
+
+KIB, MIB = 1024, 1024 * 1024
+MINUTE, HOUR, DAY = 60, 3600, 86400
+
+
+@dataclass(frozen=True)
+class Rate:
+    """At most `times` in a sliding window of `per_s` seconds."""
+
+    times: int
+    per_s: int
+
+    def scaled(self, scale: float) -> "Rate":
+        """The same window with `RATE_LIMIT_SCALE` applied; never below one."""
+        return Rate(max(1, round(self.times * scale)), self.per_s)
+
+
+@dataclass(frozen=True)
+class InputLimits:
+    """What a request may hold."""
+
+    json_bytes: int = MIB
+    auth_bytes: int = 16 * KIB
+    log_bytes: int = 64 * KIB
+    commit_bytes: int = 25 * MIB
+    ai_bytes: int = 512 * KIB
+    ai_command_bytes: int = MIB
+    webhook_bytes: int = 256 * KIB
+    depth: int = 32
+    object_keys: int = 256
+    list_items: int = 10_000
+    integer_max: int = 2**63 - 1
+    url_bytes: int = 8 * KIB
+    header_bytes: int = 16 * KIB
+    page_size: int = 50
+    page_size_max: int = 100
+    multipart_files: int = 1
+    multipart_fields: int = 10
+    multipart_bytes: int = 10 * MIB
+    header_timeout_s: int = 10
+    body_timeout_s: int = 30
+    path_bytes: int = 1024
+    path_segment_bytes: int = 255
+    idempotency_key_characters: int = 255
+    idempotency_ttl_s: int = DAY
+
+
+@dataclass(frozen=True)
+class PasswordLimits:
+    """Which passwords are taken and what hashing one costs (argon2id)."""
+
+    min_characters: int = 8
+    max_characters: int = 128
+    max_bytes: int = 512
+    memory_kib: int = 19_456
+    iterations: int = 2
+    parallelism: int = 1
+    threads: int = 2
+    queue: int = 100
+
+
+@dataclass(frozen=True)
+class CodeLimits:
+    """One-time codes, reset tokens, invitations and OAuth states."""
+
+    otp_ttl_s: int = 10 * MINUTE
+    otp_attempts: int = 5
+    otp_resend_s: int = 60
+    otp_sends: tuple[Rate, ...] = (Rate(5, HOUR), Rate(10, DAY))
+    reset_ttl_s: int = 30 * MINUTE
+    invitation_ttl_s: int = 7 * DAY
+    state_ttl_s: int = 10 * MINUTE
+
+
+@dataclass(frozen=True)
+class SessionLimits:
+    """How long a sign-in lasts."""
+
+    absolute_s: int = 30 * DAY
+    idle_s: int = 7 * DAY
+    short_s: int = DAY
+    touch_s: int = 5 * MINUTE
+    a_user: int = 20
+    fresh_s: int = 15 * MINUTE
+
+
+@dataclass(frozen=True)
+class RateLimits:
+    """The rate-limit table; `_address` counts a client address, the others a user or account."""
+
+    sign_in_failures: tuple[Rate, ...] = (Rate(10, 15 * MINUTE),)
+    sign_in_failures_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
+    sign_in_address: tuple[Rate, ...] = (Rate(120, 15 * MINUTE),)
+    sign_up_address: tuple[Rate, ...] = (Rate(30, HOUR),)
+    verify_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
+    forget_password: tuple[Rate, ...] = (Rate(3, HOUR),)
+    forget_password_address: tuple[Rate, ...] = (Rate(20, HOUR),)
+    reset_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
+    callback_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
+    signed_in: tuple[Rate, ...] = (Rate(600, MINUTE),)
+    writes: tuple[Rate, ...] = (Rate(120, MINUTE),)
+    signed_in_address: tuple[Rate, ...] = (Rate(3000, MINUTE),)
+    anonymous_address: tuple[Rate, ...] = (Rate(60, MINUTE),)
+    organization_create: tuple[Rate, ...] = (Rate(10, HOUR),)
+    invite: tuple[Rate, ...] = (Rate(20, HOUR), Rate(50, DAY))
+    project_create: tuple[Rate, ...] = (Rate(20, HOUR),)
+    upload: tuple[Rate, ...] = (Rate(20, MINUTE),)
+    upload_address: tuple[Rate, ...] = (Rate(60, MINUTE),)
+    upload_bytes: tuple[Rate, ...] = (Rate(200 * MIB, DAY),)
+    provider_exchange: tuple[Rate, ...] = (Rate(10, 15 * MINUTE),)
+    provider_refresh: tuple[Rate, ...] = (Rate(30, HOUR),)
+    ai_copilot: tuple[Rate, ...] = (Rate(60, MINUTE),)
+    ai: tuple[Rate, ...] = (Rate(20, MINUTE), Rate(2000, DAY))
+    sandbox_create: tuple[Rate, ...] = (Rate(10, HOUR),)
+    sandbox_heartbeat: tuple[Rate, ...] = (Rate(6, MINUTE),)
+    sandbox_stop: tuple[Rate, ...] = (Rate(30, MINUTE),)
+    billing: tuple[Rate, ...] = (Rate(10, HOUR),)
+    billing_address: tuple[Rate, ...] = (Rate(40, HOUR),)
+
+
+@dataclass(frozen=True)
+class UploadLimits:
+    """What an image may be."""
+
+    side_px: int = 8192
+    area_px: int = 40_000_000
+    frames: int = 100
+    kept_bytes: int = 500 * MIB
+    orphan_ttl_s: int = DAY
+
+
+@dataclass(frozen=True)
+class SandboxLimits:
+    """What a preview sandbox gets, and for how long."""
+
+    cpus: int = 1
+    memory_bytes: int = 1024 * MIB
+    processes: int = 256
+    disk_bytes: int = 2048 * MIB
+    log_bytes: int = MIB
+    lifetime_s: int = 600
+    heartbeat_s: int = 300
+    total_s: int = 3600
+    reap_s: int = 10
+    a_project: int = 1
+    a_user: int = 2
+    an_organization: int = 4
+
+
+@dataclass(frozen=True)
+class AiLimits:
+    """Output tokens forced by the server, and how long an upstream may take."""
+
+    copilot_tokens: int = 50
+    commit_tokens: int = 256
+    metadata_tokens: int = 512
+    explain_tokens: int = 2048
+    command_tokens: int = 4096
+    chat_tokens: int = 4096
+    seo_fix_tokens: int = 4096
+    code_edit_tokens: int = 8192
+    connect_timeout_s: float = 5
+    first_byte_timeout_s: float = 30
+    idle_timeout_s: float = 20
+    total_timeout_s: float = 120
+    copilot_timeout_s: float = 8
+    keep_alive_s: float = 10
+    streams: int = 4
+    prompt_characters: int = 8000
+
+
+@dataclass(frozen=True)
+class OutboundLimits:
+    """Calls to other services: timeouts, sizes, retries."""
+
+    connect_timeout_s: float = 5
+    read_timeout_s: float = 15
+    deadline_s: float = 30
+    body_bytes: int = 10 * MIB
+    tree_bytes: int = 50 * MIB
+    attempts: int = 4
+    backoff_base_s: float = 0.25
+    backoff_max_s: float = 8
+    retry_after_max_s: float = 60
+    concurrency: int = 6
+    concurrency_max: int = 16
+
+
+@dataclass(frozen=True)
+class StoreLimits:
+    """How long the database may keep a request waiting."""
+
+    statement_timeout_s: float = 5
+    lock_timeout_s: float = 2
+    idle_in_transaction_timeout_s: float = 10
+    pool_timeout_s: float = 2
+
+
+@dataclass(frozen=True)
+class CommitLimits:
+    """What one commit may hold."""
+
+    files: int = 300
+    bytes: int = 25 * MIB
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The creation limits, which an operator may set, and the fixed numbers."""
+
+    organizations: int = 10
+    projects: int = 100
+    projects_per_organization: int = 25
+    members: int = 50
+    input: InputLimits = InputLimits()
+    password: PasswordLimits = PasswordLimits()
+    codes: CodeLimits = CodeLimits()
+    sessions: SessionLimits = SessionLimits()
+    rates: RateLimits = RateLimits()
+    upload: UploadLimits = UploadLimits()
+    sandbox: SandboxLimits = SandboxLimits()
+    ai: AiLimits = AiLimits()
+    outbound: OutboundLimits = OutboundLimits()
+    stores: StoreLimits = StoreLimits()
+    commit: CommitLimits = CommitLimits()
