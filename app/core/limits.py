@@ -63,8 +63,6 @@ class PasswordLimits:
     memory_kib: int = 19_456
     iterations: int = 2
     parallelism: int = 1
-    threads: int = 2
-    queue: int = 100
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,64 @@
+"""E-mail addresses and when two are the same."""
+
+import pytest
+
+from app.core.emails import InvalidEmail, email_key, is_email
+
+
+class TestEmailKey:
+    @pytest.mark.parametrize("spelling", ["ada@mail.example.org", "Ada@MAIL.example.org", "ADA@mail.EXAMPLE.org"])
+    def test_letter_case_does_not_matter(self, spelling: str) -> None:
+        assert email_key(spelling) == "ada@mail.example.org"
+
+    def test_composed_and_decomposed_letters_are_the_same(self) -> None:
+        assert email_key("jose\u0301@example.org") == email_key("jos\u00e9@example.org")
+
+    def test_a_domain_and_its_idna_form_are_the_same(self) -> None:
+        assert email_key("x@bücher.example") == email_key("x@xn--bcher-kva.example") == "x@xn--bcher-kva.example"
+
+    @pytest.mark.parametrize("other", ["a_b@example.org", "ab@example.org", "a.b+tag@example.org", "a.b@example.com"])
+    def test_dots_underscores_and_tags_make_another_address(self, other: str) -> None:
+        assert email_key("a.b@example.org") != email_key(other)
+
+    def test_what_is_no_address_has_no_key(self) -> None:
+        with pytest.raises(InvalidEmail):
+            email_key("nobody")
+
+
+class TestIsEmail:
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "p1@mail.example.org",
+            "a@b.test",
+            "demo@galley.localhost",
+            "me@intranet.local",
+            "o'hara+x@example.com",
+            "ü@x.org",
+        ],
+    )
+    def test_reserved_domains_and_letters_beyond_ascii_are_fine(self, address: str) -> None:
+        assert is_email(address)
+
+    @pytest.mark.parametrize(
+        "address",
+        [
+            "",
+            "a",
+            "a@",
+            "@b.org",
+            "a@localhost",
+            "a@b@c.org",
+            "a b@c.org",
+            "a@b..org",
+            "a@[127.0.0.1]",
+            "Ada <ada@example.org>",
+            "a\r\nBcc: b@c.org",
+            "a\x00@b.org",
+            "\ud800@b.org",
+            "x" * 65 + "@b.org",
+            "a@" + "b" * 250 + ".org",
+        ],
+    )
+    def test_what_cannot_be_mailed_is_not(self, address: str) -> None:
+        assert not is_email(address)
