@@ -54,7 +54,7 @@ class TestKeyring:
         with pytest.raises(TamperedSecret):
             ring.decrypt(stored, aad="git_credential:cred_2:access_token")
 
-    @pytest.mark.parametrize("position", [5, 20, -2])
+    @pytest.mark.parametrize("position", [5, 20, -6])
     def test_a_changed_ciphertext_does_not_decrypt(self, position: int) -> None:
         ring = Keyring([NEW])
         stored = list(ring.encrypt("some longer text", aad=PLACE))
