@@ -1,0 +1,74 @@
+"""The composition root: `create_app`, read top to bottom."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import orjson
+from flask import Flask
+from flask.json.provider import JSONProvider
+from flask_compress import Compress
+
+from config import Settings
+
+
+class OrjsonProvider(JSONProvider):
+    """Flask's JSON by orjson."""
+
+    def dumps(self, obj: Any, **_kwargs: Any) -> str:
+        """Serialise to text."""
+        return orjson.dumps(obj, option=orjson.OPT_NON_STR_KEYS).decode()
+
+    def loads(self, s: str | bytes, **_kwargs: Any) -> Any:
+        """Parse."""
+        return orjson.loads(s)
+
+
+def create_app(settings: Settings | None = None, drivers: Mapping[str, object] | None = None) -> Flask:
+    """Build the application.
+
+    Without settings the environment's are read; `drivers` replaces single kinds by name (tests).
+
+    Raises:
+        ConfigError: the environment does not fit; the message names every fault.
+    """
+    from app import cli, extensions, surfaces
+    from app.core import database, logging
+    from app.drivers import registry
+    from app.http import caching, error_handlers, headers, login, openapi
+    from app.resources import subscriptions
+
+    settings = settings or Settings.from_environment()
+    logging.configure(settings.log.format, settings.log.level)
+
+    app = Flask(__name__, static_folder=None)
+    app.json = OrjsonProvider(app)
+    app.url_map.strict_slashes = False
+    app.config.update(
+        SETTINGS=settings,
+        SECRET_KEY=settings.security.secret_key,
+        SQLALCHEMY_DATABASE_URI=settings.database.url,
+        SQLALCHEMY_ENGINE_OPTIONS=database.engine_options(settings.database.url),
+        COMPRESS_MIN_SIZE=1024,
+        COMPRESS_STREAMS=False,
+        COMPRESS_ALGORITHM=["gzip", "br", "zstd"],
+        COMPRESS_EVALUATE_CONDITIONAL_REQUEST=False,
+    )
+    extensions.db.init_app(app)
+    extensions.migrate.init_app(app, extensions.db)
+    with app.app_context():
+        database.prepare_engine(extensions.db.engine)
+        built = {**registry.build(settings, extensions.db.engine), **(drivers or {})}
+    extensions.drivers.init_app(app, built)
+    extensions.jobs.init_app(app, built["jobs"])
+
+    headers.init_app(app, settings.server.allowed_origins)
+    login.init_app(app)
+    caching.init_app(app)
+    Compress(app)
+    caching.init_after_compression(app)
+    error_handlers.init_app(app)
+    surfaces.register(app)
+    openapi.init_app(app)
+    subscriptions.connect()
+    cli.register(app)
+    return app

@@ -27,7 +27,7 @@ class UtcDateTime(sa.types.TypeDecorator[datetime]):
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
-    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002
+    def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
         """Read back as aware UTC."""
         if value is None:
             return None

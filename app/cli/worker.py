@@ -1,0 +1,16 @@
+"""`flask worker`: the process that runs background jobs."""
+
+import click
+from flask import current_app
+from flask.cli import with_appcontext
+
+from app.worker import run_worker
+
+
+@click.command("worker")
+@click.option("--concurrency", default=4, show_default=True, help="How many jobs run at once.")
+@with_appcontext
+def worker(concurrency: int) -> None:
+    """Run background jobs until the process is told to stop."""
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    run_worker(app, concurrency=concurrency)

@@ -1,0 +1,195 @@
+"""`@endpoint`: what a route needs, said as data. It feeds the route, the OpenAPI document and the authorization matrix.
+
+The order of checks is the contract's (section 0): size, type, syntax, session, target, guard, body.
+"""
+
+import functools
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from flask import Response, current_app, request
+from marshmallow import Schema
+
+from app.core.errors import Archived, PreconditionFailed
+from app.http import body as bodies
+from app.http import caching, envelope, idempotency, login, unit_of_work
+from app.http.guards import Guard
+from app.http.scope import Scope
+from app.http.validation import load, parser
+
+View = TypeVar("View", bound=Callable[..., Any])
+SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
+
+
+@dataclass(frozen=True)
+class Paged:
+    """A view's answer for a list that paginates; `meta` goes beside `result`."""
+
+    items: Any
+    meta: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """A view's answer whose status depends on what happened (201 for made, 200 for replaced)."""
+
+    value: Any
+    status: int
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """All that is declared of one route."""
+
+    guard: Guard
+    message: str
+    body: type[Schema] | None = None
+    query: type[Schema] | None = None
+    result: type[Schema] | None = None
+    many: bool = False
+    status: int = 200
+    prepare: Callable[..., Any] | None = None
+    max_bytes: int = bodies.DEFAULT_BYTES
+    any_type: bool = False
+    form: bool = False
+    archived_too: bool = False
+    current: str | None = None
+    raw: bool = False
+    rate: str | None = None
+
+
+def endpoint(
+    *,
+    guard: Guard,
+    message: str = "OK",
+    body: type[Schema] | None = None,
+    query: type[Schema] | None = None,
+    result: type[Schema] | None = None,
+    many: bool = False,
+    status: int = 200,
+    prepare: Callable[..., Any] | None = None,
+    max_bytes: int = bodies.DEFAULT_BYTES,
+    any_type: bool = False,
+    form: bool = False,
+    archived_too: bool = False,
+    current: str | None = None,
+    raw: bool = False,
+    rate: str | None = None,
+) -> Callable[[View], View]:
+    """Declare a view: it receives its scope, then what is declared of body, query and preparation, in that order.
+
+    `prepare` runs before the one transaction, on a session that only reads: whatever talks to the outside world or
+    takes long belongs there; the view gets its outcome last. `current` names the GET endpoint whose answer `If-Match`
+    speaks of. `raw` views answer a finished response. `form` leaves the body unread (multipart). `rate` names a row of
+    the rate-limit table.
+    """
+    declared = Declaration(
+        guard, message, body, query, result, many, status, prepare, max_bytes, any_type, form, archived_too, current,
+        raw, rate,
+    )  # fmt: skip
+
+    def decorate(view: View) -> View:
+        @functools.wraps(view)
+        def call(**ids: str) -> Response:
+            return _serve(declared, view, ids)
+
+        call.declaration = declared  # type: ignore[attr-defined]
+        call.view = view  # type: ignore[attr-defined]
+        return call  # type: ignore[return-value]
+
+    return decorate
+
+
+def declaration_of(view: Callable[..., Any]) -> Declaration | None:
+    """What was declared of a view function, if it is an endpoint's."""
+    found: Declaration | None = getattr(view, "declaration", None)
+    return found
+
+
+def _serve(declared: Declaration, view: Callable[..., Any], ids: dict[str, str]) -> Response:
+    time.sleep(0)  # lets keep-alive neighbours of this worker in between
+    if declared.guard.bare:
+        return _answer(declared, view(declared.guard.resolve(ids)))
+    given = {} if declared.form or request.method in SAFE else _read(declared)
+    unit_of_work.start_reading()
+    declared.guard.authenticate()
+    actor, session = login.actor(), login.session()
+    if session is not None:
+        login.note_seen(session)
+    claim = idempotency.claim_for(request, actor.id if actor else None)
+
+    def work() -> Response:
+        return _work(declared, view, ids, given, claim)
+
+    return idempotency.run(claim, work)
+
+
+def _work(
+    declared: Declaration,
+    view: Callable[..., Any],
+    ids: dict[str, str],
+    given: dict[str, Any],
+    claim: idempotency.Claim | None,
+) -> Response:
+    writes = request.method not in SAFE
+    if writes and declared.prepare is None:
+        unit_of_work.start_writing()
+    scope, arguments = _resolve(declared, ids, given)
+    if writes:
+        _check_state(declared, scope)
+    if declared.prepare is not None:
+        arguments = [*arguments, declared.prepare(scope, *arguments)]
+        if writes:
+            unit_of_work.start_writing(read_anew=True)
+    response = _answer(declared, view(scope, *arguments))
+    if claim is not None:
+        claim.keep(response)
+    if writes:
+        unit_of_work.commit()
+    return response
+
+
+def _read(declared: Declaration) -> dict[str, Any]:
+    return bodies.read_json(request, max_bytes=declared.max_bytes, any_type=declared.any_type)
+
+
+def _resolve(declared: Declaration, ids: dict[str, str], given: dict[str, Any]) -> tuple[Scope, list[Any]]:
+    """Target and guard before the body, unless the body names the target."""
+    if declared.guard.ids_in_body and declared.body is not None:
+        clean = load(declared.body, given)
+        scope = declared.guard.resolve(ids | clean)
+    else:
+        scope = declared.guard.resolve(ids)
+        clean = load(declared.body, given) if declared.body is not None else {}
+    arguments: list[Any] = [clean] if declared.body is not None else []
+    if declared.query is not None:
+        arguments.append(parser.parse(declared.query(), request, location="query"))
+    return scope, arguments
+
+
+def _check_state(declared: Declaration, scope: Scope) -> None:
+    if not declared.archived_too and declared.guard.is_archived(scope):
+        raise Archived
+    header = request.headers.get("If-Match")
+    if header is None or declared.current is None:
+        return
+    current: Any = current_app.view_functions[declared.current]
+    answer = _answer(current.declaration, current.view(scope))
+    if not caching.names(header, caching.tag_of(answer.get_data())):
+        raise PreconditionFailed
+
+
+def _answer(declared: Declaration, value: Any) -> Response:
+    if declared.raw:
+        response: Response = value
+        return response
+    status, meta = declared.status, None
+    if isinstance(value, Outcome):
+        value, status = value.value, value.status
+    if isinstance(value, Paged):
+        value, meta = value.items, value.meta
+    if declared.result is not None:
+        value = declared.result(many=declared.many).dump(value)
+    return envelope.success(request, value, declared.message, status=status, meta=meta)

@@ -1,0 +1,55 @@
+"""The one shape of every answer (contract, section 0)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import orjson
+from flask import Request, Response
+
+from app.core.errors import AppError, FieldError
+
+API, HANDLERS = "/api/v1/", "/api/"
+
+
+def is_flat(path: str) -> bool:
+    """Whether the keys of `result` also stand at the top level: `/api/v1/auth/*` and the handlers under `/api/`."""
+    return path.startswith("/api/v1/auth/") or (path.startswith(HANDLERS) and not path.startswith(API))
+
+
+def success(
+    request: Request, result: Any, message: str, *, status: int = 200, meta: dict[str, Any] | None = None
+) -> Response:
+    """`{statusCode, success, message, result}`, with `meta` beside it for lists that paginate."""
+    content: dict[str, Any] = {"statusCode": status, "success": True, "message": message, "result": result}
+    if meta is not None:
+        content["meta"] = meta
+    if is_flat(request.path) and isinstance(result, dict):
+        content = result | content
+    return json_response(content, status)
+
+
+def failure(request: Request, error: AppError) -> Response:
+    """`{statusCode, success, message, errorMessage, code}`, with `result` where the caller needs it to go on."""
+    content: dict[str, Any] = {
+        "statusCode": error.status,
+        "success": False,
+        "message": error.message,
+        "errorMessage": _items(error.fields),
+        "code": error.code,
+    }
+    if error.result is not None:
+        content["result"] = dict(error.result)
+    if is_flat(request.path):
+        content["error"] = error.message
+    response = json_response(content, error.status)
+    response.headers.extend(error.headers)
+    return response
+
+
+def _items(fields: Sequence[FieldError]) -> list[dict[str, str]]:
+    return [{"path": item.path, "message": item.message} for item in fields]
+
+
+def json_response(content: Any, status: int = 200) -> Response:
+    """JSON bytes by orjson."""
+    return Response(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS), status, mimetype="application/json")

@@ -1,0 +1,87 @@
+"""What every answer carries, whatever route made it: request id, security headers, CORS; and the Origin rule."""
+
+import re
+import time
+import uuid
+from typing import Any
+from urllib.parse import urlsplit
+
+import structlog
+from flask import Flask, Response, current_app, g, request
+from flask_cors import CORS
+
+from app.core.errors import NotAllowed
+from app.http import login
+
+log = structlog.get_logger("app.request")
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+_SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+
+
+class InvalidOrigin(NotAllowed):
+    """An unsafe request with our cookie from a page that is not ours (403)."""
+
+    code, message = "INVALID_ORIGIN", "This page may not call the service"
+
+
+def init_app(app: Flask, allowed_origins: tuple[str, ...]) -> None:
+    """Install the hooks."""
+    CORS(
+        app,
+        origins=list(allowed_origins),
+        supports_credentials=True,
+        expose_headers=["ETag", "X-Request-Id", "Retry-After", "Idempotency-Replayed"],
+        max_age=600,
+    )
+    app.before_request(_start)
+    app.before_request(_check_origin)
+    app.after_request(_finish)
+
+
+def _start() -> None:
+    g.started_s = time.perf_counter()
+    given = request.headers.get("X-Request-Id", "")
+    g.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+
+def _check_origin() -> None:
+    origin = request.headers.get("Origin")
+    if origin is None or request.method in ("GET", "HEAD", "OPTIONS") or login.cookie_name() not in request.cookies:
+        return
+    if origin_of(origin) not in current_app.config["SETTINGS"].server.allowed_origins:
+        raise InvalidOrigin
+
+
+def origin_of(url: str) -> str:
+    """Scheme and authority of a URL, lower-case; an empty string for what has none."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}".lower() if parts.scheme and parts.netloc else ""
+
+
+def _finish(response: Response) -> Response:
+    response.headers["X-Request-Id"] = g.get("request_id") or uuid.uuid4().hex
+    for name, value in _SECURITY.items():
+        response.headers.setdefault(name, value)
+    if current_app.config["SETTINGS"].server.base_url.startswith("https:"):
+        response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+    log.info("request", **_told(response))
+    structlog.contextvars.clear_contextvars()
+    return response
+
+
+def _told(response: Response) -> dict[str, Any]:
+    took_s = time.perf_counter() - g.get("started_s", time.perf_counter())
+    return {
+        "method": request.method,
+        "route": str(request.url_rule or "-"),
+        "status": response.status_code,
+        "ms": round(took_s * 1000, 1),
+    }

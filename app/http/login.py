@@ -1,0 +1,102 @@
+"""Who is calling: the session cookie, and the session it names, through Flask-Login's request loader."""
+
+from datetime import timedelta
+from typing import Any
+
+import sqlalchemy as sa
+from flask import Flask, Request, Response, current_app, g
+from flask_login import current_user
+
+from app.core import clock
+from app.core.secrets import hash_token
+from app.extensions import db, login_manager
+from app.models.base import moment
+from app.models.login import Session
+from app.models.user import User
+
+COOKIE = "session_token"
+SEEN_EVERY = timedelta(minutes=5)
+
+
+def init_app(app: Flask) -> None:
+    """Let Flask-Login ask us, and only us, for the user of a request."""
+    manager: Any = login_manager
+    manager.session_protection = None
+    manager.request_loader(_load)
+    manager.init_app(app)
+    app.after_request(_write_cookie)
+
+
+def cookie_name() -> str:
+    """`__Host-` binds the cookie to this host where the base URL is https."""
+    secure = current_app.config["SETTINGS"].server.base_url.startswith("https:")
+    return f"__Host-{COOKIE}" if secure else COOKIE
+
+
+def actor() -> User | None:
+    """The signed-in user of this request."""
+    user: Any = current_user
+    return user._get_current_object() if user and getattr(user, "id", None) else None
+
+
+def session() -> Session | None:
+    """The session of this request."""
+    found: Session | None = g.get("login_session")
+    return found
+
+
+def _load(request: Request) -> User | None:
+    token = request.cookies.get(cookie_name())
+    if not token:
+        return None
+    now = clock.now()
+    row = db.session.execute(
+        sa.select(Session, User)
+        .join(User, User.id == Session.user_id)
+        .where(Session.token_hash == hash_token(token), Session.expires_at > now, Session.idle_expires_at > now)
+    ).first()
+    if row is None:
+        return None
+    g.login_session = row[0]
+    user: User = row[1]
+    user.is_active = user.is_authenticated = True  # type: ignore[attr-defined]
+    return user
+
+
+def note_seen(found: Session) -> None:
+    """Write last-seen, at most every five minutes (limits, section 1), in a transaction of its own."""
+    now = moment()
+    if now - found.last_seen_at < SEEN_EVERY:
+        return
+    limits = current_app.config["SETTINGS"].limits.sessions
+    idle = timedelta(seconds=limits.idle_s) if found.remember else found.expires_at - now
+    with db.engine.begin() as connection:
+        connection.execute(
+            sa.update(Session).where(Session.id == found.id).values(last_seen_at=now, idle_expires_at=now + idle)
+        )
+
+
+def remember(token: str, *, max_age_s: int | None) -> None:
+    """Send this token as the session cookie with the answer; `None` makes it a cookie of the browser's session."""
+    g.new_cookie = (token, max_age_s)
+
+
+def forget() -> None:
+    """Clear the session cookie with the answer."""
+    g.new_cookie = ("", 0)
+
+
+def _write_cookie(response: Response) -> Response:
+    wanted: tuple[str, int | None] | None = g.pop("new_cookie", None)
+    if wanted is not None and response.status_code < 400:
+        name = cookie_name()
+        response.set_cookie(
+            name,
+            wanted[0],
+            max_age=wanted[1],
+            secure=name.startswith("__Host-"),
+            httponly=True,
+            samesite="Lax",
+            path="/",
+        )
+    return response

@@ -1,0 +1,101 @@
+"""Bodies, queries and results as Marshmallow schemas, and their faults as dotted paths."""
+
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import Any
+
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
+from webargs.flaskparser import FlaskParser
+
+from app.core import clock
+from app.core.errors import FieldError, Invalid
+from app.core.ids import is_id
+
+
+class Body(Schema):
+    """A JSON body or query string; unknown keys are dropped, never stored."""
+
+    class Meta:
+        """Marshmallow's options."""
+
+        unknown = EXCLUDE
+
+
+class Parser(FlaskParser):
+    """webargs, fed with the JSON that `app.http.body` has already judged."""
+
+    DEFAULT_UNKNOWN_BY_LOCATION = dict.fromkeys(FlaskParser.DEFAULT_UNKNOWN_BY_LOCATION, EXCLUDE)
+
+    def handle_error(self, error: ValidationError, *_args: Any, **_kwargs: Any) -> Any:
+        """Turn Marshmallow's nested messages into the envelope's list."""
+        raise Invalid(fields=list(flatten(error.messages))) from error
+
+
+parser = Parser()
+
+
+def load(schema: type[Schema], data: Mapping[str, Any]) -> dict[str, Any]:
+    """Clean values of a body. Raises Invalid with one item a fault."""
+    try:
+        loaded: dict[str, Any] = schema().load(data)
+    except ValidationError as error:
+        raise Invalid(fields=list(flatten(error.messages))) from error
+    return loaded
+
+
+def flatten(messages: Any, path: str = "") -> Iterator[FieldError]:
+    """`{"files": {0: {"path": ["…"]}}}` as `files.0.path: …`."""
+    if isinstance(messages, dict):
+        for key, inner in messages.items():
+            below = path if key in ("_schema", "json", "query") else f"{path}.{key}".strip(".")
+            yield from flatten(inner, below)
+    else:
+        for message in messages if isinstance(messages, list) else [messages]:
+            yield FieldError(path, str(message))
+
+
+class Flag(fields.Boolean):
+    """A JSON boolean and nothing that merely looks like one."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
+        if not isinstance(value, bool):
+            raise self.make_error("invalid", input=value)
+        return value
+
+
+class Moment(fields.Field[datetime]):
+    """A time in results: ISO-8601 UTC with milliseconds and `Z`."""
+
+    def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else clock.iso(value)
+
+
+class Id(fields.String):
+    """A prefixed id in a body; malformed is 400 there."""
+
+    def __init__(self, prefix: str, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.prefix = prefix
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        if not is_id(value, self.prefix):
+            raise ValidationError("This is not a valid id.")
+        return str(value)
+
+
+def text(least: int = 1, most: int = 255, **kwargs: Any) -> fields.String:
+    """A string of that many characters, white space around it not counted."""
+
+    def meaningful(value: str) -> None:
+        if least and not value.strip():
+            raise ValidationError("May not be empty.")
+
+    kwargs.setdefault("required", True)
+    return fields.String(validate=[validate.Length(min=least, max=most), meaningful], **kwargs)
+
+
+class Page(Body):
+    """Cursor pagination; a limit above the maximum is clamped."""
+
+    limit = fields.Integer(load_default=50, validate=validate.Range(min=1))
+    cursor = fields.String(load_default=None, validate=validate.Length(max=512))

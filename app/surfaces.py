@@ -1,0 +1,33 @@
+"""The two surfaces as two tables, in the specification's order: REST under /api/v1, handlers under /api."""
+
+from flask import Blueprint, Flask
+
+from app.http.endpoint import declaration_of
+from app.resources.system.routes import blueprint as system
+
+UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system),)
+
+REST: tuple[tuple[str, Blueprint], ...] = ()
+
+HANDLERS: tuple[tuple[str, Blueprint], ...] = ()
+
+
+def register(app: Flask) -> None:
+    """Mount every blueprint and make sure that each route was declared.
+
+    Raises:
+        RuntimeError: a route has no `@endpoint`.
+    """
+    for base, table in (("", UNVERSIONED), ("/api/v1", REST), ("/api", HANDLERS)):
+        for prefix, blueprint in table:
+            name = f"{blueprint.name}{prefix.replace('/', '_')}" if blueprint.name in app.blueprints else None
+            app.register_blueprint(blueprint, url_prefix=f"{base}{prefix}" or None, name=name)
+    _check_declared(app, {blueprint.name for table in (UNVERSIONED, REST, HANDLERS) for _, blueprint in table})
+
+
+def _check_declared(app: Flask, ours: set[str]) -> None:
+    undeclared = [
+        name for name, view in app.view_functions.items() if name.split(".")[0] in ours and declaration_of(view) is None
+    ]
+    if undeclared:
+        raise RuntimeError(f"routes without @endpoint: {', '.join(sorted(undeclared))}")

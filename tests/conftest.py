@@ -1,0 +1,82 @@
+"""Fixtures every test may use: the application on each store, and people in it."""
+
+import os
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_migrate import upgrade
+
+from app import create_app
+from app.extensions import db
+from config import Settings
+from tests.world import World
+
+POSTGRESQL = "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql"])
+def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The URL of an empty database; every test that uses it runs on both stores."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{tmp_path_factory.mktemp('store')}/app.db"
+        return
+    with postgresql_database() as url:
+        yield url
+
+
+class postgresql_database:  # noqa: N801 (used as a context manager)
+    """A database of its own on the local PostgreSQL, dropped at the end."""
+
+    def __enter__(self) -> str:
+        self.name = f"galley_test_{uuid.uuid4().hex[:12]}"
+        self.engine = sa.create_engine(POSTGRESQL, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+        try:
+            with self.engine.connect() as connection:
+                connection.execute(sa.text(f"CREATE DATABASE {self.name}"))
+        except sa.exc.OperationalError:
+            if os.environ.get("CI"):
+                raise
+            pytest.skip("PostgreSQL is not reachable on 127.0.0.1:5432")
+        return POSTGRESQL.removesuffix("postgres") + self.name
+
+    def __exit__(self, *_: object) -> None:
+        with self.engine.connect() as connection:
+            connection.execute(sa.text(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)"))
+        self.engine.dispose()
+
+
+@pytest.fixture(scope="session")
+def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    """Settings of the application under test."""
+    home = tmp_path_factory.mktemp("instance")
+    return Settings.for_tests(
+        home,
+        DATABASE_URL=store,
+        MAIL_DRIVER="file",
+        MAIL_DIR=home / "mail",
+        RATE_LIMIT_SCALE=100_000,
+        GIT_BOT_NAME="Galley Bot",
+        GIT_BOT_EMAIL="bot@galley.example.org",
+    )
+
+
+@pytest.fixture(scope="session")
+def app(settings: Settings) -> Iterator[Flask]:
+    """The application, migrated."""
+    application = create_app(settings)
+    with application.app_context():
+        upgrade(directory=str(Path(__file__).parents[1] / "migrations"))
+    yield application
+    with application.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+@pytest.fixture
+def world(app: Flask) -> World:
+    """Makes people, organizations and repositories, each as wanted."""
+    return World(app)
