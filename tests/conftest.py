@@ -28,7 +28,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield url
 
 
-class postgresql_database:  # noqa: N801 (used as a context manager)
+class postgresql_database:
     """A database of its own on the local PostgreSQL, dropped at the end."""
 
     def __enter__(self) -> str:
