@@ -1,0 +1,26 @@
+"""Mail for a developer's eyes: printed, not sent. Refused in production."""
+
+import sys
+from typing import TextIO
+
+from app.drivers.mail.message import compose
+from app.drivers.mail.port import Mail
+
+RULE = "-" * 72
+
+
+class ConsoleMail:
+    """Prints the text part between two rules."""
+
+    def __init__(self, *, sender: str, out: TextIO | None = None) -> None:
+        """Print to `out`, by default the process's standard output at the time of sending."""
+        self._sender = sender
+        self._out = out
+
+    def send(self, mail: Mail) -> None:
+        """Print the message. Raises Rejected when it could not be a mail."""
+        message = compose(mail, sender=self._sender)
+        lines = [RULE, f"From: {self._sender}", f"To: {mail.to}", f"Subject: {message['Subject']}", "", mail.text, RULE]
+        out = self._out or sys.stdout
+        out.write("\n".join(lines) + "\n")
+        out.flush()

@@ -1,0 +1,48 @@
+"""Mail as files: one `.eml` a message, for tests and for relays that watch a folder."""
+
+import itertools
+import os
+import time
+from pathlib import Path
+
+from app.drivers.errors import Absent
+from app.drivers.mail.message import compose
+from app.drivers.mail.port import Mail
+
+OWNER_ONLY = 0o600
+
+
+class FileMail:
+    """Writes into a folder; names sort by time of sending and never repeat."""
+
+    def __init__(self, directory: Path, *, sender: str) -> None:
+        """Use `directory`, made when the first message comes."""
+        self._directory = directory
+        self._sender = sender
+        self._numbers = itertools.count()
+
+    def send(self, mail: Mail) -> None:
+        """Write the message; it appears under its name whole or not at all.
+
+        Raises:
+            Rejected: it could not be a mail.
+            Absent: the folder cannot be written.
+        """
+        content = compose(mail, sender=self._sender).as_bytes()
+        name = f"{time.time_ns():020d}-{os.getpid()}-{next(self._numbers):06d}.eml"
+        try:
+            self._write(name, content)
+        except OSError as error:
+            raise Absent("The mail folder cannot be written", retry_after_s=30) from error
+
+    def _write(self, name: str, content: bytes) -> None:
+        self._directory.mkdir(parents=True, exist_ok=True)
+        draft = self._directory / f".{name}.part"
+        try:
+            with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY), "wb") as out:
+                out.write(content)
+                out.flush()
+                os.fsync(out.fileno())
+            draft.rename(self._directory / name)
+        finally:
+            draft.unlink(missing_ok=True)

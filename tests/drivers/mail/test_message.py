@@ -1,0 +1,35 @@
+"""A mail as the bytes that travel."""
+
+from datetime import UTC, datetime, timedelta
+from email.utils import parsedate_to_datetime
+
+from app.drivers.mail.message import compose
+from tests.drivers.mail.contract import CODE, SENDER
+from tests.drivers.mail.reading import parse
+
+
+class TestCompose:
+    def test_text_and_html_are_two_forms_of_one_content(self) -> None:
+        message = parse(compose(CODE, sender=SENDER).as_bytes())
+        parts = [part.get_content_type() for part in message.walk()]
+        assert parts == ["multipart/alternative", "text/plain", "text/html"]
+
+    def test_the_html_arrives_as_written(self) -> None:
+        html = parse(compose(CODE, sender=SENDER).as_bytes()).get_body(("html",))
+        assert html is not None
+        assert html.get_content().strip() == CODE.html
+
+    def test_the_bytes_are_ascii_whatever_the_text(self) -> None:
+        assert compose(CODE, sender="Gälley <no-reply@galley.example.org>").as_bytes().isascii()
+
+    def test_every_message_has_an_id_of_its_own_at_the_sender_s_domain(self) -> None:
+        ids = {str(compose(CODE, sender=SENDER)["Message-ID"]) for _ in range(20)}
+        assert len(ids) == 20
+        assert all(known.endswith("@galley.example.org>") for known in ids)
+
+    def test_the_date_is_now(self) -> None:
+        date = parsedate_to_datetime(str(compose(CODE, sender=SENDER)["Date"]))
+        assert abs(datetime.now(UTC) - date) < timedelta(seconds=5)
+
+    def test_no_out_of_office_note_is_asked_for(self) -> None:
+        assert compose(CODE, sender=SENDER)["Auto-Submitted"] == "auto-generated"

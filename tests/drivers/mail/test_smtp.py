@@ -1,0 +1,202 @@
+"""Mail over SMTP, against real servers on loopback."""
+
+import datetime
+import ipaddress
+import socket
+import ssl
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from aiosmtpd.controller import Controller
+from aiosmtpd.smtp import SMTP, AuthResult, Envelope
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from app.drivers.errors import Absent, Late, Rejected
+from app.drivers.mail.port import Mail
+from app.drivers.mail.smtp import SmtpMail
+from tests.drivers.mail.contract import CODE, SENDER, MailTransportContract, Received
+from tests.drivers.mail.reading import as_received
+
+USER, PASSWORD = "galley@relay", "p@ss:w/rd"
+
+
+class Inbox:
+    """Keeps what it receives; answers `refusal` instead where one is set."""
+
+    def __init__(self, refusal: str = "") -> None:
+        self.refusal = refusal
+        self.contents: list[bytes] = []
+        self.encrypted: list[bool] = []
+        self.users: list[object] = []
+
+    async def handle_RCPT(
+        self, _server: SMTP, _session: Any, envelope: Envelope, address: str, _options: list[str]
+    ) -> str:
+        if self.refusal.startswith("RCPT "):
+            return self.refusal.removeprefix("RCPT ")
+        envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_DATA(self, server: SMTP, session: Any, envelope: Envelope) -> str:
+        if self.refusal:
+            return self.refusal
+        assert isinstance(envelope.content, bytes)
+        self.contents.append(envelope.content)
+        self.encrypted.append(server.transport.get_extra_info("sslcontext") is not None)
+        self.users.append(session.login_data)
+        return "250 OK"
+
+
+@contextmanager
+def serving(inbox: Inbox, *, implicit: ssl.SSLContext | None = None, **options: Any) -> Iterator[int]:
+    """Serve on a free loopback port."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    controller = Controller(inbox, hostname="127.0.0.1", port=port, ssl_context=implicit, **options)
+    controller.start()
+    try:
+        yield port
+    finally:
+        controller.stop()
+
+
+@pytest.fixture(scope="session")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A fresh certificate for 127.0.0.1 with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - datetime.timedelta(hours=1))
+        .not_valid_after(now + datetime.timedelta(hours=1))
+        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path_factory.mktemp("tls") / "server.pem"
+    pkcs8, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    pem = serialization.Encoding.PEM
+    file.write_bytes(key.private_bytes(pem, pkcs8, plain) + made.public_bytes(pem))
+    return file
+
+
+@pytest.fixture
+def server_tls(certificate: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+    context.load_cert_chain(certificate)
+    return context
+
+
+@pytest.fixture
+def client_tls(certificate: Path) -> ssl.SSLContext:
+    return ssl.create_default_context(cafile=str(certificate))
+
+
+def transport_to(port: int, scheme: str = "smtp", login: str = "", **options: Any) -> SmtpMail:
+    return SmtpMail(f"{scheme}://{login}127.0.0.1:{port}", sender=SENDER, **options)
+
+
+class TestSmtpMail(MailTransportContract):
+    @pytest.fixture
+    def transport(self) -> Iterator[SmtpMail]:
+        self.inbox = Inbox()
+        with serving(self.inbox) as port:
+            yield transport_to(port)
+
+    def received(self) -> list[Received]:
+        return [as_received(content) for content in self.inbox.contents]
+
+
+class TestTls:
+    def test_starttls_is_used_where_it_is_offered(self, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+        inbox = Inbox()
+        with serving(inbox, tls_context=server_tls) as port:
+            transport_to(port, context=client_tls).send(CODE)
+        assert inbox.encrypted == [True]
+
+    def test_smtps_speaks_tls_from_the_first_byte(self, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+        inbox = Inbox()
+        with serving(inbox, implicit=server_tls) as port:
+            transport_to(port, "smtps", context=client_tls).send(CODE)
+        assert inbox.encrypted == [True]
+
+    def test_a_certificate_nobody_vouches_for_is_not_sent_anything(self, server_tls: ssl.SSLContext) -> None:
+        inbox = Inbox()
+        with serving(inbox, tls_context=server_tls) as port, pytest.raises(Absent):
+            transport_to(port).send(CODE)
+        assert inbox.contents == []
+
+
+class TestSignIn:
+    LOGIN = "galley%40relay:p%40ss%3Aw%2Frd@"
+
+    def test_user_and_password_of_the_url_are_used(
+        self, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+    ) -> None:
+        inbox, seen = Inbox(), []
+
+        def authenticate(_server: object, _session: object, _envelope: object, _kind: str, data: Any) -> AuthResult:
+            seen.append((data.login.decode(), data.password.decode()))
+            return AuthResult(success=True)
+
+        with serving(inbox, tls_context=server_tls, authenticator=authenticate) as port:
+            transport_to(port, login=self.LOGIN, context=client_tls).send(CODE)
+
+        assert seen == [(USER, PASSWORD)]
+        assert len(inbox.contents) == 1
+
+    def test_a_refused_sign_in_is_tried_again_later_and_shows_no_password(
+        self, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
+    ) -> None:
+        refuse = lambda *_: AuthResult(success=False, handled=False)  # noqa: E731
+        with (
+            serving(Inbox(), tls_context=server_tls, authenticator=refuse) as port,
+            pytest.raises(Absent) as refused,
+        ):
+            transport_to(port, login=self.LOGIN, context=client_tls).send(CODE)
+        assert PASSWORD not in str(refused.value)
+
+    def test_a_password_smtp_cannot_carry_is_told_and_not_an_error_of_ours(self) -> None:
+        accept = lambda *_: AuthResult(success=True)  # noqa: E731
+        with (
+            serving(Inbox(), auth_require_tls=False, authenticator=accept) as port,
+            pytest.raises(Absent, match="letters"),
+        ):
+            transport_to(port, login="galley:w%C3%B6rd@").send(CODE)
+
+
+class TestFailures:
+    def test_nobody_listening_is_worth_another_try(self) -> None:
+        with socket.socket() as taken:
+            taken.bind(("127.0.0.1", 0))
+            with pytest.raises(Absent):
+                transport_to(taken.getsockname()[1]).send(CODE)
+
+    def test_a_relay_that_says_nothing_is_late(self) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Late):
+            transport_to(silent.getsockname()[1], timeout_s=0.2).send(CODE)
+
+    @pytest.mark.parametrize("refusal", ["RCPT 550 no such user", "554 spam"])
+    def test_a_refusal_for_good_is_rejected(self, refusal: str) -> None:
+        with serving(Inbox(refusal)) as port, pytest.raises(Rejected):
+            transport_to(port).send(CODE)
+
+    @pytest.mark.parametrize("refusal", ["RCPT 450 greylisted", "451 later"])
+    def test_a_refusal_for_now_is_worth_another_try(self, refusal: str) -> None:
+        with serving(Inbox(refusal)) as port, pytest.raises(Absent):
+            transport_to(port).send(CODE)
+
+    def test_an_address_the_relay_cannot_take_is_rejected(self) -> None:
+        with serving(Inbox(), enable_SMTPUTF8=False) as port, pytest.raises(Rejected):
+            transport_to(port).send(Mail("jürgen@example.org", "Hello", "x", "<p>x</p>"))
