@@ -1,0 +1,203 @@
+"""The settings as an operator meets them."""
+
+import base64
+import dataclasses
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from config import PROJECT, ConfigError, Settings
+
+KEY = base64.b64encode(os.urandom(32)).decode()
+PRODUCTION = {
+    "APP_ENV": "production",
+    "SECRET_KEY": "Zt0v4pTn8mQx2Lr6Ks1Wd9Hy5Gb3Fc7Ja",
+    "ENCRYPTION_KEYS": f"2026:{KEY}",
+    "MAIL_DRIVER": "smtp",
+    "SMTP_URL": "smtp://relay.example.org:587",
+    "DATABASE_URL": "postgresql+psycopg://galley:hunter2@db/galley",
+}
+
+
+class TestDefaults:
+    def test_without_any_variable_everything_is_embedded(self, tmp_path: Path) -> None:
+        settings = Settings.from_environment({"INSTANCE_DIR": str(tmp_path / "instance")})
+        assert settings.env == "development"
+        assert settings.database.url == f"sqlite:///{tmp_path}/instance/app.db"
+        assert (settings.storage.driver, settings.mail.driver) == ("local", "console")
+        assert (settings.sandbox.driver, settings.billing.driver) == ("local", "none")
+        assert settings.git.local_enabled
+        assert settings.git.local_root == tmp_path / "instance" / "git"
+        assert settings.redis_url is None
+
+    def test_the_urls_follow_host_and_port(self, tmp_path: Path) -> None:
+        server = Settings.for_tests(tmp_path, HOST="0.0.0.0", PORT=9001).server  # noqa: S104
+        assert (server.base_url, server.web_url) == ("http://127.0.0.1:9001", "http://127.0.0.1:9001")
+        assert server.allowed_origins == ("http://127.0.0.1:9001",)
+
+    def test_the_allowed_origins_are_both_urls(self, tmp_path: Path) -> None:
+        server = Settings.for_tests(
+            tmp_path, BASE_URL="https://API.example.org:443/", WEB_URL="https://cms.org/app"
+        ).server
+        assert server.allowed_origins == ("https://api.example.org", "https://cms.org")
+
+    def test_a_relative_instance_folder_counts_from_the_project(self) -> None:
+        script = "from config import Settings; print(Settings.from_environment({}).server.instance_dir)"
+        environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
+        environment.pop("INSTANCE_DIR", None)
+        done = subprocess.run(
+            [sys.executable, "-c", script], cwd="/", env=environment, capture_output=True, text=True, timeout=60
+        )
+        assert done.stdout.strip() == str(PROJECT / "instance"), done.stderr
+
+    def test_the_creation_limits_can_be_set_and_the_numbers_stand_beside_them(self, tmp_path: Path) -> None:
+        limits = Settings.for_tests(tmp_path, LIMIT_PROJECTS=7).limits
+        assert (limits.organizations, limits.projects, limits.projects_per_organization, limits.members) == (
+            10,
+            7,
+            25,
+            50,
+        )
+        assert limits.codes.otp_attempts == 5
+
+    def test_settings_cannot_be_changed(self, tmp_path: Path) -> None:
+        with pytest.raises(dataclasses.FrozenInstanceError):
+            Settings.for_tests(tmp_path).server.port = 1  # type: ignore[misc]
+
+    def test_an_empty_variable_counts_as_not_set(self, tmp_path: Path) -> None:
+        assert Settings.for_tests(tmp_path, REDIS_URL="", PORT=" ").server.port == 8000
+
+
+class TestFaults:
+    def test_one_message_names_every_fault(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError) as refused:
+            Settings.for_tests(
+                tmp_path,
+                APP_ENV="staging",
+                APP_COLOUR="red",
+                PORT="eighty",
+                DATABASE_URL="mysql://x",
+                STORAGE_DRIVER="s3",
+                ENCRYPTION_KEYS="a:b",
+            )
+        lines = str(refused.value).splitlines()
+        names = [line.strip().partition(":")[0] for line in lines[1:]]
+        assert names == ["APP_COLOUR", "APP_ENV", "DATABASE_URL", "ENCRYPTION_KEYS", "PORT", "S3_BUCKET"]
+
+    def test_an_unknown_app_variable_is_refused_and_others_are_none_of_our_business(self, tmp_path: Path) -> None:
+        Settings.for_tests(tmp_path, SOMETHING_ELSE="x")
+        with pytest.raises(ConfigError, match="APP_DEBUG"):
+            Settings.for_tests(tmp_path, APP_DEBUG="1")
+
+    def test_a_message_never_shows_a_secret(self, tmp_path: Path) -> None:
+        with pytest.raises(ConfigError) as refused:
+            Settings.for_tests(tmp_path, ENCRYPTION_KEYS="k1:c2VjcmV0", SMTP_URL="http://u:hunter2@x")
+        assert "c2VjcmV0" not in str(refused.value)
+        assert "hunter2" not in str(refused.value)
+
+    def test_an_instance_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("")
+        with pytest.raises(ConfigError, match="INSTANCE_DIR"):
+            Settings.for_tests(tmp_path / "file" / "instance")
+
+
+class TestProduction:
+    def test_a_complete_environment_starts(self) -> None:
+        settings = Settings.from_environment(PRODUCTION)
+        assert settings.is_production
+        assert not settings.git.local_enabled
+
+    def test_local_repositories_can_be_turned_on(self) -> None:
+        assert Settings.from_environment(PRODUCTION | {"GIT_LOCAL": "on"}).git.local_enabled
+
+    @pytest.mark.parametrize(
+        ("variable", "value"),
+        [
+            ("SECRET_KEY", ""),
+            ("SECRET_KEY", "short"),
+            ("SECRET_KEY", "change-me-change-me-change-me-change-me"),
+            ("ENCRYPTION_KEYS", ""),
+            ("ENCRYPTION_KEYS", "k1:" + base64.b64encode(bytes(32)).decode()),
+            ("MAIL_DRIVER", "console"),
+            ("MAIL_DRIVER", ""),
+            ("RATE_LIMIT_SCALE", "1000"),
+            ("RATE_LIMIT_SCALE", "0.5"),
+        ],
+    )
+    def test_stand_ins_are_refused(self, variable: str, value: str) -> None:
+        with pytest.raises(ConfigError, match=variable):
+            Settings.from_environment(PRODUCTION | {variable: value})
+
+    def test_nothing_is_written_when_everything_is_given(self, tmp_path: Path) -> None:
+        Settings.from_environment(PRODUCTION | {"INSTANCE_DIR": str(tmp_path / "instance")})
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestKeptSecrets:
+    def test_they_are_the_same_at_the_next_start(self, tmp_path: Path) -> None:
+        assert Settings.for_tests(tmp_path).security == Settings.for_tests(tmp_path).security
+
+    def test_two_instances_have_different_ones(self, tmp_path: Path) -> None:
+        first, second = Settings.for_tests(tmp_path / "a").security, Settings.for_tests(tmp_path / "b").security
+        assert first.secret_key != second.secret_key
+        assert first.encryption_keys != second.encryption_keys
+
+    def test_given_ones_are_used_and_not_kept(self, tmp_path: Path) -> None:
+        security = Settings.for_tests(tmp_path, SECRET_KEY="mine", ENCRYPTION_KEYS=f"new:{KEY}").security
+        assert security.secret_key == "mine"
+        assert security.encryption_keys == (("new", base64.b64decode(KEY)),)
+        assert list(tmp_path.iterdir()) == []
+
+
+class TestDotEnv:
+    SCRIPT = "from config import Settings; s = Settings.from_environment(); print(s.server.port, s.server.web_url)"
+
+    def test_the_process_s_own_variables_win_over_the_file(self, tmp_path: Path) -> None:
+        # A copy, so that the checkout's own .env is neither read nor written.
+        (tmp_path / "config.py").write_text((PROJECT / "config.py").read_text())
+        (tmp_path / "app").symlink_to(PROJECT / "app")
+        (tmp_path / ".env").write_text("PORT=7001\nWEB_URL=https://cms.example.org\n")
+        environment = {"PATH": os.environ["PATH"], "PORT": "7002", "INSTANCE_DIR": str(tmp_path / "instance")}
+        done = subprocess.run(
+            [sys.executable, "-c", self.SCRIPT],
+            cwd=tmp_path,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        assert done.stdout == "7002 https://cms.example.org\n", done.stderr
+
+
+class TestMasked:
+    def test_secrets_and_passwords_in_urls_are_masked(self) -> None:
+        shown = Settings.from_environment(PRODUCTION | {"GITHUB_WEBHOOK_SECRET": "hook-1"}).masked()
+        assert shown["security.secret_key"] == shown["github.webhook_secret"] == "********"
+        assert shown["database.url"] == "postgresql+psycopg://galley:********@db/galley"
+        assert shown["gitlab.webhook_secret"] == "(not set)"
+        assert not {KEY, "hunter2", "hook-1", PRODUCTION["SECRET_KEY"]} & {
+            part for text in shown.values() for part in text.replace("@", " ").replace(":", " ").split()
+        }
+
+    def test_what_is_no_secret_is_shown(self, tmp_path: Path) -> None:
+        shown = Settings.for_tests(tmp_path, PORT=8123, ALLOWED_ORIGINS="https://a.org,https://b.org").masked()
+        assert shown["server.port"] == "8123"
+        assert shown["server.allowed_origins"] == "https://a.org, https://b.org"
+        assert shown["limits.sandbox.lifetime_s"] == "600"
+
+    def test_a_representation_shows_no_secret_either(self) -> None:
+        settings = Settings.from_environment(PRODUCTION)
+        assert PRODUCTION["SECRET_KEY"] not in repr(settings)
+        assert "hunter2" not in repr(settings)
+
+
+class TestWebhookSecrets:
+    def test_two_live_secrets_are_separated_by_a_comma(self, tmp_path: Path) -> None:
+        github = Settings.for_tests(tmp_path, GITHUB_WEBHOOK_SECRET="new, old").github
+        assert github.webhook_secrets == ("new", "old")
+
+    def test_without_one_there_is_none(self, tmp_path: Path) -> None:
+        assert Settings.for_tests(tmp_path).gitlab.webhook_secrets == ()
