@@ -218,7 +218,7 @@ def read_status(connection: sa.Connection, job_id: int) -> JobStatus | None:
     c = CALLS.c
     wanted = sa.select(c.id, c.name, c.state, c.attempts, c.done, c.total, c.error).where(c.id == job_id)
     row = connection.execute(wanted).first()
-    return row and JobStatus(str(row.id), row.name, JobState(row.state), *row[3:])
+    return None if row is None else JobStatus(str(row.id), row.name, JobState(row.state), *row[3:])
 
 
 def read_dead(connection: sa.Connection, limit: int) -> list[DeadJob]:

@@ -1,0 +1,175 @@
+"""Procrastinate's tables as a caller's SQLAlchemy connection uses them, and a table of what they do not note.
+
+Calls stand under one task name with the job's name among the arguments, so that a worker may run names it does not know.
+"""
+
+import json
+from collections.abc import Mapping
+from importlib import resources
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.core.jobs import JobCall
+from app.drivers.jobs.port import DeadJob, JobState, JobStatus, QueueCounts
+
+QUEUE = "galley"
+TASK = "galley.run"
+NOTES = "background_job_notes"
+CHANNEL = "procrastinate_queue_v1#galley"
+UNIQUE_INDEX = "procrastinate_jobs_queueing_lock_idx_v1"
+DEFER_ATTEMPTS = 5
+
+STATES = {"todo": JobState.WAITING, "doing": JobState.RUNNING, "succeeded": JobState.SUCCEEDED}
+
+_CREATE_NOTES = """
+CREATE TABLE background_job_notes (
+    job_id bigint PRIMARY KEY REFERENCES procrastinate_jobs ON DELETE CASCADE,
+    failures integer NOT NULL DEFAULT 0,
+    kills integer NOT NULL DEFAULT 0,
+    error text,
+    done bigint,
+    total bigint
+);
+"""
+_DROP = """
+DROP TABLE IF EXISTS background_job_notes, procrastinate_events, procrastinate_periodic_defers, procrastinate_jobs,
+    procrastinate_workers CASCADE;
+DO $$
+DECLARE found record;
+BEGIN
+    FOR found IN SELECT oid::regprocedure AS name FROM pg_proc
+        WHERE proname LIKE 'procrastinate\\_%' AND pronamespace = current_schema()::regnamespace
+    LOOP EXECUTE 'DROP FUNCTION ' || found.name || ' CASCADE'; END LOOP;
+    FOR found IN SELECT oid::regtype AS name FROM pg_type
+        WHERE typname LIKE 'procrastinate\\_%' AND typtype IN ('c', 'e') AND typnamespace = current_schema()::regnamespace
+    LOOP EXECUTE 'DROP TYPE ' || found.name || ' CASCADE'; END LOOP;
+END $$;
+"""
+# clock_timestamp, not now: a delay counts from the call, however long the transaction has been open.
+_DEFER = sa.text("""
+SELECT unnest(procrastinate_defer_jobs_v1(ARRAY[ROW(
+    CAST(:queue AS varchar), CAST(:task AS varchar), CAST(:priority AS integer), CAST(:lock AS text),
+    CAST(:unique AS text), CAST(:args AS jsonb),
+    CASE WHEN CAST(:delay_s AS float) > 0 THEN clock_timestamp() + make_interval(secs => :delay_s) END
+)]::procrastinate_job_to_defer_v1[]))
+""")
+# Holding the waiting row makes the workers' SKIP LOCKED pass it over until the caller has committed.
+_HOLD_WAITING = sa.text(
+    "SELECT id FROM procrastinate_jobs WHERE queueing_lock = :unique AND status = 'todo' FOR KEY SHARE"
+)
+_STATUS = sa.text("""
+SELECT j.id, j.args ->> 'name' AS name, CAST(j.status AS text) AS status, j.attempts, n.done, n.total, n.error
+FROM procrastinate_jobs j LEFT JOIN background_job_notes n ON n.job_id = j.id WHERE j.id = :id AND j.task_name = :task
+""")
+_DEAD = sa.text("""
+SELECT j.id, j.args ->> 'name' AS name, j.args -> 'args' AS args, j.attempts, coalesce(n.error, '') AS error,
+    (SELECT max(e.at) FROM procrastinate_events e WHERE e.job_id = j.id) AS died_at
+FROM procrastinate_jobs j LEFT JOIN background_job_notes n ON n.job_id = j.id
+WHERE j.status IN ('failed', 'cancelled', 'aborted') AND j.task_name = :task
+ORDER BY died_at DESC, j.id DESC LIMIT :limit
+""")
+_REVIVE = sa.text("""
+UPDATE procrastinate_jobs j SET status = 'todo', attempts = 0, scheduled_at = NULL, worker_id = NULL,
+    queueing_lock = CASE WHEN :keyless OR EXISTS (
+        SELECT 1 FROM procrastinate_jobs o WHERE o.queueing_lock = j.queueing_lock AND o.status = 'todo'
+    ) THEN NULL ELSE queueing_lock END
+WHERE id = :id AND status IN ('failed', 'cancelled', 'aborted') AND task_name = :task RETURNING id
+""")
+_FORGET = sa.text("DELETE FROM background_job_notes WHERE job_id = :id")
+_WAKE = sa.text(
+    "SELECT pg_notify(:channel, json_build_object('type', 'job_inserted', 'job_id', CAST(:id AS bigint))::text)"
+)
+_COUNTS = sa.text("""
+SELECT count(*) FILTER (WHERE status = 'todo') AS waiting, count(*) FILTER (WHERE status = 'doing') AS running,
+    count(*) FILTER (WHERE status IN ('failed', 'cancelled', 'aborted')) AS dead,
+    coalesce(extract(epoch FROM clock_timestamp() - min(coalesce(scheduled_at,
+        (SELECT min(e.at) FROM procrastinate_events e WHERE e.job_id = j.id)))
+        FILTER (WHERE status = 'todo' AND coalesce(scheduled_at, now()) <= now())), 0) AS lag_s
+FROM procrastinate_jobs j WHERE task_name = :task
+""")
+
+
+def create(connection: sa.Connection) -> None:
+    """Apply the installed Procrastinate's schema where it is missing, and our notes."""
+    if connection.scalar(sa.text("SELECT to_regclass('procrastinate_jobs')")) is None:
+        schema = (resources.files("procrastinate.sql") / "schema.sql").read_text(encoding="utf-8")
+        _script(connection, schema + _CREATE_NOTES)
+
+
+def drop(connection: sa.Connection) -> None:
+    """Drop all of it."""
+    _script(connection, _DROP)
+
+
+def _script(connection: sa.Connection, statements: str) -> None:
+    # Without parameters psycopg sends the text as it stands: several statements, and % is only a character.
+    connection.exec_driver_sql(statements, execution_options={"no_parameters": True})
+
+
+def envelope(name: str, args: Mapping[str, object]) -> dict[str, Any]:
+    """A call as the arguments of the one task."""
+    return {"name": name, "args": dict(args)}
+
+
+def add(connection: sa.Connection, call: JobCall) -> int | None:
+    """Insert a call; None when its unique key waits, which is then held until the caller's commit."""
+    if call.unique is None:
+        return _insert(connection, call, None)
+    for _ in range(DEFER_ATTEMPTS):
+        if connection.scalar(_HOLD_WAITING, {"unique": call.unique}) is not None:
+            return None
+        try:
+            with connection.begin_nested():
+                return _insert(connection, call, call.unique)
+        except sa.exc.IntegrityError as error:
+            if UNIQUE_INDEX not in str(error.orig):
+                raise
+    # Others enqueue and start that key faster than we can look: one run too many is better than none.
+    return _insert(connection, call, None)
+
+
+def _insert(connection: sa.Connection, call: JobCall, unique: str | None) -> int:
+    values = {
+        "queue": QUEUE,
+        "task": TASK,
+        "priority": call.priority,
+        "lock": call.lock,
+        "unique": unique,
+        "args": json.dumps(envelope(call.name, call.args)),
+        "delay_s": call.delay.total_seconds(),
+    }
+    return int(connection.execute(_DEFER, values).scalar_one())
+
+
+def revive(connection: sa.Connection, job_id: int) -> bool:
+    """Make a dead call wait as if it had never run, without its unique key when another waits under that."""
+    try:
+        with connection.begin_nested():
+            revived = connection.scalar(_REVIVE, {"id": job_id, "task": TASK, "keyless": False})
+    except sa.exc.IntegrityError:
+        revived = connection.scalar(_REVIVE, {"id": job_id, "task": TASK, "keyless": True})
+    if revived is not None:
+        connection.execute(_FORGET, {"id": job_id})
+        connection.execute(_WAKE, {"channel": CHANNEL, "id": job_id})
+    return revived is not None
+
+
+def read_status(connection: sa.Connection, job_id: int) -> JobStatus | None:
+    """How a call stands."""
+    row = connection.execute(_STATUS, {"id": job_id, "task": TASK}).first()
+    if row is None:
+        return None
+    return JobStatus(str(row.id), row.name, STATES.get(row.status, JobState.DEAD), *row[3:])
+
+
+def read_dead(connection: sa.Connection, limit: int) -> list[DeadJob]:
+    """The dead, the latest first."""
+    rows = connection.execute(_DEAD, {"task": TASK, "limit": limit})
+    return [DeadJob(str(row.id), *row[1:]) for row in rows]
+
+
+def read_counts(connection: sa.Connection) -> QueueCounts:
+    """How full the queue is."""
+    row = connection.execute(_COUNTS, {"task": TASK}).one()
+    return QueueCounts(row.waiting, row.running, row.dead, max(0.0, float(row.lag_s)))
