@@ -39,7 +39,7 @@ def from_driver(error: outside.DriverError) -> errors.AppError:
     match error:
         case git.ObjectNotFound():
             return errors.NotFound(text)
-        case git.BranchExists() | git.BranchMoved():
+        case git.BranchExists() | git.BranchMoved() | git.RepositoryExists() | git.PathConflict():
             return errors.Conflict(text)
         case outside.Rejected():
             return errors.Refused(text, code=error.code)
