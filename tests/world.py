@@ -17,7 +17,7 @@ from app.extensions import db
 from app.models.base import moment
 from app.models.login import Session
 from app.models.user import User
-from app.worker import runner
+from app.worker import Runner
 
 
 class Answer:
@@ -153,7 +153,9 @@ class World:
         """Run every job that is due, as the worker does, and wait until none is left."""
         engine, stop = self.app.extensions["jobs"], threading.Event()
         thread = threading.Thread(
-            target=engine.work, args=(runner(self.app),), kwargs={"jobs": _unperiodic(), "stop": stop, "concurrency": 2}
+            target=engine.work,
+            args=(Runner(self.app, registry, engine.report),),
+            kwargs={"jobs": _unperiodic(), "stop": stop, "concurrency": 2},
         )
         thread.start()
         try:

@@ -12,9 +12,10 @@ from typing import Any, TypeVar
 from flask import Response, current_app, request
 from marshmallow import Schema
 
+from app import transactions
 from app.core.errors import Archived, PreconditionFailed
 from app.http import body as bodies
-from app.http import caching, envelope, idempotency, login, unit_of_work
+from app.http import caching, envelope, idempotency, login
 from app.http.guards import Guard
 from app.http.scope import Scope
 from app.http.validation import load, parser
@@ -113,7 +114,7 @@ def _serve(declared: Declaration, view: Callable[..., Any], ids: dict[str, str])
     if declared.guard.bare:
         return _answer(declared, view(declared.guard.resolve(ids)))
     given = {} if declared.form or request.method in SAFE else _read(declared)
-    unit_of_work.start_reading()
+    transactions.start_reading()
     declared.guard.authenticate()
     actor, session = login.actor(), login.session()
     if session is not None:
@@ -135,19 +136,19 @@ def _work(
 ) -> Response:
     writes = request.method not in SAFE
     if writes and declared.prepare is None:
-        unit_of_work.start_writing()
+        transactions.start_writing()
     scope, arguments = _resolve(declared, ids, given)
     if writes:
         _check_state(declared, scope)
     if declared.prepare is not None:
         arguments = [*arguments, declared.prepare(scope, *arguments)]
         if writes:
-            unit_of_work.start_writing(read_anew=True)
+            transactions.start_writing(read_anew=True)
     response = _answer(declared, view(scope, *arguments))
     if claim is not None:
         claim.keep(response)
     if writes:
-        unit_of_work.commit()
+        transactions.commit()
     return response
 
 

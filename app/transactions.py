@@ -1,0 +1,44 @@
+"""The session's two ways: reading without a transaction, or writing in exactly one. Used by `endpoint` and by jobs.
+
+Services neither begin nor commit; whoever calls them does, so that nothing of the outside is waited for inside a
+transaction.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from app.core.database import reading_options
+from app.extensions import db
+
+
+def start_reading() -> None:
+    """Answer the following statements without opening a transaction; nothing may be flushed meanwhile."""
+    db.session.connection(execution_options=reading_options(db.engine))
+
+
+def start_writing(*, read_anew: bool = False) -> None:
+    """End reading; the next statement opens the one transaction.
+
+    With `read_anew`, objects read before are read again on use: time has passed since (a call to the outside).
+    """
+    db.session.commit()
+    if read_anew:
+        db.session.expire_all()
+
+
+def commit() -> None:
+    """Make everything visible: rows and enqueued jobs alike."""
+    db.session.commit()
+
+
+@contextmanager
+def writing() -> Iterator[None]:
+    """One short transaction amid reading, committed at its end; reading goes on after it."""
+    start_writing(read_anew=True)
+    try:
+        yield
+        db.session.commit()
+    except BaseException:
+        db.session.rollback()
+        raise
+    start_reading()
