@@ -1,0 +1,45 @@
+# What a person types. Everything else is in deploy/; nothing here overrides a variable of the environment.
+.DEFAULT_GOAL := help
+.PHONY: help install install-dev run test check bench faults requirements
+
+# The first interpreter that runs and is 3.11 or later.
+PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
+	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+BIN := .venv/bin
+
+help: ## This list
+	@grep -E '^[a-z-]+:.*## ' Makefile | sed -E 's/:.*## /\t/' | expand -t 16
+
+install:
+	@[ -n "$(PYTHON)" ] || { echo "Galley needs Python 3.11 or later." >&2; exit 1; }
+	@$(PYTHON) deploy/bootstrap.py requirements.txt
+
+install-dev:
+	@[ -n "$(PYTHON)" ] || { echo "Galley needs Python 3.11 or later." >&2; exit 1; }
+	@$(PYTHON) deploy/bootstrap.py requirements-dev.txt
+
+run: install ## Migrate, seed the demo once, start the server and the worker
+	@exec $(BIN)/python deploy/run.py
+
+test: install-dev ## The whole test suite, on SQLite and on PostgreSQL
+	@$(BIN)/python -m pytest -n 2
+
+check: install-dev ## Formatter, linter, types, import contracts
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+bench: install-dev ## The benchmarks, printing ratios
+	@$(BIN)/python -m pytest -s tests/bench
+
+faults: install-dev ## Kills, cuts and stalls, and what is promised after each
+	@$(BIN)/python -m pytest tests/faults
+
+requirements: ## Lock requirements*.in with hashes, for every platform
+	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && $(PYTHON) -m venv "$$tmp" && \
+	"$$tmp/bin/pip" install --quiet --disable-pip-version-check uv && \
+	for name in requirements requirements-dev; do \
+		"$$tmp/bin/uv" pip compile --quiet --universal --upgrade --generate-hashes --no-header \
+			--python-version 3.11 $$name.in -o $$name.txt || exit 1; \
+	done
