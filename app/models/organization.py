@@ -36,7 +36,9 @@ class Organization(Timestamps, Base):
 
     id: Mapped[str] = id_column("org")
     name: Mapped[str] = mapped_column(sa.String(80))
-    image: Mapped[str | None] = mapped_column(sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True))
+    image: Mapped[str | None] = mapped_column(
+        sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True), index=True
+    )
     settings: Mapped[dict[str, Any]] = mapped_column(default=dict)
     owner_id: Mapped[str] = reference("users.id", index=False)
     is_default: Mapped[bool] = mapped_column(default=False)

@@ -60,7 +60,9 @@ class Project(Timestamps, Base):
     organization_id: Mapped[str] = reference("organizations.id", index=False)
     creator_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
     name: Mapped[str] = mapped_column(sa.String(100))
-    image: Mapped[str | None] = mapped_column(sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True))
+    image: Mapped[str | None] = mapped_column(
+        sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True), index=True
+    )
     site_url: Mapped[str | None]
     provider: Mapped[Provider] = word_column(Provider, "provider")
     repository: Mapped[str] = mapped_column(default="")

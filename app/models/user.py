@@ -16,7 +16,9 @@ class User(Timestamps, Base):
     email_key: Mapped[str] = mapped_column(unique=True)
     email_verified: Mapped[bool] = mapped_column(default=False)
     name: Mapped[str]
-    image: Mapped[str | None] = mapped_column(sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True))
+    image: Mapped[str | None] = mapped_column(
+        sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True), index=True
+    )
     country: Mapped[str | None] = mapped_column(sa.String(2))
     subscribed: Mapped[bool] = mapped_column(default=False)
     is_admin: Mapped[bool] = mapped_column(default=False)

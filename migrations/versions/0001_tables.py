@@ -533,6 +533,18 @@ def upgrade() -> None:
     op.create_index(op.f("ix_media_assets_project_id"), "media_assets", ["project_id"], unique=False)
     op.create_index(op.f("ix_media_assets_uploader_id"), "media_assets", ["uploader_id"], unique=False)
     op.create_table(
+        "media_uploads",
+        sa.Column("id", sa.String(length=40), nullable=False),
+        sa.Column("user_id", sa.String(length=40), nullable=False),
+        sa.Column("size", sa.BigInteger(), nullable=False),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["users.id"], name=op.f("fk_media_uploads_user_id_users"), ondelete="CASCADE"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_media_uploads")),
+    )
+    op.create_index("ix_media_uploads_user_id_created_at", "media_uploads", ["user_id", "created_at"], unique=False)
+    op.create_table(
         "project_log_entries",
         sa.Column("id", sa.String(length=40), nullable=False),
         sa.Column("project_id", sa.String(length=40), nullable=False),
@@ -637,6 +649,8 @@ def upgrade() -> None:
         ),
         sa.PrimaryKeyConstraint("index_id", name=op.f("pk_content_snapshots")),
     )
+    for table in IMAGES:
+        op.create_index(f"ix_{table}_image", table, ["image"], unique=False)
     if op.get_bind().dialect.name != "sqlite":
         for table in IMAGES:
             op.create_foreign_key(_name(table), table, "media_assets", ["image"], ["key"], ondelete="SET NULL")
@@ -646,12 +660,16 @@ def downgrade() -> None:
     if op.get_bind().dialect.name != "sqlite":
         for table in IMAGES:
             op.drop_constraint(_name(table), table, type_="foreignkey")
+    for table in IMAGES:
+        op.drop_index(f"ix_{table}_image", table_name=table)
     op.drop_table("content_snapshots")
     op.drop_table("content_files")
     op.drop_table("project_previews")
     op.drop_index(op.f("ix_project_log_entries_user_id"), table_name="project_log_entries")
     op.drop_index("ix_project_log_entries_project_id_id", table_name="project_log_entries")
     op.drop_table("project_log_entries")
+    op.drop_index("ix_media_uploads_user_id_created_at", table_name="media_uploads")
+    op.drop_table("media_uploads")
     op.drop_index(op.f("ix_media_assets_uploader_id"), table_name="media_assets")
     op.drop_index(op.f("ix_media_assets_project_id"), table_name="media_assets")
     op.drop_index(op.f("ix_media_assets_organization_id"), table_name="media_assets")
