@@ -29,6 +29,22 @@ class BranchExists(DriverError):
     """A branch of that name is already there (409)."""
 
 
+class RepositoryExists(DriverError):
+    """A repository of that name is already there (409)."""
+
+
+class PathConflict(DriverError):
+    """Changes that do not fit the tree they are made on (409); nothing was changed.
+
+    A created path exists, an updated, moved or deleted one does not, or a file would stand where a folder is. `paths`
+    are those at fault.
+    """
+
+    def __init__(self, message: str, paths: Sequence[str]) -> None:
+        super().__init__(message)
+        self.paths = tuple(paths)
+
+
 class BranchMoved(DriverError):
     """The branch is no longer at the expected head; nothing was changed."""
 
@@ -49,7 +65,7 @@ class Repository:
     full_name: str
     default_branch: str
     private: bool
-    url: str
+    url: str | None
     updated_at: datetime | None = None
 
 
@@ -195,6 +211,11 @@ class GitProvider(Protocol):
     ) -> Commit:
         """Write all `changes` as one commit by the bot; never forces the branch.
 
+        The changes are one set, made on the tree at `expected_head`: a path that one of them deletes or moves away is
+        free for another. An update, and a move, keep the file's mode; a created file is a plain one.
+
         Raises:
             BranchMoved: the branch is no longer at `expected_head`; nothing was changed.
+            PathConflict: the changes do not fit that tree.
+            Rejected: a path or the message cannot be written.
         """

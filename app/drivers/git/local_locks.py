@@ -1,0 +1,55 @@
+"""Locks between processes on files and folders, by flock; gone with the process that held them."""
+
+import fcntl
+import hashlib
+import logging
+import os
+import random
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+log = logging.getLogger(__name__)
+
+SLOTS = 1024
+WAIT_S = 20.0
+
+
+@contextmanager
+def exclusive(path: Path, *, wait_s: float = 0.0) -> Iterator[bool]:
+    """Hold an existing file or folder; gives False, and holds nothing, when others have it for all of `wait_s`.
+
+    Not re-entrant. Waits by sleeping, so that other greenlets run.
+    """
+    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        yield _take(descriptor, time.monotonic() + wait_s)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def turn(root: Path, *names: str) -> Iterator[None]:
+    """Come one after another to the thing that `names` name; after 20 s without a turn, go on without."""
+    folder = root / ".locks"
+    folder.mkdir(exist_ok=True)
+    digest = hashlib.sha256("\0".join(names).encode()).digest()
+    slot = folder / f"{int.from_bytes(digest[:4]) % SLOTS:04}"
+    slot.touch(exist_ok=True)
+    with exclusive(slot, wait_s=WAIT_S) as held:
+        if not held:
+            log.warning("went on without a turn at %s", names[0])
+        yield
+
+
+def _take(descriptor: int, until_s: float) -> bool:
+    while True:
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() >= until_s:
+                return False
+            time.sleep(random.uniform(0.002, 0.02))  # noqa: S311 - spreads the attempts, guards nothing
+        else:
+            return True

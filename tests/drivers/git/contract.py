@@ -1,0 +1,375 @@
+"""What is true of every Git provider: a suite that each driver's tests inherit.
+
+A driver's module gives one fixture, `make`: it takes the files of a first commit on `main` and gives a `Subject`. Only
+the port is used, and plain git on the bare repository behind it is the witness.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+import pytest
+
+from app.drivers.errors import DriverError
+from app.drivers.git.port import (
+    Action,
+    BranchExists,
+    BranchMoved,
+    Commit,
+    FileChange,
+    GitProvider,
+    ObjectNotFound,
+    PathConflict,
+    RepoRef,
+    RepositoryUnavailable,
+    TreeEntry,
+)
+from tests.gitrepo import AWKWARD, EXECUTABLE, FILE, SYMLINK, Content, GitRepo
+
+UNKNOWN = "dead" * 10
+AUTHORED = datetime.fromtimestamp(1700000000, UTC)
+CREATE, UPDATE, DELETE, MOVE = Action.CREATE, Action.UPDATE, Action.DELETE, Action.MOVE
+
+
+@dataclass(frozen=True)
+class Subject:
+    """A provider, one repository of its host, and plain git on that repository."""
+
+    provider: GitProvider
+    repo: RepoRef
+    git: GitRepo
+
+    def commit(self, *changes: FileChange, message: str = "Change files", branch: str = "main") -> Commit:
+        head = self.provider.head(self.repo, branch)
+        return self.provider.commit(self.repo, branch, changes, message, expected_head=head)
+
+
+Make = Callable[[Mapping[str, Content]], Subject]
+
+
+def seen(entry: TreeEntry) -> tuple[str, str, str]:
+    return entry.type, entry.mode, entry.sha
+
+
+class GitContract:
+    """Inherit it, and give the fixture `make`."""
+
+    @pytest.fixture
+    def subject(self, make: Make) -> Subject:
+        return make({"a.md": b"one\n", "docs/b.md": b"two\n", "bin/run.sh": (EXECUTABLE, b"#!/bin/sh\n")})
+
+    # Repositories and branches
+
+    def test_repository_tells_name_and_default_branch(self, subject: Subject) -> None:
+        found = subject.provider.repository(subject.repo)
+        assert (found.full_name, found.default_branch) == (subject.repo.name, "main")
+        assert found.id
+
+    def test_unknown_repository_is_unavailable(self, subject: Subject) -> None:
+        nowhere = RepoRef("nobody/nothing")
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.repository(nowhere)
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(nowhere, "main")
+
+    def test_head_is_the_commit_of_the_branch(self, subject: Subject) -> None:
+        assert subject.provider.head(subject.repo, "main") == subject.git.head()
+
+    @pytest.mark.parametrize("name", ["gone", "mai", "main/x"])
+    def test_unknown_branch_is_unavailable(self, subject: Subject, name: str) -> None:
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(subject.repo, name)
+
+    def test_branches_come_by_name(self, subject: Subject) -> None:
+        work = subject.git.commit({"w.md": b"w"}, branch="work/one", start=subject.git.head())
+        subject.git.commit({"z.md": b"z"}, branch="apple", start=subject.git.head())
+        found = subject.provider.branches(subject.repo)
+        assert [branch.name for branch in found] == ["apple", "main", "work/one"]
+        assert [branch.default for branch in found] == [False, True, False]
+        assert found[2].sha == work
+
+    def test_created_branch_stands_at_its_commit(self, subject: Subject) -> None:
+        made = subject.provider.create_branch(subject.repo, "work/new", subject.git.head())
+        assert (made.name, made.sha) == ("work/new", subject.git.head())
+        assert subject.git.head("work/new") == subject.git.head()
+
+    def test_branch_is_created_once(self, subject: Subject) -> None:
+        subject.provider.create_branch(subject.repo, "work", subject.git.head())
+        with pytest.raises(BranchExists):
+            subject.provider.create_branch(subject.repo, "work", subject.git.head())
+
+    def test_branch_needs_a_commit(self, subject: Subject) -> None:
+        with pytest.raises(ObjectNotFound):
+            subject.provider.create_branch(subject.repo, "work", UNKNOWN)
+
+    # Reading
+
+    def test_tree_is_what_git_has(self, make: Make) -> None:
+        subject = make(AWKWARD)
+        entries = list(subject.provider.tree(subject.repo, subject.git.head()))
+        witness = subject.git.entries()
+        assert {entry.path: seen(entry) for entry in entries} == {path: known[:3] for path, known in witness.items()}
+        assert [entry.path for entry in entries] == list(witness)
+        assert all(entry.size in (None, witness[entry.path][3]) for entry in entries)
+
+    def test_tree_of_an_unknown_commit_is_an_error(self, subject: Subject) -> None:
+        with pytest.raises(ObjectNotFound):
+            list(subject.provider.tree(subject.repo, UNKNOWN))
+
+    def test_entries_give_what_exists(self, make: Make) -> None:
+        subject = make(AWKWARD)
+        witness = subject.git.entries()
+        found = subject.provider.entries(
+            subject.repo, subject.git.head(), [*witness, "no/such", "README.md/below", "bin"]
+        )
+        assert found.pop("bin").type == "tree"
+        assert {path: seen(entry) for path, entry in found.items()} == {
+            path: known[:3] for path, known in witness.items()
+        }
+
+    def test_changes_are_the_difference(self, subject: Subject) -> None:
+        old = subject.git.head()
+        new = subject.git.commit(
+            {"a.md": b"changed\n", "docs/b.md": None, "new file.md": b"n", "bin/run.sh": b"#!/bin/sh\n"}
+        )
+        found = {change.path: change.entry for change in subject.provider.changes(subject.repo, old, new)}
+        witness = subject.git.entries()
+        assert found.pop("docs/b.md") is None
+        assert {path: seen(entry) for path, entry in found.items() if entry} == {
+            path: witness[path][:3] for path in ("a.md", "new file.md", "bin/run.sh")
+        }
+
+    def test_nothing_differs_from_itself(self, subject: Subject) -> None:
+        assert list(subject.provider.changes(subject.repo, subject.git.head(), subject.git.head())) == []
+
+    def test_ancestors(self, subject: Subject) -> None:
+        old, provider, repo = subject.git.head(), subject.provider, subject.repo
+        new = subject.git.commit({"a.md": b"2"})
+        assert provider.is_ancestor(repo, old, new)
+        assert provider.is_ancestor(repo, new, new)
+        assert not provider.is_ancestor(repo, new, old)
+        assert not provider.is_ancestor(repo, UNKNOWN, new)
+
+    def test_history_is_newest_first_and_stops_at_since(self, subject: Subject) -> None:
+        first = subject.git.head()
+        second = subject.git.commit({"a.md": b"2"}, "Second\n\nWith a body\n")
+        third = subject.git.commit({"docs/ü b.md": b"3", "a.md": None}, "Third")
+        found = list(subject.provider.history(subject.repo, third, since=first))
+        assert [(info.sha, info.parent, set(info.paths)) for info in found] == [
+            (third, second, {"docs/ü b.md", "a.md"}),
+            (second, first, {"a.md"}),
+        ]
+        assert found[1].message.strip() == "Second\n\nWith a body"
+        assert (found[0].author.name, found[0].author.email) == ("Ada Author", "ada@mail.example.org")
+        assert found[0].date == AUTHORED
+
+    def test_history_reaches_the_first_commit(self, subject: Subject) -> None:
+        [only] = subject.provider.history(subject.repo, subject.git.head())
+        assert (only.sha, only.parent) == (subject.git.head(), None)
+        assert set(only.paths) == set(subject.git.entries())
+
+    def test_last_commit_of_a_path(self, subject: Subject) -> None:
+        first = subject.git.head()
+        second = subject.git.commit({"a.md": b"2"}, "Second")
+        head = subject.git.commit({"docs/b.md": b"3"}, "Third")
+        assert subject.provider.last_commit(subject.repo, head, "a.md").sha == second
+        assert subject.provider.last_commit(subject.repo, second, "docs/b.md").sha == first
+        with pytest.raises(ObjectNotFound):
+            subject.provider.last_commit(subject.repo, head, "no/such.md")
+
+    @pytest.mark.parametrize(
+        "path", ["unicode/cafe\u0301.md", ":(top)magic*?[x].md", "-dash.md", " leading and trailing "]
+    )
+    def test_last_commit_takes_a_path_as_it_is(self, make: Make, path: str) -> None:
+        subject = make(AWKWARD)
+        head = subject.git.commit({"other.md": b"x"})
+        assert subject.provider.last_commit(subject.repo, head, path).sha == subject.git.text("rev-parse", f"{head}^")
+
+    def test_blobs_come_in_the_order_asked_for(self, make: Make) -> None:
+        subject = make(AWKWARD)
+        shas = [known[2] for known in subject.git.entries().values() if known[0] == "blob"] * 9
+        found = list(subject.provider.blobs(subject.repo, iter(shas)))
+        assert [sha for sha, _ in found] == shas
+        assert dict(found) == {sha: subject.git.git("cat-file", "blob", sha) for sha in set(shas)}
+
+    def test_blob_is_its_bytes(self, make: Make) -> None:
+        content = bytes(range(256)) * 12_000
+        subject = make({"large.bin": content})
+        assert subject.provider.blob(subject.repo, subject.git.entries()["large.bin"][2]) == content
+
+    @pytest.mark.parametrize("sha", [UNKNOWN, "HEAD", "", "main", "-x"])
+    def test_unknown_blob_is_not_found(self, subject: Subject, sha: str) -> None:
+        with pytest.raises(ObjectNotFound):
+            subject.provider.blob(subject.repo, sha)
+
+    # Writing
+
+    def test_commit_makes_all_changes_at_once(self, subject: Subject) -> None:
+        old = subject.git.head()
+        made = subject.commit(
+            FileChange("new/file.md", CREATE, b"new\n"),
+            FileChange("a.md", UPDATE, b"changed\n"),
+            FileChange("docs/b.md", DELETE),
+            FileChange("tools/run", MOVE, None, "bin/run.sh"),
+            message="Change four files",
+        )
+        witness = subject.git.entries()
+        assert set(witness) == {"new/file.md", "a.md", "tools/run"}
+        assert subject.git.show("new/file.md") == b"new\n"
+        assert subject.git.show("a.md") == b"changed\n"
+        assert (made.sha, made.parent) == (subject.git.head(), old)
+        assert subject.git.commits() == [made.sha, old]
+        told = {change.path: change.entry and seen(change.entry) for change in made.changes}
+        assert told == {path: known[:3] for path, known in witness.items()} | {"docs/b.md": None, "bin/run.sh": None}
+        subject.git.check()
+
+    def test_commit_is_the_bots_with_the_message_as_given(self, subject: Subject) -> None:
+        message = "Änderung ✓\n\nBody with  spaces\n\nCo-authored-by: A <a@mail.example.org>"
+        subject.commit(FileChange("x.md", CREATE, b"x"), message=message)
+        assert subject.git.text("log", "-1", "--format=%B", "main") == message
+        author, committer = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", "main").splitlines()
+        assert author == committer
+        assert "Ada" not in author
+
+    def test_update_keeps_the_mode(self, make: Make) -> None:
+        subject = make(AWKWARD)
+        subject.commit(
+            FileChange("bin/run.sh", UPDATE, b"#!/bin/bash\n"), FileChange("links/to-run", UPDATE, b"../bin/other")
+        )
+        witness = subject.git.entries()
+        assert [witness[path][1] for path in ("bin/run.sh", "links/to-run")] == [EXECUTABLE, SYMLINK]
+        assert subject.git.show("links/to-run") == b"../bin/other"
+
+    def test_move_keeps_mode_and_bytes_or_takes_new_ones(self, make: Make) -> None:
+        subject = make(AWKWARD)
+        before = subject.git.entries()
+        subject.commit(
+            FileChange("run.sh", MOVE, None, "bin/run.sh"), FileChange("r.md", MOVE, b"other\n", "README.md")
+        )
+        after = subject.git.entries()
+        assert after["run.sh"] == before["bin/run.sh"]
+        assert (after["r.md"][1], subject.git.show("r.md")) == (FILE, b"other\n")
+        assert not {"bin/run.sh", "README.md"} & set(after)
+
+    def test_awkward_names_and_contents_are_written(self, make: Make) -> None:
+        subject = make({"start.md": b""})
+        wanted = {path: content for path, content in AWKWARD.items() if isinstance(content, bytes)}
+        subject.commit(*(FileChange(path, CREATE, content) for path, content in wanted.items()))
+        for path, content in wanted.items():
+            assert subject.git.show(path) == content, path
+        assert set(subject.git.entries()) == {*wanted, "start.md"}
+        subject.commit(*(FileChange(f"moved/{path}", MOVE, None, path) for path in wanted))
+        subject.commit(*(FileChange(f"moved/{path}", DELETE) for path in wanted))
+        assert set(subject.git.entries()) == {"start.md"}
+        subject.git.check()
+
+    def test_commit_goes_on_its_own_branch(self, subject: Subject) -> None:
+        subject.provider.create_branch(subject.repo, "work/one", subject.git.head())
+        main = subject.git.head()
+        made = subject.commit(FileChange("w.md", CREATE, b"w"), branch="work/one")
+        assert (subject.git.head(), subject.git.head("work/one")) == (main, made.sha)
+
+    def test_moved_branch_is_not_written(self, subject: Subject) -> None:
+        old = subject.git.head()
+        new = subject.git.commit({"other.md": b"pushed"})
+        with pytest.raises(BranchMoved):
+            subject.provider.commit(
+                subject.repo, "main", [FileChange("x.md", CREATE, b"x")], "Too late", expected_head=old
+            )
+        assert subject.git.head() == new
+        assert "x.md" not in subject.git.entries()
+
+    def test_commit_on_an_unknown_branch_is_unavailable(self, subject: Subject) -> None:
+        change = FileChange("x.md", CREATE, b"x")
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.commit(subject.repo, "gone", [change], "m", expected_head=subject.git.head())
+
+    @pytest.mark.parametrize("path", ["../x", "/x", "a//b", ".git/config", "a\nb", ""])
+    def test_bad_path_is_not_written(self, subject: Subject, path: str) -> None:
+        before = subject.git.head()
+        with pytest.raises(DriverError):
+            subject.commit(FileChange(path, CREATE, b"x"))
+        assert subject.git.head() == before
+
+    def test_parallel_writers_all_get_their_commit_in(self, subject: Subject) -> None:
+        made = write_in_parallel(subject, writers=6, each=2)
+        assert sorted(subject.git.commits()[:12]) == sorted(made)
+        assert len(subject.git.commits()) == 13
+        subject.git.check()
+
+
+class PathConflictContract:
+    """Changes that do not fit the tree: for drivers that check them (all that make the tree themselves)."""
+
+    @pytest.mark.parametrize(
+        ("changes", "fault"),
+        [
+            ([FileChange("a.md", CREATE, b"x")], "a.md"),
+            ([FileChange("no.md", UPDATE, b"x")], "no.md"),
+            ([FileChange("no.md", DELETE)], "no.md"),
+            ([FileChange("docs", DELETE)], "docs"),
+            ([FileChange("new.md", MOVE, None, "no.md")], "no.md"),
+            ([FileChange("a.md", MOVE, None, "docs/b.md")], "a.md"),
+            ([FileChange("docs", CREATE, b"x")], "docs"),
+            ([FileChange("docs", UPDATE, b"x")], "docs"),
+            ([FileChange("a.md/below.md", CREATE, b"x")], "a.md/below.md"),
+            ([FileChange("n", CREATE, b"x"), FileChange("n/m", CREATE, b"y")], "n/m"),
+            ([FileChange("n", CREATE, b"x"), FileChange("n", CREATE, b"y")], "n"),
+            ([FileChange("a.md", DELETE), FileChange("c.md", MOVE, None, "a.md")], "a.md"),
+        ],
+    )
+    def test_what_does_not_fit_is_refused_whole(self, make: Make, changes: list[FileChange], fault: str) -> None:
+        subject = make({"a.md": b"one\n", "docs/b.md": b"two\n"})
+        head = subject.git.head()
+        with pytest.raises(PathConflict) as refused:
+            subject.commit(*changes, FileChange("fine.md", CREATE, b"fine"))
+        assert refused.value.paths == (fault,)
+        assert subject.git.head() == head
+
+    def test_file_may_take_the_place_of_a_folder_that_goes(self, make: Make) -> None:
+        subject = make({"a.md": b"one\n", "docs/b.md": b"two\n", "docs/deep/c.md": b"three\n"})
+        gone = [FileChange("docs/b.md", DELETE), FileChange("docs/deep/c.md", DELETE)]
+        subject.commit(*gone, FileChange("docs", CREATE, b"file"))
+        assert {path: subject.git.show(path) for path in subject.git.entries()} == {"a.md": b"one\n", "docs": b"file"}
+
+    def test_folder_may_take_the_place_of_a_file_that_goes(self, make: Make) -> None:
+        subject = make({"a": b"one\n"})
+        subject.commit(FileChange("a/b", MOVE, None, "a"))
+        assert set(subject.git.entries()) == {"a/b"}
+
+    def test_two_files_may_change_places(self, make: Make) -> None:
+        subject = make({"a": b"one\n", "b": b"two\n"})
+        subject.commit(FileChange("a", MOVE, None, "b"), FileChange("b", MOVE, None, "a"))
+        assert (subject.git.show("a"), subject.git.show("b")) == (b"two\n", b"one\n")
+        subject.git.check()
+
+
+def write_in_parallel(subject: Subject, *, writers: int, each: int) -> list[str]:
+    """Let writers add a file a commit to one branch, trying again when it has moved; returns the shas they were told."""
+    told: list[str] = []
+    failures: list[BaseException] = []
+
+    def write(writer: int) -> None:
+        try:
+            for number in range(each):
+                told.append(add(f"w{writer}/n{number}.md"))
+        except BaseException as failure:
+            failures.append(failure)
+
+    def add(path: str) -> str:
+        for _ in range(200):
+            with subject.provider.writing(subject.repo, "main"):
+                try:
+                    return subject.commit(FileChange(path, CREATE, path.encode()), message=f"Add {path}").sha
+                except BranchMoved:
+                    continue
+        raise AssertionError("never got its turn")
+
+    threads = [threading.Thread(target=write, args=(number,)) for number in range(writers)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(120)
+    assert not failures, failures
+    return told

@@ -1,0 +1,118 @@
+"""The local driver killed in the middle of commits, and the local driver among greenlets."""
+
+import json
+import os
+import random
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.drivers.git.local import LocalGit
+from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from tests.gitrepo import GitRepo
+
+ROOT = Path(__file__).parents[3]
+REPO = RepoRef("team/site")
+SET_UP = """
+import json, sys, time
+from pathlib import Path
+from app.drivers.git.local import LocalGit
+from app.drivers.git.port import Action, BranchMoved, FileChange, Person, RepoRef
+git, repo = LocalGit(Path(sys.argv[1]), bot=Person("Galley Bot", "bot@mail.example.org")), RepoRef("team/site")
+def add(path):
+    while True:
+        with git.writing(repo, "main"):
+            try:
+                head = git.head(repo, "main")
+                return git.commit(repo, "main", [FileChange(path, Action.CREATE, b"x" * 5000)], path, expected_head=head).sha
+            except BranchMoved:
+                pass
+"""
+WRITER = (
+    SET_UP
+    + """
+for number in range(10_000):
+    print(add(f"{sys.argv[2]}/{number}"), flush=True)
+"""
+)
+GREENLETS = (
+    "import gevent.monkey\ngevent.monkey.patch_all()\nimport gevent\n"
+    + SET_UP
+    + """
+gaps = []
+def tick():
+    while True:
+        before = time.perf_counter()
+        gevent.sleep(0.005)
+        gaps.append(time.perf_counter() - before)
+ticker = gevent.spawn(tick)
+told = [gevent.spawn(lambda n=n: [add(f"{n}/{m}") for m in range(2)]) for n in range(20)]
+gevent.joinall(told, raise_error=True)
+ticker.kill()
+git.close()
+print(json.dumps({"told": [sha for job in told for sha in job.value], "longest_gap_s": max(gaps)}))
+"""
+)
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    return GitRepo(tmp_path / "git/team/site.git", {"a.md": b"a"})
+
+
+def start(script: str, *arguments: str) -> "subprocess.Popen[bytes]":
+    env = os.environ | {"PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, env=env)
+
+
+def kill_in_the_middle(writer: "subprocess.Popen[bytes]", *, with_git: bool) -> list[str]:
+    """Let it acknowledge a commit, then kill it at a random moment; returns what it had acknowledged."""
+    assert writer.stdout is not None
+    first = writer.stdout.readline()
+    time.sleep(random.uniform(0, 0.05))
+    running = psutil.Process(writer.pid).children(recursive=True) if with_git else []
+    for process in [psutil.Process(writer.pid), *running]:
+        with suppress(psutil.NoSuchProcess):
+            process.kill()
+    told = (first + writer.stdout.read()).decode().splitlines()
+    writer.stdout.close()
+    writer.wait()
+    return [sha for sha in told if len(sha) == 40]
+
+
+class TestKilled:
+    def test_branch_holds_what_was_acknowledged_and_can_be_written_again(self, repo: GitRepo, tmp_path: Path) -> None:
+        acknowledged = [repo.head()]
+        for kill in range(10):
+            writer = start(WRITER, str(tmp_path / "git"), f"kill{kill}")
+            acknowledged += kill_in_the_middle(writer, with_git=kill % 2 == 0)
+        time.sleep(0.3)  # a git that outlived its writer may still be finishing
+        commits = repo.commits()
+        assert set(acknowledged) <= set(commits)
+        assert len(commits) <= len(acknowledged) + 10
+        repo.check()
+        provider = LocalGit(tmp_path / "git", bot=Person("Galley Bot", "bot@mail.example.org"))
+        change = FileChange("after.md", Action.CREATE, b"x")
+        made = provider.commit(REPO, "main", [change], "After", expected_head=provider.head(REPO, "main"))
+        provider.close()
+        assert repo.head() == made.sha
+
+
+class TestGreenlets:
+    def test_twenty_writers_finish_and_do_not_hold_up_the_others(self, repo: GitRepo, tmp_path: Path) -> None:
+        process = start(GREENLETS, str(tmp_path / "git"))
+        out, _ = process.communicate(timeout=120)
+        assert process.returncode == 0
+        told = json.loads(out)
+        assert sorted(told["told"]) == sorted(repo.commits()[:-1])
+        assert told["longest_gap_s"] < 0.5
+        repo.check()
+
+    def test_driver_does_not_need_gevent(self) -> None:
+        process = start("import sys, app.drivers.git.local; print('gevent' in sys.modules)")
+        assert process.communicate(timeout=60)[0] == b"False\n"
