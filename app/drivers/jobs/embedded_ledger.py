@@ -232,7 +232,7 @@ def read_dead(connection: sa.Connection, limit: int) -> list[DeadJob]:
 def read_counts(connection: sa.Connection) -> QueueCounts:
     """How full the queue is."""
     per_state = sa.select(CALLS.c.state, sa.func.count()).group_by(CALLS.c.state)
-    found: dict[str, int] = dict(connection.execute(per_state).tuples().all())
+    found: dict[str, int] = {row[0]: row[1] for row in connection.execute(per_state)}
     oldest = sa.select(sa.func.max(NOW - CALLS.c.run_at)).where(WAITING)
     return QueueCounts(
         waiting=found.get(JobState.WAITING, 0),

@@ -1,0 +1,140 @@
+"""The engine on PostgreSQL keeps the contract, and outlives lost connections."""
+
+import json
+import logging
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+
+from app.core.jobs import JobCall
+from app.drivers.jobs.port import JobState
+from tests.drivers.jobs import contract
+from tests.drivers.jobs.contract import Recorder, failing, until, working
+from tests.drivers.jobs.processes import jobs_on
+from tests.drivers.jobs.stores import FAST, postgres_database
+
+
+@pytest.fixture(scope="module")
+def postgres_url() -> Iterator[str]:
+    with postgres_database() as url:
+        yield url
+
+
+class _OnPostgres:
+    @pytest.fixture
+    def url(self, postgres_url: str) -> str:
+        return postgres_url
+
+
+class TestEnqueueing(_OnPostgres, contract.Enqueueing): ...
+
+
+class TestUniqueCalls(_OnPostgres, contract.UniqueCalls): ...
+
+
+class TestLockedCalls(_OnPostgres, contract.LockedCalls): ...
+
+
+class TestFailing(_OnPostgres, contract.Failing): ...
+
+
+class TestWatching(_OnPostgres, contract.Watching): ...
+
+
+class TestPeriodic(_OnPostgres, contract.Periodic): ...
+
+
+class TestSurviving(_OnPostgres, contract.Surviving): ...
+
+
+class TestTables(_OnPostgres, contract.Tables): ...
+
+
+class TestLostConnections(_OnPostgres, contract.Suite):
+    @pytest.fixture
+    def cut(self, database):
+        def end_all() -> int:
+            with database.begin() as connection:
+                ended = sa.text(
+                    "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
+                    " WHERE application_name = 'galley-worker' AND datname = current_database()"
+                )
+                return connection.scalar(ended)
+
+        return end_all
+
+    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+    def test_a_run_whose_connections_were_cut_is_finished_and_new_calls_are_noticed(self, jobs, defer, state, cut):
+        go = threading.Event()
+        recorder = Recorder(lambda call: go.wait(5))
+        with working(jobs, recorder):
+            first = defer("first")
+            until(lambda: recorder.runs)
+
+            assert cut() >= 1
+            go.set()
+            second = defer("second")
+            until(lambda: state(first) == state(second) == JobState.SUCCEEDED)
+
+        assert sorted(recorder.names) == ["first", "second"]
+
+
+class TestLeases(_OnPostgres, contract.Suite):
+    def test_a_worker_that_lost_its_lease_does_not_end_the_call_of_another(self, jobs, database, defer, state):
+        go = threading.Event()
+        recorder = Recorder(lambda call: go.wait(5))
+        job_id = defer("slow")
+        with working(jobs, recorder):
+            until(lambda: recorder.runs)
+            with database.begin() as connection:
+                connection.exec_driver_sql("UPDATE procrastinate_jobs SET worker_id = NULL")
+            until(lambda: len(recorder.runs) == 2)
+            with database.begin() as connection:
+                connection.exec_driver_sql("INSERT INTO procrastinate_workers DEFAULT VALUES")
+                connection.exec_driver_sql(
+                    "UPDATE procrastinate_jobs SET worker_id = (SELECT max(id) FROM procrastinate_workers)"
+                )
+            go.set()
+            time.sleep(0.3)
+
+            assert state(job_id) == JobState.RUNNING
+            until(lambda: state(job_id) == JobState.SUCCEEDED)
+
+        assert len(recorder.runs) == 3
+
+
+class TestManyCallers(_OnPostgres, contract.Suite):
+    def test_of_parallel_calls_with_one_key_exactly_one_waits(self, jobs, database):
+        ids: list[str | None] = []
+        together = threading.Barrier(8)
+
+        def call() -> None:
+            together.wait(5)
+            with database.begin() as connection:
+                ids.append(jobs.defer(connection, JobCall("index", unique="index:1")))
+
+        threads = [threading.Thread(target=call) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(10)
+
+        assert len([job_id for job_id in ids if job_id]) == 1
+        assert len(ids) == 8
+
+
+class TestLogs(_OnPostgres, contract.Suite):
+    def test_no_line_tells_a_calls_arguments(self, database, defer, state, caplog):
+        caplog.set_level(logging.DEBUG)
+        jobs = jobs_on(database, FAST)
+        recorder = Recorder(failing(OSError("told"), times=1))
+        job_id = defer("index", args={"marked": "unmistakable"})
+
+        with working(jobs, recorder):
+            until(lambda: state(job_id) == JobState.SUCCEEDED)
+
+        lines = [json.dumps(vars(record), default=str) for record in caplog.records if record.name.startswith("procr")]
+        assert not [line for line in lines if "unmistakable" in line]
