@@ -1,0 +1,104 @@
+"""Trying again."""
+
+import pytest
+
+from app.core.retry import RetryOptions, retry
+
+
+class Passing(Exception):
+    def __init__(self, wait_s: float | None = None) -> None:
+        super().__init__("passing")
+        self.wait_s = wait_s
+
+
+class Fatal(Exception):
+    pass
+
+
+class Bench:
+    """A call that fails in the given ways, then returns; and a clock that sleeping moves."""
+
+    def __init__(self, *failures: Exception, takes_s: float = 0.0) -> None:
+        self.failures, self.takes_s = list(failures), takes_s
+        self.calls, self.time_s = 0, 0.0
+        self.waits: list[float] = []
+
+    def __call__(self) -> str:
+        self.calls += 1
+        self.time_s += self.takes_s
+        if self.failures:
+            raise self.failures.pop(0)
+        return "done"
+
+    def sleep(self, wait_s: float) -> None:
+        self.waits.append(wait_s)
+        self.time_s += wait_s
+
+    def options(self, **others: object) -> RetryOptions:
+        return RetryOptions(
+            passing=lambda failure: isinstance(failure, Passing),
+            asked_wait_s=lambda failure: getattr(failure, "wait_s", None),
+            sleep=self.sleep,
+            now=lambda: self.time_s,
+            **others,
+        )
+
+
+class TestRetry:
+    def test_success_is_returned_at_once(self) -> None:
+        bench = Bench()
+        assert retry(bench, bench.options()) == "done"
+        assert (bench.calls, bench.waits) == (1, [])
+
+    def test_passing_failures_are_tried_again(self) -> None:
+        bench = Bench(Passing(), Passing(), Passing())
+        assert retry(bench, bench.options()) == "done"
+        assert bench.calls == 4
+
+    def test_four_attempts_are_the_last(self) -> None:
+        bench = Bench(*(Passing() for _ in range(9)))
+        with pytest.raises(Passing):
+            retry(bench, bench.options())
+        assert (bench.calls, len(bench.waits)) == (4, 3)
+
+    def test_other_failures_are_raised_at_once(self) -> None:
+        bench = Bench(Passing(), Fatal())
+        with pytest.raises(Fatal):
+            retry(bench, bench.options())
+        assert bench.calls == 2
+
+    def test_waits_are_jittered_and_double_up_to_the_most(self) -> None:
+        runs = [Bench(*(Passing() for _ in range(9))) for _ in range(200)]
+        for bench in runs:
+            retry(bench, bench.options(attempts=10, deadline_s=1e9))
+        for number in range(9):
+            bound_s = min(8, 0.25 * 2**number)
+            waits = [bench.waits[number] for bench in runs]
+            assert all(0 <= wait <= bound_s for wait in waits)
+            assert min(waits) < 0.2 * bound_s
+            assert max(waits) > 0.8 * bound_s
+
+    def test_wait_asked_for_is_kept(self) -> None:
+        bench = Bench(Passing(wait_s=7))
+        retry(bench, bench.options())
+        assert bench.waits == [7]
+
+    def test_wait_past_the_deadline_is_not_begun(self) -> None:
+        bench = Bench(Passing(wait_s=31))
+        with pytest.raises(Passing):
+            retry(bench, bench.options())
+        assert (bench.calls, bench.waits) == (1, [])
+
+    def test_job_waits_up_to_a_minute_but_no_longer(self) -> None:
+        patient = Bench(Passing(wait_s=60))
+        assert retry(patient, patient.options(deadline_s=600)) == "done"
+        asked_too_much = Bench(Passing(wait_s=61))
+        with pytest.raises(Passing):
+            retry(asked_too_much, asked_too_much.options(deadline_s=600))
+        assert asked_too_much.waits == []
+
+    def test_slow_attempts_use_up_the_deadline(self) -> None:
+        bench = Bench(Passing(wait_s=0), Passing(wait_s=0), Passing(wait_s=0), takes_s=15)
+        with pytest.raises(Passing):
+            retry(bench, bench.options())
+        assert bench.calls == 2
