@@ -7,8 +7,11 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import Person
 from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
+from app.drivers.storage.port import ObjectStore
 from config import Settings
 
 
@@ -16,8 +19,20 @@ def build(settings: Settings, engine: sa.Engine) -> dict[str, Any]:
     """Every kind of driver for these settings, by name."""
     return {
         "jobs": job_engine(engine),
+        "git": git_hosts(settings),
         "mail": mail_transport(settings),
+        "storage": object_store(settings),
     }
+
+
+def git_hosts(settings: Settings) -> GitHosts:
+    """Local bare repositories where `GIT_LOCAL` allows them."""
+    if not settings.git.local_enabled:
+        return GitHosts(None)
+    from app.drivers.git.local import LocalGit
+
+    bot = Person(settings.git.bot_name, settings.git.bot_email)
+    return GitHosts(LocalGit(settings.git.local_root, bot=bot))
 
 
 def job_engine(engine: sa.Engine) -> JobEngine:
@@ -46,3 +61,21 @@ def mail_transport(settings: Settings) -> MailTransport:
             from app.drivers.mail.console import ConsoleMail
 
             return ConsoleMail(sender=settings.mail.sender)
+
+
+def object_store(settings: Settings) -> ObjectStore:
+    """`STORAGE_DRIVER`: local or s3."""
+    storage = settings.storage
+    if storage.driver == "s3":
+        from app.drivers.storage.s3 import S3Store
+
+        return S3Store(
+            storage.s3_bucket or "",
+            endpoint_url=storage.s3_endpoint_url,
+            region=storage.s3_region,
+            public_url=storage.s3_public_url,
+            limits=settings.limits.outbound,
+        )
+    from app.drivers.storage.local import LocalStore
+
+    return LocalStore(storage.directory)

@@ -1,0 +1,166 @@
+"""Objects in a bucket of Amazon S3 or of anything that speaks its protocol; the only place that knows boto3."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, BinaryIO
+from urllib.parse import quote
+
+import boto3
+from boto3.exceptions import Boto3Error
+from boto3.s3.transfer import TransferConfig
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError
+
+from app.core.limits import MIB, OutboundLimits
+from app.drivers.errors import Absent, Broken
+from app.drivers.storage.port import CHUNK_BYTES, ObjectMissing, StoredObject, checked
+
+PART_BYTES = 8 * MIB
+CACHE_CONTROL = "public, max-age=31536000, immutable"
+"""A key's bytes never change."""
+
+_MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
+_FOR_NOW = frozenset({"SlowDown", "ServiceUnavailable", "RequestTimeout", "InternalError", "ThrottlingException"})
+
+
+class S3Store:
+    """One bucket. It may be private: then the service serves the objects, unless `public_url` names a host that does.
+
+    Credentials are AWS' own variables, read by boto3.
+    """
+
+    def __init__(
+        self,
+        bucket: str,
+        *,
+        endpoint_url: str | None = None,
+        region: str | None = None,
+        public_url: str | None = None,
+        limits: OutboundLimits | None = None,
+    ) -> None:
+        """Make a client; nothing is asked of the store yet."""
+        self._bucket, self._public_url = bucket, public_url
+        self._client = _client(endpoint_url, region, limits or OutboundLimits())
+        # Threads of its own would be greenlets fighting over one hub in the web process.
+        self._transfer = TransferConfig(  # type: ignore[no-untyped-call]
+            use_threads=False, multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES
+        )
+
+    def put(self, key: str, source: BinaryIO, *, mimetype: str) -> None:
+        """Upload in one request, or in parts from 8 MiB on; parts of a failed upload are given up."""
+        extra = {"ContentType": mimetype, "CacheControl": CACHE_CONTROL}
+        with _telling():
+            # `_Kept`, because the transfer closes what it was given.
+            self._client.upload_fileobj(
+                _Kept(source), self._bucket, checked(key), ExtraArgs=extra, Config=self._transfer
+            )
+
+    def get(self, key: str, *, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+        """Ask for the range; the answer's body is read as it is asked for. Raises ObjectMissing."""
+        more: dict[str, str] = {}
+        if start or length is not None:
+            more["Range"] = f"bytes={start}-" + ("" if length is None else str(start + length - 1))
+        with _telling():
+            try:
+                answer = self._client.get_object(Bucket=self._bucket, Key=checked(key), **more)
+            except ClientError as error:
+                if _code(error) in _MISSING:
+                    raise ObjectMissing("There is no such object") from error
+                raise
+        return _pieces(answer["Body"])
+
+    def head(self, key: str) -> StoredObject | None:
+        """Ask for size and time."""
+        with _telling():
+            try:
+                answer = self._client.head_object(Bucket=self._bucket, Key=checked(key))
+            except ClientError as error:
+                if _code(error) in _MISSING:
+                    return None
+                raise
+        return StoredObject(key, answer["ContentLength"], answer["LastModified"])
+
+    def delete(self, key: str) -> None:
+        """Delete; S3 itself answers alike whether there was something."""
+        with _telling():
+            try:
+                self._client.delete_object(Bucket=self._bucket, Key=checked(key))
+            except ClientError as error:
+                if _code(error) not in _MISSING:
+                    raise
+
+    def list(self, prefix: str = "", *, after: str = "") -> Iterator[StoredObject]:
+        """Page through the bucket, a thousand keys a request."""
+        pages = self._client.get_paginator("list_objects_v2").paginate(
+            Bucket=self._bucket, Prefix=prefix, **({"StartAfter": after} if after else {})
+        )
+        with _telling():
+            for page in pages:
+                for item in page.get("Contents", ()):
+                    if item["Key"] > after:
+                        yield StoredObject(item["Key"], item["Size"], item["LastModified"])
+
+    def public_url(self, key: str) -> str | None:
+        """`S3_PUBLIC_URL/<key>`, where one is configured."""
+        return f"{self._public_url}/{quote(checked(key))}" if self._public_url else None
+
+
+class _Kept:
+    """A file object whose `close` leaves the caller's file open."""
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self.read, self.seek, self.tell = source.read, source.seek, source.tell
+
+    def close(self) -> None:
+        """Leave it open."""
+
+    def seekable(self) -> bool:
+        """Whether a failed request can be sent again."""
+        return self._source.seekable()
+
+
+def _client(endpoint_url: str | None, region: str | None, limits: OutboundLimits) -> Any:
+    style = "path" if endpoint_url else "auto"
+    config = Config(  # type: ignore[no-untyped-call]
+        region_name=region or "us-east-1",
+        signature_version="s3v4",
+        connect_timeout=limits.connect_timeout_s,
+        read_timeout=limits.read_timeout_s,
+        retries={"mode": "standard", "total_max_attempts": limits.attempts},
+        max_pool_connections=limits.concurrency_max,
+        s3={"addressing_style": style},
+        # Servers other than Amazon's refuse the newer trailing checksums.
+        request_checksum_calculation="when_required",
+        response_checksum_validation="when_required",
+        # An empty table, not None: None takes the proxies of the environment.
+        proxies={},
+    )
+    session = boto3.session.Session()  # type: ignore[no-untyped-call]
+    return session.client("s3", endpoint_url=endpoint_url, config=config)  # type: ignore[no-untyped-call]
+
+
+def _code(error: ClientError) -> str:
+    return str(error.response.get("Error", {}).get("Code", ""))
+
+
+def _pieces(body: Any) -> Iterator[bytes]:
+    try:
+        with _telling():
+            yield from body.iter_chunks(CHUNK_BYTES)
+    finally:
+        body.close()
+
+
+@contextmanager
+def _telling() -> Iterator[None]:
+    """The store's failures in our words; their own texts may quote keys and hosts and stay in the cause."""
+    try:
+        yield
+    except ClientError as error:
+        status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
+        if status >= 500 or status == 429 or _code(error) in _FOR_NOW:
+            raise Absent("The object store is not available right now", retry_after_s=5) from error
+        raise Broken(f"The object store refused this ({_code(error)})") from error
+    except (BotoCoreError, Boto3Error) as error:
+        raise Absent("The object store cannot be reached right now", retry_after_s=5) from error

@@ -1,0 +1,103 @@
+"""Objects as files in a folder."""
+
+import io
+import os
+import resource
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.drivers.errors import Absent
+from app.drivers.storage.local import ABANDONED_AFTER_S, PARTS, LocalStore
+from tests.drivers.storage.contract import PNG, ObjectStoreContract, got, put
+
+
+class TestLocalStore(ObjectStoreContract):
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> LocalStore:
+        self.folder = tmp_path / "deep" / "storage"
+        return LocalStore(self.folder)
+
+    def test_a_folder_that_was_never_used_is_empty(self, store: LocalStore) -> None:
+        assert list(store.list()) == []
+        assert store.head("users/a") is None
+        store.delete("users/a")
+
+    def test_delete_of_a_folder_leaves_what_is_in_it(self, store: LocalStore) -> None:
+        put(store, "users/a", b"x")
+        store.delete("users")
+        assert got(store, "users/a") == b"x"
+
+    def test_objects_have_no_public_place(self, store: LocalStore) -> None:
+        assert store.public_url("users/a.png") is None
+
+    def test_files_are_their_owners_only_and_nothing_else_stays(self, store: LocalStore) -> None:
+        put(store, "users/a.png", b"x")
+        files = [path for path in self.folder.rglob("*") if path.is_file()]
+        assert [path.relative_to(self.folder).as_posix() for path in files] == ["users/a.png"]
+        assert stat.S_IMODE(files[0].stat().st_mode) == 0o600
+
+    def test_an_object_being_read_while_it_is_deleted_is_read_to_its_end(self, store: LocalStore) -> None:
+        put(store, "users/a", b"x" * 1_000_000)
+        pieces = store.get("users/a")
+        first = next(pieces)
+        store.delete("users/a")
+        assert len(first + b"".join(pieces)) == 1_000_000
+
+    def test_what_a_dead_process_left_half_written_goes_after_a_day(self, store: LocalStore) -> None:
+        put(store, "users/a", b"x")
+        old, young = self.folder / PARTS / "old", self.folder / PARTS / "young"
+        for part in (old, young):
+            part.write_bytes(b"half")
+        before = old.stat().st_mtime - ABANDONED_AFTER_S - 60
+        os.utime(old, (before, before))
+        assert [found.key for found in store.list()] == ["users/a"]
+        assert (old.exists(), young.exists()) == (False, True)
+
+    def test_a_folder_that_cannot_be_made_is_the_store_being_away(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("in the way")
+        with pytest.raises(Absent):
+            put(LocalStore(tmp_path / "file" / "storage"), "users/a", b"x")
+
+    def test_a_full_disk_is_the_store_being_away_and_leaves_nothing(self, store: LocalStore) -> None:
+        put(store, "users/before", b"x")
+        with _files_of_at_most(100_000), pytest.raises(Absent):
+            store.put("users/a", io.BytesIO(bytes(1_000_000)), mimetype=PNG)
+        assert [found.key for found in store.list()] == ["users/before"]
+        assert list((self.folder / PARTS).iterdir()) == []
+        put(store, "users/a", b"y")
+        assert got(store, "users/a") == b"y"
+
+    def test_a_writer_killed_in_the_middle_leaves_no_object(self, store: LocalStore) -> None:
+        script = (
+            "import os, signal, sys; from pathlib import Path; from app.drivers.storage.local import LocalStore\n"
+            "class Deadly:\n"
+            "    left = 3\n"
+            "    def read(self, size):\n"
+            "        self.left -= 1\n"
+            "        if not self.left: os.kill(os.getpid(), signal.SIGKILL)\n"
+            "        return bytes(size)\n"
+            "LocalStore(Path(sys.argv[1])).put('users/a', Deadly(), mimetype='image/png')"
+        )
+        root = Path(__file__).parents[3]
+        ended = subprocess.run([sys.executable, "-c", script, self.folder], cwd=root, check=False, timeout=60)
+        assert ended.returncode == -9
+        assert list(store.list()) == []
+        assert len(list((self.folder / PARTS).iterdir())) == 1
+
+
+class _files_of_at_most:
+    """The process may write no larger file inside; Python ignores the signal, so that writing fails as on a full disk."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __enter__(self) -> None:
+        self.before = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, self.before[1]))
+
+    def __exit__(self, *_: object) -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, self.before)

@@ -1,0 +1,99 @@
+"""Objects in a bucket, against a real S3 server on the loopback."""
+
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import boto3
+import pytest
+import requests
+
+from app.drivers.errors import Absent, Broken
+from app.drivers.storage.s3 import S3Store
+from tests.drivers.storage.contract import ObjectStoreContract, got, put
+from tests.s3server import BUCKET, S3Server
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with S3Server(tmp_path_factory.mktemp("s3")) as running:
+        yield running
+
+
+@pytest.fixture
+def credentials(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+
+
+class TestS3Store(ObjectStoreContract):
+    @pytest.fixture
+    def store(self, server: S3Server, credentials: None) -> S3Store:
+        name = f"bucket-{secrets.token_hex(4)}"
+        (server.root / name).mkdir()
+        return S3Store(name, endpoint_url=server.url)
+
+    def test_a_private_bucket_has_no_public_place(self, store: S3Store, server: S3Server) -> None:
+        put(store, "users/a.png", b"x")
+        assert store.public_url("users/a.png") is None
+        assert not requests.get(f"{server.url}/{store._bucket}/users/a.png", timeout=5).ok
+
+    def test_a_configured_host_is_the_public_place(self, server: S3Server, credentials: None) -> None:
+        store = S3Store(BUCKET, endpoint_url=server.url, public_url="https://cdn.example.org/media")
+        assert store.public_url("users/a.png") == "https://cdn.example.org/media/users/a.png"
+
+    def test_an_object_carries_its_type_and_may_be_cached_for_ever(self, store: S3Store, server: S3Server) -> None:
+        put(store, "users/a.png", b"x")
+        client = boto3.session.Session().client("s3", endpoint_url=server.url, region_name="us-east-1")
+        told = client.head_object(Bucket=store._bucket, Key="users/a.png")
+        assert told["ContentType"] == "image/png"
+
+    def test_more_objects_than_one_answer_holds_are_all_listed(self, store: S3Store, server: S3Server) -> None:
+        folder = server.root / store._bucket / "users"
+        folder.mkdir()
+        for number in range(1100):
+            (folder / f"{number:05}").touch()
+        assert [found.key for found in store.list("users/")] == [f"users/{number:05}" for number in range(1100)]
+
+    def test_a_wrong_key_pair_is_told_without_the_secret(
+        self, server: S3Server, credentials: None, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-the-secret")
+        with pytest.raises(Broken) as raised:
+            put(S3Store(BUCKET, endpoint_url=server.url), "users/a", b"x")
+        assert "not-the-secret" not in str(raised.value)
+        assert server.access_key not in str(raised.value)
+
+    def test_no_key_pair_is_the_store_being_away(self, server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
+            monkeypatch.delenv(name, raising=False)
+        monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
+        with pytest.raises(Absent):
+            put(S3Store(BUCKET, endpoint_url=server.url), "users/a", b"x")
+
+
+class TestAServerThatGoesAway:
+    def test_every_call_says_so_soon_and_all_works_when_it_is_back(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        with S3Server(tmp_path) as server:
+            for name, value in server.environment.items():
+                monkeypatch.setenv(name, value)
+            store = S3Store(BUCKET, endpoint_url=server.url)
+            put(store, "users/a", b"x")
+            server.stop()
+            started = time.monotonic()
+            for call in (
+                lambda: put(store, "users/b", b"y"),
+                lambda: store.get("users/a"),
+                lambda: store.head("users/a"),
+                lambda: store.delete("users/a"),
+                lambda: list(store.list()),
+            ):
+                with pytest.raises(Absent):
+                    call()
+            assert time.monotonic() - started < 30
+            server.start()
+            assert got(store, "users/a") == b"x"

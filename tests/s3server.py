@@ -1,0 +1,74 @@
+"""A real S3 server on the loopback: `rclone serve s3` over a folder, with one key pair."""
+
+import secrets
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+BUCKET = "media"
+RCLONE = Path(sys.executable).parent / "rclone"
+
+
+class S3Server:
+    """Runs for the length of a `with`; its bucket is the folder `root/media`."""
+
+    def __init__(self, root: Path) -> None:
+        self.root, self.port = root, _free_port()
+        self.access_key, self.secret_key = "test" + secrets.token_hex(6), secrets.token_hex(16)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """AWS' own variables for this server."""
+        return {
+            "AWS_ACCESS_KEY_ID": self.access_key,
+            "AWS_SECRET_ACCESS_KEY": self.secret_key,
+            "AWS_EC2_METADATA_DISABLED": "true",
+        }
+
+    def __enter__(self) -> "S3Server":
+        (self.root / BUCKET).mkdir(parents=True, exist_ok=True)
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Start, and wait until it listens."""
+        self.process = subprocess.Popen(
+            [RCLONE, "serve", "s3", self.root, "--addr", f"127.0.0.1:{self.port}", "--config", "/dev/null",
+             "--auth-key", f"{self.access_key},{self.secret_key}", "--dir-cache-time", "0s", "--no-checksum"],
+            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        deadline = time.monotonic() + 20
+        while not _listens(self.port):
+            assert self.process.poll() is None, "rclone ended"
+            assert time.monotonic() < deadline, "rclone does not listen"
+            time.sleep(0.05)
+
+    def stop(self) -> None:
+        """End the process that was started, and no other."""
+        self.process.terminate()
+        try:
+            self.process.wait(10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait(10)
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def _listens(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) == 0
