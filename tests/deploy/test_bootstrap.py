@@ -1,0 +1,52 @@
+"""How a checkout gets its environment; the parts that need no network."""
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FILE = Path(__file__).resolve().parents[2] / "deploy" / "bootstrap.py"
+
+
+@pytest.fixture(scope="module")
+def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
+    """The script as it stands in a checkout that needs nothing, once it has installed that."""
+    spec = importlib.util.spec_from_file_location("bootstrap", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    module.ROOT = tmp_path_factory.mktemp("checkout")
+    module.VENV = module.ROOT / ".venv"
+    (module.ROOT / "requirements.txt").write_text("# nothing\n")
+    module.install(module.ROOT / "requirements.txt")
+    return module
+
+
+class TestInstall:
+    def test_what_is_installed_already_is_left_alone(
+        self, bootstrap: ModuleType, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        bootstrap.install(bootstrap.ROOT / "requirements.txt")
+        assert capsys.readouterr().out == ""
+
+    def test_other_requirements_are_installed_into_the_same_environment(
+        self, bootstrap: ModuleType, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (bootstrap.ROOT / "requirements-dev.txt").write_text("# nothing either\n")
+        bootstrap.install(bootstrap.ROOT / "requirements-dev.txt")
+        assert capsys.readouterr().out == "Installing requirements-dev.txt …\n"
+
+    def test_an_environment_without_its_interpreter_is_made_anew(self, bootstrap: ModuleType) -> None:
+        (bootstrap.VENV / "bin" / "python").unlink()
+        bootstrap.install(bootstrap.ROOT / "requirements.txt")
+        assert bootstrap.runs()
+
+
+class TestMissing:
+    def test_a_command_that_is_not_there_is_named_by_its_package(
+        self, bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    ) -> None:
+        monkeypatch.setenv("PATH", str(tmp_path))
+        assert bootstrap.missing() == ["git", "bubblewrap"]
