@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import timedelta
-from typing import Protocol
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from flask import Flask, current_app
@@ -62,8 +62,8 @@ class Drivers:
         """Bind what `app.drivers.registry.build` made."""
         app.extensions["drivers"] = drivers
 
-    def __getitem__(self, kind: str) -> object:
-        drivers: Mapping[str, object] = current_app.extensions["drivers"]
+    def __getitem__(self, kind: str) -> Any:
+        drivers: Mapping[str, Any] = current_app.extensions["drivers"]
         return drivers[kind]
 
 

@@ -1,7 +1,9 @@
 """Strong ETags of answers, and the conditional requests that name them, in plain and compressed form alike."""
 
+import gzip
 import hashlib
 import re
+from collections.abc import Iterator
 
 from flask import Flask, Request, Response, request
 
@@ -44,6 +46,32 @@ def not_modified(given: Request, tag: str) -> Response | None:
         return None
     response = Response(status=304)
     response.set_etag(tag)
+    return response
+
+
+def gzipped(given: Request, body: bytes, tag: str | None) -> Response:
+    """A JSON answer that is kept gzipped: sent as it is where the client takes that, else unpacked."""
+    response = Response(mimetype="application/json")
+    response.headers["Vary"] = "Accept-Encoding"
+    response.headers["Cache-Control"] = "private, no-cache"
+    if "gzip" in given.accept_encodings:
+        response.set_data(body)
+        response.headers["Content-Encoding"] = "gzip"
+    else:
+        response.set_data(gzip.decompress(body))
+    if tag is not None:
+        response.set_etag(f"{tag}-gzip" if "Content-Encoding" in response.headers else tag)
+    return response
+
+
+def streamed(chunks: Iterator[bytes], *, size: int | None, mime: str, tag: str) -> Response:
+    """Somebody's bytes, in pieces; whatever they are, a browser that opens them runs nothing."""
+    response = Response(chunks, mimetype=mime)
+    if size is not None:
+        response.content_length = size
+    response.set_etag(tag)
+    response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
+    response.headers["Cache-Control"] = "private, no-cache"
     return response
 
 

@@ -31,7 +31,11 @@ class ProjectLogEntry(Base):
     """One file change; ids sort by time."""
 
     __tablename__ = "project_log_entries"
-    __table_args__ = (sa.Index("ix_project_log_entries_project_id_id", "project_id", "id"),)
+    __table_args__ = (
+        sa.Index("ix_project_log_entries_project_id_id", "project_id", "id"),
+        # A commit changes a path once, however often it is told: by the save, by a webhook, by the index.
+        sa.UniqueConstraint("project_id", "commit_sha", "file"),
+    )
 
     id: Mapped[str] = id_column("log")
     project_id: Mapped[str] = reference("projects.id", index=False)

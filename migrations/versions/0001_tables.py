@@ -155,6 +155,7 @@ def upgrade() -> None:
         sa.Column("expires_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("sent_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("sent_times", sa.Text(), nullable=False),
+        sa.Column("contested", sa.Boolean(), nullable=False),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
@@ -163,6 +164,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_one_time_codes")),
         sa.UniqueConstraint("email_key", "purpose", name=op.f("uq_one_time_codes_email_key_purpose")),
     )
+    op.create_index(op.f("ix_one_time_codes_code_hash"), "one_time_codes", ["code_hash"], unique=False)
     op.create_index(op.f("ix_one_time_codes_user_id"), "one_time_codes", ["user_id"], unique=False)
     op.create_table(
         "organizations",
@@ -583,6 +585,9 @@ def upgrade() -> None:
             ["user_id"], ["users.id"], name=op.f("fk_project_log_entries_user_id_users"), ondelete="SET NULL"
         ),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_project_log_entries")),
+        sa.UniqueConstraint(
+            "project_id", "commit_sha", "file", name=op.f("uq_project_log_entries_project_id_commit_sha_file")
+        ),
     )
     op.create_index("ix_project_log_entries_project_id_id", "project_log_entries", ["project_id", "id"], unique=False)
     op.create_index(op.f("ix_project_log_entries_user_id"), "project_log_entries", ["user_id"], unique=False)
@@ -710,6 +715,7 @@ def downgrade() -> None:
         postgresql_where=sa.text("is_default"),
     )
     op.drop_table("organizations")
+    op.drop_index(op.f("ix_one_time_codes_code_hash"), table_name="one_time_codes")
     op.drop_index(op.f("ix_one_time_codes_user_id"), table_name="one_time_codes")
     op.drop_table("one_time_codes")
     op.drop_index(op.f("ix_login_attempts_user_id"), table_name="login_attempts")

@@ -1,0 +1,107 @@
+"""One file's metadata: what the index has, and what is told by the file's bytes and history, kept once found."""
+
+from dataclasses import asdict
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+from app import transactions
+from app.core.content import describe
+from app.core.content.filetypes import language_of, mime_of
+from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import EntryType, ObjectNotFound
+from app.extensions import db
+from app.models.project import Project
+from app.models.project_content import ContentBlob, ContentFile, ContentIndex
+from app.models.user import User
+from app.resources.project_content import indexing, reading
+from app.resources.project_content.source import Source, source_of
+
+READ_AT_MOST = 10 * 1024 * 1024
+KEPT = ("encoding", "lines", "front_matter", "title", "headings", "links")
+
+
+def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: GitHosts, by: User) -> dict[str, Any]:
+    """Everything the contract's 4.9 tells of a file.
+
+    Asks the Git host only for what nobody has asked about this blob and path before. Raises NotFound.
+    """
+    file = reading.file(index, path)
+    facts, last = _known_facts(project, file), file.last_commit
+    if facts is None or last is None:
+        source = source_of(project, hosts, branch=index.branch if index else None, actor=by)
+        facts = facts if facts is not None else _find_facts(project, file, source)
+        last = last if last is not None else _find_last_commit(index, file, source)
+    name = path.rsplit("/", 1)[-1]
+    return {
+        "path": path,
+        "name": name,
+        "extension": name.rpartition(".")[2] if "." in name.lstrip(".") else "",
+        "type": file.type,
+        "size": file.size,
+        "sha": file.sha,
+        "mode": file.mode,
+        "mime": mime_of(path),
+        "language": language_of(path),
+        **facts,
+        "commit_sha": index.commit_sha if index else None,
+        "last_commit": last,
+        "indexed_at": index.indexed_at if index else None,
+    }
+
+
+def kind_of(path: str) -> str:
+    """Under which reading a blob's facts are kept: the same bytes mean other things as another type of file."""
+    return (language_of(path) or "plain")[:40]
+
+
+def facts_of(path: str, data: bytes) -> dict[str, Any]:
+    """What the bytes tell, as it is kept."""
+    told = asdict(describe(path, data))
+    return {name: told[name] for name in KEPT}
+
+
+def keep_facts(project_id: str, found: list[tuple[str, str, dict[str, Any]]]) -> None:
+    """Keep (sha, kind, facts) of blobs in the running transaction; what is kept already stays."""
+    if not found:
+        return
+    dialect: Any = postgresql if db.engine.dialect.name == "postgresql" else sqlite
+    rows = [{"project_id": project_id, "sha": sha, "kind": kind, "facts": facts} for sha, kind, facts in found]
+    db.session.execute(dialect.insert(ContentBlob).on_conflict_do_nothing(), rows)
+
+
+def _known_facts(project: Project, file: ContentFile) -> dict[str, Any] | None:
+    if file.type != EntryType.BLOB or (file.size or 0) > READ_AT_MOST:
+        return dict.fromkeys(KEPT, None) | {"headings": [], "links": []}
+    return db.session.scalar(
+        sa.select(ContentBlob.facts).where(
+            ContentBlob.project_id == project.id, ContentBlob.sha == file.sha, ContentBlob.kind == kind_of(file.path)
+        )
+    )
+
+
+def _find_facts(project: Project, file: ContentFile, source: Source) -> dict[str, Any]:
+    project_id, sha, path = project.id, file.sha, file.path
+    facts = facts_of(path, source.git.blob(source.repo, sha))
+    with transactions.writing():
+        keep_facts(project_id, [(sha, kind_of(path), facts)])
+    return facts
+
+
+def _find_last_commit(index: ContentIndex | None, file: ContentFile, source: Source) -> dict[str, Any] | None:
+    if index is None or index.commit_sha is None:
+        return None
+    here = (file.index_id, file.generation, file.path)
+    try:
+        last = indexing.told(source.git.last_commit(source.repo, index.commit_sha, file.path))
+    except ObjectNotFound:
+        return None
+    with transactions.writing():
+        db.session.execute(
+            sa.update(ContentFile)
+            .where(ContentFile.index_id == here[0], ContentFile.generation == here[1], ContentFile.path == here[2])
+            .where(ContentFile.sha == file.sha)
+            .values(last_commit=last)
+        )
+    return last

@@ -1,0 +1,76 @@
+"""The jobs that keep indexes at their branches' heads."""
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+import structlog
+
+from app import transactions
+from app.core.jobs import job
+from app.drivers.errors import DriverError, Rejected
+from app.drivers.git.hosts import GitHosts
+from app.extensions import db
+from app.models.organization import Status
+from app.models.project import Project, Provider
+from app.models.project_content import ContentIndex, IndexStatus
+from app.resources.project_content import indexing
+from app.resources.project_content.source import Disconnected, source_of
+
+log = structlog.get_logger(__name__)
+
+FOLLOW_EVERY = timedelta(seconds=15)
+
+
+@job("content.index", uses=("git", "progress"), priority=5)
+def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -> None:
+    """Bring one branch's index to the branch's head. A repository that is gone makes it `failed`, with the reason."""
+    transactions.start_reading()
+    index = db.session.get(ContentIndex, index_id)
+    if index is None:
+        return
+    project = db.session.get_one(Project, index.project_id)
+    try:
+        indexing.catch_up(index, source_of(project, git, branch=index.branch), progress)
+    except (Rejected, Disconnected) as error:
+        _fail(index_id, str(error))
+    except DriverError as error:
+        _fail(index_id, str(error))
+        raise
+
+
+def _fail(index_id: str, problem: str) -> None:
+    """An index that was whole stays readable, as stale."""
+    db.session.rollback()
+    index = db.session.get(ContentIndex, index_id)
+    if index is not None:
+        index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
+        index.problem = problem
+    db.session.commit()
+
+
+@job("content.follow_local", every=FOLLOW_EVERY, retries=0, uses=("git",))
+def follow_local(*, git: GitHosts) -> None:
+    """Notice pushes to local repositories: look at the heads of active projects, and ask for an index where one moved."""
+    if git.local is None:
+        return
+    transactions.start_reading()
+    found = db.session.execute(
+        sa.select(ContentIndex, Project)
+        .join(Project, sa.and_(Project.id == ContentIndex.project_id, Project.branch == ContentIndex.branch))
+        .where(Project.provider == Provider.LOCAL, Project.status == Status.ACTIVE, Project.repository != "")
+    ).all()
+    moved = [index.id for index, project in found if _has_moved(index, project, git)]
+    for index_id in moved:
+        with transactions.writing():
+            index = db.session.get(ContentIndex, index_id)
+            if index is not None:
+                indexing.ask(index)
+
+
+def _has_moved(index: ContentIndex, project: Project, git: GitHosts) -> bool:
+    try:
+        source = source_of(project, git)
+        return source.git.head(source.repo, source.branch) != index.commit_sha
+    except DriverError as error:
+        log.info("content.head_unreadable", project_id=project.id, error=str(error))
+        return False

@@ -1,0 +1,119 @@
+"""The files of a project's branch: read, searched and saved (spec 4.9)."""
+
+from typing import Any
+
+from flask import Blueprint, Response, request
+
+from app.core.limits import InputLimits
+from app.extensions import drivers
+from app.http.caching import gzipped, not_modified, streamed
+from app.http.endpoint import endpoint
+from app.http.envelope import success
+from app.http.guards import member_of_org
+from app.http.scope import Scope
+from app.models.project_content import ContentIndex
+from app.resources.project_content import files, on_demand, raw, reading, saving, service, snapshot
+from app.resources.project_content.commits import Save
+from app.resources.project_content.raw import RawFile
+from app.resources.project_content.saving import Saved
+from app.resources.project_content.schemas import (
+    CommitBody,
+    Committed,
+    FileArguments,
+    FileMetadata,
+    FileQuery,
+    MakeCommit,
+    Queued,
+    TreeArguments,
+    TreeQuery,
+)
+from app.resources.project_content.source import source_of
+
+blueprint = Blueprint("project_content", __name__)
+
+
+def _index(scope: Scope, query: TreeArguments | FileArguments) -> ContentIndex | None:
+    return on_demand.index_of(scope.project, scope.index, query["ref"], hosts=drivers["git"], by=scope.actor)
+
+
+@blueprint.get("/<project_id>")
+@endpoint(guard=member_of_org(), query=TreeQuery, prepare=_index, raw=True, message=snapshot.MESSAGE)
+def tree(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:
+    """Read the file tree of a branch, or a part of it."""
+    return _send_part(scope, query, index) if _is_part(query) else _send_whole(scope, query, index)
+
+
+def _is_part(query: TreeArguments) -> bool:
+    return query["path"] is not None or query["limit"] is not None
+
+
+def _send_whole(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:
+    known = not_modified(request, index.commit_sha) if index and index.commit_sha else None
+    if known is not None:
+        return known
+    found = reading.whole(scope.project, index, query["ref"] or scope.project.branch)
+    return gzipped(request, found.body, found.commit_sha)
+
+
+def _send_part(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:
+    found = reading.part(
+        scope.project,
+        index,
+        query["ref"] or scope.project.branch,
+        folder=query["path"],
+        limit=query["limit"],
+        cursor=query["cursor"],
+    )
+    return success(request, found.result, snapshot.MESSAGE, meta=found.meta)
+
+
+def _metadata(scope: Scope, query: FileArguments) -> dict[str, Any]:
+    return files.metadata(scope.project, _index(scope, query), query["file"], hosts=drivers["git"], by=scope.actor)
+
+
+@blueprint.get("/<project_id>/file")
+@endpoint(guard=member_of_org(), query=FileQuery, prepare=_metadata, result=FileMetadata, message="File metadata")
+def file(_scope: Scope, _query: FileArguments, found: dict[str, Any]) -> dict[str, Any]:
+    """Read what is known of one file."""
+    return found
+
+
+def _raw(scope: Scope, query: FileArguments) -> RawFile:
+    source = source_of(scope.project, drivers["git"], branch=query["ref"], actor=scope.actor)
+    return raw.find(_index(scope, query), query["file"], source)
+
+
+@blueprint.get("/<project_id>/raw")
+@endpoint(guard=member_of_org(), query=FileQuery, prepare=_raw, raw=True, message="The file's bytes")
+def raw_bytes(_scope: Scope, _query: FileArguments, found: RawFile) -> Response:
+    """Read a file's bytes."""
+    return not_modified(request, found.sha) or streamed(found.read(), size=found.size, mime=found.mime, tag=found.sha)
+
+
+def _commit(scope: Scope, body: CommitBody) -> Saved:
+    save = Save(
+        body["base_sha"], body["files"], body["message"], body.get("description"), saving.trailers_for(scope.actor)
+    )
+    return saving.commit_to_host(scope.project, save, branch=body["branch"], by=scope.actor, hosts=drivers["git"])
+
+
+@blueprint.post("/<project_id>/commit")
+@endpoint(
+    guard=member_of_org(),
+    body=MakeCommit,
+    prepare=_commit,
+    result=Committed,
+    status=201,
+    max_bytes=InputLimits.commit_bytes,
+    message="Saved",
+)
+def commit(scope: Scope, _body: CommitBody, saved: Saved) -> dict[str, object]:
+    """Save several files as one commit."""
+    return saving.record(scope.project, saved, by=scope.actor)
+
+
+@blueprint.post("/<project_id>/reindex")
+@endpoint(guard=member_of_org(), result=Queued, status=202, message="The branch will be indexed")
+def reindex(scope: Scope) -> dict[str, str | None]:
+    """Ask for a fresh look at the working branch."""
+    return service.reindex(scope.project)

@@ -1,0 +1,41 @@
+"""The project log (spec 4.9)."""
+
+from flask import Blueprint
+
+from app.core.limits import InputLimits
+from app.http.endpoint import endpoint
+from app.http.guards import member_of_org
+from app.http.scope import Scope
+from app.models.project_log import ProjectLogEntry
+from app.resources.project_log import service
+from app.resources.project_log.schemas import (
+    LogArguments,
+    LogEntries,
+    LogEntry,
+    LogQuery,
+    RecordChange,
+    RecordChangeBody,
+)
+
+blueprint = Blueprint("project_log", __name__)
+
+
+@blueprint.get("/<project_id>")
+@endpoint(guard=member_of_org(), query=LogQuery, result=LogEntries, message="Project log")
+def read(scope: Scope, query: LogArguments) -> service.LogPage:
+    """Read recent file changes, newest first."""
+    return service.read(scope.project, **query)
+
+
+@blueprint.post("/<project_id>")
+@endpoint(
+    guard=member_of_org(),
+    body=RecordChange,
+    result=LogEntry,
+    status=201,
+    max_bytes=InputLimits.log_bytes,
+    message="Change recorded",
+)
+def record(scope: Scope, body: RecordChangeBody) -> ProjectLogEntry:
+    """Record a file change."""
+    return service.record(scope.project, body["action"], body["file"], body.get("file_type"), by=scope.actor)

@@ -1,0 +1,6 @@
+"""What other resources' doings mean for the log."""
+
+from app.resources.project.activity import files_changed
+from app.resources.project_log import service
+
+files_changed.subscribe(service.record_changes)
