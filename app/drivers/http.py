@@ -1,0 +1,160 @@
+"""The one way out: plain HTTP calls to other services, bounded in time and size; knows no service and retries nothing.
+
+Sessions follow no redirect, keep no cookie and read no proxy, credential or certificate from the environment.
+"""
+
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from http.cookiejar import DefaultCookiePolicy
+from typing import Any
+from urllib.parse import urlsplit
+
+import orjson
+import requests
+import structlog
+from requests.adapters import HTTPAdapter
+from requests.structures import CaseInsensitiveDict
+from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
+
+from app.core.limits import OutboundLimits
+from app.drivers.errors import Absent, Broken, Late
+
+log = structlog.get_logger(__name__)
+
+LIMITS = OutboundLimits()
+POOL_SIZE = 32
+PIECE_BYTES = 64 * 1024
+
+
+class Unreachable(Absent):
+    """No connection was made, so nothing can have taken effect."""
+
+
+class ConnectionLost(Absent):
+    """The connection ended before an answer came; what was asked for may have taken effect."""
+
+
+class TimedOut(Late):
+    """No whole answer came in time; what was asked for may have taken effect."""
+
+
+class Cut(Broken):
+    """The answer ended before it was whole."""
+
+
+class TooLong(Broken):
+    """The answer is longer than the call allows."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A whole answer, whatever its status."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    def json(self) -> Any:
+        """The body as JSON. Raises Broken when it is something else (a proxy's error page)."""
+        try:
+            return orjson.loads(self.body)
+        except orjson.JSONDecodeError as fault:
+            raise Broken("The other service answered with something that is not JSON") from fault
+
+
+class HttpClient:
+    """Makes calls; safe to share between threads and greenlets."""
+
+    def __init__(self, *, user_agent: str = "galley", limits: OutboundLimits = LIMITS) -> None:
+        self._limits = limits
+        self._session = session = requests.Session()
+        session.trust_env = False
+        session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        session.headers["User-Agent"] = user_agent
+        adapter = HTTPAdapter(pool_connections=POOL_SIZE, pool_maxsize=POOL_SIZE, max_retries=0)
+        session.mount("http://", adapter)
+        session.mount("https://", adapter)
+
+    def close(self) -> None:
+        """Close the kept connections."""
+        self._session.close()
+
+    def send(
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str] | None = None,
+        params: Mapping[str, str | list[str]] | None = None,
+        json: object = None,
+        form: Mapping[str, str] | None = None,
+        basic: tuple[str, str] | None = None,
+        max_bytes: int | None = None,
+    ) -> Answer:
+        """Make one call and read its whole answer, of `max_bytes` (10 MiB) at most once decompressed.
+
+        Raises:
+            Unreachable, ConnectionLost, TimedOut, Cut, TooLong: no whole answer came.
+        """
+        start = time.monotonic()
+        until, most = start + self._limits.deadline_s, max_bytes or self._limits.body_bytes
+        body, kind = (form, {}) if json is None else (orjson.dumps(json), {"Content-Type": "application/json"})
+        request = requests.Request(
+            method, url, headers={**kind, **(headers or {})}, params=params, data=body, auth=basic
+        )
+        try:
+            answer = self._exchange(request, until=until, max_bytes=most)
+        except (Absent, Broken, Late) as failure:
+            _note(method, url, start, failure=type(failure).__name__)
+            raise
+        _note(method, url, start, status=answer.status, upstream_id=answer.headers.get("X-Request-Id"))
+        return answer
+
+    def _exchange(self, request: requests.Request, *, until: float, max_bytes: int) -> Answer:
+        timeout_s = (self._limits.connect_timeout_s, self._limits.read_timeout_s)
+        try:
+            prepared = self._session.prepare_request(request)
+            response = self._session.send(prepared, timeout=timeout_s, allow_redirects=False, stream=True)
+        except (requests.exceptions.ConnectTimeout, requests.exceptions.SSLError) as fault:
+            raise Unreachable("The other service cannot be reached") from fault
+        except requests.exceptions.Timeout as fault:
+            raise TimedOut("The other service did not answer in time") from fault
+        except requests.exceptions.ConnectionError as fault:
+            raise _connection_failure(fault) from fault
+        except (requests.exceptions.RequestException, HTTPError) as fault:
+            raise Broken("The other service does not speak proper HTTP") from fault
+        with response:
+            body = b"".join(_pieces(response, until=until, max_bytes=max_bytes))
+        return Answer(response.status_code, CaseInsensitiveDict(response.headers), body)
+
+
+def _pieces(response: requests.Response, *, until: float, max_bytes: int) -> Iterator[bytes]:
+    """The body as it arrives; a peer that drips bytes cannot stretch the call beyond its deadline."""
+    left = max_bytes
+    try:
+        while piece := response.raw.read1(PIECE_BYTES, decode_content=True):
+            left -= len(piece)
+            if left < 0:
+                raise TooLong(f"The other service sent more than {max_bytes:,} bytes")
+            if time.monotonic() > until:
+                raise TimedOut("The other service did not finish its answer in time")
+            yield piece
+    except ReadTimeoutError as fault:
+        raise TimedOut("The other service did not finish its answer in time") from fault
+    except (HTTPError, OSError) as fault:
+        raise Cut("The other service's answer was cut short") from fault
+
+
+def _connection_failure(fault: requests.exceptions.ConnectionError) -> Absent:
+    reason = getattr(fault.args[0], "reason", None) if fault.args else None
+    if isinstance(reason, NewConnectionError):
+        return Unreachable("The other service cannot be reached")
+    return ConnectionLost("The connection to the other service was lost")
+
+
+def _note(method: str, url: str, start: float, **told: object) -> None:
+    """One line a call: host and path, never the query, headers or bodies, where secrets may stand."""
+    where = urlsplit(url)
+    taken_ms = round((time.monotonic() - start) * 1000)
+    log.info("outbound.call", method=method, host=where.netloc, path=where.path, ms=taken_ms, **told)
