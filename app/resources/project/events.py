@@ -1,0 +1,10 @@
+"""What projects announce; what hangs on them outside this resource reacts in the same transaction."""
+
+from app.core.events import Event
+from app.models.project import Project
+
+project_connected: Event[[Project]] = Event("project_connected")
+"""A project was made, or its repository or working branch changed; empty names mean it was disconnected."""
+
+project_deleting: Event[[Project]] = Event("project_deleting")
+"""A project's row is about to go, and what hangs on it by foreign key with it."""
