@@ -7,7 +7,7 @@ import functools
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from flask import Response, current_app, request
 from marshmallow import Schema
@@ -20,7 +20,6 @@ from app.http.guards import Guard
 from app.http.scope import Scope
 from app.http.validation import load, parser
 
-View = TypeVar("View", bound=Callable[..., Any])
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
@@ -78,7 +77,7 @@ def endpoint(
     current: str | None = None,
     raw: bool = False,
     rate: str | None = None,
-) -> Callable[[View], View]:
+) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
     """Declare a view: it receives its scope, then what is declared of body, query and preparation, in that order.
 
     `prepare` runs before the one transaction, on a session that only reads: whatever talks to the outside world or
@@ -91,14 +90,14 @@ def endpoint(
         raw, rate,
     )  # fmt: skip
 
-    def decorate(view: View) -> View:
+    def decorate(view: Callable[..., Any]) -> Callable[..., Response]:
         @functools.wraps(view)
         def call(**ids: str) -> Response:
             return _serve(declared, view, ids)
 
         call.declaration = declared  # type: ignore[attr-defined]
         call.view = view  # type: ignore[attr-defined]
-        return call  # type: ignore[return-value]
+        return call
 
     return decorate
 

@@ -108,9 +108,10 @@ def own_user(param: str, *, or_platform_admin: bool = False, words: str = "verif
     return Guard(words, lambda s: s.is_self or (or_platform_admin and s.admin), targets.user(param))
 
 
-def permission(wanted: Permission, param: str = "org_id") -> Guard:
-    """A member of the organization in the URL whose role grants the permission."""
-    return Guard(str(wanted), lambda s: grants(s.role, wanted), targets.organization(param))
+def permission(wanted: Permission, param: str = "org_id", *, in_body: bool = False) -> Guard:
+    """A member of the organization in the URL, or in the body, whose role grants the permission."""
+    words = f"{wanted} of body org" if in_body else str(wanted)
+    return Guard(words, lambda s: grants(s.role, wanted), targets.organization(param), ids_in_body=in_body)
 
 
 def project_permission(wanted: Permission, param: str = "projectId") -> Guard:
