@@ -18,6 +18,9 @@ DEFAULT_BYTES = MIB
 MAX_DEPTH, MAX_KEYS, MAX_ITEMS = 32, 256, 10_000
 INT64 = 2**63
 
+RAW = "galley.body"
+"""Where the bytes that were read stand in the request's environment."""
+
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
@@ -50,6 +53,7 @@ def _read(request: Request, max_bytes: int) -> bytes:
     raw = request.stream.read(max_bytes + 1)
     if len(raw) > max_bytes:
         raise TooLarge(f"The body may have at most {max_bytes} bytes")
+    request.environ[RAW] = bytes(raw)
     return bytes(raw)
 
 

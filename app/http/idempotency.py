@@ -13,6 +13,7 @@ from flask import Request, Response
 
 from app.core.errors import AppError, Conflict, Invalid
 from app.extensions import db
+from app.http.body import RAW
 from app.models.base import moment
 from app.models.idempotency import IdempotencyKey
 
@@ -98,7 +99,7 @@ def claim_for(request: Request, user_id: str | None) -> Claim | None:
         return None
     if not 1 <= len(key) <= MAX_LENGTH or not key.isprintable():
         raise Invalid.field(HEADER, f"The key must have 1 to {MAX_LENGTH} printable characters")
-    body = request.environ.get("galley.body", b"")
+    body = request.environ.get(RAW, b"")
     digest = hashlib.sha256(request.full_path.encode() + b"\0" + body).hexdigest()
     return Claim(user_id, f"{request.method} {request.url_rule}"[:255], key, digest)
 
