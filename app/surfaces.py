@@ -3,11 +3,19 @@
 from flask import Blueprint, Flask
 
 from app.http.endpoint import declaration_of
+from app.resources.auth.routes import blueprint as auth
+from app.resources.git_provider.routes import blueprint as git_provider
+from app.resources.organization.routes import blueprint as organization
 from app.resources.system.routes import blueprint as system
 
 UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system),)
 
-REST: tuple[tuple[str, Blueprint], ...] = ()
+REST: tuple[tuple[str, Blueprint], ...] = (
+    ("/auth", auth),
+    ("/organization", organization),
+    ("/git-provider", git_provider),
+    ("/provider", git_provider),
+)
 
 HANDLERS: tuple[tuple[str, Blueprint], ...] = ()
 
@@ -20,7 +28,8 @@ def register(app: Flask) -> None:
     """
     for base, table in (("", UNVERSIONED), ("/api/v1", REST), ("/api", HANDLERS)):
         for prefix, blueprint in table:
-            name = f"{blueprint.name}{prefix.replace('/', '_')}" if blueprint.name in app.blueprints else None
+            mounted = blueprint.name in app.blueprints
+            name = f"{blueprint.name}{prefix.replace('/', '_')}" if mounted else blueprint.name
             app.register_blueprint(blueprint, url_prefix=f"{base}{prefix}" or None, name=name)
     _check_declared(app, {blueprint.name for table in (UNVERSIONED, REST, HANDLERS) for _, blueprint in table})
 
