@@ -3,8 +3,10 @@
 .PHONY: help install install-dev run test check bench faults requirements
 
 # The first interpreter that runs and is 3.11 or later.
-PYTHON ?= $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
+ifndef PYTHON
+PYTHON := $(shell for python in python3.13 python3.12 python3.11 python3 python; do \
 	$$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$python && break; done)
+endif
 BIN := .venv/bin
 
 help: ## This list
@@ -39,7 +41,6 @@ faults: install-dev ## Kills, cuts and stalls, and what is promised after each
 requirements: ## Lock requirements*.in with hashes, for every platform
 	@tmp=$$(mktemp -d) && trap 'rm -rf "$$tmp"' EXIT && $(PYTHON) -m venv "$$tmp" && \
 	"$$tmp/bin/pip" install --quiet --disable-pip-version-check uv && \
-	for name in requirements requirements-dev; do \
-		"$$tmp/bin/uv" pip compile --quiet --universal --upgrade --generate-hashes --no-header \
-			--python-version 3.11 $$name.in -o $$name.txt || exit 1; \
-	done
+	lock="$$tmp/bin/uv pip compile --quiet --universal --upgrade --generate-hashes --no-header --python-version 3.11" && \
+	$$lock requirements.in -o requirements.txt && \
+	$$lock requirements-dev.in -c requirements.txt -o requirements-dev.txt
