@@ -3,11 +3,18 @@
 import sys
 
 # Under the `flask` command Flask is loaded by now; that process, the worker above all, stays unpatched.
-if "flask" not in sys.modules:
+serving = "flask" not in sys.modules
+if serving:
     from gevent import monkey
 
     monkey.patch_all()
 
-from app import create_app
+from app import create_app  # noqa: E402 (after the patch)
+from config import ConfigError  # noqa: E402
 
-app = application = create_app()
+try:
+    app = application = create_app()
+except ConfigError as error:
+    if serving:  # gunicorn gives up after an exception, but would start its workers anew for ever after an exit
+        raise
+    sys.exit(str(error))
