@@ -459,6 +459,19 @@ class Surviving(Suite):
         assert [entry.what for entry in diary.read()] == ["start", "start", "end"]
         assert taken_up_s < FAST.lease_s + FAST.sweep_s + 2
 
+    def test_a_killed_workers_call_is_taken_up_although_a_newer_one_took_its_key(self, jobs, url, defer, state, diary):
+        first = defer("sleep", args={"seconds": 0.5}, unique="index:1")
+        with worker_process(url, diary, FAST) as process:
+            until(lambda: diary.read(), within_s=15)
+            process.kill()
+        second = defer("sleep", args={"seconds": 0}, unique="index:1", delay=timedelta(seconds=2))
+
+        with working(jobs, diarist(diary)):
+            until(lambda: state(first) == JobState.SUCCEEDED)
+            until(lambda: state(second) == JobState.SUCCEEDED)
+
+        assert [entry.what for entry in diary.read()] == ["start", "start", "end", "start", "end"]
+
     def test_a_call_that_always_kills_its_worker_is_dead_after_the_limit(self, jobs, url, database, defer, diary):
         job_id = defer("die")
         for killed in range(1, FAST.poison_limit + 1):

@@ -66,7 +66,6 @@ class TestLostConnections(_OnPostgres, contract.Suite):
 
         return end_all
 
-    @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
     def test_a_run_whose_connections_were_cut_is_finished_and_new_calls_are_noticed(self, jobs, defer, state, cut):
         go = threading.Event()
         recorder = Recorder(lambda call: go.wait(5))
@@ -80,6 +79,24 @@ class TestLostConnections(_OnPostgres, contract.Suite):
             until(lambda: state(first) == state(second) == JobState.SUCCEEDED)
 
         assert sorted(recorder.names) == ["first", "second"]
+
+    def test_an_outcome_that_cannot_be_written_is_written_once_it_can(self, jobs, database, defer, state):
+        def rename(old: str, new: str) -> None:
+            with database.begin() as connection:
+                connection.exec_driver_sql(f"ALTER FUNCTION {old} RENAME TO {new}")
+
+        go = threading.Event()
+        recorder = Recorder(lambda call: go.wait(5))
+        job_id = defer("first")
+        with working(jobs, recorder):
+            until(lambda: recorder.runs)
+            rename("procrastinate_finish_job_v1", "procrastinate_hidden")
+            go.set()
+            time.sleep(0.5)
+            rename("procrastinate_hidden", "procrastinate_finish_job_v1")
+            until(lambda: state(job_id) == JobState.SUCCEEDED)
+
+        assert len(recorder.runs) == 1
 
 
 class TestLeases(_OnPostgres, contract.Suite):
