@@ -131,6 +131,7 @@ class UploadLimits:
     side_px: int = 8192
     area_px: int = 40_000_000
     frames: int = 100
+    animation_px: int = 80_000_000
     kept_bytes: int = 500 * MIB
     orphan_ttl_s: int = DAY
 
