@@ -6,6 +6,10 @@ from app.http.endpoint import declaration_of
 from app.resources.auth.routes import blueprint as auth
 from app.resources.git_provider.routes import blueprint as git_provider
 from app.resources.organization.routes import blueprint as organization
+from app.resources.project.routes import blueprint as project
+from app.resources.project_content.routes import blueprint as project_content
+from app.resources.project_log.routes import blueprint as project_log
+from app.resources.project_preview.routes import blueprint as project_preview
 from app.resources.system.routes import blueprint as system
 
 UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system),)
@@ -13,8 +17,12 @@ UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system),)
 REST: tuple[tuple[str, Blueprint], ...] = (
     ("/auth", auth),
     ("/organization", organization),
+    ("/project", project),
+    ("/project-preview", project_preview),
     ("/git-provider", git_provider),
     ("/provider", git_provider),
+    ("/project-content", project_content),
+    ("/project-log", project_log),
 )
 
 HANDLERS: tuple[tuple[str, Blueprint], ...] = ()

@@ -3,7 +3,7 @@
 import structlog
 from flask import Flask, Response, request
 from sqlalchemy import exc as sql
-from sqlalchemy.orm.exc import ObjectDeletedError
+from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from werkzeug.exceptions import HTTPException
 
 from app.core import errors
@@ -27,7 +27,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(errors.AppError, _render)
     app.register_error_handler(outside.DriverError, lambda error: _render(from_driver(error)))
     app.register_error_handler(HTTPException, _http)
-    app.register_error_handler(ObjectDeletedError, lambda _error: _render(errors.NotFound()))
+    for gone in (ObjectDeletedError, StaleDataError):  # deleted by another request since the guard found it
+        app.register_error_handler(gone, lambda _error: _render(errors.NotFound()))
     for kind in (sql.OperationalError, sql.InterfaceError, sql.TimeoutError):
         app.register_error_handler(kind, _database)
     app.register_error_handler(Exception, _bug)

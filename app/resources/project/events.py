@@ -6,5 +6,8 @@ from app.models.project import Project
 project_connected: Event[[Project]] = Event("project_connected")
 """A project was made, or its repository or working branch changed; empty names mean it was disconnected."""
 
+project_moved: Event[[Project, str]] = Event("project_moved")
+"""A project has moved to another organization; the id is that of the one it came from."""
+
 project_deleting: Event[[Project]] = Event("project_deleting")
 """A project's row is about to go, and what hangs on it by foreign key with it."""

@@ -1,0 +1,210 @@
+"""The bodies, queries and answers of `/project`."""
+
+from typing import Any, TypedDict
+
+from marshmallow import Schema, ValidationError, fields, pre_load, validate
+
+from app.core.paths import path_fault
+from app.core.refs import is_branch_name
+from app.http.validation import Body, Id, Ready, text
+from app.models.organization import Status
+from app.models.project import ConnectionStatus, Generator, Provider, Visibility
+from app.models.project_content import IndexStatus
+from app.resources.git_provider.schemas import ProviderName
+
+ALL = "all"
+
+
+def _branch_name(value: str) -> None:
+    if not is_branch_name(value):
+        raise ValidationError("This cannot be the name of a branch.")
+
+
+def _branch_name_or_empty(value: str) -> None:
+    if value:
+        _branch_name(value)
+
+
+def _path_or_empty(value: str) -> None:
+    fault = path_fault(value) if value else None
+    if fault is not None:
+        raise ValidationError(f"{fault}.")
+
+
+def _folder() -> fields.String:
+    return fields.String(allow_none=True, validate=_path_or_empty)
+
+
+def _site_url() -> fields.Url:
+    return fields.Url(schemes={"http", "https"}, require_tld=False, allow_none=True, validate=validate.Length(max=2048))
+
+
+class Paths(Body):
+    """Folders of the repository; an empty one is its root."""
+
+    content = _folder()
+    media = _folder()
+    public = _folder()
+
+
+class Settings(Body):
+    """What may be set when a project is made and changed later."""
+
+    image = text(1, 1024, data_key="project_image", required=False, allow_none=True)
+    site_url = _site_url()
+    framework = text(1, 40, required=False, allow_none=True)
+    paths = fields.Nested(Paths)
+
+    @pre_load
+    def _no_empty_url(self, data: Any, **_kwargs: Any) -> Any:
+        """An emptied field of a form means none."""
+        return data | {"site_url": None} if isinstance(data, dict) and data.get("site_url") == "" else data
+
+
+class NewProject(Settings):
+    """A new project."""
+
+    org_id = Id("org", required=True)
+    name = text(1, 100, data_key="project_name")
+    provider = ProviderName(required=True)
+    repository = text(1, 255)
+    repository_id = text(1, 255, required=False, allow_none=True, load_default=None)
+    branch = fields.String(required=True, validate=_branch_name)
+    generator = fields.Enum(Generator, by_value=True, allow_none=True)
+    visibility = fields.Enum(Visibility, by_value=True)
+
+
+class ChangeProject(Settings):
+    """Changes of a project; what is left out stays."""
+
+    name = text(1, 100, data_key="project_name", required=False)
+
+
+class ChangeVisibility(Body):
+    """The label of the published site."""
+
+    visibility = fields.Enum(Visibility, by_value=True, required=True)
+
+
+class ChangeStatusBody(TypedDict):
+    """What `ChangeStatus` loads."""
+
+    status: Status
+
+
+class ChangeStatus(Body):
+    """Archive or make active."""
+
+    status = fields.Enum(Status, by_value=True, required=True)
+
+
+class ChangeGenerator(Body):
+    """The static site generator, or none."""
+
+    generator = fields.Enum(Generator, by_value=True, required=True, allow_none=True)
+
+
+class ChangeConnection(Body):
+    """Where the content is; what is left out stays, empty strings disconnect."""
+
+    provider = ProviderName()
+    repository = fields.String(validate=validate.Length(max=255))
+    repository_id = text(0, 255, required=False, allow_none=True)
+    branch = fields.String(validate=_branch_name_or_empty)
+
+
+class WhichProjectsQuery(TypedDict):
+    """What `WhichProjects` loads; None is all."""
+
+    status: Status | None
+
+
+class WhichProjects(Body):
+    """Active ones, archived ones or all."""
+
+    status = fields.Method(deserialize="_read", load_default=Status.ACTIVE, metadata={"enum": [*Status, ALL]})
+
+    def _read(self, value: Any) -> Status | None:
+        if value == ALL:
+            return None
+        try:
+            return Status(value)
+        except ValueError as error:
+            raise ValidationError("Must be one of: active, archived, all.") from error
+
+
+class AllProjects(WhichProjects):
+    """The same, all unless it is said."""
+
+    status = fields.Method(deserialize="_read", load_default=None, metadata={"enum": [*Status, ALL]})
+
+
+class NewBranchBody(TypedDict):
+    """What `NewBranch` loads."""
+
+    branch: str
+    start: str | None
+
+
+class NewBranch(Body):
+    """A branch to be made, and the branch or commit it starts from."""
+
+    branch = fields.String(required=True, validate=_branch_name)
+    start = text(1, 255, data_key="from", required=False, load_default=None)
+
+
+class BranchObject(Schema):
+    """A branch and the commit it is at."""
+
+    name = fields.String()
+    sha = fields.String()
+    default = fields.Boolean()
+    protected = fields.Boolean()
+
+
+class ConnectionObject(Schema):
+    """Whether, and through whom, the repository is reached."""
+
+    status = fields.Enum(ConnectionStatus, by_value=True)
+    connected_by = fields.String(allow_none=True)
+    account = fields.String(allow_none=True)
+
+
+class IndexObject(Schema):
+    """How far the index of the working branch is."""
+
+    status = fields.Enum(IndexStatus, by_value=True)
+    commit_sha = fields.String(allow_none=True)
+    indexed_at = fields.String(allow_none=True, metadata={"format": "date-time"})
+    files = fields.Integer()
+
+
+class ProjectObject(Ready):
+    """A project (contract 4.6)."""
+
+    project_id = fields.String()
+    org_id = fields.String()
+    user_id = fields.String(allow_none=True)
+    project_name = fields.String()
+    project_image = fields.String(allow_none=True)
+    site_url = fields.String(allow_none=True)
+    provider = fields.Enum(Provider, by_value=True)
+    repository = fields.String()
+    repository_id = fields.String(allow_none=True)
+    branch = fields.String()
+    framework = fields.String(allow_none=True)
+    generator = fields.Enum(Generator, by_value=True, allow_none=True)
+    paths = fields.Nested(Paths)
+    visibility = fields.Enum(Visibility, by_value=True)
+    status = fields.Enum(Status, by_value=True)
+    connection = fields.Nested(ConnectionObject)
+    index = fields.Nested(IndexObject)
+    createdAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
+    updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
+
+
+class DeletedProject(Ready):
+    """What is gone."""
+
+    project_id = fields.String()
+    deleted = fields.Boolean()

@@ -1,0 +1,11 @@
+"""What tests of projects start from."""
+
+import pytest
+
+from tests.workspace import Workspace, make_workspace
+from tests.world import World
+
+
+@pytest.fixture
+def workspace(world: World) -> Workspace:
+    return make_workspace(world)
