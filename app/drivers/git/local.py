@@ -17,9 +17,9 @@ from app.drivers.git.local_folders import folder_of, is_bare_repository
 from app.drivers.git.local_import import check_person, import_commit
 from app.drivers.git.local_locks import turn
 from app.drivers.git.local_log import read_history, read_last
-from app.drivers.git.local_plan import make_plan
 from app.drivers.git.local_refs import NOTHING, default_branch, list_branches, move
 from app.drivers.git.local_trees import Tree, list_changes, list_tree, sized
+from app.drivers.git.plan import make_plan
 from app.drivers.git.port import (
     Branch,
     BranchExists,

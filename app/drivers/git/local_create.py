@@ -13,8 +13,8 @@ from app.drivers.errors import Rejected
 from app.drivers.git.local_commands import run
 from app.drivers.git.local_folders import is_bare_repository
 from app.drivers.git.local_import import import_commit
-from app.drivers.git.local_plan import EXECUTABLE, PLAIN, SYMLINK, Plan, Write
 from app.drivers.git.local_refs import NOTHING, default_branch, list_branches, move
+from app.drivers.git.plan import EXECUTABLE, PLAIN, SYMLINK, Plan, Write
 from app.drivers.git.port import Person, RepositoryExists
 
 BRANCH = "main"

@@ -7,7 +7,7 @@ from pathlib import Path
 from app.core import clock
 from app.drivers.errors import Rejected
 from app.drivers.git.local_commands import GitFailed, run
-from app.drivers.git.local_plan import Plan, Write
+from app.drivers.git.plan import Plan, Write
 from app.drivers.git.port import Person
 
 # fast-import wants a branch to commit on. Resetting it to nothing before the end makes it write none, so that there is

@@ -191,6 +191,10 @@ class GitProvider(Protocol):
     def blob(self, repo: RepoRef, sha: str) -> bytes:
         """A blob's bytes. Raises ObjectNotFound."""
 
+    def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:
+        """A blob in pieces, for those too large to hold; in one piece where the host gives no other. Raises ObjectNotFound."""
+        yield self.blob(repo, sha)
+
     def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Many blobs, streamed, in the order asked for."""
 
@@ -219,3 +223,51 @@ class GitProvider(Protocol):
             PathConflict: the changes do not fit that tree.
             Rejected: a path or the message cannot be written.
         """
+
+    def content(self, repo: RepoRef, commit: str, path: str) -> bytes:
+        """The bytes of the file at a path. Raises ObjectNotFound."""
+        entry = self.entries(repo, commit, [path]).get(path)
+        if entry is None or entry.type != EntryType.BLOB:
+            raise ObjectNotFound("There is no such file in the repository")
+        return self.blob(repo, entry.sha)
+
+
+class PullRequestState(StrEnum):
+    """Where a pull request is."""
+
+    OPEN = "open"
+    MERGED = "merged"
+    CLOSED = "closed"
+
+
+@dataclass(frozen=True)
+class PullRequest:
+    """A pull request of GitHub, a merge request of GitLab; `number` is the one its repository counts."""
+
+    number: int
+    title: str
+    state: PullRequestState
+    head: str
+    base: str
+    url: str
+
+
+class PullRequestExists(DriverError):
+    """There is an open one of that branch into that branch already (409)."""
+
+
+class NotMergeable(DriverError):
+    """It is merged or closed already, or it cannot be merged as it stands (409); nothing was changed."""
+
+
+class PullRequests(Protocol):
+    """Proposals to merge one branch into another, where the host has them."""
+
+    def pull_requests(self, repo: RepoRef) -> Sequence[PullRequest]:
+        """All of them, newest first, at most 100."""
+
+    def create_pull_request(self, repo: RepoRef, *, title: str, head: str, base: str, body: str) -> PullRequest:
+        """Propose to merge `head` into `base`. Raises PullRequestExists, Rejected, RepositoryUnavailable."""
+
+    def merge_pull_request(self, repo: RepoRef, number: int) -> str:
+        """Merge it; returns the sha of the commit that did. Raises ObjectNotFound, NotMergeable."""

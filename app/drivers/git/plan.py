@@ -6,20 +6,21 @@ from dataclasses import dataclass
 
 from app.core.paths import path_fault
 from app.drivers.errors import Rejected
-from app.drivers.git.local_trees import FOLDER, Tree
 from app.drivers.git.port import Action, EntryType, FileChange, PathConflict, TreeEntry
+from app.drivers.git.views import FOLDER, TreeView
 
 PLAIN, EXECUTABLE, SYMLINK = "100644", "100755", "120000"
 
 
 @dataclass(frozen=True)
 class Write:
-    """A file to stand at `path`: new bytes, or the blob `sha` that is there already."""
+    """A file to stand at `path`: new bytes, or the blob `sha` that is there already, of `size` where that is known."""
 
     path: str
     mode: str
     content: bytes | None
     sha: str | None = None
+    size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,7 @@ class Plan:
     written: tuple[Write, ...]
 
 
-def make_plan(changes: Sequence[FileChange], tree: Tree) -> Plan:
+def make_plan(changes: Sequence[FileChange], tree: TreeView) -> Plan:
     """Check a commit's changes against the tree they are made on.
 
     Raises:
@@ -58,7 +59,7 @@ def _check_form(change: FileChange) -> None:
         raise Rejected("A file that is written must have content", code="INVALID_CHANGE")
 
 
-def _faults(changes: Sequence[FileChange], removed: list[str], targets: list[str], tree: Tree) -> Iterator[str]:
+def _faults(changes: Sequence[FileChange], removed: list[str], targets: list[str], tree: TreeView) -> Iterator[str]:
     gone, coming = set(removed), set(targets)
     yield from (path for paths in (removed, targets) for path, times in Counter(paths).items() if times > 1)
     yield from (path for path in coming if any(_is_file(above, tree, gone, coming) for above in _folders_of(path)))
@@ -80,7 +81,7 @@ def _is_blob(there: TreeEntry | None) -> bool:
     return there is not None and there.type == EntryType.BLOB
 
 
-def _is_free(there: TreeEntry | None, gone: set[str], tree: Tree) -> bool:
+def _is_free(there: TreeEntry | None, gone: set[str], tree: TreeView) -> bool:
     """Whether a new file may stand here: nothing does, or all of it goes."""
     if there is None:
         return True
@@ -89,7 +90,7 @@ def _is_free(there: TreeEntry | None, gone: set[str], tree: Tree) -> bool:
     return there.path in gone
 
 
-def _is_file(path: str, tree: Tree, gone: set[str], coming: set[str]) -> bool:
+def _is_file(path: str, tree: TreeView, gone: set[str], coming: set[str]) -> bool:
     there = tree.find(path)
     return path in coming or (there is not None and there.type != FOLDER and path not in gone)
 
@@ -99,9 +100,11 @@ def _folders_of(path: str) -> Iterable[str]:
     return ("/".join(parts[:count]) for count in range(1, len(parts)))
 
 
-def _write(change: FileChange, tree: Tree) -> Write:
+def _write(change: FileChange, tree: TreeView) -> Write:
     source = {Action.MOVE: change.previous_path, Action.UPDATE: change.path}.get(change.action)
     before = tree.find(source) if source else None
     if before is None:
         return Write(change.path, PLAIN, change.content)
-    return Write(change.path, before.mode, change.content, before.sha if change.content is None else None)
+    if change.content is not None:
+        return Write(change.path, before.mode, change.content)
+    return Write(change.path, before.mode, None, before.sha, before.size)

@@ -1,0 +1,97 @@
+"""One commit's tree as a remote host shows it: looked up by path, loaded folder by folder or whole; makes no call itself."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from app.drivers.git.port import TreeEntry
+
+FOLDER = "tree"
+
+ListFolders = Callable[[Sequence[TreeEntry]], Sequence[Sequence[TreeEntry]]]
+"""What stands directly in each of some folders, folders among it; asked in one go."""
+
+
+class TreeView(Protocol):
+    """What a commit's changes are checked against."""
+
+    def find(self, path: str) -> TreeEntry | None:
+        """What a path names; a folder has the type `tree`."""
+
+    def files(self, folder: TreeEntry) -> Iterable[str]:
+        """Every path below a folder that is no folder."""
+
+
+class WholeView:
+    """A tree that is all here."""
+
+    def __init__(self, entries: Iterable[TreeEntry]) -> None:
+        self._entries = {entry.path: entry for entry in entries}
+
+    def find(self, path: str) -> TreeEntry | None:
+        """What a path names."""
+        return self._entries.get(path)
+
+    def files(self, folder: TreeEntry) -> Iterator[str]:
+        """Every path below a folder that is no folder."""
+        start = f"{folder.path}/"
+        return (path for path, entry in self._entries.items() if path.startswith(start) and entry.type != FOLDER)
+
+
+class FolderView:
+    """A tree whose folders are listed as they are needed."""
+
+    def __init__(self, root: str, list_folders: ListFolders) -> None:
+        self._list_folders = list_folders
+        self._root = TreeEntry("", FOLDER, "040000", root, None)
+        self._folders: dict[str, dict[str, TreeEntry]] = {}
+
+    def load(self, paths: Iterable[str]) -> None:
+        """List the folders on the way to these paths, level by level."""
+        wanted = folders_of(paths)
+        waiting = [self._root]
+        while waiting:
+            self._list(waiting)
+            depth = {folder.path for folder in waiting}
+            waiting = [
+                entry
+                for above in depth
+                for entry in self._folders[above].values()
+                if entry.type == FOLDER and entry.path in wanted
+            ]
+
+    def find(self, path: str) -> TreeEntry | None:
+        """What a path names."""
+        folder: TreeEntry | None = self._root
+        for above in [*_above(path), path]:
+            if folder is None or folder.type != FOLDER:
+                return None
+            folder = self._in(folder).get(above)
+        return folder
+
+    def files(self, folder: TreeEntry) -> Iterator[str]:
+        """Every path below a folder that is no folder."""
+        for entry in self._in(folder).values():
+            if entry.type == FOLDER:
+                yield from self.files(entry)
+            else:
+                yield entry.path
+
+    def _in(self, folder: TreeEntry) -> dict[str, TreeEntry]:
+        if folder.path not in self._folders:
+            self._list([folder])
+        return self._folders[folder.path]
+
+    def _list(self, folders: Sequence[TreeEntry]) -> None:
+        new = [folder for folder in folders if folder.path not in self._folders]
+        for folder, entries in zip(new, self._list_folders(new), strict=True):
+            self._folders[folder.path] = {entry.path: entry for entry in entries}
+
+
+def folders_of(paths: Iterable[str]) -> set[str]:
+    """Every folder on the way to these paths, without the root."""
+    return {above for path in paths for above in _above(path)}
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]
