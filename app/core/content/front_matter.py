@@ -1,0 +1,89 @@
+"""Cutting a file's front matter from its text and reading it; knows which kinds of file have some."""
+
+import json
+import re
+import tomllib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from app.core.content.values import Budget, plain
+from app.core.content.yaml_values import read_yaml
+
+MAX_CHARACTERS = 64 * 1024
+# Not `astro`: what stands between its dashes is code.
+LANGUAGES = frozenset((
+    "markdown", "mdx", "markdoc", "html", "nunjucks", "liquid", "handlebars", "ejs", "pug", "haml", "slim", "webc", "twig",
+    "go-template", "asciidoc", "restructuredtext", "org", "textile", "svelte", "text",
+))  # fmt: skip
+_OPENING = re.compile(r"(---|\+\+\+|;;;)(yaml|toml|json)?[ \t]*\r?\n", re.IGNORECASE)
+_JSON_OPENING = re.compile(r"\{[ \t]*\r?\n")
+
+
+class FrontMatter(NamedTuple):
+    """The values, None where there are none; the text behind them; and what was wrong, as a sentence."""
+
+    values: dict[str, Any] | None
+    body: str
+    problem: str | None = None
+
+
+def split_front_matter(text: str) -> FrontMatter:
+    """Take YAML between `---`, TOML between `+++`, JSON between `;;;` or in `{ }` from the start of a text.
+
+    Faulty front matter gives a problem and no values, and is still cut off. Text between two rules (`---`) that is no
+    mapping is text.
+    """
+    if opening := _OPENING.match(text):
+        return _between_fences(text, opening)
+    if _JSON_OPENING.match(text):
+        return _json_object(text)
+    return FrontMatter(None, text)
+
+
+def _between_fences(text: str, opening: re.Match[str]) -> FrontMatter:
+    fence, language = opening[1], (opening[2] or "").lower()
+    closing = re.compile(rf"^{re.escape(fence)}[ \t]*\r?$", re.MULTILINE).search(text, opening.end())
+    if closing is None:
+        return FrontMatter(None, text)
+    inner, body = text[opening.end() : closing.start()], text[closing.end() :].removeprefix("\n")
+    read = _READERS[language or {"---": "yaml", "+++": "toml", ";;;": "json"}[fence]]
+    values, problem = _read(read, inner)
+    if problem is None and not isinstance(values, dict):
+        return FrontMatter(None, text)
+    return FrontMatter(values, body, problem)
+
+
+def _json_object(text: str) -> FrontMatter:
+    try:
+        _, end = _DECODER.raw_decode(text[:MAX_CHARACTERS])
+    except (ValueError, RecursionError):
+        return FrontMatter(None, text, "The front matter cannot be read: it is not a JSON object")
+    values, problem = _read(_read_json, text[:end])
+    return FrontMatter(values, text[end:].lstrip("\r\n"), problem)
+
+
+def _read(read: Callable[[str], Any], inner: str) -> tuple[Any, str | None]:
+    if len(inner) > MAX_CHARACTERS:
+        return None, "The front matter is too long"
+    try:
+        return read(inner), None
+    except (ValueError, RecursionError) as fault:
+        return None, f"The front matter cannot be read: {str(fault)[:200]}"
+
+
+def _read_yaml(inner: str) -> Any:
+    value = read_yaml(inner)
+    return {} if value is None else value
+
+
+def _read_toml(inner: str) -> Any:
+    return plain(tomllib.loads(inner.replace("\r\n", "\n")), Budget())
+
+
+def _read_json(inner: str) -> Any:
+    trimmed = inner.strip()
+    return plain(_DECODER.decode(trimmed if trimmed.startswith("{") else f"{{{trimmed}}}"), Budget())
+
+
+_DECODER = json.JSONDecoder(parse_constant=str)
+_READERS: dict[str, Callable[[str], Any]] = {"yaml": _read_yaml, "toml": _read_toml, "json": _read_json}
