@@ -196,7 +196,9 @@ class GitContract:
     def test_blob_is_its_bytes(self, make: Make) -> None:
         content = bytes(range(256)) * 12_000
         subject = make({"large.bin": content})
-        assert subject.provider.blob(subject.repo, subject.git.entries()["large.bin"][2]) == content
+        sha = subject.git.entries()["large.bin"][2]
+        assert subject.provider.blob(subject.repo, sha) == content
+        assert b"".join(subject.provider.open_blob(subject.repo, sha)) == content
 
     @pytest.mark.parametrize("sha", [UNKNOWN, "HEAD", "", "main", "-x"])
     def test_unknown_blob_is_not_found(self, subject: Subject, sha: str) -> None:
