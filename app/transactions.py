@@ -26,6 +26,11 @@ def start_writing(*, read_anew: bool = False) -> None:
         db.session.expire_all()
 
 
+def rest() -> None:
+    """Give the connection back while something outside is waited for; `start_reading` or `writing` goes on."""
+    db.session.commit()
+
+
 def commit() -> None:
     """Make everything visible: rows and enqueued jobs alike."""
     db.session.commit()

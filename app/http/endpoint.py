@@ -15,7 +15,7 @@ from marshmallow import Schema
 from app import transactions
 from app.core.errors import Archived, PreconditionFailed
 from app.http import body as bodies
-from app.http import caching, envelope, idempotency, login
+from app.http import caching, configuration, envelope, idempotency, login, uploads
 from app.http.guards import Guard
 from app.http.scope import Scope
 from app.http.validation import load, parser
@@ -82,8 +82,8 @@ def endpoint(
 
     `prepare` runs before the one transaction, on a session that only reads: whatever talks to the outside world or
     takes long belongs there; the view gets its outcome last. `current` names the GET endpoint whose answer `If-Match`
-    speaks of. `raw` views answer a finished response. `form` leaves the body unread (multipart). `rate` names a row of
-    the rate-limit table.
+    speaks of. `raw` views answer a finished response. `form` reads a multipart form instead of JSON. `rate` names a
+    row of the rate-limit table.
     """
     declared = Declaration(
         guard, message, body, query, result, many, status, prepare, max_bytes, any_type, form, archived_too, current,
@@ -112,7 +112,7 @@ def _serve(declared: Declaration, view: Callable[..., Any], ids: dict[str, str])
     time.sleep(0)  # lets keep-alive neighbours of this worker in between
     if declared.guard.bare:
         return _answer(declared, view(declared.guard.resolve(ids)))
-    given = {} if declared.form or request.method in SAFE else _read(declared)
+    given = {} if request.method in SAFE else _read(declared)
     transactions.start_reading()
     declared.guard.authenticate()
     actor, session = login.actor(), login.session()
@@ -152,6 +152,8 @@ def _work(
 
 
 def _read(declared: Declaration) -> dict[str, Any]:
+    if declared.form:
+        return uploads.read_form(request, configuration.settings().limits.input)
     return bodies.read_json(request, max_bytes=declared.max_bytes, any_type=declared.any_type)
 
 
