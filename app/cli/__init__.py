@@ -3,10 +3,13 @@
 from flask import Flask
 
 from app.cli.config import config
+from app.cli.git import git
+from app.cli.index import index
+from app.cli.seed import seed
 from app.cli.user import user
 from app.cli.worker import worker
 
-COMMANDS = (config, user, worker)
+COMMANDS = (config, git, index, seed, user, worker)
 
 
 def register(app: Flask) -> None:

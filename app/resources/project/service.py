@@ -122,7 +122,9 @@ def move(project: Project, source: Organization, destination: Organization, *, b
         _check_organization(destination, limits.projects_per_organization)
     _change_organization(project, destination)
     if project.provider == Provider.LOCAL and project.repository:
-        _take_repository_along(project, source)
+        hand_over_repository(project.repository, destination.id)
+        project.connection_status = ConnectionStatus.ACTIVE
+        db.session.flush()
     project_moved.announce(project, source.id)
     return project
 
@@ -142,6 +144,20 @@ def delete(project: Project) -> str:
     if gone is None:
         raise NotFound("Project not found")
     return gone
+
+
+def hand_over_repository(name: str, organization_id: str) -> None:
+    """Give a local repository to an organization; projects of others on it have lost it until they connect another."""
+    local.hand_over(name, organization_id)
+    on_it = sa.and_(Project.provider == Provider.LOCAL, Project.repository == name)
+    for theirs, status in (
+        (Project.organization_id == organization_id, ConnectionStatus.ACTIVE),
+        (Project.organization_id != organization_id, ConnectionStatus.NEEDS_RECONNECT),
+    ):
+        db.session.execute(
+            sa.update(Project).where(on_it, theirs).values(connection_status=status),
+            execution_options={"synchronize_session": False},
+        )
 
 
 def lose_connections(user_id: str, organization_id: str | None = None) -> None:
@@ -173,23 +189,6 @@ def _change_organization(project: Project, destination: Organization) -> None:
             project.organization_id = destination.id
     except sa.exc.IntegrityError as taken:
         raise _name_taken() from taken
-
-
-def _take_repository_along(project: Project, source: Organization) -> None:
-    """Projects that stay behind on the same repository have lost it."""
-    local.hand_over(project.repository, project.organization_id)
-    db.session.execute(
-        sa.update(Project)
-        .where(
-            Project.organization_id == source.id,
-            Project.provider == Provider.LOCAL,
-            Project.repository == project.repository,
-        )
-        .values(connection_status=ConnectionStatus.NEEDS_RECONNECT),
-        execution_options={"synchronize_session": False},
-    )
-    project.connection_status = ConnectionStatus.ACTIVE
-    db.session.flush()
 
 
 def _read_anew(project: Project, organization_id: str) -> None:
