@@ -18,7 +18,7 @@ class EmbeddedJobs:
     def __init__(self, engine: sa.Engine, timing: Timing | None = None) -> None:
         self._engine = engine
         # No notice of a new call comes from SQLite, and looking costs microseconds.
-        self._timing = timing or Timing(poll_s=0.2)
+        self._timing = timing or Timing(poll_s=0.1)
         self._reports: dict[int, tuple[int, int | None]] = {}
 
     def install(self, connection: sa.Connection) -> None:

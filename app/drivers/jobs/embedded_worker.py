@@ -166,8 +166,9 @@ class EmbeddedWorker:
 
     def _fire(self) -> None:
         """Enqueue the periodic jobs whose period began."""
-        now_s = self._read(ledger.clock)
-        for job, every in periodic(self._jobs):
+        recurring = periodic(self._jobs)
+        now_s = self._read(ledger.clock) if recurring else 0.0
+        for job, every in recurring:
             number = slot(now_s, every)
             if self._slots.get(job.name) != number:
                 self._write(partial(_fire_one, job, number), CHORE_PATIENCE_S)

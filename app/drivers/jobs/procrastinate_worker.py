@@ -147,8 +147,9 @@ class ProcrastinateWorker:
 
     async def _fire(self, manager: LeasedJobManager) -> None:
         """Enqueue the periodic jobs whose period began."""
-        now_s = await manager.clock_s()
-        for job, every in periodic(self._jobs):
+        recurring = periodic(self._jobs)
+        now_s = await manager.clock_s() if recurring else 0.0
+        for job, every in recurring:
             number = slot(now_s, every)
             if self._slots.get(job.name) != number:
                 await manager.fire(job, number)

@@ -1,0 +1,213 @@
+"""The worker's process: what a run is given, when it commits, what is logged, how the process ends."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from structlog.testing import capture_logs
+
+from app.core.database import prepare_engine
+from app.core.jobs import Job, JobCall, PermanentFailure
+from app.drivers.jobs.embedded import EmbeddedJobs
+from app.drivers.jobs.policy import Timing
+from app.drivers.jobs.port import JobRun, JobState
+from app.extensions import db, drivers
+from app.worker import Runner, UnknownJobError, run_worker
+
+ROOT = Path(__file__).parents[1]
+WORDS = sa.table("words", sa.column("word"))
+
+
+def make_app(path: Path, grace_s: float = 0.5) -> Flask:
+    """A minimal application with a database, a driver and an engine."""
+    app = Flask(__name__)
+    app.config["SQLALCHEMY_DATABASE_URI"] = f"sqlite:///{path}"
+    db.init_app(app)
+    drivers.init_app(app, {"mail": "the mail driver"})
+    with app.app_context():
+        prepare_engine(db.engine)
+        app.extensions["jobs"] = EmbeddedJobs(db.engine, Timing(poll_s=0.02, grace_s=grace_s))
+        with db.engine.begin() as connection:
+            app.extensions["jobs"].install(connection)
+            connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS words (word TEXT)")
+    return app
+
+
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Flask]:
+    app = make_app(tmp_path / "app.db")
+    yield app
+    with app.app_context():
+        db.engine.dispose()
+
+
+@pytest.fixture
+def words(app: Flask) -> Callable[[], list[str]]:
+    def read() -> list[str]:
+        with app.app_context(), db.engine.begin() as connection:
+            return list(connection.scalars(sa.select(WORDS.c.word)))
+
+    return read
+
+
+def write(word: str, **_: object) -> None:
+    db.session.execute(sa.insert(WORDS).values(word=word))
+
+
+class TestRunner:
+    def call(self, app: Flask, run: Callable[..., object], *, uses: tuple[str, ...] = (), **args: object) -> list:
+        reported: list[tuple[str, int, int | None]] = []
+        runner = Runner(app, {"a": Job("a", run, uses=uses)}, lambda *told: reported.append(told))
+        runner(JobRun("7", "a", args, 1))
+        return reported
+
+    def test_what_a_job_wrote_is_committed(self, app, words):
+        self.call(app, write, word="kept")
+
+        assert words() == ["kept"]
+
+    def test_what_a_failing_job_wrote_is_undone_and_its_error_passed_on(self, app, words):
+        def fail(word: str) -> None:
+            write(word)
+            raise PermanentFailure("no")
+
+        with pytest.raises(PermanentFailure):
+            self.call(app, fail, word="dropped")
+
+        assert words() == []
+
+    def test_a_job_is_given_the_drivers_it_uses(self, app):
+        given: list[object] = []
+
+        self.call(app, lambda *, mail: given.append(mail), uses=("mail",))
+
+        assert given == ["the mail driver"]
+
+    def test_a_job_that_uses_progress_reports_under_its_id(self, app):
+        reported = self.call(app, lambda *, progress: progress(3, 10), uses=("progress",))
+
+        assert reported == [("7", 3, 10)]
+
+    def test_an_undeclared_name_is_a_failed_run(self, app):
+        with pytest.raises(UnknownJobError):
+            Runner(app, {}, print)(JobRun("7", "newer", {}, 1))
+
+    def test_its_lines_tell_name_id_attempt_and_duration_but_no_arguments(self, app):
+        with capture_logs() as lines:
+            self.call(app, write, word="unmistakable")
+
+        assert [line["event"] for line in lines] == ["job_started", "job_finished"]
+        assert {(line["job"], line["job_id"], line["attempt"]) for line in lines} == {("a", "7", 1)}
+        assert lines[1]["duration_ms"] >= 0
+        assert "unmistakable" not in str(lines)
+
+    def test_a_failure_is_logged_with_its_place_but_not_with_what_it_quotes(self, app):
+        def fail() -> None:
+            raise ValueError("token=unmistakable")
+
+        with capture_logs() as lines, pytest.raises(ValueError, match="token"):
+            self.call(app, fail)
+
+        assert (lines[-1]["event"], lines[-1]["error"]) == ("job_failed", "ValueError")
+        assert lines[-1]["at"].startswith(__file__)
+        assert "unmistakable" not in str(lines)
+
+
+class TestRunWorker:
+    def defer(self, app: Flask, name: str, **args: object) -> str:
+        with app.app_context(), db.engine.begin() as connection:
+            return app.extensions["jobs"].defer(connection, JobCall(name, args))
+
+    def state(self, app: Flask, job_id: str) -> JobState:
+        with app.app_context(), db.engine.begin() as connection:
+            return app.extensions["jobs"].status(connection, job_id).state
+
+    @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+    def test_a_signal_lets_the_running_job_end_and_the_worker_return(self, app, words, number):
+        def slow(word: str) -> None:
+            os.kill(os.getpid(), number)
+            time.sleep(0.3)
+            write(word)
+
+        before = signal.getsignal(number)
+        job_id = self.defer(app, "slow", word="ended")
+
+        run_worker(app, jobs={"slow": Job("slow", slow)}, concurrency=1)
+
+        assert words() == ["ended"]
+        assert self.state(app, job_id) == JobState.SUCCEEDED
+        assert signal.getsignal(number) is before
+
+    def test_an_engine_that_ends_by_itself_is_an_error(self, app):
+        app.extensions["jobs"].work = lambda *_, **__: None
+
+        with pytest.raises(RuntimeError, match="ended by itself"):
+            run_worker(app)
+
+    def test_a_job_that_outlasts_the_grace_is_handed_back_and_the_process_exits(self, app, tmp_path):
+        job_id = self.defer(app, "endless", path=str(tmp_path / "started"))
+        script = f"""
+import sys, time, pathlib, importlib.util
+spec = importlib.util.spec_from_file_location("worker_tests", {__file__!r})
+tests = importlib.util.module_from_spec(spec); spec.loader.exec_module(tests)
+def endless(path):
+    pathlib.Path(path).touch()
+    time.sleep(60)
+tests.run_worker(tests.make_app(pathlib.Path({str(tmp_path / "app.db")!r})), jobs={{"endless": tests.Job("endless", endless)}})
+"""
+        process = subprocess.Popen([sys.executable, "-c", script], env={**os.environ, "PYTHONPATH": str(ROOT)})
+        try:
+            deadline = time.monotonic() + 15
+            while not (tmp_path / "started").exists():
+                assert time.monotonic() < deadline
+                time.sleep(0.02)
+            process.terminate()
+            code = process.wait(5)
+        finally:
+            process.kill()
+            process.wait(5)
+
+        assert code == 0
+        assert self.state(app, job_id) == JobState.WAITING
+
+    def test_a_monkey_patched_process_is_refused(self):
+        script = (
+            "from gevent import monkey; monkey.patch_all()\n"
+            "from flask import Flask\n"
+            "from app.worker import run_worker\n"
+            "run_worker(Flask('x'))\n"
+        )
+
+        ended = subprocess.run(
+            [sys.executable, "-c", script], capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)}, timeout=30
+        )
+
+        assert ended.returncode == 1
+        assert b"needs real threads" in ended.stderr
+
+
+class TestThreads:
+    def test_calls_run_at_once_up_to_the_concurrency(self, app):
+        together = threading.Barrier(3, timeout=5)
+        met: list[int] = []
+
+        def meet() -> None:
+            met.append(together.wait())
+            if len(met) == 3:
+                os.kill(os.getpid(), signal.SIGTERM)
+
+        with app.app_context(), db.engine.begin() as connection:
+            for _ in range(3):
+                app.extensions["jobs"].defer(connection, JobCall("meet"))
+
+        run_worker(app, jobs={"meet": Job("meet", meet)}, concurrency=3)
+
+        assert sorted(met) == [0, 1, 2]
