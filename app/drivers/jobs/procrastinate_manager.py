@@ -126,6 +126,9 @@ class LeasedJobManager(manager.JobManager):
             try:
                 rows = await self.connector.execute_query_all_async(sql.TAKE_BACK, **values)
             except exceptions.UniqueViolation:
+                # A newer call took the key in the same moment.
+                if keyless:
+                    raise
                 keyless = True
                 continue
             if not rows:
