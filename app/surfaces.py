@@ -4,6 +4,8 @@ from flask import Blueprint, Flask
 
 from app.http.endpoint import declaration_of
 from app.resources.auth.routes import blueprint as auth
+from app.resources.bucket.routes import blueprint as bucket
+from app.resources.bucket.routes import media
 from app.resources.git_provider.routes import blueprint as git_provider
 from app.resources.organization.routes import blueprint as organization
 from app.resources.project.routes import blueprint as project
@@ -12,7 +14,7 @@ from app.resources.project_log.routes import blueprint as project_log
 from app.resources.project_preview.routes import blueprint as project_preview
 from app.resources.system.routes import blueprint as system
 
-UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system),)
+UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system), ("", media))
 
 REST: tuple[tuple[str, Blueprint], ...] = (
     ("/auth", auth),
@@ -23,6 +25,7 @@ REST: tuple[tuple[str, Blueprint], ...] = (
     ("/provider", git_provider),
     ("/project-content", project_content),
     ("/project-log", project_log),
+    ("/bucket", bucket),
 )
 
 HANDLERS: tuple[tuple[str, Blueprint], ...] = ()
