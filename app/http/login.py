@@ -1,21 +1,40 @@
 """Who is calling: the session cookie, and the session it names, through Flask-Login's request loader."""
 
 from datetime import timedelta
-from typing import Any
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
-from flask import Flask, Request, Response, current_app, g
+from flask import Flask, Request, Response, current_app, g, request
 from flask_login import current_user
 
 from app.core import clock
+from app.core.locales import LANGUAGES
 from app.core.secrets import hash_token
+from app.core.visitor import Visitor
 from app.extensions import db, login_manager
+from app.http.client_address import client_address
 from app.models.base import moment
 from app.models.login import Session
 from app.models.user import User
 
 COOKIE = "session_token"
 SEEN_EVERY = timedelta(minutes=5)
+
+
+class Opened(Protocol):
+    """A session that was just opened or got a new token; `max_age_s` None ends with the browser."""
+
+    @property
+    def token(self) -> str:
+        """What the cookie carries."""
+
+    @property
+    def max_age_s(self) -> int | None:
+        """How long the browser keeps it."""
+
+
+OpenedT = TypeVar("OpenedT", bound=Opened)
+T = TypeVar("T")
 
 
 def init_app(app: Flask) -> None:
@@ -43,6 +62,13 @@ def session() -> Session | None:
     """The session of this request."""
     found: Session | None = g.get("login_session")
     return found
+
+
+def visitor() -> Visitor:
+    """Who is calling, as a session keeps it, and the language they read."""
+    hops = current_app.config["SETTINGS"].server.trusted_hops
+    language = request.accept_languages.best_match(LANGUAGES) or "en"
+    return Visitor(client_address(request, trusted_hops=hops), request.headers.get("User-Agent"), language)
 
 
 def _load(request: Request) -> User | None:
@@ -76,14 +102,16 @@ def note_seen(found: Session) -> None:
         )
 
 
-def remember(token: str, *, max_age_s: int | None) -> None:
-    """Send this token as the session cookie with the answer; `None` makes it a cookie of the browser's session."""
-    g.new_cookie = (token, max_age_s)
+def admit(opened: OpenedT) -> OpenedT:
+    """Send the token as the session cookie with the answer."""
+    g.new_cookie = (opened.token, opened.max_age_s)
+    return opened
 
 
-def forget() -> None:
+def dismiss(answer: T) -> T:
     """Clear the session cookie with the answer."""
     g.new_cookie = ("", 0)
+    return answer
 
 
 def _write_cookie(response: Response) -> Response:

@@ -50,6 +50,8 @@ class OneTimeCode(Timestamps, Base):
     """The newest code or token of an e-mail and a purpose; hashed, single use.
 
     A row also stands for an e-mail without an account, so that attempts count alike whether it is known or not.
+    `sent_times` are the epoch seconds of the requests that count, comma-separated; `contested` says that a second
+    sign-up with another password came before the e-mail was verified.
     """
 
     __tablename__ = "one_time_codes"
@@ -59,11 +61,12 @@ class OneTimeCode(Timestamps, Base):
     email_key: Mapped[str]
     purpose: Mapped[Purpose] = word_column(Purpose, "purpose")
     user_id: Mapped[str | None] = reference("users.id")
-    code_hash: Mapped[str | None] = mapped_column(sa.String(64))
+    code_hash: Mapped[str | None] = mapped_column(sa.String(64), index=True)
     attempts: Mapped[int] = mapped_column(default=0)
     expires_at: Mapped[datetime | None]
     sent_at: Mapped[datetime | None]
     sent_times: Mapped[str] = mapped_column(default="")
+    contested: Mapped[bool] = mapped_column(default=False)
 
 
 class LoginAttempt(Timestamps, Base):

@@ -1,0 +1,56 @@
+"""What happens before a sign-in route's transaction: slow hashes, attempts that count whatever comes of them, rates."""
+
+from app import transactions
+from app.core.emails import email_key
+from app.core.errors import EmailNotVerified
+from app.core.passwords import hash_password, verify_password
+from app.http import login
+from app.http.configuration import settings
+from app.http.scope import Scope
+from app.models.user import User
+from app.resources.auth import codes, service
+from app.resources.auth.schemas import SignInBody, SignUpBody, VerifyEmailBody
+from app.resources.user.mail import language_of
+
+
+def sign_up(_scope: Scope, body: SignUpBody) -> dict[str, object]:
+    """Hash the password; compare it too, so that a known e-mail takes as long as an unknown one."""
+    known = service.find(body["email"])
+    return {
+        "password_hash": hash_password(body["password"]),
+        "is_known_password": verify_password(known.password_hash if known else None, body["password"]),
+        "may_notify": True,
+    }
+
+
+def sign_in(_scope: Scope, body: SignInBody) -> tuple[User, str]:
+    """The user with that e-mail and password, and the hash it was compared with.
+
+    Raises:
+        InvalidEmailOrPassword: there is none.
+        EmailNotVerified: there is, but its e-mail waits for the code, which is mailed again where it may be.
+    """
+    user = service.find(body["email"])
+    stored = user.password_hash if user else None
+    if not verify_password(stored, body["password"]) or user is None or stored is None:
+        raise service.InvalidEmailOrPassword
+    if not user.email_verified:
+        language = language_of(user, login.visitor().language)
+        with transactions.writing():
+            codes.request_code(user.email_key, limits=settings().limits.codes, language=language)
+        raise EmailNotVerified
+    return user, stored
+
+
+def verify_email(_scope: Scope, body: VerifyEmailBody) -> tuple[str, str | None]:
+    """Count the attempt, then compare; the row and hash of a code that is right.
+
+    Raises:
+        TooManyAttempts: there were five before.
+        InvalidOtp: it is not the code.
+    """
+    with transactions.writing():
+        row = codes.count_attempt(email_key(body["email"]), limits=settings().limits.codes)
+    if not codes.is_right(row, body["otp"]):
+        raise codes.InvalidOtp
+    return row.id, row.code_hash

@@ -1,0 +1,160 @@
+"""The rules of signing up, in and out with e-mail and password. Compares and hashes no password: that is done before."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.core.emails import InvalidEmail, email_key
+from app.core.errors import NotSignedIn
+from app.core.ids import new_id
+from app.core.limits import CodeLimits, SessionLimits
+from app.core.visitor import Visitor
+from app.extensions import db
+from app.models.base import moment
+from app.models.login import Account, Session
+from app.models.user import User
+from app.resources.auth import codes
+from app.resources.user import sessions
+from app.resources.user.events import email_verified
+from app.resources.user.mail import language_of, notify
+from app.resources.user.sessions import Opened
+
+
+class InvalidEmailOrPassword(NotSignedIn):
+    """Unknown e-mail or wrong password: one answer (401)."""
+
+    code, message = "INVALID_EMAIL_OR_PASSWORD", "The e-mail or the password is not right"
+
+
+def find(email: str) -> User | None:
+    """The user with that e-mail; None also for what is no e-mail."""
+    try:
+        key = email_key(email)
+    except InvalidEmail:
+        return None
+    return db.session.scalar(sa.select(User).where(User.email_key == key))
+
+
+def sign_up(
+    values: dict[str, Any],
+    password_hash: str,
+    *,
+    is_known_password: bool,
+    may_notify: bool,
+    visitor: Visitor,
+    limits: CodeLimits,
+    web_url: str,
+) -> User:
+    """Register, and have a code mailed.
+
+    A known e-mail answers alike, with a made-up user: its owner is mailed instead. While it is unverified, a second
+    sign-up with another password makes the account contested, because nobody can tell whose password is whose.
+    """
+    known = find(values["email"])
+    if known is None:
+        known, is_new = _create(values, password_hash)
+        if is_new:
+            codes.request_code(known.email_key, limits=limits, language=visitor.language)
+            return known
+    if known.email_verified:
+        if may_notify:
+            notify(known, "account_exists", otherwise=visitor.language, link=f"{web_url}/sign-in")
+    else:
+        if not is_known_password:
+            codes.contest(known.email_key)
+        codes.request_code(known.email_key, limits=limits, language=language_of(known, visitor.language))
+    return _new_user(values, None)
+
+
+def _create(values: dict[str, Any], password_hash: str) -> tuple[User, bool]:
+    """The new user, or the one that somebody else made at the same moment."""
+    user = _new_user(values, password_hash)
+    try:
+        with db.session.begin_nested():
+            db.session.add(user)
+    except sa.exc.IntegrityError:
+        return db.session.scalars(sa.select(User).where(User.email_key == user.email_key)).one(), False
+    return user, True
+
+
+def _new_user(values: dict[str, Any], password_hash: str | None) -> User:
+    now, email = moment(), values["email"]
+    return User(
+        id=new_id("usr"),
+        email=email,
+        email_key=email_key(email),
+        email_verified=False,
+        name=values["name"].strip() or email.partition("@")[0],
+        country=values["country"],
+        subscribed=values["subscribed"],
+        is_admin=False,
+        provider="credential",
+        password_hash=password_hash,
+        created_at=now,
+        updated_at=now,
+    )
+
+
+def request_code(email: str, *, visitor: Visitor, limits: CodeLimits) -> dict[str, bool]:
+    """Have a verification code mailed to whoever waits for one; the answer tells nothing."""
+    user = find(email)
+    language = language_of(user, visitor.language) if user else visitor.language
+    codes.request_code(email_key(email), limits=limits, language=language)
+    return {"success": True}
+
+
+def sign_in(
+    user: User, password_hash: str, *, visitor: Visitor, limits: SessionLimits, remember: bool = True
+) -> Opened:
+    """Open a session for a user whose password was compared with `password_hash`.
+
+    Raises:
+        InvalidEmailOrPassword: the password was changed meanwhile.
+    """
+    if user.password_hash != password_hash:
+        raise InvalidEmailOrPassword
+    return sessions.start(user, visitor, limits=limits, remember=remember)
+
+
+def verify_email(proof: tuple[str, str | None], *, visitor: Visitor, limits: SessionLimits, web_url: str) -> Opened:
+    """Use the code up, confirm the e-mail and sign its owner in.
+
+    Whoever got into the account before it was confirmed, gets out: sessions end, and of a contested account password
+    and linked logins go.
+
+    Raises:
+        InvalidOtp: the code was used by somebody else, or superseded.
+    """
+    row = codes.use(*proof)
+    if row is None or row.user_id is None:
+        raise codes.InvalidOtp
+    user = db.session.get_one(User, row.user_id, with_for_update=True, populate_existing=True)
+    sessions.end_all(user.id)
+    if row.contested:
+        row.contested = False
+        drop_ways_in(user)
+        notify(user, "password_dropped", otherwise=visitor.language, link=f"{web_url}/forgot-password")
+    confirm(user)
+    return sessions.start(user, visitor, limits=limits)
+
+
+def confirm(user: User) -> None:
+    """Note that the e-mail is the user's; announced once."""
+    if not user.email_verified:
+        user.email_verified = True
+        db.session.flush()
+        email_verified.announce(user)
+
+
+def drop_ways_in(user: User) -> None:
+    """Take away what somebody who does not own the e-mail may have set up: the password and linked logins."""
+    user.password_hash = None
+    db.session.execute(sa.delete(Account).where(Account.user_id == user.id))
+    db.session.flush()
+
+
+def sign_out(session: Session | None) -> dict[str, bool]:
+    """End the session, if there is one."""
+    if session is not None:
+        sessions.end(session.user_id, session.id)
+    return {"success": True}

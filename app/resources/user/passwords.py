@@ -1,0 +1,35 @@
+"""Setting a user's password, once it was compared and hashed outside of any transaction."""
+
+from app.core.errors import Conflict, Invalid
+from app.core.passwords import password_fault
+from app.extensions import db
+from app.models.user import User
+
+
+class InvalidPassword(Invalid):
+    """The present password, needed to go on, is missing or wrong (400)."""
+
+    code, message = "INVALID_PASSWORD", "The password is not right"
+
+
+def check_new(password: str, user: User) -> None:
+    """Refuse a new password that the user's e-mail gives away.
+
+    Raises:
+        Invalid: with the path `newPassword`.
+    """
+    if fault := password_fault(password, user.email):
+        raise Invalid.field("newPassword", f"{fault}.")
+
+
+def replace(user: User, password_hash: str, *, was: str | None) -> None:
+    """Set the hash, if the password is still the one it was when it was compared.
+
+    Raises:
+        Conflict: it was changed meanwhile.
+    """
+    db.session.refresh(user, ["password_hash"], with_for_update=True)
+    if user.password_hash != was:
+        raise Conflict("The password was changed a moment ago")
+    user.password_hash = password_hash
+    db.session.flush()
