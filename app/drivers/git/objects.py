@@ -1,0 +1,20 @@
+"""What Git asks of objects, computed here: so that a host's word can be checked, and nothing unfit is sent."""
+
+import hashlib
+
+from app.drivers.errors import Rejected
+
+
+def blob_sha(content: bytes) -> str:
+    """The name Git gives a blob."""
+    return hashlib.sha1(b"blob %d\0%s" % (len(content), content), usedforsecurity=False).hexdigest()
+
+
+def check_message(message: str) -> None:
+    """Refuse a commit message that Git cannot keep. Raises Rejected."""
+    if "\0" in message or not message.strip():
+        raise Rejected("The commit message must have text and must not hold NUL", code="INVALID_MESSAGE")
+    try:
+        message.encode()
+    except UnicodeEncodeError as fault:
+        raise Rejected("The commit message is not valid Unicode", code="INVALID_MESSAGE") from fault

@@ -1,0 +1,57 @@
+"""GitHub on a loopback port over real bare repositories: REST below `/api`, OAuth below `/login`.
+
+What is asked of it is checked against GitHub's own description; the faults stand in `violations`.
+"""
+
+import time
+
+from tests.doubles.github_openapi import description
+from tests.doubles.github_pulls import Pulls
+from tests.doubles.server import Call, Reply, Stop
+
+HOURLY = 5000
+
+
+class GitHub(Pulls):
+    """The double; `budget` is what each token has left in this hour."""
+
+    def __init__(self) -> None:
+        self.violations: list[str] = []
+        self.budget: dict[str, int] = {}
+        self.reset_at = int(time.time()) + 1800
+        super().__init__()
+
+    @property
+    def api_url(self) -> str:
+        return f"{self.url}/api"
+
+    def admit(self, call: Call) -> None:
+        if not call.path.startswith("/api/"):
+            return
+        known = description()
+        if known is not None:
+            self.violations += known.faults(call, call.path.removeprefix("/api"))
+        if call.path.startswith(("/api/app/", "/api/applications/")):
+            return
+        self.grant_of(call)
+        token = call.headers["Authorization"]
+        left = self.budget.get(token, HOURLY)
+        if left <= 0:
+            said = "API rate limit exceeded for installation ID 90."
+            raise Stop(403, {"message": said, "documentation_url": "https://docs.github.com/rest/rate-limit"})
+        self.budget[token] = left - 1
+
+    def answer(self, call: Call) -> Reply:
+        reply = super().answer(call)
+        known = description()
+        if known is not None and "/git/" in call.path and reply.status < 300 and not isinstance(reply.body, bytes):
+            path = call.path.removeprefix("/api")
+            self.violations += [f"double: {f}" for f in known.reply_faults(call, path, reply.status, reply.body)]
+        return reply
+
+    def dress(self, call: Call, reply: Reply) -> None:
+        left = self.budget.get(call.headers.get("Authorization", ""), HOURLY)
+        reply.headers.setdefault("X-RateLimit-Limit", str(HOURLY))
+        reply.headers.setdefault("X-RateLimit-Remaining", str(left))
+        reply.headers.setdefault("X-RateLimit-Reset", str(self.reset_at))
+        reply.headers.setdefault("X-GitHub-Request-Id", "D0:UB:LE")
