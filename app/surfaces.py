@@ -3,6 +3,7 @@
 from flask import Blueprint, Flask
 
 from app.http.endpoint import declaration_of
+from app.resources.auth.account_routes import blueprint as auth_account
 from app.resources.auth.routes import blueprint as auth
 from app.resources.bucket.routes import blueprint as bucket
 from app.resources.bucket.routes import media
@@ -13,12 +14,17 @@ from app.resources.project_content.routes import blueprint as project_content
 from app.resources.project_log.routes import blueprint as project_log
 from app.resources.project_preview.routes import blueprint as project_preview
 from app.resources.system.routes import blueprint as system
+from app.resources.user.routes import blueprint as user
+from app.resources.user_preference.routes import blueprint as user_preference
 
 UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system), ("", media))
 
 REST: tuple[tuple[str, Blueprint], ...] = (
     ("/auth", auth),
+    ("/auth", auth_account),
+    ("/user", user),
     ("/organization", organization),
+    ("/user-preference", user_preference),
     ("/project", project),
     ("/project-preview", project_preview),
     ("/git-provider", git_provider),

@@ -150,7 +150,7 @@ class World:
         return root
 
     def work_off(self, *, within_s: float = 30) -> None:
-        """Run every job that is due, as the worker does, and wait until none is left."""
+        """Run every job that is due, as the worker does, and wait until none is left but those of later."""
         engine, stop = self.app.extensions["jobs"], threading.Event()
         thread = threading.Thread(
             target=engine.work,
@@ -170,7 +170,7 @@ class World:
     def _idle(self) -> bool:
         with self.app.app_context(), db.engine.connect() as connection:
             counts = self.app.extensions["jobs"].counts(connection)
-        return bool(counts.waiting == 0 and counts.running == 0)
+        return bool(counts.running == 0 and counts.lag_s == 0)
 
 
 def _unperiodic() -> dict[str, Any]:

@@ -19,7 +19,9 @@ def configure(form: str, level: str) -> None:
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         redact,
     ]
-    last: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    # Plain tracebacks: the decorated ones print local variables, and those hold secrets.
+    plain = structlog.dev.plain_traceback
+    last: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=plain)
     if form == "json":
         shared.append(structlog.processors.format_exc_info)
         last = structlog.processors.JSONRenderer()

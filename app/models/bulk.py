@@ -10,7 +10,10 @@ T = TypeVar("T")
 
 
 def insert(connection: sa.Connection, table: sa.Table, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Insert rows whose values are already what the store keeps (no Python-side defaults or conversions)."""
+    """Insert rows whose values are already what the store keeps (no Python-side defaults or conversions).
+
+    `rows` must not touch the session: during a COPY the connection answers nothing else.
+    """
     raw: Any = connection.connection.cursor()
     names = ", ".join(columns)
     try:

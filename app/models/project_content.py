@@ -80,5 +80,5 @@ class ContentBlob(Base):
         sa.String(40), sa.ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True
     )
     sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH), primary_key=True)
-    kind: Mapped[str] = mapped_column(sa.String(40), primary_key=True)
+    kind: Mapped[str] = mapped_column(sa.String(120), primary_key=True)
     facts: Mapped[dict[str, Any]]

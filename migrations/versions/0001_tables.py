@@ -460,7 +460,7 @@ def upgrade() -> None:
         "content_blobs",
         sa.Column("project_id", sa.String(length=40), nullable=False),
         sa.Column("sha", sa.String(length=64), nullable=False),
-        sa.Column("kind", sa.String(length=40), nullable=False),
+        sa.Column("kind", sa.String(length=120), nullable=False),
         sa.Column("facts", sa.JSON(), nullable=False),
         sa.ForeignKeyConstraint(
             ["project_id"], ["projects.id"], name=op.f("fk_content_blobs_project_id_projects"), ondelete="CASCADE"

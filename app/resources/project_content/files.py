@@ -8,7 +8,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 
 from app import transactions
 from app.core.content import describe
-from app.core.content.filetypes import language_of, mime_of
+from app.core.content.filetypes import BINARY, file_type
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import EntryType, ObjectNotFound
 from app.extensions import db
@@ -18,8 +18,9 @@ from app.models.user import User
 from app.resources.project_content import indexing, reading
 from app.resources.project_content.source import Source, source_of
 
+KIND_LENGTH = 120
 READ_AT_MOST = 10 * 1024 * 1024
-KEPT = ("encoding", "lines", "front_matter", "title", "headings", "links")
+KEPT = ("mime", "language", "encoding", "lines", "front_matter", "title", "headings", "links")
 
 
 def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: GitHosts, by: User) -> dict[str, Any]:
@@ -42,8 +43,6 @@ def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: 
         "size": file.size,
         "sha": file.sha,
         "mode": file.mode,
-        "mime": mime_of(path),
-        "language": language_of(path),
         **facts,
         "commit_sha": index.commit_sha if index else None,
         "last_commit": last,
@@ -53,7 +52,8 @@ def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: 
 
 def kind_of(path: str) -> str:
     """Under which reading a blob's facts are kept: the same bytes mean other things as another type of file."""
-    return (language_of(path) or "plain")[:40]
+    kind = file_type(path)
+    return f"{kind.language or ''};{kind.mime or ''}"[:KIND_LENGTH]
 
 
 def facts_of(path: str, data: bytes) -> dict[str, Any]:
@@ -73,7 +73,9 @@ def keep_facts(project_id: str, found: list[tuple[str, str, dict[str, Any]]]) ->
 
 def _known_facts(project: Project, file: ContentFile) -> dict[str, Any] | None:
     if file.type != EntryType.BLOB or (file.size or 0) > READ_AT_MOST:
-        return dict.fromkeys(KEPT, None) | {"headings": [], "links": []}
+        kind = file_type(file.path)
+        told = {"mime": kind.mime or BINARY, "language": kind.language, "headings": [], "links": []}
+        return dict.fromkeys(KEPT, None) | told
     return db.session.scalar(
         sa.select(ContentBlob.facts).where(
             ContentBlob.project_id == project.id, ContentBlob.sha == file.sha, ContentBlob.kind == kind_of(file.path)

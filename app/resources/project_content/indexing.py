@@ -75,21 +75,20 @@ def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
 
 
 def _cold(index: ContentIndex, source: Source, head: str, progress: Progress) -> None:
-    generation = _start_generation(index)
-    files = 0
+    index_id, generation, files = index.id, _start_generation(index), 0
     for batch in bulk.batches(source.git.tree(source.repo, head), BATCH):
         with transactions.writing():
-            rows = ((index.id, generation, e.path, e.type, e.mode, e.sha, e.size) for e in batch)
+            rows = ((index_id, generation, e.path, e.type, e.mode, e.sha, e.size) for e in batch)
             bulk.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
         files += sum(e.type == "blob" for e in batch)
         progress(files, None)
     with transactions.writing():
-        found = _lock(index.id)
+        found = _lock(index_id)
         if found is None:
             return
         found.generation, found.commit_sha, found.files = generation, head, files
         _mark_ready(found)
-    _drop_generations(index.id, generation)
+    _drop_generations(index_id, generation)
 
 
 def _start_generation(index: ContentIndex) -> int:
@@ -136,7 +135,8 @@ def apply(
     file, here = ContentFile, (ContentFile.index_id == index.id, ContentFile.generation == index.generation)
     before: dict[str, str] = {}
     for part in bulk.batches((change.path for change in changes), 500):
-        before.update(db.session.execute(sa.select(file.path, file.type).where(*here, file.path.in_(part))).tuples())
+        there = db.session.execute(sa.select(file.path, file.type).where(*here, file.path.in_(part)))
+        before.update({path: kind for path, kind in there})  # noqa: C416 (rows are not tuples to the type checker)
         db.session.execute(
             sa.delete(file).where(*here, file.path.in_(part)).execution_options(synchronize_session=False)
         )

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.core.content.filetypes import mime_of
+from app.core.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
 from app.drivers.git.port import EntryType
 from app.models.project_content import ContentIndex
@@ -30,4 +30,4 @@ def find(index: ContentIndex | None, path: str, source: Source) -> RawFile:
     file = reading.file(index, path)
     if file.type != EntryType.BLOB:
         raise NotFound("This is no file but another repository")
-    return RawFile(file.sha, file.size, mime_of(path), source)
+    return RawFile(file.sha, file.size, file_type(path).mime or BINARY, source)

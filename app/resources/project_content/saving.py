@@ -5,7 +5,8 @@ from datetime import timedelta
 
 from app import transactions
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import Commit
+from app.drivers.git.commit_message import co_author
+from app.drivers.git.port import Commit, Person
 from app.extensions import db, jobs
 from app.models.project import Project
 from app.models.project_log import LogAction, LogSource
@@ -32,7 +33,7 @@ def trailers_for(user: User) -> list[tuple[str, str]]:
     preference = db.session.get(UserPreference, user.id)
     if preference is not None and preference.impersonate:
         return []
-    return [("Co-authored-by", f"{user.name} <{user.email}>")]
+    return [co_author(Person(user.name, user.email))]
 
 
 def commit_to_host(project: Project, save: commits.Save, *, branch: str | None, by: User, hosts: GitHosts) -> Saved:

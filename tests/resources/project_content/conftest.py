@@ -1,0 +1,71 @@
+"""A project of one person on a repository of its own, indexed."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.gitrepo import GitRepo
+from tests.world import Person, World
+
+POST = b"---\ntitle: Hello\ntags: [a, b]\ndraft: false\n---\n\n# Hello\n\nWords.\n\n## Details\n\n[link](https://example.com/)\n"
+FILES = {
+    "hugo.toml": b'title = "Small"\n',
+    "content/posts/hello.md": POST,
+    "content/about.md": b"# About\n\nUs.\n",
+    "bin/run.sh": ("100755", b"#!/bin/sh\n"),
+}
+
+
+@dataclass
+class Site:
+    """A person, their project and its repository."""
+
+    world: World
+    owner: Person
+    organization: str
+    project: str
+    repo: GitRepo
+    name: str
+
+    def path(self, rest: str = "") -> str:
+        return f"/project-content/{self.project}{rest}"
+
+    def tree(self, **query: Any) -> Any:
+        return self.owner.get(self.path(), query_string=query).ok()
+
+    def blobs(self, **query: Any) -> dict[str, tuple[str, str, int]]:
+        return {f["path"]: (f["mode"], f["sha"], f["size"]) for f in self.tree(**query)["files"] if f["type"] == "blob"}
+
+    def file(self, path: str) -> Any:
+        return self.owner.get(self.path("/file"), query_string={"file": path})
+
+    def commit(self, *files: dict[str, Any], base: str | None = None, **more: Any) -> Any:
+        body = {"message": "Edit", "base_sha": base or self.repo.head(), "files": list(files)} | more
+        return self.owner.again().post(self.path("/commit"), body)
+
+    def oracle(self, ref: str = "main") -> dict[str, tuple[str, str, int]]:
+        """What plain git says the branch holds."""
+        found = {}
+        for line in self.repo.git("ls-tree", "-r", "-l", "-z", ref).split(b"\0")[:-1]:
+            meta, path = line.split(b"\t", 1)
+            mode, kind, sha, size = meta.split()
+            if kind == b"blob":
+                found[path.decode()] = mode.decode(), sha.decode(), int(size)
+        return found
+
+
+def make_site(world: World, files: dict[str, Any], *, indexed: bool = True) -> Site:
+    owner = world.person()
+    org = factories.organization(world, owner)
+    name, repo = factories.repository(world, files)
+    project = factories.project(world, owner, org, name)
+    if indexed:
+        world.work_off()
+    return Site(world, owner, org, project, repo, name)
+
+
+@pytest.fixture
+def site(world: World) -> Site:
+    return make_site(world, FILES)

@@ -1,0 +1,294 @@
+"""Reading and saving files through the API, with plain git as the witness."""
+
+import base64
+import gzip
+import json
+import threading
+from typing import Any
+
+import pytest
+
+from tests.gitrepo import AWKWARD
+from tests.resources.project_content.conftest import FILES, Site, make_site
+from tests.world import World
+
+
+def put(path: str, content: str = "new\n", action: str = "create", **more: Any) -> dict[str, Any]:
+    return {"path": path, "action": action, "content": content} | more
+
+
+class TestTree:
+    def test_it_is_what_git_lists(self, world: World) -> None:
+        site = make_site(world, AWKWARD)
+        tree = site.tree()
+        assert (tree["commit_sha"], tree["status"], tree["branch"]) == (site.repo.head(), "ready", "main")
+        assert site.blobs() == site.oracle()
+        assert tree["total"] == len(site.oracle())
+        assert [f["type"] for f in tree["files"] if f["path"] == "vendor/theme"] == ["commit"]
+
+    def test_its_tag_is_the_commit_and_answers_304_in_either_form(self, site: Site) -> None:
+        tag = site.owner.get(site.path()).headers["ETag"]
+        assert tag == f'"{site.repo.head()}"'
+        for form in (tag, tag[:-1] + '-gzip"'):
+            assert site.owner.get(site.path(), headers={"If-None-Match": form}).status == 304
+
+    def test_the_compressed_answer_is_the_plain_one(self, site: Site) -> None:
+        plain = site.owner.get(site.path())
+        packed = site.owner.get(site.path(), headers={"Accept-Encoding": "gzip"})
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert packed.headers["ETag"] == f'"{site.repo.head()}-gzip"'
+        assert json.loads(gzip.decompress(packed.response.data)) == plain.json
+
+    def test_a_folder_is_a_part_of_it(self, world: World) -> None:
+        site = make_site(world, {"a/x.md": b"1", "a/b/y.md": b"2", "a.md": b"3", "a0.md": b"4", "ab/z.md": b"5"})
+        assert set(site.blobs(path="a")) == {"a/x.md", "a/b/y.md"}
+        assert site.tree(path="a")["total"] == 2
+
+    def test_pages_join_to_the_whole(self, site: Site) -> None:
+        seen, query = [], {"limit": 2}
+        while True:
+            answer = site.owner.get(site.path(), query_string=query)
+            seen += [f["path"] for f in answer.ok()["files"]]
+            if answer.json["meta"]["next_cursor"] is None:
+                break
+            query["cursor"] = answer.json["meta"]["next_cursor"]
+        assert seen == sorted(FILES)
+
+    @pytest.mark.parametrize(
+        "query", [{"limit": "x"}, {"limit": 0}, {"cursor": "rubbish", "limit": 5}, {"path": "../a"}]
+    )
+    def test_a_bad_query_is_refused_by_name(self, site: Site, query: dict[str, Any]) -> None:
+        site.owner.get(site.path(), query_string=query).fails(400, None, next(iter(query)))
+
+    def test_before_the_first_index_it_is_queued_and_empty(self, world: World) -> None:
+        site = make_site(world, FILES, indexed=False)
+        tree = site.tree()
+        assert (tree["status"], tree["commit_sha"], tree["files"]) == ("queued", None, [])
+        world.work_off()
+
+    def test_another_branch_is_indexed_when_it_is_first_asked_for(self, site: Site) -> None:
+        site.repo.commit({"draft.md": b"# Draft\n"}, branch="work/one", start=site.repo.head())
+        assert site.tree(ref="work/one")["status"] == "queued"
+        site.world.work_off()
+        assert "draft.md" in site.blobs(ref="work/one")
+        assert "draft.md" not in site.blobs()
+
+    @pytest.mark.parametrize(("ref", "status"), [("nope", 404), ("--all", 400), ("a..b", 400), ("HEAD~1", 400)])
+    def test_a_branch_that_is_none(self, site: Site, ref: str, status: int) -> None:
+        site.owner.get(site.path(), query_string={"ref": ref}).fails(status)
+
+
+class TestFile:
+    def test_markdown_tells_its_front_matter_headings_and_links(self, site: Site) -> None:
+        told = site.file("content/posts/hello.md").ok()
+        assert told["front_matter"] == {"title": "Hello", "tags": ["a", "b"], "draft": False}
+        assert told["title"] == "Hello"
+        assert [h["text"] for h in told["headings"]] == ["Hello", "Details"]
+        assert "https://example.com/" in str(told["links"])
+        assert (told["name"], told["extension"], told["mime"]) == ("hello.md", "md", "text/markdown")
+        assert told["lines"] == FILES["content/posts/hello.md"].count(b"\n")
+
+    def test_it_names_the_last_commit_that_changed_it(self, site: Site) -> None:
+        first = site.repo.head()
+        site.repo.commit({"content/about.md": b"# About us\n"}, "Pushed")
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        site.world.work_off()
+        assert site.file("content/about.md").ok()["last_commit"]["sha"] == site.repo.head()
+        assert site.file("content/posts/hello.md").ok()["last_commit"]["sha"] == first
+
+    def test_asking_twice_answers_the_same(self, site: Site) -> None:
+        assert site.file("content/about.md").ok() == site.file("content/about.md").ok()
+
+    @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a//b", ".git/config", "a\nb", "", "x" * 1025, "dir/"])
+    def test_a_path_that_is_not_plain(self, site: Site, path: str) -> None:
+        site.file(path).fails(400, None, "file")
+
+    def test_a_path_missing_or_given_twice(self, site: Site) -> None:
+        site.owner.get(site.path("/file")).fails(400, None, "file")
+        site.owner.get(site.path("/file?file=a&file=b")).fails(400, None, "file")
+
+    def test_an_unknown_path(self, site: Site) -> None:
+        site.file("no/such.md").fails(404)
+
+
+class TestRaw:
+    def test_the_bytes_are_those_in_git(self, world: World) -> None:
+        site = make_site(world, AWKWARD | {"large.bin": bytes(range(256)) * 12_000})
+        for path in ("large.bin", "empty.txt", "binary.dat", "unicode/日本語.md", "percent%2Fslash.md", "links/to-run"):
+            answer = site.owner.get(site.path("/raw"), query_string={"file": path})
+            assert answer.response.data == site.repo.git("cat-file", "blob", f"main:{path}")
+            assert answer.headers["ETag"] == f'"{site.oracle()[path][1]}"'
+            assert "sandbox" in answer.headers["Content-Security-Policy"]
+
+    def test_known_bytes_are_not_sent_again(self, site: Site) -> None:
+        tag = site.owner.get(site.path("/raw?file=hugo.toml")).headers["ETag"]
+        assert site.owner.get(site.path("/raw?file=hugo.toml"), headers={"If-None-Match": tag}).status == 304
+
+    def test_a_submodule_has_no_bytes(self, world: World) -> None:
+        make_site(world, AWKWARD).owner.get("/healthz")
+        site = make_site(world, AWKWARD)
+        site.owner.get(site.path("/raw?file=vendor/theme")).fails(404)
+
+
+class TestCommit:
+    def test_all_files_are_one_commit_in_git_in_the_index_and_in_the_log(self, site: Site) -> None:
+        before = site.repo.head()
+        made = site.commit(
+            put("content/new.md", "# New\n"),
+            put("content/about.md", "# Changed\n", "update"),
+            {"path": "hugo.toml", "action": "delete"},
+            {"path": "run.sh", "action": "move", "previous_path": "bin/run.sh"},
+        ).ok(201)
+        assert made["commit_sha"] == site.repo.head()
+        assert site.repo.text("rev-list", "--count", f"{before}..main") == "1"
+        assert site.blobs() == site.oracle()
+        assert set(site.blobs()) == {"content/new.md", "content/about.md", "content/posts/hello.md", "run.sh"}
+        assert site.blobs()["run.sh"][0] == "100755"
+        log = site.owner.get(f"/project-log/{site.project}").ok()["logs"]
+        assert {(e["file"], e["action"], e["source"]) for e in log} == {
+            ("content/new.md", "create", "commit"),
+            ("content/about.md", "update", "commit"),
+            ("hugo.toml", "delete", "commit"),
+            ("run.sh", "rename", "commit"),
+        }
+        site.world.work_off()
+        assert site.blobs() == site.oracle()
+        assert len(site.owner.get(f"/project-log/{site.project}").ok()["logs"]) == 4
+
+    def test_the_author_is_the_bot_and_the_person_a_co_author(self, site: Site) -> None:
+        site.commit(put("a.md"), message="Subject\n\nSigned-off-by: X <x@x.org>", description="Why").ok(201)
+        text = site.repo.text("log", "-1", "--format=%an <%ae>%n%B")
+        assert text.startswith("Galley Bot <bot@galley.example.org>\nSubject")
+        assert "Why" in text
+        assert text.rstrip().endswith(f"<{site.owner.email}>")
+        assert "X <x@x.org>" not in text
+
+    def test_base64_content_is_written_as_bytes(self, site: Site) -> None:
+        data = bytes(range(256))
+        site.commit(put("b.bin", base64.b64encode(data).decode(), encoding="base64")).ok(201)
+        assert site.repo.git("cat-file", "blob", "main:b.bin") == data
+
+    def test_a_path_changed_since_the_base_is_a_conflict_that_names_it(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
+        answer = site.commit(put("content/about.md", "mine", "update"), put("free.md"), base=base)
+        told = answer.fails(409, "CONFLICT", "content/about.md")
+        assert told["result"] == {"head_sha": site.repo.head(), "paths": ["content/about.md"]}
+        assert site.repo.text("log", "-1", "--format=%s") == "Theirs"
+
+    def test_other_paths_changed_since_the_base_are_none(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
+        site.commit(put("content/posts/hello.md", "mine", "update"), base=base).ok(201)
+        assert site.repo.git("cat-file", "blob", "main:content/about.md") == b"theirs\n"
+
+    @pytest.mark.parametrize(
+        ("edit", "path"),
+        [
+            (put("content/about.md"), "content/about.md"),
+            (put("nope.md", action="update"), "nope.md"),
+            ({"path": "nope.md", "action": "delete"}, "nope.md"),
+            ({"path": "b.md", "action": "move", "previous_path": "nope.md"}, "nope.md"),
+            (put("content/about.md", action="update", base_blob_sha="a" * 40), "content/about.md"),
+            (put("content"), "content"),
+            (put("hugo.toml/below.md"), "hugo.toml/below.md"),
+        ],
+        ids=[
+            "create-existing",
+            "update-missing",
+            "delete-missing",
+            "move-missing",
+            "other-blob",
+            "folder",
+            "below-file",
+        ],
+    )
+    def test_what_does_not_fit_the_tree_is_a_conflict(self, site: Site, edit: dict[str, Any], path: str) -> None:
+        before = site.repo.head()
+        site.commit(edit).fails(409, "CONFLICT", path)
+        assert site.repo.head() == before
+
+    def test_a_base_that_is_no_ancestor_is_a_conflict(self, site: Site) -> None:
+        stray = site.repo.commit({"x.md": b"x"}, branch="other", start=site.repo.head())
+        site.commit(put("content/about.md", "x", "update"), base=stray).fails(409, "CONFLICT", "content/about.md")
+        site.commit(put("content/about.md", "x", "update"), base="0" * 40).fails(409, "CONFLICT")
+
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            ({"message": ""}, "message"),
+            ({"base_sha": "x"}, "base_sha"),
+            ({"files": []}, "files"),
+            ({"branch": "a..b"}, "branch"),
+            ({"files": [put("../x")]}, "files.0.path"),
+            ({"files": [put("a"), {"path": "b", "action": "create"}]}, "files.1.content"),
+            ({"files": [put("a"), put("a")]}, "files.1.path"),
+            ({"files": [put("a", "%%%", encoding="base64")]}, "files.0.content"),
+            ({"files": [put("a", action="explode")]}, "files.0.action"),
+            ({"files": [{"path": "a", "action": "move"}]}, "files.0.previous_path"),
+        ],
+    )
+    def test_a_bad_body_is_refused_by_path(self, site: Site, change: dict[str, Any], path: str) -> None:
+        body = {"message": "m", "base_sha": site.repo.head(), "files": [put("a")]} | change
+        site.owner.post(site.path("/commit"), body).fails(400, None, path)
+
+    def test_too_many_files_or_bytes(self, site: Site) -> None:
+        site.commit(*[put(f"f{n}") for n in range(301)]).fails(413)
+
+    def test_a_save_through_the_key_of_a_lost_answer_is_made_once(self, site: Site) -> None:
+        key, base = {"Idempotency-Key": "save-1"}, site.repo.head()
+        body = {"message": "m", "base_sha": base, "files": [put("once.md")]}
+        first = site.owner.post(site.path("/commit"), body, headers=key).ok(201)
+        again = site.owner.post(site.path("/commit"), body, headers=key)
+        assert again.ok(201) == first
+        assert again.headers["Idempotency-Replayed"] == "true"
+        assert site.repo.text("rev-list", "--count", f"{base}..main") == "1"
+
+    def test_parallel_saves_of_other_files_all_succeed_and_of_one_file_exactly_one(self, site: Site) -> None:
+        base = site.repo.head()
+        answers: dict[str, Any] = {}
+
+        def save(name: str, edit: dict[str, Any]) -> None:
+            answers[name] = site.commit(edit, base=base)
+
+        mine = [(f"own-{n}", put(f"own-{n}.md")) for n in range(8)]
+        same = [(f"same-{n}", put("content/about.md", f"{n}\n", "update")) for n in range(6)]
+        threads = [threading.Thread(target=save, args=pair) for pair in mine + same]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [answers[name].status for name, _ in mine] == [201] * 8
+        assert sorted(answers[name].status for name, _ in same) == [201] + [409] * 5
+        shas = {a.json["result"]["commit_sha"] for a in answers.values() if a.status == 201}
+        log = site.repo.text("log", "--format=%H", f"{base}..main").split()
+        assert len(log) == 9
+        assert set(log) == shas
+        site.repo.git("fsck", "--strict", "--no-dangling")
+        site.world.work_off()
+        assert site.blobs() == site.oracle()
+
+
+class TestPushes:
+    def test_a_push_behind_our_back_is_indexed_and_logged(self, site: Site) -> None:
+        site.repo.commit({"content/new.md": b"# New\n", "hugo.toml": None, "content/about.md": b"x\n"}, "Pushed")
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        site.world.work_off()
+        assert site.blobs() == site.oracle()
+        log = site.owner.get(f"/project-log/{site.project}").ok()["logs"]
+        assert {(e["file"], e["action"], e["source"], e["user_name"]) for e in log} == {
+            ("content/new.md", "create", "push", "Ada Author"),
+            ("hugo.toml", "delete", "push", "Ada Author"),
+            ("content/about.md", "update", "push", "Ada Author"),
+        }
+
+    def test_a_rewritten_branch_is_indexed(self, site: Site) -> None:
+        first = site.repo.head()
+        site.repo.commit({"x.md": b"x"})
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        site.world.work_off()
+        site.repo.git("update-ref", "refs/heads/main", first)
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        site.world.work_off()
+        assert site.tree()["commit_sha"] == first
+        assert site.blobs() == site.oracle()
