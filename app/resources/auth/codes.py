@@ -67,6 +67,12 @@ def contest(email_key: str) -> None:
     db.session.flush()
 
 
+def settle(email_key: str) -> None:
+    """Note that the owner of the e-mail has had the last word on the password."""
+    ours = (OneTimeCode.email_key == email_key, OneTimeCode.purpose == Purpose.VERIFY_EMAIL)
+    db.session.execute(sa.update(OneTimeCode).where(*ours).values(contested=False))
+
+
 def count_attempt(email_key: str, *, limits: CodeLimits) -> OneTimeCode:
     """Use up one attempt at the e-mail's code; done before any comparison, and kept whatever comes of it.
 
@@ -122,13 +128,6 @@ def find_reset(token: str) -> OneTimeCode:
     if row is None:
         raise InvalidToken
     return row
-
-
-def forget(user_id: str) -> None:
-    """Void every code and token of a user."""
-    db.session.execute(
-        sa.update(OneTimeCode).where(OneTimeCode.user_id == user_id).values(code_hash=None, expires_at=None)
-    )
 
 
 def hash_of(code: str, row_id: str) -> str:

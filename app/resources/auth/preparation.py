@@ -8,9 +8,17 @@ from app.http import login
 from app.http.configuration import settings
 from app.http.scope import Scope
 from app.models.user import User
-from app.resources.auth import codes, service
-from app.resources.auth.schemas import SignInBody, SignUpBody, VerifyEmailBody
+from app.resources.auth import codes, passwords, service
+from app.resources.auth.schemas import (
+    ChangePasswordBody,
+    ForgetPasswordBody,
+    ResetPasswordBody,
+    SignInBody,
+    SignUpBody,
+    VerifyEmailBody,
+)
 from app.resources.user.mail import language_of
+from app.resources.user.passwords import InvalidPassword, check_new
 
 
 def sign_up(_scope: Scope, body: SignUpBody) -> dict[str, object]:
@@ -54,3 +62,45 @@ def verify_email(_scope: Scope, body: VerifyEmailBody) -> tuple[str, str | None]
     if not codes.is_right(row, body["otp"]):
         raise codes.InvalidOtp
     return row.id, row.code_hash
+
+
+def forget_password(_scope: Scope, body: ForgetPasswordBody) -> dict[str, str]:
+    """The page the link leads to, and the language of the mail.
+
+    Raises:
+        InvalidRedirect: the page is not one of ours.
+    """
+    server = settings().server
+    page = passwords.own_page(
+        body["redirect_to"],
+        web_url=server.web_url,
+        origins=server.allowed_origins,
+        otherwise=passwords.RESET_PAGE,
+    )
+    user, language = service.find(body["email"]), login.visitor().language
+    return {"page": page, "language": language_of(user, language) if user else language}
+
+
+def reset_password(_scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, str | None], str]:
+    """The row and hash of a token that is good, and the new password's hash.
+
+    Raises:
+        InvalidToken: it is not.
+        Invalid: the password gives itself away.
+    """
+    row = codes.find_reset(body["token"])
+    check_new(body["new_password"], service.owner_of(row))
+    return (row.id, row.code_hash), hash_password(body["new_password"])
+
+
+def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None, str]:
+    """The hash the present password was compared with, and the new password's.
+
+    Raises:
+        InvalidPassword: the present password is wrong, or there is none.
+    """
+    stored = scope.actor.password_hash
+    if not verify_password(stored, body["current_password"]):
+        raise InvalidPassword
+    check_new(body["new_password"], scope.actor)
+    return stored, hash_password(body["new_password"])

@@ -11,7 +11,7 @@ from app.core.limits import CodeLimits, SessionLimits
 from app.core.visitor import Visitor
 from app.extensions import db
 from app.models.base import moment
-from app.models.login import Account, Session
+from app.models.login import Account, OneTimeCode, Session
 from app.models.user import User
 from app.resources.auth import codes
 from app.resources.user import sessions
@@ -33,6 +33,18 @@ def find(email: str) -> User | None:
     except InvalidEmail:
         return None
     return db.session.scalar(sa.select(User).where(User.email_key == key))
+
+
+def owner_of(row: OneTimeCode) -> User:
+    """The user a code or token was mailed to.
+
+    Raises:
+        InvalidToken: there is none any more.
+    """
+    user = db.session.get(User, row.user_id)
+    if user is None:
+        raise codes.InvalidToken
+    return user
 
 
 def sign_up(

@@ -1,8 +1,11 @@
 """Setting a user's password, once it was compared and hashed outside of any transaction."""
 
+import sqlalchemy as sa
+
 from app.core.errors import Conflict, Invalid
 from app.core.passwords import password_fault
 from app.extensions import db
+from app.models.login import OneTimeCode
 from app.models.user import User
 
 
@@ -31,5 +34,12 @@ def replace(user: User, password_hash: str, *, was: str | None) -> None:
     db.session.refresh(user, ["password_hash"], with_for_update=True)
     if user.password_hash != was:
         raise Conflict("The password was changed a moment ago")
+    set_hash(user, password_hash)
+
+
+def set_hash(user: User, password_hash: str) -> None:
+    """Set the hash; codes and reset tokens that are under way end with the old password."""
     user.password_hash = password_hash
     db.session.flush()
+    ours = OneTimeCode.user_id == user.id
+    db.session.execute(sa.update(OneTimeCode).where(ours).values(code_hash=None, expires_at=None))

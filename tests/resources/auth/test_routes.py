@@ -6,9 +6,10 @@ from collections.abc import Callable
 import pytest
 
 from app.core.limits import CodeLimits
+from tests.newcomer import Newcomer
 from tests.world import World
 
-Make = Callable[..., "Newcomer"]  # noqa: F821
+Make = Callable[..., Newcomer]
 
 
 class TestSignUp:

@@ -1,0 +1,81 @@
+"""Preferences through the API."""
+
+import threading
+
+import pytest
+
+from app.core.locales import LANGUAGES
+from tests.world import World
+
+
+class TestRead:
+    def test_answers_the_defaults_when_nothing_was_saved(self, world: World) -> None:
+        person = world.person()
+        got = person.get(f"/user-preference/{person.id}").ok()
+        assert got.items() >= {"theme": "system", "language": "en", "timezone": "UTC", "impersonate": False}.items()
+        assert got["user_id"] == person.id
+
+    def test_is_ones_own(self, world: World) -> None:
+        person, admin = world.person(), world.person(admin=True)
+        admin.get(f"/user-preference/{person.id}").fails(403)
+        world.anonymous().get(f"/user-preference/{person.id}").fails(401)
+        world.person(verified=False).get(f"/user-preference/{person.id}").fails(403)
+
+
+class TestChange:
+    @pytest.mark.parametrize(
+        ("field", "good", "bad"),
+        [
+            ("theme", ["light", "dark", "system"], ["blue", "", None, 1]),
+            ("language", LANGUAGES, ["xx", "", None, 5]),
+            ("timezone", ["Europe/Berlin", "UTC"], ["Mars/Olympus", "../etc/passwd", "/etc/localtime", "", None]),
+            ("impersonate", [True, False], ["yes", None, "", 1]),
+        ],
+    )
+    def test_each_alone(self, world: World, field: str, good: list[object], bad: list[object]) -> None:
+        person = world.person()
+        path = f"/user-preference/{field}/{person.id}"
+        for value in good:
+            assert person.patch(path, {field: value}).ok()[field] == value
+        for value in bad:
+            person.patch(path, {field: value}).fails(400, None, field)
+        person.patch(path, {}).fails(400, None, field)
+        assert person.get(f"/user-preference/{person.id}").ok()[field] == good[-1]
+
+    def test_several_at_once_all_or_none(self, world: World) -> None:
+        person = world.person()
+        path = f"/user-preference/{person.id}"
+        person.patch(path, {"theme": "dark", "language": "ja"}).ok()
+        person.patch(path, {"theme": "light", "language": "xx", "timezone": "x"}).fails(
+            400, None, "language", "timezone"
+        )
+        assert person.get(path).ok()["theme"] == "dark"
+
+    def test_what_is_not_named_stays(self, world: World) -> None:
+        person = world.person()
+        path = f"/user-preference/{person.id}"
+        person.patch(path, {"language": "ja", "user_id": "usr_x"}).ok()
+        got = person.patch(path, {"theme": "light"}).ok()
+        assert (got["language"], got["user_id"]) == ("ja", person.id)
+
+    def test_parallel_first_writes_all_succeed(self, world: World) -> None:
+        person = world.person()
+        statuses: list[int] = []
+        browsers = [person.again() for _ in range(10)]
+
+        def choose(browser) -> None:
+            statuses.append(browser.patch(f"/user-preference/theme/{person.id}", {"theme": "dark"}).status)
+
+        threads = [threading.Thread(target=choose, args=(browser,)) for browser in browsers]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert statuses == [200] * 10
+
+    def test_honours_if_match(self, world: World) -> None:
+        person = world.person()
+        path = f"/user-preference/{person.id}"
+        tag = person.get(path).headers["ETag"]
+        person.patch(path, {"theme": "dark"}, headers={"If-Match": tag}).ok()
+        person.patch(path, {"theme": "light"}, headers={"If-Match": tag}).fails(412)
