@@ -203,9 +203,20 @@ def _plain(frame: Any, known: _Format, width: int | None) -> Frame:
     if resized and width is not None:
         height = max(1, round(made.height * width / made.width))
         made = made.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    if made.mode == "P":
+        made = _sorted_palette(made)
     clean = made.copy()
     clean.info = {name: made.info[name] for name in ("transparency",) if name in made.info}
     return clean
+
+
+def _sorted_palette(image: Frame) -> Frame:
+    """The same colours in another order, unused ones dropped: a palette could spell words."""
+    if isinstance(image.info.get("transparency"), bytes):
+        return _coloured(image)
+    colours = image.getpalette() or []
+    used = [int(index) for index, count in enumerate(image.histogram()) if count]
+    return image.remap_palette(sorted(used, key=lambda index: colours[3 * index : 3 * index + 3]))
 
 
 def _coloured(image: Frame, *, alpha: bool = True) -> Frame:

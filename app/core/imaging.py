@@ -63,19 +63,18 @@ def _run(source: BinaryIO, out: BinaryIO, limits: UploadLimits, width: int | Non
     bounds = Bounds(limits.side_px, limits.area_px, limits.frames, limits.animation_px)
     arguments = {"bounds": asdict(bounds), "memory_bytes": MEMORY_BYTES, "width": width}
     source.seek(0)
-    process = subprocess.Popen(
+    with subprocess.Popen(
         # -I: neither the working directory nor the environment decides what is imported.
         [sys.executable, "-I", str(Path(images.__file__)), json.dumps(arguments)],
         stdin=source, stdout=out, stderr=subprocess.PIPE, env={}, cwd="/",
-    )  # fmt: skip
-    try:
-        _, told = process.communicate(timeout=TIMEOUT_S)
-    except subprocess.TimeoutExpired:
-        return {"fault": Fault.TOO_LARGE, "message": "The picture takes too long to read"}
-    finally:
-        if process.poll() is None:
-            process.kill()
-            process.wait()
+    ) as process:  # fmt: skip
+        try:
+            _, told = process.communicate(timeout=TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            return {"fault": Fault.TOO_LARGE, "message": "The picture takes too long to read"}
+        finally:
+            if process.poll() is None:
+                process.kill()
     return _understood(process.returncode, told)
 
 

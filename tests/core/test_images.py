@@ -1,0 +1,208 @@
+"""Pictures made anew, in this process; what runs it in one of its own is tested with `app.core.imaging`."""
+
+import io
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from PIL import Image, ImageCms, ImageSequence
+
+from app.core import images
+from app.core.images import Bounds, Fault, ImageFault, Picture, remake, sniffed
+from tests.pictures import ANIMATED, FORMATS, MARK, animation, opened, picture
+
+BOUNDS = Bounds(side_px=8192, area_px=40_000_000, frames=100, animation_px=80_000_000)
+
+
+def made(content: bytes, *, width: int | None = None, bounds: Bounds = BOUNDS) -> tuple[Picture, bytes]:
+    out = io.BytesIO()
+    return remake(io.BytesIO(content), out, bounds, width=width), out.getvalue()
+
+
+def refused(content: bytes, bounds: Bounds = BOUNDS) -> Fault:
+    with pytest.raises(ImageFault) as raised:
+        made(content, bounds=bounds)
+    return raised.value.fault
+
+
+class TestFormats:
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_a_picture_keeps_its_format_size_and_looks(self, name: str) -> None:
+        told, content = made(picture(name, 40, 30))
+        assert told == Picture(FORMATS[name], told.extension, 40, 30, 1)
+        assert opened(content).format == name
+        red, green, blue = opened(content).convert("RGB").getpixel((20, 15))  # type: ignore[misc]
+        assert (abs(red - 200) < 9, abs(green - 30) < 9, abs(blue - 30) < 9) == (True, True, True)
+
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_the_first_bytes_tell_the_format(self, name: str) -> None:
+        assert sniffed(picture(name)[: images.HEAD_BYTES]) == name
+
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_the_same_picture_becomes_the_same_bytes(self, name: str) -> None:
+        assert made(picture(name))[1] == made(picture(name))[1]
+
+    @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "I;16", "RGB", "RGBA"])
+    def test_a_png_keeps_its_depth_and_pixels(self, mode: str) -> None:
+        before = Image.new("RGBA", (9, 7), (10, 200, 30, 90))
+        before = Image.new("I;16", (9, 7), 40_000) if mode == "I;16" else before.convert(mode)
+        out = io.BytesIO()
+        before.save(out, "PNG")
+        after = opened(made(out.getvalue())[1])
+        assert after.convert("RGBA").tobytes() == opened(out.getvalue()).convert("RGBA").tobytes()
+
+    def test_a_jpeg_for_print_becomes_one_for_screens(self) -> None:
+        assert opened(made(picture("JPEG", mode="CMYK"))[1]).mode == "RGB"
+
+    def test_a_lossless_webp_stays_lossless(self) -> None:
+        source = picture("WEBP", 30, 20, lossless=True)
+        assert opened(made(source)[1]).tobytes() == opened(source).tobytes()
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"words", b"<svg/>", b"BM" + bytes(60), b"\0\0\0\x20ftypheic" + bytes(60)]
+    )
+    def test_anything_else_is_not_taken(self, content: bytes) -> None:
+        assert refused(content) is Fault.UNSUPPORTED
+
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_a_picture_that_breaks_off_is_damaged(self, name: str) -> None:
+        assert refused(picture(name, 64, 48)[:70]) is Fault.BROKEN
+
+
+class TestMetadata:
+    @pytest.mark.parametrize("name", ["PNG", "JPEG", "WEBP", "AVIF"])
+    def test_what_a_camera_wrote_is_gone(self, name: str) -> None:
+        exif = Image.Exif()
+        exif[0x010E] = MARK.decode()
+        source = picture(name, exif=exif.tobytes())
+        assert MARK in source
+        content = made(source)[1]
+        assert MARK not in content
+        assert not opened(content).getexif()
+
+    @pytest.mark.parametrize("name", ["JPEG", "GIF"])
+    def test_comments_are_gone(self, name: str) -> None:
+        source = picture(name, comment=MARK)
+        assert MARK in source
+        assert MARK not in made(source)[1]
+
+    @pytest.mark.parametrize("name", ["JPEG", "PNG", "WEBP"])
+    def test_a_picture_taken_sideways_stands_upright(self, name: str) -> None:
+        exif = Image.Exif()
+        exif[0x0112] = 6
+        told, content = made(picture(name, 40, 30, exif=exif.tobytes()))
+        assert (told.width, told.height) == opened(content).size == (30, 40)
+
+    def test_colours_of_another_space_are_brought_to_srgb(self) -> None:
+        profile = ImageCms.ImageCmsProfile(ImageCms.createProfile("sRGB")).tobytes()
+        profile = profile.replace("sRGB".encode("utf-16-be"), "swap".encode("utf-16-be"))
+        profile = profile.replace(b"rXYZ", b"temp").replace(b"gXYZ", b"rXYZ").replace(b"temp", b"gXYZ")
+        source = picture("PNG", icc_profile=profile)
+        after = opened(made(source)[1])
+        assert "icc_profile" not in after.info
+        assert opened(source).getpixel((1, 1)) == (200, 30, 30)
+        red, green, _ = after.getpixel((1, 1))  # type: ignore[misc]
+        assert green > 150 > red
+
+    def test_a_palette_spells_nothing(self) -> None:
+        image = Image.new("P", (16, 1))
+        image.putdata(range(16))
+        image.putpalette(b"<script>alert(document.domain)//".ljust(48, b"!"))
+        for name in ("PNG", "GIF"):
+            out = io.BytesIO()
+            image.save(out, name, optimize=False)
+            content = made(out.getvalue())[1]
+            assert b"script" not in content
+            assert opened(content).convert("RGB").tobytes() == image.convert("RGB").tobytes()
+
+
+class TestAnimations:
+    @pytest.mark.parametrize("name", ANIMATED)
+    def test_frames_times_and_repetition_stay(self, name: str) -> None:
+        told, content = made(animation(name, 5))
+        after = Image.open(io.BytesIO(content))
+        shown = []
+        for frame in ImageSequence.Iterator(after):
+            frame.load()
+            shown.append(frame.info["duration"])
+        assert told.frames == len(shown) == 5
+        assert shown == pytest.approx([70] * 5, abs=6)
+        assert name == "AVIF" or after.info["loop"] == 0
+
+    @pytest.mark.parametrize("name", ANIMATED)
+    def test_frames_look_as_before(self, name: str) -> None:
+        source = animation(name, 4)
+        before, after = Image.open(io.BytesIO(source)), Image.open(io.BytesIO(made(source)[1]))
+        for number in range(4):
+            before.seek(number)
+            after.seek(number)
+            assert _distance(before.convert("RGB"), after.convert("RGB")) < 40
+
+    @pytest.mark.parametrize("name", ANIMATED)
+    def test_a_hundred_frames_are_taken_and_one_more_is_not(self, name: str) -> None:
+        assert made(animation(name, 100))[0].frames == 100
+        assert refused(animation(name, 101)) is Fault.TOO_LARGE
+
+    @pytest.mark.parametrize("name", ANIMATED)
+    def test_the_frames_together_are_bounded(self, name: str) -> None:
+        bounds = Bounds(side_px=100, area_px=10_000, frames=10, animation_px=16 * 12 * 3)
+        assert made(animation(name, 3), bounds=bounds)[0].frames == 3
+        assert refused(animation(name, 4), bounds) is Fault.TOO_LARGE
+
+    def test_transparency_stays_where_it_is(self) -> None:
+        frames = [Image.new("RGBA", (8, 8), (255, 0, 0, 255)) for _ in range(3)]
+        for number, frame in enumerate(frames):
+            frame.paste((0, 0, 0, 0), (0, 0, 2 + number, 8))
+        out = io.BytesIO()
+        frames[0].save(out, "GIF", save_all=True, append_images=frames[1:], duration=50, disposal=2)
+        after = Image.open(io.BytesIO(made(out.getvalue())[1]))
+        for number in range(3):
+            after.seek(number)
+            alpha = list(after.convert("RGBA").getchannel("A").crop((0, 0, 8, 1)).tobytes())
+            assert alpha == [0] * (2 + number) + [255] * (6 - number)
+
+
+class TestBounds:
+    @pytest.mark.parametrize(("width", "height"), [(101, 1), (1, 101), (90, 90)])
+    def test_sides_and_area_are_bounded(self, width: int, height: int) -> None:
+        bounds = Bounds(side_px=100, area_px=8_000, frames=1, animation_px=8_000)
+        assert made(picture("PNG", 100, 80), bounds=bounds)[0].width == 100
+        assert refused(picture("PNG", width, height), bounds) is Fault.TOO_LARGE
+
+    def test_a_large_picture_is_refused_before_it_is_decoded(self) -> None:
+        huge = picture("PNG", 7000, 6000, mode="L")
+        started = time.monotonic()
+        assert refused(huge) is Fault.TOO_LARGE
+        assert time.monotonic() - started < 0.05
+
+
+class TestWidth:
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_a_smaller_width_keeps_the_proportions(self, name: str) -> None:
+        told, content = made(picture(name, 40, 30), width=20)
+        assert (told.width, told.height) == opened(content).size == (20, 15)
+
+    def test_a_picture_is_never_made_wider(self) -> None:
+        assert made(picture("PNG", 40, 30), width=80)[0].width == 40
+
+    def test_every_frame_of_an_animation_becomes_smaller(self) -> None:
+        told, content = made(animation("GIF", 4, 40, 30), width=10)
+        assert (told.width, told.height, told.frames) == (10, 8, 4)
+        assert {frame.size for frame in ImageSequence.Iterator(Image.open(io.BytesIO(content)))} == {(10, 8)}
+
+
+class TestTheScript:
+    def test_it_imports_nothing_of_ours(self) -> None:
+        script = "import runpy, sys; runpy.run_path(sys.argv[1]); print([n for n in sys.modules if n.split('.')[0] == 'app'])"
+        found = subprocess.run(
+            [sys.executable, "-I", "-c", script, str(Path(images.__file__))], capture_output=True, text=True, check=True
+        )
+        assert found.stdout.strip() == "[]"
+
+
+def _distance(one: Image.Image, other: Image.Image) -> float:
+    """The mean difference of the colours."""
+    pairs = zip(one.tobytes(), other.tobytes(), strict=True)
+    return sum(abs(a - b) for a, b in pairs) / (one.width * one.height * 3)
