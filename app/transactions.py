@@ -13,7 +13,7 @@ from app.extensions import db
 
 def start_reading() -> None:
     """Answer the following statements without opening a transaction; nothing may be flushed meanwhile."""
-    if db.session.in_transaction():
+    if db.session().in_transaction():
         db.session.commit()
     db.session.connection(execution_options=reading_options(db.engine))
 

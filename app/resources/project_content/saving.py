@@ -1,5 +1,6 @@
 """A save's two halves: the commit on the host (before the transaction) and its record (inside it)."""
 
+import re
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -16,6 +17,7 @@ from app.resources.project.activity import FileEvent, FilesChanged, files_change
 from app.resources.project_content import commits, indexes, indexing
 from app.resources.project_content.source import source_of
 
+_UNFIT = re.compile(r"[<>\r\n\0]+")
 LOOK_AGAIN_AFTER = timedelta(seconds=20)
 
 
@@ -33,7 +35,8 @@ def trailers_for(user: User) -> list[tuple[str, str]]:
     preference = db.session.get(UserPreference, user.id)
     if preference is not None and preference.impersonate:
         return []
-    return [co_author(Person(user.name, user.email))]
+    name = _UNFIT.sub(" ", user.name).strip() or user.email.partition("@")[0]
+    return [co_author(Person(name, user.email))]
 
 
 def commit_to_host(project: Project, save: commits.Save, *, branch: str | None, by: User, hosts: GitHosts) -> Saved:

@@ -1,0 +1,87 @@
+"""What a JSON body may be, judged before anything reads it."""
+
+import pytest
+from flask import Request
+from werkzeug.test import EnvironBuilder
+
+from app.core.errors import Invalid, TooLarge, WrongMediaType
+from app.http.body import MAX_DEPTH, MAX_ITEMS, MAX_KEYS, read_json
+
+
+def request(data: bytes | str, kind: str = "application/json") -> Request:
+    raw = data.encode("utf-8", "surrogatepass") if isinstance(data, str) else data
+    return Request(EnvironBuilder(method="POST", data=raw, content_type=kind).get_environ())
+
+
+class TestAccepted:
+    def test_an_object(self) -> None:
+        assert read_json(request('{"a": [1, 2.5, null, "ü😀"]}')) == {"a": [1, 2.5, None, "ü😀"]}
+
+    def test_nothing_counts_as_an_empty_object(self) -> None:
+        assert read_json(request("", kind="")) == {}
+
+    def test_brackets_inside_text_are_not_depth(self) -> None:
+        text = "[" * 500 + '\\"{'
+        assert read_json(request('{"a": "' + text + '"}'))["a"] == "[" * 500 + '"{'
+
+    def test_an_escaped_pair_of_surrogates_is_one_character(self) -> None:
+        assert read_json(request('{"a": "\\ud83d\\ude00"}')) == {"a": "😀"}
+
+    def test_a_beacon_may_have_any_type(self) -> None:
+        assert read_json(request('{"a": 1}', kind="text/plain"), any_type=True) == {"a": 1}
+
+    def test_the_bounds_themselves(self) -> None:
+        deep = '{"a":' * (MAX_DEPTH - 1) + "{}" + "}" * (MAX_DEPTH - 1)
+        wide = "{" + ",".join(f'"k{n}": 1' for n in range(MAX_KEYS)) + "}"
+        long = '{"a": [' + ",".join("1" * MAX_ITEMS) + "]}"
+        ends = f'{{"a": {2**63 - 1}, "b": {-(2**63)}}}'
+        for data in (deep, wide, long, ends):
+            assert read_json(request(data))
+
+
+class TestRefused:
+    @pytest.mark.parametrize(
+        "data",
+        [
+            "{",
+            "[1]",
+            '"text"',
+            "null",
+            " ",
+            '{"a": NaN}',
+            '{"a": -Infinity}',
+            '{"a": 1e999}',
+            '{"a": 1, "a": 2}',
+            '{"b": {"a": 1, "a": 2}}',
+            '{"a": "x\\u0000y"}',
+            '{"a\\u0000": 1}',
+            '{"a": "\\ud800"}',
+            f'{{"a": {2**63}}}',
+            '{"a": ' + "9" * 5000 + "}",
+            '{"a":' * (MAX_DEPTH + 1) + "1" + "}" * (MAX_DEPTH + 1),
+            '{"a":' * 100_000,
+            "{" + ",".join(f'"k{n}": 1' for n in range(MAX_KEYS + 1)) + "}",
+            '{"a": [' + ",".join("1" * (MAX_ITEMS + 1)) + "]}",
+            b'{"a": "\xff"}',
+        ],
+        ids=range(20),
+    )
+    def test_what_is_not_a_json_object_within_the_limits(self, data: str | bytes) -> None:
+        with pytest.raises(Invalid) as failure:
+            read_json(request(data))
+        assert failure.value.code == "INVALID_JSON"
+
+    def test_another_type(self) -> None:
+        with pytest.raises(WrongMediaType):
+            read_json(request("a=1", kind="application/x-www-form-urlencoded"))
+
+    def test_too_many_bytes_told_by_the_header(self) -> None:
+        with pytest.raises(TooLarge):
+            read_json(request('{"a": "' + "x" * 100 + '"}'), max_bytes=50)
+
+    def test_too_many_bytes_though_the_header_tells_none(self) -> None:
+        given = request('{"a": "' + "x" * 100 + '"}')
+        given.environ["CONTENT_LENGTH"] = ""
+        given.environ["wsgi.input_terminated"] = True
+        with pytest.raises(TooLarge):
+            read_json(given, max_bytes=50)
