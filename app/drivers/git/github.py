@@ -8,6 +8,7 @@ from app.core.refs import is_branch_name
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import DriverError, Rejected
 from app.drivers.git import github_values as values
+from app.drivers.git.answers import Refusal, in_doubt
 from app.drivers.git.github_calls import GitHubRepository, require_shas
 from app.drivers.git.github_commit import GitHubCommit
 from app.drivers.git.github_history import GitHubHistory
@@ -30,7 +31,7 @@ from app.drivers.git.port import (
     RepositoryUnavailable,
     TreeEntry,
 )
-from app.drivers.git.rest import Refusal, RestClient, Shared, TokenSupplier, in_doubt
+from app.drivers.git.rest import RestClient, Shared, TokenSupplier
 from app.drivers.git.turns import Turn, no_turn
 from app.drivers.git.views import FOLDER
 from app.drivers.http import LIMITS

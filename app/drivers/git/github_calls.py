@@ -9,9 +9,10 @@ from app.core.paths import path_fault
 from app.core.refs import is_branch_name, is_sha
 from app.drivers.errors import Broken
 from app.drivers.git import github_values as values
+from app.drivers.git.answers import Refusal, parses
 from app.drivers.git.objects import blob_sha
 from app.drivers.git.port import ObjectNotFound, RepoRef, Repository, RepositoryUnavailable
-from app.drivers.git.rest import TREE_BYTES, Query, Refusal, RestClient, parses, segment
+from app.drivers.git.rest import TREE_BYTES, Query, RestClient, segment
 
 RAW = "application/vnd.github.raw+json"
 PAGE = "100"

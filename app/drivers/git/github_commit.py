@@ -14,12 +14,13 @@ from app.core.concurrency import run_with_concurrency
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import Broken, DriverError, Rejected
 from app.drivers.git import github_values as values
+from app.drivers.git.answers import Refusal, in_doubt
 from app.drivers.git.github_calls import NO_COMMIT, GitHubRepository
 from app.drivers.git.github_trees import GitHubTrees
 from app.drivers.git.objects import blob_sha, check_message
 from app.drivers.git.plan import Plan, Write, make_plan
 from app.drivers.git.port import BranchMoved, Commit, FileChange, PathChange, Person, RepositoryUnavailable, TreeEntry
-from app.drivers.git.rest import Refusal, in_doubt, segment
+from app.drivers.git.rest import segment
 from app.drivers.git.views import TreeView
 
 BLOBS_AT_ONCE = 10

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from app.drivers.errors import DriverError, Rejected
 from app.drivers.git import github_values as values
+from app.drivers.git.answers import Refusal, in_doubt
 from app.drivers.git.github_calls import PAGE, GitHubRepository
 from app.drivers.git.port import NotMergeable, PullRequest, PullRequestExists, PullRequestState
-from app.drivers.git.rest import Refusal, in_doubt
 
 NONE = "There is no such pull request in the repository"
 

@@ -3,8 +3,8 @@
 from datetime import datetime
 from typing import Any
 
+from app.drivers.git.answers import parses
 from app.drivers.git.port import Branch, CommitInfo, Person, PullRequest, PullRequestState, Repository, TreeEntry
-from app.drivers.git.rest import parses
 
 
 def moment(text: str) -> datetime:

@@ -3,27 +3,23 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import wraps
-from typing import Any, ParamSpec, Protocol, TypeVar
+from typing import Any, Protocol
 from urllib.parse import parse_qs, quote, urlsplit
 
 from app.core.retry import RetryOptions, retry
-from app.drivers.errors import Absent, Broken, DriverError, Late, NeedsReconnect, Rejected, Throttled
+from app.drivers.errors import Absent, Broken, Late, NeedsReconnect, Throttled
+from app.drivers.git.answers import AskedToWait, checked, parses
 from app.drivers.git.etags import EtagCache
 from app.drivers.git.link import next_link
-from app.drivers.git.port import RepositoryUnavailable
-from app.drivers.git.rate import RateBudgets, refused_for_s
+from app.drivers.git.rate import RateBudgets
 from app.drivers.http import LIMITS, Answer, HttpClient, TooLong, Unreachable
 
 MAX_PAGES = 10_000
 TREE_BYTES = LIMITS.tree_bytes
 
 Query = Mapping[str, str | list[str]]
-
-P = ParamSpec("P")
-T = TypeVar("T")
 
 
 class TokenSupplier(Protocol):
@@ -33,34 +29,15 @@ class TokenSupplier(Protocol):
         """The current token; `rejected` is one the host has just refused: give a newer one, or raise NeedsReconnect."""
 
 
-class Refusal(Rejected):
-    """The host refused a call for what it asks (a 4xx that is not about credential or rate); `said` is its own sentence."""
+def fixed_token(token: str) -> TokenSupplier:
+    """A supplier of one token that cannot be renewed."""
 
-    def __init__(self, status: int, said: str) -> None:
-        super().__init__(f"The Git host refused this: {said}" if said else "The Git host refused this")
-        self.status, self.said = status, said
+    def supply(rejected: str | None = None) -> str:
+        if rejected is not None:
+            raise NeedsReconnect("The Git host no longer takes this account's credential; connect it again")
+        return token
 
-
-class _Asked(Absent):
-    """Absent, and the host named the wait."""
-
-
-def in_doubt(failure: DriverError) -> bool:
-    """Whether a write that failed so may have taken effect all the same: it is looked up before it is repeated."""
-    return isinstance(failure, (Broken, Absent, Late)) and not isinstance(failure, Unreachable)
-
-
-def parses(read: Callable[P, T]) -> Callable[P, T]:
-    """Make a function that reads a host's JSON raise Broken where it finds another shape than it knows."""
-
-    @wraps(read)
-    def reading(*args: P.args, **kwargs: P.kwargs) -> T:
-        try:
-            return read(*args, **kwargs)
-        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as fault:
-            raise Broken("The Git host answered in a form that is not understood") from fault
-
-    return reading
+    return supply
 
 
 def segment(text: str) -> str:
@@ -200,43 +177,6 @@ class _Request:
     max_bytes: int | None
 
 
-def checked(answer: Answer) -> Answer:
-    """An answer of status 2xx; any other becomes the exception it stands for."""
-    if 200 <= answer.status < 300:
-        return answer
-    wait_s = refused_for_s(answer)
-    if wait_s is not None:
-        raise Throttled("The Git host's rate limit is used up", retry_after_s=wait_s)
-    if 300 <= answer.status < 400:
-        raise RepositoryUnavailable("The repository has been renamed or moved; connect it under its new name")
-    match answer.status:
-        case 408 | 504:
-            raise Late("The Git host did not answer in time")
-        case 425 | 503:
-            asked = answer.headers.get("Retry-After", "")
-            failure = _Asked if asked.isdecimal() else Absent
-            raise failure(
-                "The Git host is not available right now", retry_after_s=int(asked) if asked.isdecimal() else 1
-            )
-        case status if status >= 500:
-            raise Broken("The Git host answered with an error of its own")
-    raise Refusal(answer.status, said(answer))
-
-
-def said(answer: Answer) -> str:
-    """The host's own sentence in an error's body, cut to a line; empty when there is none."""
-    try:
-        body = answer.json()
-    except Broken:
-        return ""
-    told = body.get("message") or body.get("error_description") or body.get("error") if isinstance(body, dict) else None
-    parts = [told] if isinstance(told, str) else [str(told)] if told else []
-    details = body.get("errors") if isinstance(body, dict) else None
-    if isinstance(details, list):
-        parts += [str(each.get("message") or each.get("code")) for each in details if isinstance(each, dict)]
-    return " ".join("; ".join(parts).split())[:300]
-
-
 @parses
 def _list_in(page: Any, items: str | None) -> list[Any]:
     found = page[items] if items else page
@@ -252,4 +192,4 @@ def _passes(failure: Exception, repeatable: bool) -> bool:
 
 
 def _asked_wait_s(failure: Exception) -> float | None:
-    return failure.retry_after_s if isinstance(failure, (Throttled, _Asked)) else None
+    return failure.retry_after_s if isinstance(failure, (Throttled, AskedToWait)) else None
