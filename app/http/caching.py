@@ -54,7 +54,7 @@ def gzipped(given: Request, body: bytes, tag: str | None) -> Response:
     response = Response(mimetype="application/json")
     response.headers["Vary"] = "Accept-Encoding"
     response.headers["Cache-Control"] = "private, no-cache"
-    if "gzip" in given.accept_encodings:
+    if given.accept_encodings["gzip"]:
         response.set_data(body)
         response.headers["Content-Encoding"] = "gzip"
     else:

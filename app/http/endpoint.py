@@ -18,7 +18,7 @@ from app.http import body as bodies
 from app.http import caching, configuration, envelope, idempotency, login, uploads
 from app.http.guards import Guard
 from app.http.scope import Scope
-from app.http.validation import load, parser
+from app.http.validation import load, load_query
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -167,7 +167,7 @@ def _resolve(declared: Declaration, ids: dict[str, str], given: dict[str, Any]) 
         clean = load(declared.body, given) if declared.body is not None else {}
     arguments: list[Any] = [clean] if declared.body is not None else []
     if declared.query is not None:
-        arguments.append(parser.parse(declared.query(), request, location="query"))
+        arguments.append(load_query(declared.query, request))
     return scope, arguments
 
 

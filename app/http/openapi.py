@@ -5,8 +5,8 @@ from typing import Any
 
 from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
-from flask import Flask, Response, current_app
-from flask_swagger_ui import get_swaggerui_blueprint
+from flask import Blueprint, Flask, Response, current_app
+from flask_swagger_ui.flask_swagger_ui import get_swaggerui_blueprint
 from marshmallow import Schema, fields
 
 from app.http import envelope
@@ -37,7 +37,8 @@ class Failure(Schema):
 def init_app(app: Flask) -> None:
     """Serve the document, and the page from local files."""
     app.add_url_rule(DOCUMENT_URL, "openapi", _serve_document)
-    page = get_swaggerui_blueprint(PAGE_URL, DOCUMENT_URL, config={"app_name": "Galley", "validatorUrl": None})
+    make_page: Any = get_swaggerui_blueprint
+    page: Blueprint = make_page(PAGE_URL, DOCUMENT_URL, config={"app_name": "Galley", "validatorUrl": None})
     page.after_request(_let_page_run)
     app.register_blueprint(page)
 
@@ -58,10 +59,10 @@ def _serve_document() -> Response:
 
 def build(app: Flask) -> dict[str, Any]:
     """The document of every declared route of the application."""
-    plugin = MarshmallowPlugin(schema_name_resolver=lambda schema: _schema_name(schema))
+    plugin: Any = MarshmallowPlugin(schema_name_resolver=_schema_name)
     spec = APISpec("Galley", "1", "3.1.0", plugins=[plugin], info={"license": {"name": "MIT", "identifier": "MIT"}})
-    plugin.map_to_openapi_type(Moment, "string", "date-time")  # type: ignore[union-attr]
-    plugin.map_to_openapi_type(Flag, "boolean", None)  # type: ignore[union-attr]
+    plugin.map_to_openapi_type(Moment, "string", "date-time")
+    plugin.map_to_openapi_type(Flag, "boolean", None)
     name = app.config["SETTINGS"].server.base_url
     cookie = "__Host-session_token" if name.startswith("https:") else "session_token"
     spec.components.security_scheme("session", {"type": "apiKey", "in": "cookie", "name": cookie})

@@ -3,7 +3,9 @@
 from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
+from urllib.parse import unquote_to_bytes
 
+from flask import Request
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
 from webargs.flaskparser import FlaskParser
 
@@ -40,6 +42,18 @@ class Parser(FlaskParser):
 
 
 parser = Parser()
+
+
+def load_query(schema: type[Schema], given: Request) -> dict[str, Any]:
+    """Clean values of a query string. Raises Invalid with one item a fault, bytes that are no UTF-8 included."""
+    for pair in given.query_string.split(b"&") if b"%" in given.query_string else ():
+        name, _, value = pair.partition(b"=")
+        try:
+            unquote_to_bytes(value.replace(b"+", b" ")).decode()
+        except UnicodeDecodeError as error:
+            raise Invalid.field(name.decode("ascii", "replace"), "This is not valid UTF-8") from error
+    cleaned: dict[str, Any] = parser.parse(schema(), given, location="query")
+    return cleaned
 
 
 def load(schema: type[Schema], data: Mapping[str, Any]) -> dict[str, Any]:
