@@ -8,7 +8,7 @@ import tempfile
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
-from flask import Request
+from flask import Request, Response, after_this_request
 from marshmallow import ValidationError, fields
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
@@ -25,13 +25,10 @@ OVERHEAD_BYTES = 64 * 1024
 
 @dataclass
 class Upload:
-    """A file that was sent, complete, in a temporary file without a name that goes with this object."""
+    """A file that was sent, complete, in a temporary file without a name that goes at the end of the request."""
 
     file: BinaryIO
     size: int = 0
-
-    def __del__(self) -> None:
-        self.file.close()
 
 
 class UploadedFile(fields.Field[Upload]):
@@ -62,6 +59,7 @@ def read_form(request: Request, limits: InputLimits) -> dict[str, Any]:
     if not 1 <= len(boundary) <= 200 or not boundary.isascii():
         raise _broken()
     form = _Form(limits)
+    after_this_request(form.close)
     decoder = MultipartDecoder(boundary.encode(), max_form_memory_size=4 * CHUNK_BYTES)
     try:
         _feed(decoder, form, request, most)
@@ -96,7 +94,8 @@ class _Form:
         self.limits = limits
         self.values: dict[str, Any] = {}
         self.digest = hashlib.sha256()
-        self._files = self._fields = 0
+        self._fields = 0
+        self._uploads: list[Upload] = []
         self._name = ""
         self._text = b""
         self._upload: Upload | None = None
@@ -105,16 +104,22 @@ class _Form:
         """One event of the decoder: a part begins, or a piece of its content."""
         match event:
             case File(name=name):
-                self._files += 1
-                self._begin(name, Upload(tempfile.TemporaryFile()))  # noqa: SIM115 (goes with the upload)
+                self._uploads.append(Upload(tempfile.TemporaryFile()))  # noqa: SIM115 (closed with the request)
+                self._begin(name, self._uploads[-1])
             case Field(name=name):
                 self._fields += 1
                 self._begin(name, None)
             case Data(data=data, more_data=more):
                 self._add(bytes(data), last=not more)
 
+    def close(self, response: Response) -> Response:
+        """Give the temporary files back."""
+        for upload in self._uploads:
+            upload.file.close()
+        return response
+
     def _begin(self, name: str | None, upload: Upload | None) -> None:
-        if self._files > self.limits.multipart_files or self._fields > self.limits.multipart_fields:
+        if len(self._uploads) > self.limits.multipart_files or self._fields > self.limits.multipart_fields:
             raise TooLarge(
                 f"A form may have {self.limits.multipart_files} file and {self.limits.multipart_fields} fields",
                 code="TOO_MANY_PARTS",

@@ -63,13 +63,20 @@ def release_image(
         delete_assets([asset.key])
 
 
-def delete_assets(keys: Sequence[str]) -> None:
-    """Delete the rows and, once that is committed, the objects; images that named them become null with the rows."""
+def delete_assets(keys: Sequence[str]) -> int:
+    """Delete the rows and, once that is committed, the objects; how many there were.
+
+    Images that named them become null with the rows.
+    """
     db.session.flush()
+    gone = 0
     for start in range(0, len(keys), KEYS_A_JOB):
-        some = list(keys[start : start + KEYS_A_JOB])
-        db.session.execute(sa.delete(MediaAsset).where(MediaAsset.key.in_(some)))
-        jobs.enqueue(DELETE_OBJECTS, unique=f"{DELETE_OBJECTS}:{some[0]}", keys=some)
+        wanted = sa.delete(MediaAsset).where(MediaAsset.key.in_(keys[start : start + KEYS_A_JOB]))
+        deleted = sorted(db.session.scalars(wanted.returning(MediaAsset.key)))
+        if deleted:
+            jobs.enqueue(DELETE_OBJECTS, unique=f"{DELETE_OBJECTS}:{deleted[0]}", keys=deleted)
+        gone += len(deleted)
+    return gone
 
 
 def _is_named(key: str) -> bool:

@@ -39,16 +39,14 @@ def keeper(param: str = "key") -> Guard:
 
 
 def _attached_to(actor: User | None, ids: targets.Ids) -> targets.Found:
-    """The objects the form names; where it names one, its role counts for both."""
+    """What the form names: `project` with its organization, and `destination`, the organization where it is named."""
     found: dict[str, Any] = {}
     if ids["project_id"] is not None:
         found = targets.project("project_id")(actor, ids)
     if ids["org_id"] is not None:
-        of_organization = targets.organization("org_id")(actor, ids)
-        found = {"second_role": of_organization["role"]} | of_organization | found
-    if not found:
-        return {"is_self": True}
-    return {"second_role": found["role"]} | found
+        named = targets.organization("org_id")(actor, ids)
+        found = named | found | {"destination": named["organization"], "second_role": named["role"]}
+    return {"second_role": found["role"]} | found if found else {"is_self": True}
 
 
 def _asset(param: str) -> targets.Find:

@@ -27,7 +27,7 @@ def store_upload(scope: Scope, form: UploadFormBody) -> Reserved:
         Absent: the store is away; then there is no row either.
     """
     known, user_id, upload = settings(), scope.actor.id, form["file"]
-    where = service.filing(form["folder"], scope.found.get("organization"), scope.found.get("project"))
+    where = service.filing(form["folder"], scope.found.get("destination"), scope.found.get("project"))
     limits, scale = known.limits, known.server.rate_limit_scale
     service.check_quota(user_id, upload.size, 0, limits, scale=scale)
     transactions.rest()

@@ -127,8 +127,13 @@ def confirm(reserved: Reserved) -> MediaAsset:
 
 
 def delete(asset: MediaAsset) -> str:
-    """Delete an asset; images that named it become null with its row, its object goes by a job. Returns its key."""
-    delete_assets([asset.key])
+    """Delete an asset; images that named it become null with its row, its object goes by a job. Returns its key.
+
+    Raises:
+        NotFound: somebody else was faster.
+    """
+    if not delete_assets([asset.key]):
+        raise NotFound("There is no such asset")
     return asset.key
 
 

@@ -1,0 +1,20 @@
+"""Fixtures of the media tests."""
+
+import pytest
+from flask import Flask
+
+from app.drivers.storage.local import LocalStore
+from tests.resources.bucket.places import Place
+from tests.world import World
+
+
+@pytest.fixture
+def place(app: Flask, world: World) -> Place:
+    return Place(app, world)
+
+
+@pytest.fixture
+def objects(app: Flask) -> LocalStore:
+    """The store of the application under test."""
+    store: LocalStore = app.extensions["drivers"]["storage"]
+    return store

@@ -1,0 +1,323 @@
+"""Uploads, deletion and serving as clients meet them."""
+
+import hashlib
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.drivers.storage.local import LocalStore
+from app.extensions import db
+from app.models.media import MediaAsset
+from app.models.organization import Organization, Status
+from app.models.project import Project
+from app.models.user import User
+from tests.pictures import FORMATS, MARK, SCRIPT, animation, noise, opened, picture
+from tests.resources.bucket.places import Place, form, served, upload
+from tests.world import World
+
+GHOST = "01h455vb4pex5vsknk084sn02q"
+
+
+def rows(app: Flask, *where: Any) -> int:
+    with app.app_context():
+        return db.session.scalar(sa.select(sa.func.count()).select_from(MediaAsset).where(*where)) or 0
+
+
+class TestUpload:
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_each_format_is_kept_and_told_as_it_is_kept(self, world: World, name: str) -> None:
+        me = world.person()
+        asset = upload(me, picture(name, 40, 30)).ok(201)
+        content = served(me, asset).response.data
+        assert set(asset) == {"key", "url", "mimetype", "size", "width", "height", "hash"}
+        assert (asset["mimetype"], asset["width"], asset["height"]) == (FORMATS[name], 40, 30)
+        assert (len(content), hashlib.sha256(content).hexdigest()) == (asset["size"], asset["hash"])
+        assert asset["url"].endswith(f"/media/{asset['key']}")
+
+    def test_the_files_name_is_no_part_of_the_key(self, world: World) -> None:
+        assert upload(world.person()).ok(201)["key"].startswith("users/")
+
+    def test_the_same_bytes_twice_are_two_objects(self, world: World) -> None:
+        one, other = world.person(), world.person()
+        first, second = upload(one).ok(201), upload(other).ok(201)
+        assert first["hash"] == second["hash"]
+        assert first["key"] != second["key"]
+        one.delete(f"/bucket/delete/{first['key']}").ok()
+        world.work_off()
+        assert served(one, second).status == 200
+
+    def test_metadata_is_gone_from_what_is_served(self, world: World) -> None:
+        me = world.person()
+        asset = upload(me, picture("JPEG", comment=MARK)).ok(201)
+        assert MARK not in served(me, asset).response.data
+
+    def test_an_animation_stays_one(self, world: World) -> None:
+        me = world.person()
+        asset = upload(me, animation("GIF", 4)).ok(201)
+        assert opened(served(me, asset).response.data).n_frames == 4  # type: ignore[attr-defined]
+
+    @pytest.mark.parametrize("content", [SCRIPT, b"<svg/>", b"words", b"%PDF-1.7", b""])
+    def test_what_is_no_picture_is_415(self, world: World, content: bytes) -> None:
+        upload(world.person(), content).fails(415, "UNSUPPORTED_IMAGE")
+
+    def test_a_damaged_picture_is_400(self, world: World) -> None:
+        upload(world.person(), picture()[:40]).fails(400, "INVALID_IMAGE", "file")
+
+    def test_too_many_frames_are_413(self, world: World) -> None:
+        upload(world.person(), animation("GIF", 101)).fails(413, "IMAGE_TOO_LARGE")
+
+    def test_too_many_bytes_are_413(self, world: World) -> None:
+        upload(world.person(), picture() + bytes(10_500_000)).fails(413, "TOO_LARGE")
+
+    def test_a_file_of_another_name_is_400(self, world: World) -> None:
+        me = world.person()
+        me.call("POST", "/bucket/upload", **form(picture(), name="other")).fails(400, None, "file")
+
+    def test_json_is_415(self, world: World) -> None:
+        world.person().post("/bucket/upload", {"file": "x"}).fails(415, "WRONG_MEDIA_TYPE")
+
+    @pytest.mark.parametrize(
+        ("field", "value"), [("folder", "../etc"), ("org_id", "x"), ("project_id", f"org_{GHOST}")]
+    )
+    def test_a_wrong_field_is_400(self, world: World, field: str, value: str) -> None:
+        upload(world.person(), **{field: value}).fails(400, "VALIDATION_FAILED", field)
+
+    def test_fields_left_empty_are_fields_left_out(self, world: World) -> None:
+        assert upload(world.person(), folder="", org_id="", project_id="").ok(201)["key"].startswith("users/")
+
+    def test_nobody_and_the_unverified_may_not(self, world: World) -> None:
+        upload(world.anonymous()).fails(401)
+        upload(world.person(verified=False)).fails(403, "EMAIL_NOT_VERIFIED")
+
+    def test_a_repeated_key_gives_the_first_answer(self, world: World, app: Flask) -> None:
+        me = world.person()
+        answers = [
+            me.call("POST", "/bucket/upload", headers={"Idempotency-Key": "once"}, **form(content))
+            for content in (picture(), picture(), picture("GIF"))
+        ]
+        assert answers[0].ok(201) == answers[1].ok(201)
+        answers[2].fails(422, "IDEMPOTENCY_KEY_REUSED")
+        assert rows(app, MediaAsset.uploader_id == me.id) == 1
+
+
+class TestAttaching:
+    @pytest.mark.parametrize("target", ["org_id", "project_id"])
+    def test_owners_and_admins_may_editors_and_strangers_may_not(self, world: World, place: Place, target: str) -> None:
+        for person in (place.owner, place.admin):
+            upload(person, **{target: getattr(place, target)}).ok(201)
+        for person in (place.editor, world.person(), world.person(admin=True)):
+            upload(person, **{target: getattr(place, target)}).fails(403, "NOT_ALLOWED")
+
+    @pytest.mark.parametrize("target", [{"org_id": f"org_{GHOST}"}, {"project_id": f"prj_{GHOST}"}])
+    def test_what_does_not_exist_is_404(self, world: World, target: dict[str, str]) -> None:
+        upload(world.person(), **target).fails(404)
+
+    def test_rights_are_asked_before_the_picture_is_looked_at(self, place: Place) -> None:
+        upload(place.editor, b"words", org_id=place.org_id).fails(403)
+
+    def test_one_right_is_not_enough_for_two_targets(self, world: World, app: Flask, place: Place) -> None:
+        other = Place(app, world)
+        upload(place.owner, org_id=other.org_id, project_id=place.project_id).fails(403)
+        upload(place.owner, org_id=place.org_id, project_id=other.project_id).fails(403)
+        assert upload(place.owner, org_id=place.org_id, project_id=place.project_id).ok(201)
+
+    def test_a_project_of_another_organization_is_400(self, app: Flask, place: Place, world: World) -> None:
+        other = Place(app, world)
+        with app.app_context():
+            db.session.execute(
+                sa.update(Organization).where(Organization.id == other.org_id).values(owner_id=place.owner.id)
+            )
+            db.session.execute(
+                sa.text("UPDATE memberships SET user_id = :me WHERE organization_id = :org AND role = 'owner'"),
+                {"me": place.owner.id, "org": other.org_id},
+            )
+            db.session.commit()
+        upload(place.owner, org_id=place.org_id, project_id=other.project_id).fails(400, None, "project_id")
+
+    def test_nothing_is_attached_to_what_is_archived(self, app: Flask, place: Place) -> None:
+        with app.app_context():
+            db.session.execute(sa.update(Project).where(Project.id == place.project_id).values(status=Status.ARCHIVED))
+            db.session.commit()
+        upload(place.owner, project_id=place.project_id).fails(409, "ARCHIVED")
+
+    def test_attaching_sets_no_image(self, app: Flask, place: Place) -> None:
+        upload(place.owner, org_id=place.org_id).ok(201)
+        with app.app_context():
+            assert db.session.get_one(Organization, place.org_id).image is None
+
+
+class TestDelete:
+    def test_the_object_is_unreachable_at_once_and_gone_after_the_job(self, world: World, objects: LocalStore) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        assert me.delete(f"/bucket/delete/{asset['key']}").ok() == {"key": asset["key"], "deleted": True}
+        served(me, asset).fails(404)
+        world.work_off()
+        assert objects.head(asset["key"]) is None
+        me.delete(f"/bucket/delete/{asset['key']}").fails(404)
+
+    def test_the_key_may_be_encoded(self, world: World) -> None:
+        me = world.person()
+        key = upload(me).ok(201)["key"]
+        me.delete(f"/bucket/delete/{quote(key, safe='')}").ok()
+
+    @pytest.mark.parametrize("target", ["org_id", "project_id"])
+    def test_who_may_delete_what_is_attached(self, world: World, place: Place, target: str) -> None:
+        fields = {target: getattr(place, target)}
+        for allowed in (place.owner, place.admin, world.person(admin=True)):
+            key = upload(place.owner, **fields).ok(201)["key"]
+            for refused in (place.editor, world.person()):
+                refused.delete(f"/bucket/delete/{key}").fails(403)
+            world.anonymous().delete(f"/bucket/delete/{key}").fails(401)
+            allowed.delete(f"/bucket/delete/{key}").ok()
+
+    def test_what_is_attached_to_nothing_is_its_uploaders(self, world: World, place: Place) -> None:
+        key = upload(place.editor).ok(201)["key"]
+        place.owner.delete(f"/bucket/delete/{key}").fails(403)
+        place.editor.delete(f"/bucket/delete/{key}").ok()
+
+    @pytest.mark.parametrize(
+        "key", ["users/none.png", "../../app.db", "%2e%2e%2fapp.db", "users/../../secret", "a" * 3000]
+    )
+    def test_what_is_no_key_is_404(self, world: World, key: str) -> None:
+        world.person().delete(f"/bucket/delete/{key}").fails(404)
+
+    def test_images_that_named_it_are_null_with_it(self, app: Flask, place: Place) -> None:
+        key = upload(place.owner).ok(201)["key"]
+        owners = ((User, place.owner.id), (Organization, place.org_id), (Project, place.project_id))
+        with app.app_context():
+            for table, which in owners:
+                db.session.execute(sa.update(table).where(table.id == which).values(image=key))
+            db.session.commit()
+        place.owner.delete(f"/bucket/delete/{key}").ok()
+        with app.app_context():
+            assert [db.session.get_one(table, which).image for table, which in owners] == [None] * 3
+
+    def test_of_many_deletions_at_once_one_succeeds(self, world: World) -> None:
+        me = world.person()
+        key = upload(me).ok(201)["key"]
+        with ThreadPoolExecutor(6) as pool:
+            answers = list(pool.map(lambda _: me.again().delete(f"/bucket/delete/{key}").status, range(6)))
+        assert sorted(answers) == [200, 404, 404, 404, 404, 404]
+
+
+class TestServing:
+    def test_it_is_harmless_and_may_be_cached_for_ever(self, world: World) -> None:
+        me = world.person()
+        headers = served(me, upload(me).ok(201)).headers
+        assert headers["Cache-Control"] == "public, max-age=31536000, immutable"
+        assert headers["Content-Security-Policy"] == "sandbox; default-src 'none'"
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Content-Type"] == "image/png"
+
+    def test_anybody_may_see_it(self, world: World) -> None:
+        assert served(world.anonymous(), upload(world.person()).ok(201)).status == 200
+
+    @pytest.mark.parametrize(
+        ("asked", "first", "end"),
+        [("bytes=0-7", 0, 8), ("bytes=10-", 10, None), ("bytes=-5", -5, None), ("bytes=8-999999", 8, None)],
+    )
+    def test_a_range_is_206(self, world: World, asked: str, first: int, end: int | None) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        content = served(me, asset).response.data
+        part = served(me, asset, headers={"Range": asked})
+        assert part.status == 206
+        assert part.response.data == content[first:end]
+        start = first % len(content)
+        assert part.headers["Content-Range"] == f"bytes {start}-{start + len(part.response.data) - 1}/{len(content)}"
+
+    @pytest.mark.parametrize("asked", ["bytes=5000-", "bytes=5000-6000"])
+    def test_a_range_beyond_the_end_is_416(self, world: World, asked: str) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        answer = served(me, asset, headers={"Range": asked})
+        assert answer.status == 416
+        assert answer.headers["Content-Range"] == f"bytes */{asset['size']}"
+
+    @pytest.mark.parametrize("asked", ["bytes=0-1,3-4", "lines=1-2", "bytes=x", "bytes=5-2"])
+    def test_a_range_that_is_none_of_ours_gives_the_whole(self, world: World, asked: str) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        answer = served(me, asset, headers={"Range": asked})
+        assert (answer.status, len(answer.response.data)) == (200, asset["size"])
+
+    def test_a_range_of_another_state_gives_the_whole(self, world: World) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        for state, status in ((f'"{asset["hash"]}"', 206), ('"other"', 200)):
+            assert served(me, asset, headers={"Range": "bytes=0-3", "If-Range": state}).status == status
+
+    def test_who_has_it_gets_304(self, world: World) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        tag = served(me, asset).headers["ETag"]
+        again = served(me, asset, headers={"If-None-Match": tag})
+        assert (again.status, again.response.data, again.headers["ETag"]) == (304, b"", tag)
+        assert not tag.startswith("W/")
+
+    def test_head_tells_the_same_without_the_bytes(self, world: World) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        answer = me.call("HEAD", f"/media/{asset['key']}")
+        assert (answer.status, answer.response.data) == (200, b"")
+        assert answer.headers["Content-Length"] == str(asset["size"])
+
+    @pytest.mark.parametrize(
+        "key", ["users/none.png", "../app.db", "%2e%2e/%2e%2e/app.db", ".parts/x", "variants/x/64"]
+    )
+    def test_what_is_no_asset_is_404(self, world: World, key: str) -> None:
+        world.anonymous().get(f"/media/{key}").fails(404)
+
+    def test_an_upload_that_is_not_confirmed_is_nobodys(self, app: Flask, world: World) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        with app.app_context():
+            db.session.execute(sa.update(MediaAsset).where(MediaAsset.key == asset["key"]).values(stored_at=None))
+            db.session.commit()
+        served(me, asset).fails(404)
+        me.delete(f"/bucket/delete/{asset['key']}").fails(404)
+
+    def test_an_asset_whose_object_is_lost_is_404(self, world: World, objects: LocalStore) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        objects.delete(asset["key"])
+        served(me, asset).fails(404)
+
+
+class TestVariants:
+    def test_the_answer_of_an_upload_links_the_smaller_widths(self, world: World, objects: LocalStore) -> None:
+        me = world.person()
+        answer = upload(me, noise(300, 150))
+        asset = answer.ok(201)
+        addresses = [part.split(">")[0].strip(" <") for part in answer.headers["Link"].split(", ")]
+        assert [address.split("w=")[1].split("&")[0] for address in addresses] == ["64", "128", "256"]
+        for width, address in zip((64, 128, 256), addresses, strict=True):
+            for _ in range(2):
+                variant = me.get(f"/media/{address.split('/media/')[1]}")
+                assert opened(variant.response.data).size == (width, width // 2)
+                assert variant.headers["ETag"] == f'"{asset["hash"]}-{width}"'
+        assert len(list(objects.list(f"variants/{asset['key']}/"))) == 3
+
+    def test_an_address_that_is_not_signed_makes_nothing(self, world: World, objects: LocalStore) -> None:
+        me = world.person()
+        asset = upload(me, picture("PNG", 300, 150)).ok(201)
+        me.get(f"/media/{asset['key']}?w=64").fails(403, "INVALID_SIGNATURE")
+        me.get(f"/media/{asset['key']}?w=64&s={'0' * 32}").fails(403, "INVALID_SIGNATURE")
+        me.get(f"/media/{asset['key']}?w=65&s={'0' * 32}").fails(400, None, "w")
+        assert list(objects.list(f"variants/{asset['key']}/")) == []
+
+    def test_variants_go_with_their_asset(self, world: World, objects: LocalStore) -> None:
+        me = world.person()
+        answer = upload(me, picture("PNG", 300, 150))
+        asset = answer.ok(201)
+        address = answer.headers["Link"].split(">")[0].split("/media/")[1]
+        assert me.get(f"/media/{address}").status == 200
+        me.delete(f"/bucket/delete/{asset['key']}").ok()
+        me.get(f"/media/{address}").fails(404)
+        world.work_off()
+        assert list(objects.list(f"variants/{asset['key']}/")) == []
