@@ -1,0 +1,174 @@
+"""Section 4 of the specification as data, and the contract's extensions: an independent witness of what is served.
+
+`guard` is the specification's own column, empty where it states none. Written by hand from the documents, never from the
+code. `area` groups the rows that are built together.
+"""
+
+from typing import NamedTuple
+
+CALLERS = ("anonymous", "unverified", "nonmember", "editor", "admin", "owner", "owner_other", "platform_admin")
+
+
+class Row(NamedTuple):
+    """One endpoint of section 4."""
+
+    area: str
+    method: str
+    path: str
+    guard: str = ""
+
+
+class Extension(NamedTuple):
+    """One endpoint the contract adds, with the status of each of the eight callers."""
+
+    area: str
+    method: str
+    path: str
+    guard: str
+    cells: str
+
+
+SPECIFICATION = (
+    # 4.1
+    Row("system", "GET", "/healthz"),
+    Row("system", "GET", "/"),
+    # 4.2
+    Row("auth", "POST", "/auth/sign-up/email"),
+    Row("auth", "POST", "/auth/sign-in/email"),
+    Row("social", "GET", "/auth/callback/social_a"),
+    Row("social", "GET", "/auth/callback/social_b"),
+    Row("auth", "POST", "/auth/verify-email"),
+    Row("auth", "POST", "/auth/forget-password"),
+    Row("auth", "POST", "/auth/reset-password"),
+    Row("auth", "GET", "/auth/get-session"),
+    Row("auth", "POST", "/auth/sign-out"),
+    # 4.3
+    Row("user", "GET", "/user/:id", "verifyAuth"),
+    Row("user", "PATCH", "/user/set-password", "verifyAuth"),
+    Row("user", "POST", "/user/check-limits"),
+    Row("user", "PATCH", "/user/update-country/:id", "verifyAuth"),
+    Row("user", "PATCH", "/user/update-newsletter/:id"),
+    Row("user", "DELETE", "/user/delete/:id", "verifyAuth"),
+    # 4.4
+    Row("organization", "GET", "/organization/user", "verifyAuth"),
+    Row("organization", "GET", "/organization/:org_id", "org:VIEW_PROJECTS"),
+    Row("organization", "POST", "/organization", "verifyAuth"),
+    Row("organization", "POST", "/organization/ensure-default", "verifyAuth"),
+    Row("organization", "PATCH", "/organization/member/:org_id", "org:MANAGE_MEMBERS"),
+    Row("organization", "PATCH", "/organization/update-role/:org_id", "org:MANAGE_MEMBERS"),
+    Row("organization", "PATCH", "/organization/remove-member/:org_id", "org:MANAGE_MEMBERS"),
+    Row("organization", "PATCH", "/organization/leave/:org_id", "org:VIEW_MEMBERS"),
+    Row("organization", "PATCH", "/organization/status/:org_id", "org:MANAGE_ORG"),
+    Row("organization", "PATCH", "/organization/:org_id", "org:MANAGE_ORG"),
+    Row("organization", "DELETE", "/organization/:org_id", "org:DELETE_ORG"),
+    # 4.5
+    Row("user-preference", "GET", "/user-preference/:id"),
+    Row("user-preference", "PATCH", "/user-preference/theme/:id"),
+    Row("user-preference", "PATCH", "/user-preference/language/:id"),
+    Row("user-preference", "PATCH", "/user-preference/timezone/:id"),
+    Row("user-preference", "PATCH", "/user-preference/impersonate/:id"),
+    Row("user-preference", "PATCH", "/user-preference/:id"),
+    # 4.6
+    Row("project", "GET", "/project/:projectId", "owner, admin, editor"),
+    Row("project", "GET", "/project/orgs/:orgId", "owner, admin, editor"),
+    Row("project", "GET", "/project/user/:userId", "verifyAuth"),
+    Row("project", "POST", "/project/create", "owner, admin"),
+    Row("project", "PATCH", "/project/:projectId", "owner, admin"),
+    Row("project", "PATCH", "/project/visibility/:projectId", "owner, admin"),
+    Row("project", "PATCH", "/project/status/:projectId", "owner, admin"),
+    Row("project", "PATCH", "/project/generator/:projectId", "owner, admin"),
+    Row("project", "PATCH", "/project/git/:projectId", "owner, admin"),
+    Row("project", "PATCH", "/project/move/:orgId/:projectId", "org:DELETE_ORG"),
+    Row("project", "DELETE", "/project/:projectId", "org:MANAGE_PROJECTS"),
+    # 4.7
+    Row("project-preview", "GET", "/project-preview/:project_id", "memberOfOrg"),
+    Row("project-preview", "PUT", "/project-preview/:project_id", "memberOfOrg"),
+    Row("project-preview", "DELETE", "/project-preview/:project_id", "memberOfOrg"),
+    # 4.8
+    Row("credentials", "POST", "/git-provider/create", "verifyAuth"),
+    Row("credentials", "POST", "/git-provider/rotate", "verifyAuth"),
+    Row("git-provider", "GET", "/git-provider/:userId", "verifyAuth"),
+    Row("credentials", "POST", "/provider/create"),
+    Row("git-provider", "GET", "/provider/:userId"),
+    # 4.9
+    Row("project-content", "GET", "/project-content/:project_id"),
+    Row("project-content", "GET", "/project-content/:project_id/file"),
+    Row("project-log", "GET", "/project-log/:project_id"),
+    Row("project-log", "POST", "/project-log/:project_id"),
+    # 4.10
+    Row("bucket", "POST", "/bucket/upload"),
+    Row("bucket", "DELETE", "/bucket/delete/:key"),
+    # 4.11
+    Row("order", "GET", "/order/:userId"),
+    Row("order", "POST", "/order/cancel"),
+    Row("order", "GET", "/order/update-payment-method/:subscriptionId"),
+    Row("order", "POST", "/order/pre-order"),
+    Row("order", "GET", "/order/summary"),
+    # 4.12
+    Row("exchange", "POST", "/api/auth/provider_a"),
+    Row("exchange", "POST", "/api/auth/provider_a/refresh"),
+    Row("exchange", "POST", "/api/auth/provider_b"),
+    Row("exchange", "POST", "/api/auth/provider_b/refresh"),
+    Row("ai", "POST", "/api/ai/command"),
+    Row("ai", "POST", "/api/ai/copilot"),
+    Row("ai", "POST", "/api/ai/chat"),
+    Row("ai", "POST", "/api/ai/code-edit"),
+    Row("ai", "POST", "/api/ai/code-explain"),
+    Row("ai", "POST", "/api/ai/commit"),
+    Row("ai", "POST", "/api/ai/metadata"),
+    Row("ai", "POST", "/api/ai/seo-fix"),
+    Row("sandbox", "POST", "/api/sandbox/create"),
+    Row("sandbox", "POST", "/api/sandbox/heartbeat"),
+    Row("sandbox", "POST", "/api/sandbox/stop"),
+)
+
+ANYONE = "2xx 2xx 2xx 2xx 2xx 2xx 2xx 2xx"
+PAGE = "302 302 302 302 302 302 302 302"
+VERIFIED = "401 403 2xx 2xx 2xx 2xx 2xx 2xx"
+MEMBERS = "401 403 403 2xx 2xx 2xx 403 403"
+MANAGERS = "401 403 403 403 2xx 2xx 403 403"
+OWNER = "401 403 403 403 403 2xx 403 403"
+UNSIGNED = "400 400 400 400 400 400 400 400"
+
+EXTENSIONS = (
+    Extension("system", "GET", "/readyz", "public", ANYONE),
+    Extension("auth", "POST", "/auth/send-verification-otp", "public+rate", ANYONE),
+    Extension("auth", "POST", "/auth/email-otp/verify-email", "public+rate", ANYONE),
+    Extension("auth", "POST", "/auth/email-otp/send-verification-otp", "public+rate", ANYONE),
+    Extension("auth", "POST", "/auth/request-password-reset", "public+rate", ANYONE),
+    Extension("auth", "POST", "/auth/change-password", "verifyAuth", VERIFIED),
+    Extension("auth", "GET", "/auth/list-sessions", "verifyAuth", VERIFIED),
+    Extension("auth", "POST", "/auth/revoke-session", "verifyAuth", VERIFIED),
+    Extension("auth", "POST", "/auth/revoke-sessions", "verifyAuth", VERIFIED),
+    Extension("auth", "POST", "/auth/revoke-other-sessions", "verifyAuth", VERIFIED),
+    Extension("auth", "GET", "/auth/list-accounts", "verifyAuth", VERIFIED),
+    Extension("auth", "POST", "/auth/update-user", "verifyAuth", VERIFIED),
+    Extension("social", "POST", "/auth/sign-in/social", "public+rate", ANYONE),
+    Extension("social", "GET", "/auth/callback/github", "public+state", PAGE),
+    Extension("social", "GET", "/auth/callback/google", "public+state", PAGE),
+    Extension("organization", "POST", "/organization/transfer/:org_id", "owner", OWNER),
+    Extension("project", "GET", "/project/:projectId/branches", "owner,admin,editor", MEMBERS),
+    Extension("project", "POST", "/project/:projectId/branches", "owner,admin,editor", MEMBERS),
+    Extension("pull-requests", "GET", "/project/:projectId/pull-requests", "owner,admin,editor", MEMBERS),
+    Extension("pull-requests", "POST", "/project/:projectId/pull-requests", "owner,admin,editor", MEMBERS),
+    Extension(
+        "pull-requests", "POST", "/project/:projectId/pull-requests/:number/merge", "owner,admin,editor", MEMBERS
+    ),
+    Extension("git-provider", "GET", "/git-provider/repositories", "verifyAuth", VERIFIED),
+    Extension("git-provider", "GET", "/provider/repositories", "verifyAuth", VERIFIED),
+    Extension("git-provider", "POST", "/git-provider/repositories", "org:MANAGE_PROJECTS of body org", MANAGERS),
+    Extension("git-provider", "POST", "/provider/repositories", "org:MANAGE_PROJECTS of body org", MANAGERS),
+    Extension("credentials", "POST", "/provider/rotate", "verifyAuth", VERIFIED),
+    Extension("credentials", "DELETE", "/git-provider/:id", "verifyAuth", VERIFIED),
+    Extension("credentials", "DELETE", "/provider/:id", "verifyAuth", VERIFIED),
+    Extension("project-content", "GET", "/project-content/:project_id/raw", "memberOfOrg", MEMBERS),
+    Extension("project-content", "POST", "/project-content/:project_id/commit", "memberOfOrg", MEMBERS),
+    Extension("project-content", "POST", "/project-content/:project_id/reindex", "memberOfOrg", MEMBERS),
+    Extension("search", "GET", "/project-content/:project_id/search", "memberOfOrg", MEMBERS),
+    Extension("bucket", "GET", "/media/:key", "public", ANYONE),
+    Extension("exchange", "POST", "/api/auth/provider_a/start", "verifyAuth", VERIFIED),
+    Extension("exchange", "POST", "/api/auth/provider_b/start", "verifyAuth", VERIFIED),
+    Extension("billing", "POST", "/api/webhooks/billing", "public+signature", UNSIGNED),
+    Extension("webhooks", "POST", "/api/webhooks/provider_a", "public+signature", UNSIGNED),
+    Extension("webhooks", "POST", "/api/webhooks/provider_b", "public+signature", UNSIGNED),
+)

@@ -1,0 +1,48 @@
+"""What is served is what the specification lists, guarded by the words it states."""
+
+from flask import Flask
+
+from tests.contract.expected import CALLERS, DATA, decided, expected
+from tests.contract.served import served
+from tests.contract.specification import EXTENSIONS, SPECIFICATION
+
+NOT_BUILT = frozenset(
+    {"pull-requests", "credentials", "search", "order", "billing", "exchange", "ai", "sandbox", "webhooks"}
+)
+"""Areas of which nothing is served yet; empty when the service is whole."""
+
+
+class TestData:
+    def test_the_table_of_statuses_has_every_row_of_the_specification(self) -> None:
+        rows = [(row.method, row.path) for row in SPECIFICATION]
+        assert rows == [(row["method"], row["path"]) for row in DATA["endpoints"]]
+        assert tuple(DATA["callers"]) == CALLERS
+
+    def test_decided_words_begin_with_the_stated_ones(self) -> None:
+        stated = {(row.method, row.path): row.guard.replace(", ", ",") for row in SPECIFICATION if row.guard}
+        words = {(row["method"], row["path"]): row["guard"] for row in DATA["endpoints"]}
+        assert [key for key, guard in stated.items() if not words[key].startswith(guard)] == []
+
+
+class TestRoutes:
+    def test_everything_served_is_listed(self, app: Flask) -> None:
+        listed = {(row.method, row.path) for row in (*SPECIFICATION, *EXTENSIONS)}
+        assert set(served(app)) - listed == set()
+
+    def test_everything_listed_is_served_but_for_areas_not_built(self, app: Flask) -> None:
+        rows = [row for row in (*SPECIFICATION, *EXTENSIONS) if row.area not in NOT_BUILT]
+        assert {(row.method, row.path) for row in rows} - set(served(app)) == set()
+
+    def test_areas_that_count_as_not_built_serve_nothing(self, app: Flask) -> None:
+        routes = served(app)
+        rows = [row for row in (*SPECIFICATION, *EXTENSIONS) if row.area in NOT_BUILT]
+        assert [row for row in rows if (row.method, row.path) in routes] == []
+
+    def test_declared_words_are_the_tables(self, app: Flask) -> None:
+        routes = served(app)
+        differing = {
+            (row.method, row.path): (decided(routes[row.method, row.path].declared.guard.words), row.words)
+            for row in expected()
+            if (row.method, row.path) in routes
+        }
+        assert {key: words for key, words in differing.items() if words[0] != words[1]} == {}
