@@ -50,8 +50,8 @@ def make_plan(changes: Sequence[FileChange], tree: TreeView) -> Plan:
 
 
 def _check_form(change: FileChange) -> None:
-    for path in filter(None, (change.path, change.previous_path)):
-        if fault := path_fault(path):
+    for path in (change.path, change.previous_path):
+        if path is not None and (fault := path_fault(path)):
             raise Rejected(fault, code="INVALID_PATH")
     if (change.action is Action.MOVE) != (change.previous_path is not None):
         raise Rejected("A move, and nothing else, names the path it comes from", code="INVALID_CHANGE")
