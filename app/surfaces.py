@@ -5,6 +5,7 @@ from flask import Blueprint, Flask
 from app.http.endpoint import declaration_of
 from app.resources.auth.account_routes import blueprint as auth_account
 from app.resources.auth.routes import blueprint as auth
+from app.resources.auth.social_routes import blueprint as auth_social
 from app.resources.bucket.routes import blueprint as bucket
 from app.resources.bucket.routes import media
 from app.resources.git_provider.routes import blueprint as git_provider
@@ -21,6 +22,7 @@ UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system), ("", media))
 
 REST: tuple[tuple[str, Blueprint], ...] = (
     ("/auth", auth),
+    ("/auth", auth_social),
     ("/auth", auth_account),
     ("/user", user),
     ("/organization", organization),

@@ -11,6 +11,7 @@ from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Person
 from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
+from app.drivers.social_login.port import SocialLogin, SocialLogins
 from app.drivers.storage.port import ObjectStore
 from config import Settings
 
@@ -22,6 +23,7 @@ def build(settings: Settings, engine: sa.Engine) -> dict[str, Any]:
         "git": git_hosts(settings),
         "mail": mail_transport(settings),
         "storage": object_store(settings),
+        "social_login": social_logins(settings),
     }
 
 
@@ -79,3 +81,23 @@ def object_store(settings: Settings) -> ObjectStore:
     from app.drivers.storage.local import LocalStore
 
     return LocalStore(storage.directory)
+
+
+def social_logins(settings: Settings) -> SocialLogins:
+    """The login providers that have a client id: GitHub's OAuth 2 as `social_a`, an OIDC issuer as `social_b`."""
+    from app.drivers.http import HttpClient
+    from app.drivers.social_login.code_flow import Client
+
+    made: dict[str, SocialLogin] = {}
+    a, b = settings.social_a, settings.social_b
+    http = HttpClient(limits=settings.limits.outbound)
+    if a.client_id:
+        from app.drivers.social_login.oauth2 import OAuth2Login
+
+        client = Client(a.client_id, a.client_secret or "")
+        made["social_a"] = OAuth2Login(client, url=a.url, api_url=a.api_url, http=http)
+    if b.client_id:
+        from app.drivers.social_login.oidc import OidcLogin
+
+        made["social_b"] = OidcLogin(Client(b.client_id, b.client_secret or ""), issuer=b.issuer, http=http)
+    return made

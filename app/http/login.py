@@ -48,8 +48,13 @@ def init_app(app: Flask) -> None:
 
 def cookie_name() -> str:
     """`__Host-` binds the cookie to this host where the base URL is https."""
-    secure = current_app.config["SETTINGS"].server.base_url.startswith("https:")
-    return f"__Host-{COOKIE}" if secure else COOKIE
+    return f"__Host-{COOKIE}" if is_https() else COOKIE
+
+
+def is_https() -> bool:
+    """Whether browsers reach the service by https only."""
+    base_url: str = current_app.config["SETTINGS"].server.base_url
+    return base_url.startswith("https:")
 
 
 def actor() -> User | None:

@@ -139,7 +139,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         if self._noted():
-            return
+            return None
         base = f"{self.server.base}/b"
         path = urlsplit(self.path).path
         if path == "/b/.well-known/openid-configuration":

@@ -158,10 +158,14 @@ def confirm(user: User) -> None:
         email_verified.announce(user)
 
 
-def drop_ways_in(user: User) -> None:
-    """Take away what somebody who does not own the e-mail may have set up: the password and linked logins."""
+def drop_ways_in(user: User, *, but: tuple[str, str] | None = None) -> None:
+    """Take away what somebody who does not own the e-mail may have set up: the password and linked logins.
+
+    `but` is the (provider, subject) of a login that stays.
+    """
     user.password_hash = None
-    db.session.execute(sa.delete(Account).where(Account.user_id == user.id))
+    kept = sa.and_(Account.provider == but[0], Account.subject == but[1]) if but else sa.false()
+    db.session.execute(sa.delete(Account).where(Account.user_id == user.id, sa.not_(kept)))
     db.session.flush()
 
 
