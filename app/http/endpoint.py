@@ -13,7 +13,7 @@ from flask import Response, current_app, request
 from marshmallow import Schema
 
 from app import transactions
-from app.core.errors import Archived, PreconditionFailed
+from app.core.errors import Archived, NotFound, PreconditionFailed
 from app.http import body as bodies
 from app.http import caching, configuration, envelope, idempotency, login, uploads
 from app.http.guards import Guard
@@ -178,7 +178,10 @@ def _check_state(declared: Declaration, scope: Scope) -> None:
     if header is None or declared.current is None:
         return
     current: Any = current_app.view_functions[declared.current]
-    answer = _answer(current.declaration, current.view(scope))
+    try:
+        answer = _answer(current.declaration, current.view(scope))
+    except NotFound as error:
+        raise PreconditionFailed from error
     if not caching.names(header, caching.tag_of(answer.get_data())):
         raise PreconditionFailed
 

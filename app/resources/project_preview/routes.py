@@ -23,7 +23,13 @@ def details(scope: Scope) -> ProjectPreview:
 
 
 @blueprint.put("/<project_id>")
-@endpoint(guard=member_of_org("project_id"), body=s.ChangePreview, result=s.PreviewObject, message="Preview recorded")
+@endpoint(
+    guard=member_of_org("project_id"),
+    body=s.ChangePreview,
+    result=s.PreviewObject,
+    current="project_preview.details",
+    message="Preview recorded",
+)
 def upsert(scope: Scope, body: dict[str, Any]) -> ProjectPreview:
     """Record the preview's state and addresses."""
     sandbox = settings().sandbox
@@ -31,7 +37,12 @@ def upsert(scope: Scope, body: dict[str, Any]) -> ProjectPreview:
 
 
 @blueprint.delete("/<project_id>")
-@endpoint(guard=member_of_org("project_id"), result=s.DeletedPreview, message="Preview ended")
+@endpoint(
+    guard=member_of_org("project_id"),
+    result=s.DeletedPreview,
+    current="project_preview.details",
+    message="Preview ended",
+)
 def delete(scope: Scope) -> dict[str, object]:
     """End the recorded preview and stop its sandbox."""
     return {"project_id": service.delete(scope.project), "deleted": True}
