@@ -91,28 +91,32 @@ class HttpClient:
         form: Mapping[str, str] | None = None,
         basic: tuple[str, str] | None = None,
         max_bytes: int | None = None,
+        deadline_s: float | None = None,
     ) -> Answer:
         """Make one call and read its whole answer, of `max_bytes` (10 MiB) at most once decompressed.
+
+        It ends within `deadline_s` (30 s, which is also the most).
 
         Raises:
             Unreachable, ConnectionLost, TimedOut, Cut, TooLong: no whole answer came.
         """
         start = time.monotonic()
-        until, most = start + self._limits.deadline_s, max_bytes or self._limits.body_bytes
+        within_s = min(deadline_s or self._limits.deadline_s, self._limits.deadline_s)
         body, kind = (form, {}) if json is None else (orjson.dumps(json), {"Content-Type": "application/json"})
         request = requests.Request(
             method, url, headers={**kind, **(headers or {})}, params=params, data=body, auth=basic
         )
         try:
-            answer = self._exchange(request, until=until, max_bytes=most)
+            answer = self._exchange(request, start + within_s, max_bytes or self._limits.body_bytes)
         except (Absent, Broken, Late) as failure:
             _note(method, url, start, failure=type(failure).__name__)
             raise
         _note(method, url, start, status=answer.status, upstream_id=answer.headers.get("X-Request-Id"))
         return answer
 
-    def _exchange(self, request: requests.Request, *, until: float, max_bytes: int) -> Answer:
-        timeout_s = (self._limits.connect_timeout_s, self._limits.read_timeout_s)
+    def _exchange(self, request: requests.Request, until: float, max_bytes: int) -> Answer:
+        left_s = until - time.monotonic()
+        timeout_s = (min(self._limits.connect_timeout_s, left_s), min(self._limits.read_timeout_s, left_s))
         try:
             prepared = self._session.prepare_request(request)
             response = self._session.send(prepared, timeout=timeout_s, allow_redirects=False, stream=True)
