@@ -1,0 +1,191 @@
+"""Multipart forms, as bytes on the wire."""
+
+import io
+import tracemalloc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from flask import Flask, request
+from flask.ctx import RequestContext
+
+from app.core.errors import AppError, Invalid, TooLarge, WrongMediaType
+from app.core.limits import MIB, InputLimits
+from app.http.body import RAW
+from app.http.uploads import FIELD_BYTES, OVERHEAD_BYTES, Upload, read_form
+
+LIMITS = InputLimits()
+PLAIN = Flask(__name__)
+
+
+def part(name: str, content: bytes, *, filename: str | None = None) -> bytes:
+    head = f'--b\r\nContent-Disposition: form-data; name="{name}"'
+    head += "" if filename is None else f'; filename="{filename}"\r\nContent-Type: image/png'
+    return head.encode() + b"\r\n\r\n" + content + b"\r\n"
+
+
+def sending(stream: Any, length: int | None, content_type: str) -> RequestContext:
+    """A request whose body is that stream, its length told or, in chunks, not."""
+    told = {"wsgi.input_terminated": True} if length is None else {"CONTENT_LENGTH": str(length)}
+    environ = {"wsgi.input": stream, "CONTENT_TYPE": content_type, **told}
+    return PLAIN.test_request_context("/", method="POST", environ_overrides=environ)
+
+
+class Read:
+    """What a body is read as; its files are looked at before the request ends."""
+
+    def __init__(
+        self,
+        body: bytes,
+        content_type: str = "multipart/form-data; boundary=b",
+        *,
+        stream: Any = None,
+        told: bool = True,
+    ) -> None:
+        with sending(stream or io.BytesIO(body), len(body) if told else None, content_type):
+            self.values: dict[str, Any] = {}
+            self.files: dict[str, bytes] = {}
+            response = PLAIN.response_class()
+            try:
+                self.values = read_form(request._get_current_object(), LIMITS)  # type: ignore[attr-defined]
+                self.mark = request.environ[RAW]
+                for name, value in self.values.items():
+                    if isinstance(value, Upload):
+                        value.file.seek(0)
+                        self.files[name] = value.file.read()
+                        assert value.size == len(self.files[name])
+            finally:
+                PLAIN.process_response(response)
+
+
+def refused(body: bytes, error: type[AppError], **more: Any) -> AppError:
+    with pytest.raises(error) as raised:
+        Read(body, **more)
+    return raised.value
+
+
+class TestReadForm:
+    def test_fields_are_text_and_files_are_files(self) -> None:
+        form = Read(part("folder", "größe".encode()) + part("file", b"\x89PNG", filename="a.png") + b"--b--\r\n")
+        assert form.values["folder"] == "größe"
+        assert form.files == {"file": b"\x89PNG"}
+
+    @pytest.mark.parametrize(
+        "content", [b"", b"\r\n", b"\r\n\r\n", b"x--b", b"\r\n--", b"-" * 100, bytes(range(256)) * 1000]
+    )
+    def test_a_file_holds_exactly_what_was_sent(self, content: bytes) -> None:
+        assert Read(part("file", content, filename="") + b"--b--\r\n").files == {"file": content}
+
+    def test_the_end_of_the_last_line_may_be_missing(self) -> None:
+        assert Read(part("a", b"1") + b"--b--").values == {"a": "1"}
+
+    def test_no_field_is_an_empty_form(self) -> None:
+        assert Read(b"--b--\r\n").values == {}
+
+    @pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded", "image/png", ""])
+    def test_another_type_is_415(self, kind: str) -> None:
+        refused(b"x", WrongMediaType, content_type=kind)
+
+    @pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary=" + "b" * 300])
+    def test_without_a_usable_boundary_there_is_no_form(self, kind: str) -> None:
+        assert refused(b"--b--\r\n", Invalid, content_type=kind).code == "INVALID_FORM"
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            b"", b"words", part("a", b"1"), part("file", b"1" * 500_000, filename="a"), b"--b\r\n", b"--c--\r\n",
+            b'--b\r\nContent-Disposition: form-data; name="a"', b"--b\r\nno header\r\n\r\nx\r\n--b--\r\n",
+            part("", b"1") + b"--b--\r\n", part("a", b"1") + part("a", b"2") + b"--b--\r\n",
+            part("a", b"\xff\xfe") + b"--b--\r\n",
+        ],
+    )  # fmt: skip
+    def test_what_is_no_complete_form_is_400(self, body: bytes) -> None:
+        refused(body, Invalid)
+
+    def test_one_file_and_ten_fields_are_the_most(self) -> None:
+        fields = b"".join(part(f"f{number}", b"x") for number in range(10))
+        assert len(Read(fields + part("file", b"x", filename="a") + b"--b--\r\n").values) == 11
+        assert refused(fields + part("f10", b"x") + b"--b--\r\n", TooLarge).code == "TOO_MANY_PARTS"
+        two = part("file", b"x", filename="a") + part("more", b"x", filename="a")
+        assert refused(two + b"--b--\r\n", TooLarge).code == "TOO_MANY_PARTS"
+
+    def test_a_file_of_ten_mebibytes_is_taken_and_one_byte_more_is_not(self) -> None:
+        assert len(Read(part("file", bytes(10 * MIB), filename="a") + b"--b--\r\n").files["file"]) == 10 * MIB
+        refused(part("file", bytes(10 * MIB + 1), filename="a") + b"--b--\r\n", TooLarge)
+
+    def test_a_length_that_is_told_is_judged_before_a_byte_is_read(self) -> None:
+        stream = io.BytesIO(bytes(100))
+        body = bytes(10 * MIB + OVERHEAD_BYTES + 1)
+        refused(body, TooLarge, stream=stream)
+        assert stream.tell() == 0
+
+    def test_a_length_that_is_not_told_is_counted(self) -> None:
+        stream = _Endless()
+        refused(b"", TooLarge, stream=stream, told=False)
+        assert stream.given < 11 * MIB
+
+    def test_a_long_field_is_413(self) -> None:
+        assert Read(part("a", b"x" * FIELD_BYTES) + b"--b--\r\n").values["a"] == "x" * FIELD_BYTES
+        refused(part("a", b"x" * (FIELD_BYTES + 1)) + b"--b--\r\n", TooLarge)
+
+    def test_headers_without_end_are_413(self) -> None:
+        refused(b"--b\r\nX: " + b"x" * 2_000_000, TooLarge)
+
+    def test_the_boundary_is_no_part_of_what_identifies_the_request(self) -> None:
+        body = part("folder", b"users") + part("file", b"x" * 99, filename="a") + b"--b--\r\n"
+        same = Read(body.replace(b"--b", b"--other"), content_type="multipart/form-data; boundary=other").mark
+        assert Read(body).mark == same
+        assert Read(body.replace(b"users", b"sites")).mark != same
+        assert Read(body.replace(b"xx\r\n--b", b"xy\r\n--b")).mark != same
+
+    def test_a_large_file_passes_through_little_memory(self) -> None:
+        stream = _Chained([part("file", b"", filename="a")[:-2], *[bytes(MIB)] * 9, b"\r\n--b--\r\n"])
+        tracemalloc.start()
+        try:
+            with sending(stream, stream.size, "multipart/form-data; boundary=b"):
+                read_form(request._get_current_object(), LIMITS)  # type: ignore[attr-defined]
+                peak = tracemalloc.get_traced_memory()[1]
+                PLAIN.process_response(PLAIN.response_class())
+        finally:
+            tracemalloc.stop()
+        assert peak < 2 * MIB
+
+    def test_temporary_files_are_closed_with_the_request(self) -> None:
+        form = Read(part("file", b"x", filename="a") + b"--b--\r\n")
+        assert form.values["file"].file.closed
+
+
+class _Endless(io.RawIOBase):
+    """A form whose file never ends."""
+
+    given = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        content = part("file", b"", filename="a")[:-2] if not self.given else b"x" * 65_536
+        size = min(len(buffer), len(content))
+        buffer[:size] = content[:size]
+        self.given += size
+        return size
+
+
+class _Chained(io.RawIOBase):
+    """Pieces one after another, none of them joined."""
+
+    def __init__(self, pieces: list[bytes]) -> None:
+        self.size = sum(map(len, pieces))
+        self.pieces: Iterator[bytes] = iter(pieces)
+        self.rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if not self.rest:
+            self.rest = memoryview(next(self.pieces, b""))
+        size = min(len(buffer), len(self.rest))
+        buffer[:size] = self.rest[:size]
+        self.rest = self.rest[size:]
+        return size
