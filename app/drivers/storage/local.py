@@ -18,6 +18,8 @@ PARTS = ".parts"
 ABANDONED_AFTER_S = 86_400
 OWNER_ONLY = 0o600
 
+_NOTHING_THERE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+
 
 class LocalStore:
     """Writes beside the place, to disk, then renames: a reader finds the whole object or none, also after a crash."""
@@ -38,7 +40,8 @@ class LocalStore:
         with _telling():
             try:
                 file = place.open("rb")
-            except (FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+            except _NOTHING_THERE as error:
+                self._check_root()
                 raise ObjectMissing("There is no such object") from error
             file.seek(start)
         return _pieces(file, length)
@@ -55,8 +58,8 @@ class LocalStore:
         with _telling():
             try:
                 place.unlink()
-            except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-                return
+            except _NOTHING_THERE:
+                self._check_root()
 
     def list(self, prefix: str = "", *, after: str = "") -> Iterator[StoredObject]:
         """Walk the folder; also forgets what a process that died left half written a day ago."""
@@ -72,13 +75,19 @@ class LocalStore:
         """None: the files are served by the service itself."""
         return None
 
+    def _check_root(self) -> None:
+        """Tell nothing being there from the folder itself being something else. Raises NotADirectoryError."""
+        if self._root.exists() and not self._root.is_dir():
+            raise NotADirectoryError(self._root)
+
     def _place(self, key: str) -> Path:
         return self._root / checked(key)
 
     def _described(self, key: str, place: Path) -> StoredObject | None:
         try:
             facts = place.stat()
-        except (FileNotFoundError, NotADirectoryError):
+        except _NOTHING_THERE:
+            self._check_root()
             return None
         if place.is_dir():
             return None

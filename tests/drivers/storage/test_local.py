@@ -62,6 +62,13 @@ class TestLocalStore(ObjectStoreContract):
         with pytest.raises(Absent):
             put(LocalStore(tmp_path / "file" / "storage"), "users/a", b"x")
 
+    def test_a_file_in_the_folders_place_is_the_store_being_away(self, tmp_path: Path) -> None:
+        (tmp_path / "file").write_text("in the way")
+        store = LocalStore(tmp_path / "file")
+        for call in (store.get, store.head, store.delete):
+            with pytest.raises(Absent):
+                call("users/a")
+
     def test_a_full_disk_is_the_store_being_away_and_leaves_nothing(self, store: LocalStore) -> None:
         put(store, "users/before", b"x")
         with _files_of_at_most(100_000), pytest.raises(Absent):

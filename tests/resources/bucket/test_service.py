@@ -1,0 +1,175 @@
+"""How much a person may keep and send, whatever they do at once; and uploads whose object cannot be stored."""
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.core import clock
+from app.core.imaging import Remade
+from app.core.limits import MIB, Limits, Rate, RateLimits, UploadLimits
+from app.drivers.storage.local import LocalStore
+from app.extensions import db
+from app.models.media import MediaAsset, MediaUpload
+from app.models.user import User
+from app.resources.bucket import service
+from app.resources.bucket.service import Filing
+from config import Settings
+from tests.pictures import picture
+from tests.resources.bucket.places import Place, served, upload
+from tests.world import Person, World
+
+
+def counted(app: Flask, person: Person) -> tuple[int, int]:
+    """How many assets and how many counted uploads a person has."""
+    with app.app_context():
+        return (
+            db.session.scalar(sa.select(sa.func.count()).where(MediaAsset.uploader_id == person.id)) or 0,
+            db.session.scalar(sa.select(sa.func.count()).where(MediaUpload.user_id == person.id)) or 0,
+        )
+
+
+def keep(app: Flask, person: Person, size: int) -> None:
+    """Let a person have an asset of that size."""
+    with app.app_context():
+        db.session.add(
+            MediaAsset(key=f"users/{size}-{person.id}", uploader_id=person.id, mimetype="image/png", size=size,
+                       width=1, height=1, hash="0" * 64, stored_at=clock.now())
+        )  # fmt: skip
+        db.session.commit()
+
+
+@contextmanager
+def bounded(app: Flask, *, daily: int = 200 * MIB, kept: int = 500 * MIB) -> Iterator[None]:
+    """The application with other limits."""
+    before: Settings = app.config["SETTINGS"]
+    rates = RateLimits(upload_bytes=(Rate(daily, 86_400),))
+    limits = replace(before.limits, rates=rates, upload=UploadLimits(kept_bytes=kept))
+    app.config["SETTINGS"] = replace(before, limits=limits, server=replace(before.server, rate_limit_scale=1.0))
+    try:
+        yield
+    finally:
+        app.config["SETTINGS"] = before
+
+
+class TestQuota:
+    def test_what_is_kept_is_bounded_and_deleting_makes_room(self, app: Flask, world: World) -> None:
+        me = world.person()
+        keep(app, me, 500 * MIB - 100)
+        with bounded(app):
+            asset = upload(me).ok(201)
+            assert asset["size"] <= 100
+            upload(me).fails(403, "LIMIT_REACHED")
+            me.delete(f"/bucket/delete/{asset['key']}").ok()
+            upload(me).ok(201)
+
+    def test_what_is_sent_within_a_day_is_bounded_also_when_it_is_deleted(self, app: Flask, world: World) -> None:
+        me, content = world.person(), picture()
+        with bounded(app, daily=len(content) * 2):
+            for _ in range(2):
+                me.delete(f"/bucket/delete/{upload(me, content).ok(201)['key']}").ok()
+            answer = upload(me, content)
+            answer.fails(429, "TOO_MANY_REQUESTS")
+            assert 86_000 < int(answer.headers["Retry-After"]) <= 86_401
+            with clock.moved(timedelta(hours=25)):
+                upload(me, content).ok(201)
+
+    def test_what_was_refused_is_not_counted(self, app: Flask, world: World) -> None:
+        me = world.person()
+        upload(me, b"words").fails(415)
+        assert counted(app, me) == (0, 0)
+
+    def test_uploads_at_once_keep_within_the_bound(self, app: Flask, world: World) -> None:
+        me = world.person()
+        size = upload(me).ok(201)["size"]
+        with bounded(app, kept=size * 4), ThreadPoolExecutor(8) as pool:
+            answers = list(pool.map(lambda _: upload(me.again()).status, range(8)))
+        assert sorted(answers) == [201] * 3 + [403] * 5
+        assert counted(app, me)[0] == 4
+
+    def test_one_persons_uploads_are_nothing_to_another(self, app: Flask, world: World) -> None:
+        keep(app, world.person(), 500 * MIB)
+        with bounded(app):
+            upload(world.person()).ok(201)
+
+
+class TestReserve:
+    def test_a_person_who_is_gone_is_404(self, app: Flask, world: World) -> None:
+        me = world.person()
+        with app.app_context():
+            db.session.execute(sa.delete(User).where(User.id == me.id))
+            db.session.commit()
+            with pytest.raises(service.NotFound):
+                reserve(me.id, Filing("users", None, None))
+
+    def test_what_it_is_attached_to_being_gone_is_404(self, app: Flask, world: World) -> None:
+        me = world.person()
+        with app.app_context():
+            with pytest.raises(service.NotFound):
+                reserve(me.id, Filing("orgs", "org_01h455vb4pex5vsknk084sn02q", None))
+            db.session.rollback()
+        assert counted(app, me) == (0, 0)
+
+    def test_a_row_that_went_while_its_object_was_stored_is_404(self, app: Flask, world: World) -> None:
+        me = world.person()
+        with app.app_context():
+            reserved = reserve(me.id, Filing("users", None, None))
+            db.session.execute(sa.delete(MediaAsset).where(MediaAsset.id == reserved.id))
+            db.session.commit()
+            with pytest.raises(service.NotFound):
+                service.confirm(reserved)
+
+
+class TestAStoreThatIsAway:
+    @pytest.fixture
+    def away(self, objects: LocalStore) -> Iterator[None]:
+        """A file stands where the store's folder was."""
+        folder = objects._root
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = folder.rename(folder.with_name("away"))
+        folder.write_text("in the way")
+        try:
+            yield
+        finally:
+            if folder.is_file():
+                folder.unlink()
+                kept.rename(folder)
+
+    def test_an_upload_is_503_and_leaves_no_row(self, app: Flask, world: World, away: None) -> None:
+        me = world.person()
+        answer = upload(me)
+        answer.fails(503)
+        assert int(answer.headers["Retry-After"]) > 0
+        assert counted(app, me) == (0, 0)
+
+    def test_an_asset_is_503_and_not_404(self, world: World, objects: LocalStore, request: Any) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        request.getfixturevalue("away")
+        served(me, asset).fails(503)
+
+    def test_a_deletion_succeeds_and_is_done_when_the_store_is_back(
+        self, app: Flask, world: World, objects: LocalStore, place: Place
+    ) -> None:
+        asset = upload(place.owner).ok(201)
+        folder = objects._root
+        kept = folder.rename(folder.with_name("away"))
+        folder.write_text("in the way")
+        place.owner.delete(f"/bucket/delete/{asset['key']}").ok()
+        served(place.owner, asset).fails(404)
+        folder.unlink()
+        kept.rename(folder)
+        assert objects.head(asset["key"]) is not None
+        world.work_off()
+        assert objects.head(asset["key"]) is None
+
+
+def reserve(user_id: str, where: Filing) -> service.Reserved:
+    made = Remade("image/png", "png", 1, 1, 1, 10, "ab" * 32)
+    return service.reserve(user_id, where, 10, made, Limits(), scale=1.0)

@@ -1,0 +1,83 @@
+"""Media go with their person, organization or project, and with nothing else."""
+
+from collections.abc import Callable
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.drivers.storage.local import LocalStore
+from app.extensions import db
+from app.models.media import MediaAsset
+from app.models.organization import Organization
+from app.models.project import Project
+from app.models.user import User
+from app.resources.organization.events import organization_deleting
+from app.resources.project.events import project_deleting
+from app.resources.user.events import user_deleting
+from tests.resources.bucket.places import Place, upload
+from tests.world import World
+
+
+def announce_project(place: Place) -> None:
+    project_deleting.announce(db.session.get_one(Project, place.project_id))
+
+
+def announce_organization(place: Place) -> None:
+    organization_deleting.announce(db.session.get_one(Organization, place.org_id))
+
+
+def announce_user(place: Place) -> None:
+    user_deleting.announce(db.session.get_one(User, place.editor.id))
+
+
+class TestWhatGoes:
+    @pytest.mark.parametrize(
+        ("announce", "gone"),
+        [
+            (announce_project, {"cover"}),
+            (announce_organization, {"cover", "logo"}),
+            (announce_user, {"avatar"}),
+        ],
+    )
+    def test_only_what_belongs_to_it(
+        self,
+        app: Flask,
+        world: World,
+        place: Place,
+        objects: LocalStore,
+        announce: Callable[[Place], None],
+        gone: set[str],
+    ) -> None:
+        keys = {
+            "avatar": upload(place.editor).ok(201)["key"],
+            "logo": upload(place.owner, folder="orgs", org_id=place.org_id).ok(201)["key"],
+            "cover": upload(place.admin, folder="sites", project_id=place.project_id).ok(201)["key"],
+            "other": upload(world.person()).ok(201)["key"],
+        }
+        with app.app_context():
+            announce(place)
+            db.session.commit()
+            left = set(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.key.in_(keys.values()))))
+        world.work_off()
+        assert {name for name, key in keys.items() if key not in left} == gone
+        assert {name for name, key in keys.items() if objects.head(key) is None} == gone
+
+    def test_a_rollback_keeps_everything(self, app: Flask, world: World, place: Place, objects: LocalStore) -> None:
+        key = upload(place.owner, org_id=place.org_id).ok(201)["key"]
+        with app.app_context():
+            announce_organization(place)
+            db.session.rollback()
+        world.work_off()
+        assert objects.head(key) is not None
+
+    def test_an_uploader_who_goes_leaves_what_was_attached(self, app: Flask, world: World, place: Place) -> None:
+        key = upload(place.admin, org_id=place.org_id).ok(201)["key"]
+        with app.app_context():
+            user = db.session.get_one(User, place.admin.id)
+            user_deleting.announce(user)
+            db.session.delete(user)
+            db.session.commit()
+            asset = db.session.scalars(sa.select(MediaAsset).where(MediaAsset.key == key)).one()
+            assert asset.uploader_id is None
+        place.owner.delete(f"/bucket/delete/{key}").ok()
