@@ -1,0 +1,151 @@
+"""Runs the authorization table through the test client and tells which cells are wrong."""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+
+from tests.contract.expected import Expected, expected, fits
+from tests.contract.requests import DOUBLES, SPOILS, Key, arguments, ids_of
+from tests.contract.scene import Scene
+from tests.contract.served import served
+from tests.contract.specification import CALLERS
+from tests.resources.bucket.places import upload
+from tests.world import Browser, World
+
+VARIABLE = re.compile(r":([A-Za-z_]+)")
+KINDS = {
+    "org_id": "org",
+    "orgId": "org",
+    "projectId": "prj",
+    "project_id": "prj",
+    "userId": "usr",
+    "id": "usr",
+    "subscriptionId": "sub",
+    "key": "",
+}
+GHOST = "7zzzzzzzzzzzzzzzzzzzzzzzzz"
+BODY_IDS = {
+    ("POST", "/project/create"): "org_id",
+    ("POST", "/git-provider/repositories"): "org_id",
+    ("POST", "/provider/repositories"): "org_id",
+}
+UNVERSIONED = ("/healthz", "/readyz", "/media/")
+
+
+@dataclass
+class Tally:
+    """How many cells were looked at, and what is wrong with those that differ."""
+
+    checked: int = 0
+    wrong: list[str] = field(default_factory=list)
+
+    def note(self, label: str, status: int, cell: str) -> None:
+        self.checked += 1
+        if not fits(status, cell):
+            self.wrong.append(f"{label}: want {cell}, got {status}")
+
+
+class Matrix:
+    """The table and a scene to play it in."""
+
+    def __init__(self, app: Flask, source: Path) -> None:
+        self.app, self.source = app, source
+        self.scene = Scene(app, source)
+        World(app).work_off()
+        self.scene.served_key = upload(self.scene.owner).ok(201)["key"]
+        routes = served(app)
+        self.rows = [row for row in expected() if (row.method, row.path) in routes]
+
+    def cells(self, rows: Iterable[Expected] | None = None) -> Tally:
+        """Every endpoint, every caller."""
+        tally = Tally()
+        for row in self.rows if rows is None else rows:
+            for name in CALLERS:
+                cell = "400" if row.empty_body and row.cells[name] in ("200", "2xx") else row.cells[name]
+                status = self._status(row, name, passes=fits(200, cell))
+                tally.note(f"{row.method} {row.path} as {name}", status, cell)
+        return tally
+
+    def unknown_ids(self, rows: Iterable[Expected] | None = None) -> Tally:
+        """Every id of every path, well-formed but unknown and malformed: 404, and 401 without a session."""
+        tally = Tally()
+        for row in self.rows if rows is None else rows:
+            key = (row.method, row.path)
+            named = [name for name in VARIABLE.findall(row.path) if name in KINDS]
+            for name in named if row.cells["anonymous"] == "401" else []:
+                for value in _strange_ids(name):
+                    for who, cell in (("anonymous", "401"), ("nonmember", "404"), ("owner", "404")):
+                        status = self._send(self.scene, key, self.scene.caller(who), {name: value})
+                        tally.note(f"{row.method} {row.path} with {name}={value!r} as {who}", status, cell)
+        for (method, path), name in BODY_IDS.items():
+            for value, cell in ((f"org_{GHOST}", "404"), ("nonsense", "400"), (f"prj_{GHOST}", "400")):
+                given = arguments(self.scene, (method, path), self.scene.owner)
+                given["json"][name] = value
+                status = _open(self.scene.caller("owner"), method, path, given)
+                tally.note(f"{method} {path} with {name}={value!r} in the body", status, cell)
+        return tally
+
+    def smuggled_ids(self, rows: Iterable[Expected] | None = None) -> Tally:
+        """Own ids in body, query and headers never open somebody else's organization, project or account."""
+        tally, scene = Tally(), self.scene
+        own = {
+            "org_id": scene.org_other,
+            "orgId": scene.org_other,
+            "organization_id": scene.org_other,
+            "project_id": scene.project_other,
+            "projectId": scene.project_other,
+            "user_id": scene.other.id,
+            "userId": scene.other.id,
+            "id": scene.other.id,
+            "owner": scene.other.id,
+        }
+        headers = {f"X-{name.replace('_', '-')}": value for name, value in own.items()}
+        for row in self.rows if rows is None else rows:
+            key = (row.method, row.path)
+            if not VARIABLE.search(row.path) or not row.cells["owner_other"].startswith("40"):
+                continue
+            given = arguments(scene, key, scene.other)
+            given["query_string"] = given.get("query_string", {}) | own
+            if "json" in given:
+                given["json"] = given["json"] | own
+            path = _filled(row.path, ids_of(scene, key))
+            status = _open(scene.caller("owner_other"), row.method, path, given | {"headers": headers})
+            tally.note(f"{row.method} {row.path} with own ids beside it", status, row.cells["owner_other"])
+        return tally
+
+    def _status(self, row: Expected, name: str, *, passes: bool) -> int:
+        key = (row.method, row.path)
+        scene = Scene(self.app, self.source) if passes and key in SPOILS else self.scene
+        who = scene.double(name) if key in DOUBLES else scene.caller(name)
+        if key == ("DELETE", "/user/delete/:id") and passes and name == "owner":
+            who = scene.double(name)
+            return self._send(scene, key, who, {"id": getattr(who, "id", "")})
+        return self._send(scene, key, who, {})
+
+    @staticmethod
+    def _send(scene: Scene, key: Key, who: Browser, replaced: dict[str, str]) -> int:
+        path = _filled(key[1], ids_of(scene, key) | replaced)
+        return _open(who, key[0], path, arguments(scene, key, who))
+
+
+def _open(who: Browser, method: str, path: str, given: dict[str, Any]) -> int:
+    bare = path == "/" or path.startswith(("/api/", *UNVERSIONED))
+    response = who.client.open(path if bare else f"/api/v1{path}", method=method, **given)
+    response.get_data()
+    response.close()
+    return response.status_code
+
+
+def _filled(path: str, ids: dict[str, str]) -> str:
+    return VARIABLE.sub(lambda match: ids.get(match[1], "1"), path)
+
+
+def _strange_ids(name: str) -> tuple[str, ...]:
+    prefix = KINDS[name]
+    if not prefix:
+        return ("orgs/unknown.png", "nonsense")
+    return (f"{prefix}_{GHOST}", "nonsense", f"xyz_{GHOST}", f"{prefix}_{GHOST.upper()}", f"{prefix}_%00")

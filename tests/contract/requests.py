@@ -1,0 +1,165 @@
+"""A valid request for every endpoint: what a caller who is let through would send."""
+
+import secrets
+from collections.abc import Callable
+from typing import Any
+
+from app.models.login import Purpose
+from tests.contract.scene import PASSWORD, Scene
+from tests.pictures import picture
+from tests.resources.bucket.places import form
+from tests.world import Browser, Person
+
+Key = tuple[str, str]
+Make = Callable[[Scene, Browser], dict[str, Any]]
+
+
+def _word() -> str:
+    return secrets.token_hex(6)
+
+
+def _email(who: Browser, scene: Scene) -> str:
+    return who.email if isinstance(who, Person) else scene.extra.email
+
+
+def _verify(scene: Scene, _who: Browser) -> dict[str, Any]:
+    email, code = scene.newcomer(Purpose.VERIFY_EMAIL)
+    return {"email": email, "otp": code}
+
+
+def _reset(scene: Scene, _who: Browser) -> dict[str, Any]:
+    _, token = scene.newcomer(Purpose.RESET_PASSWORD)
+    return {"newPassword": PASSWORD, "token": token}
+
+
+def _signed_up(_scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"email": f"n{_word()}@mail.example.org", "password": PASSWORD, "name": "Newcomer"}
+
+
+def _new_password(_scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"newPassword": PASSWORD, "currentPassword": PASSWORD}
+
+
+def _project(scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {
+        "org_id": scene.org,
+        "project_name": _word(),
+        "provider": "local",
+        "repository": scene.repository,
+        "branch": "main",
+    }
+
+
+def _commit(scene: Scene, _who: Browser) -> dict[str, Any]:
+    file = {"path": f"content/{_word()}.md", "action": "create", "content": "# New\n"}
+    return {"message": "Add a page", "base_sha": scene.head, "files": [file]}
+
+
+def _repository(scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"provider": "local", "org_id": scene.org, "name": _word()}
+
+
+def _someone(scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"email": scene.extra.email}
+
+
+BODIES: dict[Key, Make] = {
+    ("POST", "/auth/sign-up/email"): _signed_up,
+    ("POST", "/auth/sign-in/email"): lambda scene, who: {"email": _email(who, scene), "password": PASSWORD},
+    ("POST", "/auth/verify-email"): _verify,
+    ("POST", "/auth/email-otp/verify-email"): _verify,
+    ("POST", "/auth/send-verification-otp"): _someone,
+    ("POST", "/auth/email-otp/send-verification-otp"): _someone,
+    ("POST", "/auth/forget-password"): _someone,
+    ("POST", "/auth/request-password-reset"): _someone,
+    ("POST", "/auth/reset-password"): _reset,
+    ("POST", "/auth/sign-in/social"): lambda *_: {"provider": "social_a"},
+    ("POST", "/auth/change-password"): _new_password,
+    ("POST", "/auth/revoke-session"): lambda *_: {"token": "ses_unknown"},
+    ("POST", "/auth/update-user"): lambda *_: {"name": "Another name"},
+    ("PATCH", "/user/set-password"): _new_password,
+    ("PATCH", "/user/update-country/:id"): lambda *_: {"country": "DE"},
+    ("PATCH", "/user/update-newsletter/:id"): lambda *_: {"subscribed": True},
+    ("POST", "/organization"): lambda *_: {"org_name": _word()},
+    ("PATCH", "/organization/member/:org_id"): lambda *_: {"email": f"{_word()}@mail.example.org", "role": "editor"},
+    ("PATCH", "/organization/update-role/:org_id"): lambda scene, _: {"member_id": scene.extra.id, "role": "editor"},
+    ("PATCH", "/organization/remove-member/:org_id"): lambda scene, _: {"member_id": scene.extra.id},
+    ("PATCH", "/organization/status/:org_id"): lambda *_: {"status": "active"},
+    ("PATCH", "/organization/:org_id"): lambda *_: {"org_name": _word()},
+    ("POST", "/organization/transfer/:org_id"): lambda scene, _: {"member_id": scene.extra.id},
+    ("PATCH", "/user-preference/theme/:id"): lambda *_: {"theme": "dark"},
+    ("PATCH", "/user-preference/language/:id"): lambda *_: {"language": "de"},
+    ("PATCH", "/user-preference/timezone/:id"): lambda *_: {"timezone": "Europe/Berlin"},
+    ("PATCH", "/user-preference/impersonate/:id"): lambda *_: {"impersonate": True},
+    ("PATCH", "/user-preference/:id"): lambda *_: {"theme": "light"},
+    ("POST", "/project/create"): _project,
+    ("PATCH", "/project/:projectId"): lambda *_: {"project_name": _word()},
+    ("PATCH", "/project/visibility/:projectId"): lambda *_: {"visibility": "public"},
+    ("PATCH", "/project/status/:projectId"): lambda *_: {"status": "active"},
+    ("PATCH", "/project/generator/:projectId"): lambda *_: {"generator": "hugo"},
+    ("POST", "/project/:projectId/branches"): lambda *_: {"branch": f"work/{_word()}", "from": "main"},
+    ("PUT", "/project-preview/:project_id"): lambda *_: {"state": "running"},
+    ("POST", "/git-provider/repositories"): _repository,
+    ("POST", "/provider/repositories"): _repository,
+    ("POST", "/project-content/:project_id/commit"): _commit,
+    ("POST", "/project-log/:project_id"): lambda *_: {"action": "update", "file": "content/posts/hello.md"},
+}
+"""What is left out takes an empty object."""
+
+QUERIES = {
+    ("GET", "/project-content/:project_id/file"): {"file": "hugo.toml"},
+    ("GET", "/project-content/:project_id/raw"): {"file": "hugo.toml"},
+    ("GET", "/git-provider/repositories"): {"provider": "local"},
+    ("GET", "/provider/repositories"): {"provider": "local"},
+}
+
+SPOILS = frozenset(
+    {
+        ("PATCH", "/organization/remove-member/:org_id"),
+        ("PATCH", "/organization/leave/:org_id"),
+        ("POST", "/organization/transfer/:org_id"),
+        ("DELETE", "/organization/:org_id"),
+        ("PATCH", "/project/git/:projectId"),
+        ("PATCH", "/project/move/:orgId/:projectId"),
+        ("DELETE", "/project/:projectId"),
+        ("DELETE", "/project-preview/:project_id"),
+    }
+)
+"""Whose success leaves another scene behind than the table speaks of."""
+
+DOUBLES = frozenset(
+    {
+        ("POST", "/auth/sign-out"),
+        ("POST", "/auth/change-password"),
+        ("POST", "/auth/revoke-sessions"),
+        ("POST", "/auth/revoke-other-sessions"),
+        ("PATCH", "/user/set-password"),
+    }
+)
+"""Whose success ends sessions: sent by somebody of the same standing."""
+
+
+def ids_of(scene: Scene, key: Key) -> dict[str, str]:
+    """What stands for each variable of a path: O, P, O's owner, the second organization of a move, a cover of O."""
+    owner = scene.owner.id
+    return {
+        "org_id": scene.org,
+        "orgId": scene.org2 if key[1].startswith("/project/move/") else scene.org,
+        "projectId": scene.project,
+        "project_id": scene.project,
+        "id": owner,
+        "userId": owner,
+        "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else getattr(scene, "served_key", ""),
+    }
+
+
+def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:
+    """Body and query for the test client."""
+    found: dict[str, Any] = {}
+    if key in QUERIES:
+        found["query_string"] = QUERIES[key]
+    if key == ("POST", "/bucket/upload"):
+        return form(picture())
+    if key[0] != "GET":
+        found["json"] = BODIES[key](scene, who) if key in BODIES else {}
+    return found

@@ -1,0 +1,169 @@
+"""The fixture of the authorization table: organization O with its people and project P, and everybody else.
+
+Written straight into the database, so that a cell which spoils its scene can have one of its own.
+"""
+
+import secrets
+import shutil
+from datetime import timedelta
+from functools import cache
+from pathlib import Path
+
+from flask import Flask
+
+from app.core.passwords import hash_password
+from app.core.permissions import Role
+from app.core.secrets import hash_token, new_token
+from app.extensions import db
+from app.models.base import moment
+from app.models.login import OneTimeCode, Purpose, Session
+from app.models.media import MediaAsset
+from app.models.organization import Membership, Organization
+from app.models.project import LocalRepository, Project, Provider
+from app.models.project_preview import ProjectPreview
+from app.models.user import User
+from app.resources.auth.codes import hash_of
+from app.resources.bucket.keys import new_key
+from app.resources.project.events import project_connected
+from tests.contract.specification import CALLERS
+from tests.gitrepo import GitRepo
+from tests.sites import SMALL
+from tests.world import Browser, Person
+
+PASSWORD, CODE = "Quiet-Harbour-Table", "246810"
+
+
+@cache
+def hashed() -> str:
+    """The hash of everybody's password, made once."""
+    return hash_password(PASSWORD)
+
+
+def template(folder: Path) -> Path:
+    """A bare repository to copy from."""
+    GitRepo(folder, SMALL)
+    return folder
+
+
+class Scene:
+    """Callers by their names in the table, and the ids their requests name."""
+
+    def __init__(self, app: Flask, source: Path) -> None:
+        self.app, self._source = app, source
+        with app.app_context():
+            self.people = {name: self._person(name) for name in (*CALLERS[1:], "extra")}
+            self.owner, self.extra = self.people["owner"], self.people["extra"]
+            members = {name: Role(name) for name in ("owner", "admin", "editor")}
+            self.org = self._organization(
+                "owner", {self.people[name]: role for name, role in members.items()} | {self.extra: Role.EDITOR}
+            )
+            self.org2 = self._organization("owner", {self.owner: Role.OWNER})
+            self.other = self.people["owner_other"]
+            self.org_other = self._organization("owner_other", {self.other: Role.OWNER})
+            self.project, self.repository = self._project(self.owner, self.org)
+            self.project_other, _ = self._project(self.other, self.org_other)
+            db.session.commit()
+        self.head = GitRepo.existing(self._folder(self.repository)).head("main")
+
+    def caller(self, name: str) -> Browser:
+        """A browser of that caller, without what earlier requests left in it."""
+        return Browser(self.app) if name == "anonymous" else self.people[name].again()
+
+    def double(self, name: str) -> Browser:
+        """Somebody of the same standing, for requests that change who is signed in."""
+        if name == "anonymous":
+            return Browser(self.app)
+        with self.app.app_context():
+            person = self._person(name)
+            db.session.commit()
+            return person
+
+    def newcomer(self, purpose: Purpose) -> tuple[str, str]:
+        """The e-mail of a fresh account and a good code, or reset token, of that purpose."""
+        with self.app.app_context():
+            user = self._user("unverified" if purpose == Purpose.VERIFY_EMAIL else "nonmember")
+            token, row = new_token(), OneTimeCode(email_key=user.email_key, purpose=purpose, user_id=user.id)
+            row.expires_at = moment() + timedelta(minutes=5)
+            db.session.add(row)
+            db.session.flush()
+            given = CODE if purpose == Purpose.VERIFY_EMAIL else token
+            row.code_hash = hash_of(CODE, row.id) if purpose == Purpose.VERIFY_EMAIL else hash_token(token)
+            db.session.commit()
+            return user.email, given
+
+    def asset(self) -> str:
+        """The key of a cover of O that its owner uploaded."""
+        with self.app.app_context():
+            key = new_key("orgs", "0" * 64, "png")
+            db.session.add(
+                MediaAsset(
+                    key=key,
+                    uploader_id=self.owner.id,
+                    organization_id=self.org,
+                    mimetype="image/png",
+                    size=1,
+                    width=1,
+                    height=1,
+                    hash="0" * 64,
+                    stored_at=moment(),
+                )
+            )
+            db.session.commit()
+            return key
+
+    def _person(self, name: str) -> Person:
+        user, token, now = self._user(name), new_token(), moment()
+        db.session.add(
+            Session(
+                user_id=user.id,
+                token_hash=hash_token(token),
+                expires_at=now + timedelta(days=30),
+                idle_expires_at=now + timedelta(days=7),
+                last_seen_at=now,
+            )
+        )
+        return Person(self.app, user.id, user.email, token)
+
+    def _user(self, name: str) -> User:
+        address = f"{name.replace('_', '-')}-{secrets.token_hex(6)}@mail.example.org"
+        user = User(
+            email=address,
+            email_key=address,
+            email_verified=name != "unverified",
+            name=name,
+            is_admin=name == "platform_admin",
+            password_hash=hashed(),
+        )
+        db.session.add(user)
+        db.session.flush()
+        return user
+
+    def _organization(self, owner: str, members: dict[Person, Role]) -> str:
+        made = Organization(name=f"Org {secrets.token_hex(6)}", owner_id=self.people[owner].id)
+        db.session.add(made)
+        db.session.flush()
+        for person, role in members.items():
+            db.session.add(Membership(organization_id=made.id, user_id=person.id, role=role))
+        return made.id
+
+    def _project(self, owner: Person, org_id: str) -> tuple[str, str]:
+        name = f"acme/r{secrets.token_hex(6)}"
+        shutil.copytree(self._source, self._folder(name))
+        made = Project(
+            organization_id=org_id,
+            creator_id=owner.id,
+            name=f"Project {secrets.token_hex(6)}",
+            provider=Provider.LOCAL,
+            repository=name,
+            branch="main",
+            connected_by=owner.id,
+        )
+        db.session.add_all([LocalRepository(name=name, organization_id=org_id), made])
+        db.session.flush()
+        db.session.add(ProjectPreview(project_id=made.id))
+        project_connected.announce(made)
+        return made.id, name
+
+    def _folder(self, name: str) -> Path:
+        root: Path = self.app.config["SETTINGS"].git.local_root
+        return root / f"{name}.git"
