@@ -7,8 +7,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.drivers.git.hosts import GitHosts
+from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
+from app.drivers.git.local import LocalGit
 from app.drivers.git.port import Person
+from app.drivers.git.rest import Shared, TokenSupplier
+from app.drivers.git.turns import Turn, turns_in
+from app.drivers.http import HttpClient
 from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
 from app.drivers.social_login.port import SocialLogin, SocialLogins
@@ -28,13 +32,59 @@ def build(settings: Settings, engine: sa.Engine) -> dict[str, Any]:
 
 
 def git_hosts(settings: Settings) -> GitHosts:
-    """Local bare repositories where `GIT_LOCAL` allows them."""
-    if not settings.git.local_enabled:
-        return GitHosts(None)
-    from app.drivers.git.local import LocalGit
-
+    """Local bare repositories where `GIT_LOCAL` allows them, GitHub and GitLab with our apps where they are set up."""
     bot = Person(settings.git.bot_name, settings.git.bot_email)
-    return GitHosts(LocalGit(settings.git.local_root, bot=bot))
+    shared = Shared(http=HttpClient(limits=settings.limits.outbound))
+    hold = turns_in(settings.server.instance_dir / "turns")
+    local = LocalGit(settings.git.local_root, bot=bot) if settings.git.local_enabled else None
+    return GitHosts(
+        local,
+        github=github_host(settings, bot, shared, hold),
+        gitlab=gitlab_host(settings, bot, shared, hold),
+    )
+
+
+def github_host(settings: Settings, bot: Person, shared: Shared, hold: Turn) -> GitHubHost:
+    """GitHub; its app needs all of `GITHUB_APP_*`."""
+    from app.drivers.git.github import GitHubProvider
+    from app.drivers.git.github_accounts import GitHubAccounts
+    from app.drivers.git.github_app import GitHubApp
+
+    about = settings.github
+    app = None
+    if about.app_id and about.app_slug and about.client_id and about.client_secret and about.private_key:
+        app = GitHubApp(
+            url=about.url,
+            api_url=about.api_url,
+            app_id=about.app_id,
+            slug=about.app_slug,
+            client_id=about.client_id,
+            client_secret=about.client_secret,
+            private_key=about.private_key,
+            shared=shared,
+        )
+
+    def provider(token: TokenSupplier, patience_s: float) -> GitHubProvider:
+        return GitHubProvider(about.api_url, token, bot=bot, shared=shared, turn=hold, patience_s=patience_s)
+
+    return GitHubHost(provider, GitHubAccounts(about.api_url, shared=shared), app)
+
+
+def gitlab_host(settings: Settings, bot: Person, shared: Shared, hold: Turn) -> GitLabHost:
+    """GitLab; its OAuth application needs `GITLAB_CLIENT_ID` and `GITLAB_CLIENT_SECRET`."""
+    from app.drivers.git.gitlab import GitLabProvider
+    from app.drivers.git.gitlab_accounts import GitLabAccounts
+    from app.drivers.git.gitlab_oauth import GitLabOAuth
+
+    about = settings.gitlab
+    app = None
+    if about.client_id and about.client_secret:
+        app = GitLabOAuth(url=about.url, client_id=about.client_id, client_secret=about.client_secret, shared=shared)
+
+    def provider(token: TokenSupplier, patience_s: float) -> GitLabProvider:
+        return GitLabProvider(about.url, token, bot=bot, shared=shared, turn=hold, patience_s=patience_s)
+
+    return GitLabHost(provider, GitLabAccounts(about.url, shared=shared), app)
 
 
 def job_engine(engine: sa.Engine) -> JobEngine:
@@ -85,7 +135,6 @@ def object_store(settings: Settings) -> ObjectStore:
 
 def social_logins(settings: Settings) -> SocialLogins:
     """The login providers that have a client id: GitHub's OAuth 2 as `social_a`, an OIDC issuer as `social_b`."""
-    from app.drivers.http import HttpClient
     from app.drivers.social_login.code_flow import Client
 
     made: dict[str, SocialLogin] = {}

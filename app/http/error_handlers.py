@@ -42,6 +42,8 @@ def from_driver(error: outside.DriverError) -> errors.AppError:
             return errors.NotFound(text)
         case git.BranchExists() | git.BranchMoved() | git.RepositoryExists() | git.PathConflict():
             return errors.Conflict(text)
+        case git.PullRequestExists() | git.NotMergeable():
+            return errors.Conflict(text)
         case outside.Rejected():
             return errors.Refused(text, code=error.code)
         case outside.NeedsReconnect():

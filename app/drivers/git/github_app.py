@@ -1,4 +1,4 @@
-"""Galley's app on GitHub: connecting accounts and getting tokens; reads and writes no repository."""
+"""Galley's app on GitHub, with its secrets: codes, renewals and installation tokens; reads no account and no repository."""
 
 import threading
 from datetime import timedelta
@@ -12,17 +12,14 @@ from app.core import clock
 from app.drivers.errors import Broken, NeedsReconnect
 from app.drivers.git import accounts
 from app.drivers.git import github_values as values
-from app.drivers.git.accounts import Account, CodeRejected, Installation, InstallationToken, RepositoryPage, Tokens
+from app.drivers.git.accounts import CodeRejected, InstallationToken, Tokens
 from app.drivers.git.answers import Refusal, checked, parses
 from app.drivers.git.github import HEADERS
-from app.drivers.git.rest import RestClient, Shared, fixed_token, segment
+from app.drivers.git.rest import RestClient, Shared, segment
 
 JWT_LIFE = timedelta(minutes=9)  # GitHub takes ten minutes at most
 CLOCK_DRIFT = timedelta(minutes=1)
 RENEW_BEFORE = timedelta(minutes=5)
-PAGE = 100
-ENOUGH = 50  # found repositories after which no further page is searched
-MAX_PAGES_SEARCHED = 10
 
 
 class GitHubApp:
@@ -68,23 +65,6 @@ class GitHubApp:
             raise Broken(f"GitHub does not renew tokens for this app: {found['error']}")
         return accounts.tokens(found)
 
-    def whoami(self, token: str) -> Account:
-        """The user behind a token. Raises TokenRejected."""
-        try:
-            found = self._as(token).get("/user")
-        except (NeedsReconnect, Refusal) as fault:
-            raise accounts.TokenRejected from fault
-        return _account(found)
-
-    def installations(self, token: str) -> list[Installation]:
-        """The installations of the app that a user can see."""
-        pages = self._as(token).pages("/user/installations", {"per_page": str(PAGE)}, items="installations")
-        return [_installation(found) for page in pages for found in page]
-
-    def sees(self, token: str, installation_id: str) -> bool:
-        """Whether a user can see an installation."""
-        return any(found.id == installation_id for found in self.installations(token))
-
     def installation_token(
         self, installation_id: str, *, repository: str | None = None, fresh: bool = False
     ) -> InstallationToken:
@@ -106,27 +86,6 @@ class GitHubApp:
             self._kept[key] = made
             return made
 
-    def repositories(
-        self, token: str, installation_id: str, *, search: str | None = None, cursor: str | None = None
-    ) -> RepositoryPage:
-        """Some repositories of an installation that a user reaches, whose names hold `search`.
-
-        GitHub cannot search these, so page after page is looked through, ten at most in one call.
-        """
-        client, wanted = self._as(token), (search or "").lower()
-        page = int(cursor) if cursor and cursor.isdecimal() else 1
-        path = f"/user/installations/{segment(installation_id)}/repositories"
-        found = []
-        for number in range(page, page + MAX_PAGES_SEARCHED):
-            answer = client.get(path, {"per_page": str(PAGE), "page": str(number)})
-            listed = _repositories(answer)
-            found += [each for each in listed if wanted in each.full_name.lower()]
-            if len(listed) < PAGE:
-                return RepositoryPage(found, None)
-            if len(found) >= ENOUGH:
-                break
-        return RepositoryPage(found, str(number + 1))
-
     def revoke(self, token: str) -> None:
         """End a user's token; one that is gone already is no error."""
         path = f"{self._api_url}/applications/{segment(self._client_id)}/token"
@@ -135,13 +94,6 @@ class GitHubApp:
         )
         if answer.status not in (404, 422):
             checked(answer)
-
-    def revoke_installation_token(self, token: str) -> None:
-        """End an installation's token; one that is gone already is no error."""
-        try:
-            self._as(token).call("DELETE", "/installation/token", repeatable=True)
-        except NeedsReconnect:
-            return
 
     def _token_call(self, asked: dict[str, str]) -> dict[str, Any]:
         form = {"client_id": self._client_id, "client_secret": self._client_secret, **asked}
@@ -171,29 +123,11 @@ class GitHubApp:
         }
         return jwt.encode({"alg": "RS256"}, claims, self._key)
 
-    def _as(self, token: str) -> RestClient:
-        return RestClient(self._api_url, fixed_token(token), headers=HEADERS, shared=self._shared)
-
     def _turn(self, key: tuple[str, str | None]) -> threading.Lock:
         with self._lock:
             return self._turns.setdefault(key, threading.Lock())
 
 
 @parses
-def _account(found: dict[str, Any]) -> Account:
-    return Account(str(found["id"]), str(found["login"]), found.get("name"))
-
-
-@parses
-def _installation(found: dict[str, Any]) -> Installation:
-    return Installation(str(found["id"]), str(found["account"]["login"]))
-
-
-@parses
 def _installation_token(found: dict[str, Any]) -> InstallationToken:
     return InstallationToken(str(found["token"]), values.moment(found["expires_at"]))
-
-
-@parses
-def _repositories(found: dict[str, Any]) -> list[Any]:
-    return [values.repository(each) for each in found["repositories"]]

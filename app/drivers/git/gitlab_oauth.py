@@ -1,20 +1,14 @@
-"""Galley's application on GitLab: connecting accounts and getting tokens; reads and writes no repository."""
+"""Galley's application on GitLab, with its secret: codes and renewals; reads no account and no repository."""
 
-from typing import Any
 from urllib.parse import urlencode
 
 from app.drivers.errors import Broken, NeedsReconnect
 from app.drivers.git import accounts
-from app.drivers.git import gitlab_values as values
-from app.drivers.git.accounts import Account, CodeRejected, RepositoryPage, TokenRejected, Tokens
-from app.drivers.git.answers import Refusal, checked, parses
-from app.drivers.git.gitlab import API, HEADERS
-from app.drivers.git.link import next_link
-from app.drivers.git.rest import RestClient, Shared, fixed_token
+from app.drivers.git.accounts import CodeRejected, Tokens
+from app.drivers.git.answers import Refusal, checked
+from app.drivers.git.rest import Shared
 
 SCOPES = "api"
-PAGE = "50"
-WRITES = "30"  # GitLab's access level “developer”, the first that may push
 
 
 class GitLabOAuth:
@@ -59,31 +53,6 @@ class GitLabOAuth:
         """End a token of either kind; one that is gone already is no error."""
         checked(self._shared.http.send("POST", f"{self._url}/oauth/revoke", form={"token": token, **self._secrets}))
 
-    def whoami(self, token: str) -> Account:
-        """The user behind a token. Raises TokenRejected."""
-        try:
-            return _account(self._as(token).get("/user"))
-        except (NeedsReconnect, Refusal) as fault:
-            raise TokenRejected from fault
-
-    def repositories(self, token: str, *, search: str | None = None, cursor: str | None = None) -> RepositoryPage:
-        """Some projects that a token's user may push to, whose names hold `search`, by id."""
-        query = {
-            "membership": "true",
-            "min_access_level": WRITES,
-            "simple": "true",
-            "order_by": "id",
-            "sort": "asc",
-            "pagination": "keyset",
-            "per_page": PAGE,
-        }
-        query |= {"search": search, "search_namespaces": "true"} if search else {}
-        query |= {"id_after": cursor} if cursor and cursor.isdecimal() else {}
-        answer = self._as(token).call("GET", "/projects", params=query)
-        found = _repositories(answer.json())
-        more = bool(next_link(answer.headers.get("Link", ""))) and bool(found)
-        return RepositoryPage(found, found[-1].id if more else None)
-
     @property
     def _secrets(self) -> dict[str, str]:
         return {"client_id": self._client_id, "client_secret": self._client_secret}
@@ -93,16 +62,3 @@ class GitLabOAuth:
         if answer.status == 401:
             raise Refusal(401, "the application is unknown")
         return accounts.tokens(checked(answer).json())
-
-    def _as(self, token: str) -> RestClient:
-        return RestClient(self._url + API, fixed_token(token), headers=HEADERS, shared=self._shared)
-
-
-@parses
-def _account(found: dict[str, Any]) -> Account:
-    return Account(str(found["id"]), str(found["username"]), found.get("name"))
-
-
-@parses
-def _repositories(found: list[dict[str, Any]]) -> list[Any]:
-    return [values.repository({"visibility": "private", **each}) for each in found]
