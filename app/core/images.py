@@ -1,30 +1,22 @@
 """Pictures made anew: judged by their bytes, decoded within bounds, written again without anything but pixels.
 
-Imports nothing of ours, because it is also run as a script: `app.core.imaging` starts it as a process of its own, with
-bounds on memory and time that no thread can be held to. As a script it reads the picture from standard input, writes
-the new one to standard output and a line of JSON to standard error.
+Knows neither requests nor processes; `app.core.imaging` runs it where a decoder can do no harm.
 """
 
-import hashlib
-import json
-import resource
 import struct
-import sys
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from enum import StrEnum
-from io import BytesIO
 from typing import Any, BinaryIO
 
-from PIL import Image, ImageCms, ImageOps, ImageSequence
+from PIL import Image, ImageSequence
+
+from app.core.image_frames import Frame, duration_ms, plain
 
 HEAD_BYTES = 64
-CPU_S, OPEN_FILES = 30, 32
 LARGE_PX = 4_000_000
 """From here on encoders are told to hurry: at 40 MP their careful ways take half a minute."""
-
-Frame = Image.Image
 
 
 class Fault(StrEnum):
@@ -166,8 +158,8 @@ def _frames(known: _Format, image: Any, bounds: Bounds, width: int | None) -> _F
         _judge(frame.size, bounds)
         _judge_frames(len(found.images) + 1, frame.size, bounds)
         frame.load()
-        found.durations_ms.append(_duration_ms(frame))
-        found.images.append(_plain(frame, known, width))
+        found.durations_ms.append(duration_ms(frame))
+        found.images.append(plain(frame, known.modes, width))
     return _alike(found, known) if len(found.images) > 1 else found
 
 
@@ -194,79 +186,12 @@ def _judge_frames(count: int, size: tuple[int, int], bounds: Bounds) -> None:
         raise ImageFault(Fault.TOO_LARGE, f"The frames of an animation may have {bounds.animation_px:,} pixels in all")
 
 
-def _plain(frame: Any, known: _Format, width: int | None) -> Frame:
-    """A copy of the frame: upright, in sRGB, in a mode the format is written in, without anything but its pixels."""
-    made: Frame = _in_srgb(_upright(frame))
-    resized = width is not None and width < made.width
-    if made.mode not in known.modes or (resized and made.mode in ("1", "P", "I", "I;16")):
-        made = _coloured(made, alpha="RGBA" in known.modes)
-    if resized and width is not None:
-        height = max(1, round(made.height * width / made.width))
-        made = made.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
-    if made.mode == "P":
-        made = _sorted_palette(made)
-    clean = made.copy()
-    clean.info = {name: made.info[name] for name in ("transparency",) if name in made.info}
-    return clean
-
-
-def _sorted_palette(image: Frame) -> Frame:
-    """The same colours in another order, unused ones dropped: a palette could spell words."""
-    if isinstance(image.info.get("transparency"), bytes):
-        return _coloured(image)
-    colours = image.getpalette() or []
-    used = [int(index) for index, count in enumerate(image.histogram()) if count]
-    return image.remap_palette(sorted(used, key=lambda index: colours[3 * index : 3 * index + 3]))
-
-
-def _coloured(image: Frame, *, alpha: bool = True) -> Frame:
-    """The picture in full colours; what is transparent becomes white where there is no transparency."""
-    see_through = image.has_transparency_data
-    if image.mode.startswith("I"):
-        image = image.convert("I").point(lambda level: level / 256).convert("L")
-    if not see_through:
-        return image.convert("RGB")
-    full = image.convert("RGBA")
-    if alpha:
-        return full
-    white = Image.new("RGBA", full.size, "white")
-    return Image.alpha_composite(white, full).convert("RGB")
-
-
-def _upright(frame: Any) -> Any:
-    try:
-        turned = ImageOps.exif_transpose(frame)
-    except Exception:  # an Exif block that cannot be read turns nothing
-        return frame
-    return frame if turned is None else turned
-
-
-def _in_srgb(image: Any) -> Any:
-    profile = image.info.get("icc_profile")
-    if not profile or image.mode not in ("RGB", "RGBA", "CMYK"):
-        return image
-    try:
-        source = ImageCms.ImageCmsProfile(BytesIO(profile))
-        if "sRGB" in ImageCms.getProfileDescription(source):
-            return image
-        mode = "RGB" if image.mode == "CMYK" else image.mode
-        converted = ImageCms.profileToProfile(image, source, ImageCms.createProfile("sRGB"), outputMode=mode)
-    except Exception:  # a profile that cannot be read changes no colour
-        return image
-    return image if converted is None else converted
-
-
 def _alike(found: _Frames, known: _Format) -> _Frames:
     """All frames in one mode, as the encoders of animations want them."""
     if known.name != "PNG" or len({frame.mode for frame in found.images}) > 1 or found.images[0].mode == "P":
         mode = "RGBA" if any(frame.has_transparency_data for frame in found.images) else "RGB"
         found.images = [frame.convert(mode) for frame in found.images]
     return found
-
-
-def _duration_ms(frame: Any) -> int:
-    given = frame.info.get("duration", 0)
-    return min(max(round(given), 0), 600_000) if isinstance(given, int | float) and given == given else 0
 
 
 def _written(known: _Format, found: _Frames, out: BinaryIO, lossless: bool) -> Picture:
@@ -279,34 +204,3 @@ def _written(known: _Format, found: _Frames, out: BinaryIO, lossless: bool) -> P
             options["disposal"] = 2
     first.save(out, known.name, **options)
     return Picture(known.mimetype, known.extension, first.width, first.height, len(found.images))
-
-
-def _limit(memory_bytes: int) -> None:
-    """Bind this process: the kernel refuses what goes beyond."""
-    for kind, most in (
-        (resource.RLIMIT_AS, memory_bytes),
-        (resource.RLIMIT_CPU, CPU_S),
-        (resource.RLIMIT_NOFILE, OPEN_FILES),
-        (resource.RLIMIT_CORE, 0),
-    ):
-        resource.setrlimit(kind, (most, most))
-
-
-def _main(arguments: str) -> None:
-    given = json.loads(arguments)
-    _limit(given["memory_bytes"])
-    out = BytesIO()
-    try:
-        picture = remake(sys.stdin.buffer, out, Bounds(**given["bounds"]), width=given["width"])
-    except ImageFault as error:
-        sys.stderr.write(json.dumps({"fault": error.fault, "message": str(error)}))
-        return
-    content = out.getvalue()
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
-    told = asdict(picture) | {"size": len(content), "hash": hashlib.sha256(content).hexdigest()}
-    sys.stderr.write(json.dumps(told))
-
-
-if __name__ == "__main__":
-    _main(sys.argv[1])

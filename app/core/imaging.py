@@ -11,7 +11,6 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from app.core import images
 from app.core.errors import AppError, Invalid, TooLarge, Unavailable, WrongMediaType
 from app.core.images import Bounds, Fault
 from app.core.limits import MIB, UploadLimits
@@ -19,6 +18,8 @@ from app.core.limits import MIB, UploadLimits
 TIMEOUT_S = 40
 MEMORY_BYTES = 2048 * MIB
 AT_ONCE, WAIT_S = 2, 20
+
+SCRIPT = Path(__file__).with_name("image_script.py")
 
 _places = threading.BoundedSemaphore(AT_ONCE)
 
@@ -65,7 +66,7 @@ def _run(source: BinaryIO, out: BinaryIO, limits: UploadLimits, width: int | Non
     source.seek(0)
     with subprocess.Popen(
         # -I: neither the working directory nor the environment decides what is imported.
-        [sys.executable, "-I", str(Path(images.__file__)), json.dumps(arguments)],
+        [sys.executable, "-I", str(SCRIPT), json.dumps(arguments)],
         stdin=source, stdout=out, stderr=subprocess.PIPE, env={}, cwd="/",
     ) as process:  # fmt: skip
         try:

@@ -1,10 +1,7 @@
 """Pictures made anew, in this process; what runs it in one of its own is tested with `app.core.imaging`."""
 
 import io
-import subprocess
-import sys
 import time
-from pathlib import Path
 
 import pytest
 from PIL import Image, ImageCms, ImageSequence
@@ -191,15 +188,6 @@ class TestWidth:
         told, content = made(animation("GIF", 4, 40, 30), width=10)
         assert (told.width, told.height, told.frames) == (10, 8, 4)
         assert {frame.size for frame in ImageSequence.Iterator(Image.open(io.BytesIO(content)))} == {(10, 8)}
-
-
-class TestTheScript:
-    def test_it_imports_nothing_of_ours(self) -> None:
-        script = "import runpy, sys; runpy.run_path(sys.argv[1]); print([n for n in sys.modules if n.split('.')[0] == 'app'])"
-        found = subprocess.run(
-            [sys.executable, "-I", "-c", script, str(Path(images.__file__))], capture_output=True, text=True, check=True
-        )
-        assert found.stdout.strip() == "[]"
 
 
 def _distance(one: Image.Image, other: Image.Image) -> float:
