@@ -1,0 +1,101 @@
+"""Media kept in a bucket instead of a folder: the same answers, and what only a bucket has."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+from flask_migrate import upgrade
+
+from app import create_app
+from app.extensions import db
+from config import Settings
+from tests.pictures import noise, opened, picture
+from tests.resources.bucket.places import served, upload
+from tests.s3server import BUCKET, S3Server
+from tests.world import World
+
+MIGRATIONS = str(Path(__file__).parents[3] / "migrations")
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
+    with S3Server(tmp_path_factory.mktemp("s3")) as running:
+        yield running
+
+
+@pytest.fixture
+def app(
+    server: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> Iterator[Flask]:
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    bucket = {"STORAGE_DRIVER": "s3", "S3_BUCKET": BUCKET, "S3_ENDPOINT_URL": server.url}
+    bucket |= getattr(request, "param", {})
+    application = create_app(Settings.for_tests(tmp_path, MAIL_DRIVER="file", RATE_LIMIT_SCALE=100_000, **bucket))
+    with application.app_context():
+        upgrade(directory=MIGRATIONS)
+    yield application
+    with application.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+@pytest.fixture
+def world(app: Flask) -> World:
+    return World(app)
+
+
+class TestABucket:
+    def test_an_asset_lives_and_goes(self, world: World, server: S3Server) -> None:
+        me = world.person()
+        asset = upload(me, picture("WEBP", 40, 30)).ok(201)
+        kept = server.root / BUCKET / asset["key"]
+        answer = served(me, asset)
+        assert answer.response.data == kept.read_bytes()
+        assert answer.headers["Content-Type"] == "image/webp"
+        assert served(me, asset, headers={"Range": "bytes=4-9"}).response.data == kept.read_bytes()[4:10]
+        me.delete(f"/bucket/delete/{asset['key']}").ok()
+        served(me, asset).fails(404)
+        world.work_off()
+        assert not kept.exists()
+
+    def test_ten_mebibytes_go_in_parts(self, world: World, server: S3Server) -> None:
+        me = world.person()
+        content = noise(1800, 1800)
+        asset = upload(me, content).ok(201)
+        assert asset["size"] > 9_000_000
+        assert opened(served(me, asset).response.data).tobytes() == opened(content).tobytes()
+
+    def test_other_widths_are_kept_in_it_too(self, world: World, server: S3Server) -> None:
+        me = world.person()
+        answer = upload(me, picture("PNG", 300, 150))
+        address = answer.headers["Link"].split(">")[0].split("/media/")[1]
+        assert opened(me.get(f"/media/{address}").response.data).size == (64, 32)
+        assert (server.root / BUCKET / "variants" / answer.ok(201)["key"] / "64").is_file()
+
+    @pytest.mark.parametrize("app", [{"S3_PUBLIC_URL": "https://cdn.example.org/media"}], indirect=True)
+    def test_a_public_place_is_the_address_and_where_ours_leads(self, world: World) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        assert asset["url"] == f"https://cdn.example.org/media/{asset['key']}"
+        answer = served(me, asset)
+        assert (answer.status, answer.headers["Location"]) == (302, asset["url"])
+        me.delete(f"/bucket/delete/{asset['key']}").ok()
+        served(me, asset).fails(404)
+
+
+class TestABucketThatIsAway:
+    def test_uploads_are_503_without_a_row_and_work_when_it_is_back(self, world: World, server: S3Server) -> None:
+        me = world.person()
+        asset = upload(me).ok(201)
+        server.stop()
+        try:
+            upload(me).fails(503)
+            served(me, asset).fails(503)
+            me.delete(f"/bucket/delete/{asset['key']}").ok()
+        finally:
+            server.start()
+        world.work_off(within_s=60)
+        assert not (server.root / BUCKET / asset["key"]).exists()
+        assert served(me, upload(me).ok(201)).status == 200
