@@ -33,6 +33,7 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     """
     from app import cli, extensions, surfaces
     from app.core import database, logging
+    from app.core.rates import RateCounter
     from app.drivers import registry
     from app.http import caching, error_handlers, headers, login, openapi
     from app.resources import subscriptions
@@ -60,6 +61,9 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
         built = {**registry.build(settings, extensions.db.engine), **(drivers or {})}
     extensions.drivers.init_app(app, built)
     extensions.jobs.init_app(app, built["jobs"])
+    server = settings.server
+    counter = RateCounter(redis_url=settings.redis_url, workers=server.web_concurrency, scale=server.rate_limit_scale)
+    extensions.limiter.init_app(app, counter)
 
     headers.init_app(app, settings.server.allowed_origins)
     login.init_app(app)

@@ -1,6 +1,6 @@
 """The Flask extensions, unbound; `create_app` binds them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Protocol
 
@@ -11,6 +11,8 @@ from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 
 from app.core.jobs import JobCall, registry
+from app.core.limits import Rate
+from app.core.rates import RateCounter
 
 db = SQLAlchemy(disable_autonaming=True, session_options={"expire_on_commit": False})
 migrate = Migrate()
@@ -68,3 +70,31 @@ class Drivers:
 
 
 drivers = Drivers()
+
+
+class Limiter:
+    """The rate counter of the running application."""
+
+    def init_app(self, app: Flask, counter: RateCounter) -> None:
+        """Bind the counter."""
+        app.extensions["rates"] = counter
+
+    def spend(self, rates: Sequence[Rate], name: str, key: str, *, cost: int = 1) -> int:
+        """Count an event where every rate has room for it; otherwise the seconds to wait, and nothing is counted."""
+        return self._counter.spend(rates, name, key, cost=cost)
+
+    def wait_s(self, rates: Sequence[Rate], name: str, key: str) -> int:
+        """The seconds to wait until there is room for one more; 0 when there is."""
+        return self._counter.wait_s(rates, name, key)
+
+    def forgive(self, rates: Sequence[Rate], name: str, key: str) -> None:
+        """Forget what was counted."""
+        self._counter.forgive(rates, name, key)
+
+    @property
+    def _counter(self) -> RateCounter:
+        counter: RateCounter = current_app.extensions["rates"]
+        return counter
+
+
+limiter = Limiter()

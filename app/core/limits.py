@@ -107,6 +107,8 @@ class RateLimits:
     writes: tuple[Rate, ...] = (Rate(120, MINUTE),)
     signed_in_address: tuple[Rate, ...] = (Rate(3000, MINUTE),)
     anonymous_address: tuple[Rate, ...] = (Rate(60, MINUTE),)
+    media_address: tuple[Rate, ...] = (Rate(3000, MINUTE),)
+    webhook_address: tuple[Rate, ...] = (Rate(3000, MINUTE),)
     organization_create: tuple[Rate, ...] = (Rate(10, HOUR),)
     invite: tuple[Rate, ...] = (Rate(20, HOUR), Rate(50, DAY))
     project_create: tuple[Rate, ...] = (Rate(20, HOUR),)

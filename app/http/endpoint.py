@@ -15,7 +15,7 @@ from marshmallow import Schema
 from app import transactions
 from app.core.errors import Archived, NotFound, PreconditionFailed
 from app.http import body as bodies
-from app.http import caching, configuration, envelope, idempotency, login, uploads
+from app.http import caching, configuration, envelope, idempotency, login, rate_limits, uploads
 from app.http.guards import Guard
 from app.http.scope import Scope
 from app.http.validation import load, load_query
@@ -85,6 +85,8 @@ def endpoint(
     speaks of. `raw` views answer a finished response. `form` reads a multipart form instead of JSON. `rate` names a
     row of the rate-limit table.
     """
+    if rate is not None and not rate_limits.is_row(rate):
+        raise ValueError(f"the rate-limit table has no row {rate}")
     declared = Declaration(
         guard, message, body, query, result, many, status, prepare, max_bytes, any_type, form, archived_too, current,
         raw, rate,
@@ -112,8 +114,10 @@ def _serve(declared: Declaration, view: Callable[..., Any], ids: dict[str, str])
     time.sleep(0)  # lets keep-alive neighbours of this worker in between
     if declared.guard.bare:
         return _answer(declared, view(declared.guard.resolve(ids)))
+    rate_limits.check_address(declared.rate)
     given = {} if request.method in SAFE else _read(declared)
     transactions.start_reading()
+    rate_limits.check_caller(declared.rate, login.actor())
     declared.guard.authenticate()
     actor, session = login.actor(), login.session()
     if session is not None:

@@ -1,6 +1,7 @@
 """Passwords, sessions and the account of signed-in people, as better-auth names them (contract 4.2)."""
 
 from collections.abc import Sequence
+from typing import Any
 
 from flask import Blueprint
 
@@ -48,7 +49,7 @@ def _forgot() -> str:
     guard=public("public+rate"), body=ForgetPassword, result=Status, prepare=preparation.forget_password,
     message="If the e-mail has an account, a link is on its way", max_bytes=BYTES, rate="forget_password",
 )  # fmt: skip
-def forget_password(_scope: Scope, body: ForgetPasswordBody, how: dict[str, str]) -> dict[str, bool]:
+def forget_password(_scope: Scope, body: ForgetPasswordBody, how: dict[str, Any]) -> dict[str, bool]:
     """Mail a link that lets the owner of the e-mail choose a new password."""
     return passwords.forget(email_key(body["email"]), **how)
 
@@ -68,7 +69,7 @@ def reset_password(
 @blueprint.post("/change-password")
 @endpoint(
     guard=verified(), body=ChangePassword, result=PasswordChanged, prepare=preparation.change_password,
-    message="Password changed", max_bytes=BYTES, rate="password",
+    message="Password changed", max_bytes=BYTES,
 )  # fmt: skip
 def change_password(scope: Scope, body: ChangePasswordBody, hashes: tuple[str | None, str]) -> Opened:
     """Change the password; the present session gets a new token."""

@@ -39,9 +39,10 @@ def own_page(address: str | None, *, web_url: str, origins: tuple[str, ...], oth
     return address
 
 
-def forget(email_key: str, *, page: str, language: str) -> dict[str, bool]:
+def forget(email_key: str, *, page: str, language: str, may_mail: bool) -> dict[str, bool]:
     """Have a reset link mailed; the answer and the work are the same whether the e-mail is known or not."""
-    codes.request_reset(email_key, page=page.partition("#")[0], language=language)
+    if may_mail:
+        codes.request_reset(email_key, page=page.partition("#")[0], language=language)
     return {"status": True}
 
 

@@ -1,10 +1,12 @@
 """What happens before a sign-in route's transaction: slow hashes, attempts that count whatever comes of them, rates."""
 
+from typing import Any
+
 from app import transactions
 from app.core.emails import email_key
 from app.core.errors import EmailNotVerified
 from app.core.passwords import hash_password, verify_password
-from app.http import login
+from app.http import login, rate_limits
 from app.http.configuration import settings
 from app.http.scope import Scope
 from app.models.user import User
@@ -18,7 +20,8 @@ from app.resources.auth.schemas import (
     VerifyEmailBody,
 )
 from app.resources.user.mail import language_of
-from app.resources.user.passwords import InvalidPassword, check_new
+from app.resources.user.passwords import check_new
+from app.resources.user.preparation import compare
 
 
 def sign_up(_scope: Scope, body: SignUpBody) -> dict[str, object]:
@@ -27,7 +30,9 @@ def sign_up(_scope: Scope, body: SignUpBody) -> dict[str, object]:
     return {
         "password_hash": hash_password(body["password"]),
         "is_known_password": verify_password(known.password_hash if known else None, body["password"]),
-        "may_notify": True,
+        "may_notify": rate_limits.is_within(
+            "account_exists", email_key(body["email"]), settings().limits.codes.otp_sends
+        ),
     }
 
 
@@ -38,10 +43,13 @@ def sign_in(_scope: Scope, body: SignInBody) -> tuple[User, str]:
         InvalidEmailOrPassword: there is none.
         EmailNotVerified: there is, but its e-mail waits for the code, which is mailed again where it may be.
     """
-    user = service.find(body["email"])
+    user, failures = service.find(body["email"]), rate_limits.Failures(service.account_key(body["email"]))
     stored = user.password_hash if user else None
+    failures.begin()
     if not verify_password(stored, body["password"]) or user is None or stored is None:
+        failures.failed()
         raise service.InvalidEmailOrPassword
+    failures.succeeded()
     if not user.email_verified:
         language = language_of(user, login.visitor().language)
         with transactions.writing():
@@ -64,8 +72,8 @@ def verify_email(_scope: Scope, body: VerifyEmailBody) -> tuple[str, str | None]
     return row.id, row.code_hash
 
 
-def forget_password(_scope: Scope, body: ForgetPasswordBody) -> dict[str, str]:
-    """The page the link leads to, and the language of the mail.
+def forget_password(_scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
+    """The page the link leads to, the language of the mail, and whether one may be sent: beyond the rate, silently not.
 
     Raises:
         InvalidRedirect: the page is not one of ours.
@@ -78,7 +86,8 @@ def forget_password(_scope: Scope, body: ForgetPasswordBody) -> dict[str, str]:
         otherwise=passwords.RESET_PAGE,
     )
     user, language = service.find(body["email"]), login.visitor().language
-    return {"page": page, "language": language_of(user, language) if user else language}
+    may_mail = rate_limits.is_within("forget_password", email_key(body["email"]))
+    return {"page": page, "language": language_of(user, language) if user else language, "may_mail": may_mail}
 
 
 def reset_password(_scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, str | None], str]:
@@ -100,7 +109,6 @@ def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None,
         InvalidPassword: the present password is wrong, or there is none.
     """
     stored = scope.actor.password_hash
-    if not verify_password(stored, body["current_password"]):
-        raise InvalidPassword
+    compare(scope.actor, body["current_password"])
     check_new(body["new_password"], scope.actor)
     return stored, hash_password(body["new_password"])

@@ -35,6 +35,14 @@ def find(email: str) -> User | None:
     return db.session.scalar(sa.select(User).where(User.email_key == key))
 
 
+def account_key(email: str) -> str:
+    """What an account is counted by, also where there is none or the text is no e-mail."""
+    try:
+        return email_key(email)
+    except InvalidEmail:
+        return email.strip().lower()
+
+
 def owner_of(row: OneTimeCode) -> User:
     """The user a code or token was mailed to.
 

@@ -42,7 +42,7 @@ def delete(scope: Scope) -> dict[str, Any]:
 
 
 @media.get("/media/<path:key>")
-@endpoint(guard=public(), query=s.WhichVariant, raw=True, message="The image")
+@endpoint(guard=public(), query=s.WhichVariant, raw=True, message="The image", rate="media")
 def serve(scope: Scope, query: s.WhichVariantQuery) -> Response:
     """Serve an image, whole, in part or at another width."""
     return presenting.served(scope.path["key"], query, request, settings(), drivers["storage"])

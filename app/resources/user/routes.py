@@ -41,7 +41,7 @@ def read(scope: Scope) -> service.Profile:
 @blueprint.patch("/set-password")
 @endpoint(
     guard=verified(), body=SetPassword, result=Status, message="Password set",
-    prepare=preparation.set_password, max_bytes=BYTES, rate="password",
+    prepare=preparation.set_password, max_bytes=BYTES,
 )  # fmt: skip
 def set_password(scope: Scope, _body: SetPasswordBody, hashes: tuple[str | None, str]) -> dict[str, bool]:
     """Set or update the password."""
@@ -80,7 +80,7 @@ def update_newsletter(scope: Scope, body: NewsletterBody) -> User:
 @blueprint.delete("/delete/<id>")
 @endpoint(
     guard=own_user("id", words="verifyAuth+self+fresh"), body=DeleteAccount, result=Deleted,
-    message="Account deleted", prepare=preparation.delete, max_bytes=BYTES, current="user.read", rate="password",
+    message="Account deleted", prepare=preparation.delete, max_bytes=BYTES, current="user.read",
 )  # fmt: skip
 def delete(scope: Scope, body: DeleteBody, _checked: None) -> dict[str, bool]:
     """Delete the account with everything in it."""
