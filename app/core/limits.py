@@ -176,6 +176,10 @@ class AiLimits:
     keep_alive_s: float = 10
     streams: int = 4
     prompt_characters: int = 8000
+    operator_tokens_a_day: int = 500_000
+    tool_rounds: int = 6
+    context_characters: int = 200_000
+    kept_connections: int = 1000
 
 
 @dataclass(frozen=True)

@@ -19,12 +19,14 @@ from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
 
 from app.core.limits import OutboundLimits
 from app.drivers.errors import Absent, Broken, Late
+from app.drivers.http_streaming import PIECE_BYTES, Cut, Patience, StreamedAnswer, TimedOut
+
+__all__ = ["Answer", "ConnectionLost", "Cut", "HttpClient", "TimedOut", "TooLong", "Unreachable"]
 
 log = structlog.get_logger(__name__)
 
 LIMITS = OutboundLimits()
 POOL_SIZE = 32
-PIECE_BYTES = 64 * 1024
 
 
 class Unreachable(Absent):
@@ -33,14 +35,6 @@ class Unreachable(Absent):
 
 class ConnectionLost(Absent):
     """The connection ended before an answer came; what was asked for may have taken effect."""
-
-
-class TimedOut(Late):
-    """No whole answer came in time; what was asked for may have taken effect."""
-
-
-class Cut(Broken):
-    """The answer ended before it was whole."""
 
 
 class TooLong(Broken):
@@ -66,13 +60,15 @@ class Answer:
 class HttpClient:
     """Makes calls; safe to share between threads and greenlets."""
 
-    def __init__(self, *, user_agent: str = "galley", limits: OutboundLimits = LIMITS) -> None:
+    def __init__(
+        self, *, user_agent: str = "galley", limits: OutboundLimits = LIMITS, pool_size: int = POOL_SIZE
+    ) -> None:
         self._limits = limits
         self._session = session = requests.Session()
         session.trust_env = False
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         session.headers["User-Agent"] = user_agent
-        adapter = HTTPAdapter(pool_connections=POOL_SIZE, pool_maxsize=POOL_SIZE, max_retries=0)
+        adapter = HTTPAdapter(pool_connections=POOL_SIZE, pool_maxsize=pool_size, max_retries=0)
         session.mount("http://", adapter)
         session.mount("https://", adapter)
 
@@ -114,12 +110,37 @@ class HttpClient:
         _note(method, url, start, status=answer.status, upstream_id=answer.headers.get("X-Request-Id"))
         return answer
 
+    def stream(
+        self, method: str, url: str, *, headers: Mapping[str, str], json: object, patience: Patience
+    ) -> StreamedAnswer:
+        """Make one call and wait for the head of its answer only; whoever gets it closes it.
+
+        Raises:
+            Unreachable, ConnectionLost, TimedOut: no head came.
+        """
+        start = time.monotonic()
+        kind = {"Content-Type": "application/json"}
+        request = requests.Request(method, url, headers={**kind, **headers}, data=orjson.dumps(json))
+        timeout_s = (min(patience.connect_s, patience.total_s), min(patience.first_byte_s, patience.total_s))
+        try:
+            response = self._send(request, timeout_s)
+        except (Absent, Broken, Late) as failure:
+            _note(method, url, start, failure=type(failure).__name__)
+            raise
+        _note(method, url, start, status=response.status_code, upstream_id=response.headers.get("X-Request-Id"))
+        return StreamedAnswer(response, idle_s=patience.idle_s, until=start + patience.total_s)
+
     def _exchange(self, request: requests.Request, until: float, max_bytes: int) -> Answer:
         left_s = until - time.monotonic()
         timeout_s = (min(self._limits.connect_timeout_s, left_s), min(self._limits.read_timeout_s, left_s))
+        with self._send(request, timeout_s) as response:
+            body = b"".join(_pieces(response, until=until, max_bytes=max_bytes))
+        return Answer(response.status_code, CaseInsensitiveDict(response.headers), body)
+
+    def _send(self, request: requests.Request, timeout_s: tuple[float, float]) -> requests.Response:
         try:
             prepared = self._session.prepare_request(request)
-            response = self._session.send(prepared, timeout=timeout_s, allow_redirects=False, stream=True)
+            return self._session.send(prepared, timeout=timeout_s, allow_redirects=False, stream=True)
         except (requests.exceptions.ConnectTimeout, requests.exceptions.SSLError) as fault:
             raise Unreachable("The other service cannot be reached") from fault
         except requests.exceptions.Timeout as fault:
@@ -128,9 +149,6 @@ class HttpClient:
             raise _connection_failure(fault) from fault
         except (requests.exceptions.RequestException, HTTPError) as fault:
             raise Broken("The other service does not speak proper HTTP") from fault
-        with response:
-            body = b"".join(_pieces(response, until=until, max_bytes=max_bytes))
-        return Answer(response.status_code, CaseInsensitiveDict(response.headers), body)
 
 
 def _pieces(response: requests.Response, *, until: float, max_bytes: int) -> Iterator[bytes]:

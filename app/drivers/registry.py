@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.drivers.ai.port import Model, Models
 from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
 from app.drivers.git.local import LocalGit
 from app.drivers.git.port import Person
@@ -28,6 +29,7 @@ def build(settings: Settings, engine: sa.Engine) -> dict[str, Any]:
         "mail": mail_transport(settings),
         "storage": object_store(settings),
         "social_login": social_logins(settings),
+        "ai": ai_models(settings),
     }
 
 
@@ -150,3 +152,17 @@ def social_logins(settings: Settings) -> SocialLogins:
 
         made["social_b"] = OidcLogin(Client(b.client_id, b.client_secret or ""), issuer=b.issuer, http=http)
     return made
+
+
+def ai_models(settings: Settings) -> Models:
+    """Every provider of models at the base URL the operator set, whoever's key is used there."""
+    from app.drivers.ai.anthropic import Anthropic
+    from app.drivers.ai.openai_compatible import OpenAiCompatible
+
+    ai = settings.ai
+    http = HttpClient(limits=settings.limits.outbound, pool_size=settings.limits.ai.kept_connections)
+    made: dict[str, Model] = {
+        name: OpenAiCompatible(upstream.base_url, http=http)
+        for name, upstream in (("openai", ai.openai), ("gemini", ai.gemini), ("xai", ai.xai))
+    }
+    return Models(made | {"anthropic": Anthropic(ai.anthropic.base_url, http=http)})

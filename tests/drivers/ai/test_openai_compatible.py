@@ -1,0 +1,90 @@
+"""The chat-completions wire format, and the liberties its many servers take with it."""
+
+from typing import Any
+
+import pytest
+
+from app.drivers.ai.openai_compatible import ChunkReading, OpenAiCompatible
+from app.drivers.ai.port import Access, Garbled, Model, Prompt, Stop, StopReason, TextDelta, ToolDelta, ToolStart
+from app.drivers.http import HttpClient
+from tests.doubles.ai import AiDouble
+from tests.drivers.ai.contract import PROMPT, ModelContract
+
+
+class TestOpenAiCompatible(ModelContract):
+    def make(self, double: AiDouble, http: HttpClient) -> Model:
+        return OpenAiCompatible(double.url, http=http)
+
+    def check_tool_history(self, messages: list[dict[str, Any]]) -> None:
+        assert [m["role"] for m in messages] == ["system", "user", "assistant", "tool", "tool"]
+        assert [c["function"]["arguments"] for c in messages[2]["tool_calls"]] == ['{"query": "a"}', '{"query": "b"}']
+        assert messages[2]["content"] is None
+        assert [m["tool_call_id"] for m in messages[3:]] == ["call_1", "call_2"]
+
+    def schema_sent(self, body: dict[str, Any]) -> dict[str, Any]:
+        assert body["response_format"]["json_schema"]["strict"] is True
+        found: dict[str, Any] = body["response_format"]["json_schema"]["schema"]
+        return found
+
+    def test_server_without_keys_is_asked_without_one(self, double: AiDouble) -> None:
+        model = OpenAiCompatible(double.url + "/", http=HttpClient())
+        list(model.ask(PROMPT, Access("m", None), patience=self.patience).batches())
+        assert "authorization" not in double.last.headers
+        assert double.last.path == "/v1/chat/completions"
+
+    @property
+    def patience(self) -> Any:
+        from tests.drivers.ai.contract import HURRIED
+
+        return HURRIED
+
+    def test_openai_itself_is_given_its_newer_name_of_the_limit(self) -> None:
+        model = OpenAiCompatible("https://api.openai.com/v1", http=HttpClient())
+        body = model._body(Prompt("s", PROMPT.messages, 50), "gpt")
+        assert body["max_completion_tokens"] == 50
+        assert "max_tokens" not in body
+
+
+def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
+    return {"choices": [{"delta": delta, "finish_reason": reason}]}
+
+
+class TestChunkReading:
+    def test_calls_sent_whole_without_index_are_two_calls(self) -> None:
+        reading = ChunkReading()
+        calls = [
+            {"id": "a", "function": {"name": "f", "arguments": "{}"}},
+            {"id": "b", "function": {"name": "g", "arguments": "{}"}},
+        ]
+        events = reading.take(chunk({"tool_calls": calls}, "stop"))
+        assert events == [ToolStart("a", "f"), ToolDelta("a", "{}"), ToolStart("b", "g"), ToolDelta("b", "{}")]
+        assert reading.end() == [Stop(StopReason.TOOLS)]
+
+    def test_call_without_an_id_gets_one(self) -> None:
+        events = ChunkReading().take(chunk({"tool_calls": [{"index": 0, "id": "", "function": {"name": "f"}}]}))
+        assert events == [ToolStart("call_0", "f")]
+
+    def test_null_content_and_empty_choices_say_nothing(self) -> None:
+        reading = ChunkReading()
+        assert reading.take(chunk({"content": None})) == []
+        assert reading.take({"choices": []}) == []
+        assert reading.take({"choices": None, "usage": None}) == []
+
+    def test_reason_is_kept_until_the_end(self) -> None:
+        reading = ChunkReading()
+        assert reading.take(chunk({"content": "x"}, "eos")) == [TextDelta("x")]
+        assert reading.end() == [Stop(StopReason.OTHER)]
+
+    @pytest.mark.parametrize(
+        "data",
+        [
+            {"choices": [7]},
+            {"choices": 7},
+            chunk({"content": 7}),
+            chunk({"tool_calls": [{"index": 0}]}),
+            {"usage": [1], "choices": []},
+        ],
+    )
+    def test_wrong_types_are_garbled(self, data: dict[str, Any]) -> None:
+        with pytest.raises(Garbled):
+            ChunkReading().take(data)
