@@ -59,6 +59,7 @@ class Accounts(Double):
         self.codes: dict[str, str] = {}
         self.refreshing: dict[str, str] = {}
         self.expiring = True
+        self.installation_s = INSTALLATION_S
         super().__init__()
 
     @property
@@ -89,7 +90,7 @@ class Accounts(Double):
     def installation_token(self, number: int, repositories: set[str] | None = None) -> str:
         token = f"ghs_{secrets.token_hex(18)}"
         login = f"{self.app_slug}[bot]"
-        self.grants[token] = Grant("installation", login, number, time.time() + INSTALLATION_S, repositories)
+        self.grants[token] = Grant("installation", login, number, time.time() + self.installation_s, repositories)
         return token
 
     def grant_of(self, call: Call) -> Grant:
@@ -133,7 +134,7 @@ class Accounts(Double):
         names = {f"{installation.account.login}/{name}" for name in wanted} if wanted else None
         if names and not names <= installation.repositories:
             return Reply(422, {"message": "There is at least one repository that does not exist or is not accessible"})
-        ends = datetime.fromtimestamp(time.time() + INSTALLATION_S, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        ends = datetime.fromtimestamp(time.time() + self.installation_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         told = {"token": self.installation_token(int(number), names), "expires_at": ends, "permissions": {}}
         return Reply(201, told | {"repository_selection": "selected"})
 

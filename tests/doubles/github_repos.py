@@ -90,6 +90,11 @@ class Repositories(Accounts):
         found = [self._facts(each) for each in seen if self.reaches(call, each.name)]
         return self.paged(call, found, *call.page(), items="repositories")
 
+    @route("GET", "/api/user/repos")
+    def own_repositories(self, call: Call) -> Reply:
+        found = [self._facts(each) for each in self.repositories.values() if self.reaches(call, each.name)]
+        return self.paged(call, found, *call.page())
+
     def sees(self, login: str, installation: Any) -> bool:
         return super().sees(login, installation) or any(
             login in each.collaborators for each in self.repositories.values() if each.name in installation.repositories

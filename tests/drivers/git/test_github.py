@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
+from app.drivers.errors import Broken, Rejected, Throttled
 from app.drivers.git.github import GitHubProvider
-from app.drivers.git.port import Person, RepoRef
+from app.drivers.git.port import Action, FileChange, PathConflict, Person, RepoRef, RepositoryUnavailable
 from tests.doubles.github import GitHub
 from tests.doubles.plumbing import Plumbing
+from tests.doubles.server import Fault, Reply
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
+from tests.drivers.git.remote import Acting, RemoteContract
 from tests.gitrepo import Content
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
@@ -35,10 +39,203 @@ def make(host: GitHub, tmp_path: Path) -> Make:
     return made
 
 
+@pytest.fixture
+def good(host: GitHub) -> str:
+    return host.installation_token(90)
+
+
+@pytest.fixture
+def acting(host: GitHub) -> Acting:
+    return lambda supplier: GitHubProvider(host.api_url, supplier, bot=BOT)
+
+
 def provider(host: GitHub) -> GitHubProvider:
-    token = host.installation_token(next(iter(host.installations)))
+    token = host.installation_token(90)
     return GitHubProvider(host.api_url, lambda rejected=None: token, bot=BOT)
 
 
 class TestGitHub(GitContract, PathConflictContract):
     """The contract."""
+
+
+class TestGitHubFailing(RemoteContract):
+    """What every remote host has to withstand."""
+
+    READS = "GET .*/git/ref/heads/main$"
+    WRITES = "PATCH .*/git/refs/heads/main$"
+    STEPS: ClassVar = [
+        READS,
+        "GET .*/git/trees/",
+        "POST .*/git/blobs$",
+        "POST .*/git/trees$",
+        "POST .*/git/commits$",
+        WRITES,
+    ]
+
+    def test_exhausted_budget_is_told_with_its_reset(self, subject: Subject, host: GitHub) -> None:
+        host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
+        with pytest.raises(Throttled) as told:
+            subject.provider.head(subject.repo, "main")
+        assert 1700 < told.value.retry_after_s <= 1800
+
+    def test_last_call_of_the_budget_is_noticed(self, subject: Subject, host: GitHub) -> None:
+        host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 1)
+        subject.provider.head(subject.repo, "main")
+        with pytest.raises(Throttled):
+            subject.provider.head(subject.repo, "main")
+        assert len(host.calls(self.READS)) == 1
+
+    def test_secondary_limit_without_a_time_waits_a_minute(self, subject: Subject, host: GitHub) -> None:
+        said = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes."}
+        host.faults.append(Fault(self.READS, reply=Reply(403, said)))
+        with pytest.raises(Throttled) as told:
+            subject.provider.head(subject.repo, "main")
+        assert told.value.retry_after_s == 60
+
+    def test_protected_branch_is_refused_with_the_hosts_reason(self, subject: Subject, host: GitHub) -> None:
+        host.repositories[REPO.name].protected.add("main")
+        with pytest.raises(Rejected, match="pull request") as refused:
+            self.write(subject)
+        assert refused.value.code == "BRANCH_PROTECTED"
+
+    def test_read_only_repository_refuses_a_commit(self, subject: Subject, host: GitHub) -> None:
+        host.repositories[REPO.name].read_only = True
+        with pytest.raises(Rejected, match="archived"):
+            self.write(subject)
+
+    def test_deleted_branch_is_unavailable(self, subject: Subject, host: GitHub) -> None:
+        subject.git.commit({"x": b"x"}, branch="work")
+        host.faults.append(Fault("PATCH", first=lambda: subject.git.git("update-ref", "-d", "refs/heads/work")))
+        with pytest.raises(RepositoryUnavailable):
+            subject.commit(FileChange("n.md", Action.CREATE, b"n"), branch="work")
+
+    def test_other_bytes_than_sent_are_noticed(self, subject: Subject, host: GitHub) -> None:
+        wrong = {"sha": "0" * 40, "url": host.url}
+        host.faults.append(Fault("POST .*/git/blobs$", reply=Reply(201, wrong)))
+        with pytest.raises(Broken):
+            self.write(subject)
+
+    def test_other_bytes_than_asked_for_are_noticed(self, subject: Subject, host: GitHub) -> None:
+        host.faults.append(Fault("GET .*/git/blobs/", reply=Reply(200, b"other")))
+        with pytest.raises(Broken):
+            subject.provider.blob(subject.repo, subject.git.entries()["a.md"][2])
+
+    def test_empty_repository_has_no_branch(self, subject: Subject, host: GitHub, tmp_path: Path) -> None:
+        host.add("team/empty", Plumbing(tmp_path / "empty.git"))
+        host.installations[90].repositories.add("team/empty")
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(RepoRef("team/empty"), "main")
+        assert subject.provider.branches(RepoRef("team/empty")) == []
+
+    def test_repository_under_the_name_of_another_is_unavailable(self, subject: Subject) -> None:
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.repository(RepoRef(REPO.name, "1"))
+
+    def test_repository_outside_the_installation_is_unavailable(self, subject: Subject, host: GitHub) -> None:
+        host.installations[90].repositories.clear()
+        with pytest.raises(RepositoryUnavailable):
+            list(subject.provider.tree(subject.repo, subject.git.head()))
+
+
+class TestTrees:
+    """Trees that the host cuts, and what reading them costs."""
+
+    def test_truncated_tree_is_walked_to_what_git_has(self, host: GitHub, make: Make) -> None:
+        host.tree_entries = 400
+        subject = make(many_files(3000))
+        entries = list(subject.provider.tree(subject.repo, subject.git.head()))
+        witness = subject.git.entries()
+        assert [(e.path, e.type, e.mode, e.sha, e.size) for e in entries] == [
+            (p, *about) for p, about in witness.items()
+        ]
+
+    def test_flat_folder_beyond_the_limit_is_listed(self, host: GitHub, make: Make) -> None:
+        host.tree_entries = 50
+        subject = make({f"posts/{number:04}.md": b"%d" % number for number in range(300)} | {"README.md": b"r"})
+        assert [entry.path for entry in subject.provider.tree(subject.repo, subject.git.head())] == list(
+            subject.git.entries()
+        )
+
+    def test_folder_that_cannot_be_listed_is_an_error(self, host: GitHub, make: Make) -> None:
+        subject = make({"a/b.md": b"b"})
+        cut = {"sha": "0" * 40, "url": "u", "tree": [], "truncated": True}
+        host.faults.append(Fault("GET .*/git/trees/", times=99, reply=Reply(200, cut)))
+        with pytest.raises(Broken):
+            list(subject.provider.tree(subject.repo, subject.git.head()))
+
+    def test_commit_on_a_truncated_tree_checks_its_paths(self, host: GitHub, make: Make) -> None:
+        host.tree_entries = 400
+        subject = make(many_files(1000))
+        with pytest.raises(PathConflict):
+            subject.commit(FileChange("d00/s00", Action.CREATE, b"x"))
+        subject.commit(FileChange("d00/new.md", Action.CREATE, b"x"), FileChange("d01/s00/f0001.md", Action.DELETE))
+        assert subject.git.show("d00/new.md") == b"x"
+        assert "d01/s00/f0001.md" not in subject.git.entries()
+
+    def test_difference_of_a_small_commit_is_a_few_small_reads(self, host: GitHub, make: Make) -> None:
+        subject = make(many_files(1000))
+        old = subject.git.head()
+        new = subject.git.commit({"d03/s01/new.md": b"n"})
+        host.journal.clear()
+        [change] = subject.provider.changes(subject.repo, old, new)
+        assert change.path == "d03/s01/new.md"
+        assert len(host.journal) == 6
+        assert not host.calls("recursive")
+
+    def test_difference_everywhere_is_read_from_whole_trees(self, host: GitHub, make: Make) -> None:
+        subject = make(many_files(1000))
+        old = subject.git.head()
+        new = subject.git.commit(dict.fromkeys(subject.git.entries(), b"changed"))
+        host.journal.clear()
+        assert len(list(subject.provider.changes(subject.repo, old, new))) == 1000
+        assert len(host.journal) <= 64
+
+    def test_unchanged_head_costs_no_rate(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        heads = {subject.provider.head(subject.repo, "main") for _ in range(3)}
+        assert heads == {subject.git.head()}
+        assert [call.status for call in host.calls("/git/ref/")] == [200, 304, 304]
+
+    def test_changed_head_is_seen_at_once(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        subject.provider.head(subject.repo, "main")
+        assert subject.git.commit({"a.md": b"b"}) == subject.provider.head(subject.repo, "main")
+
+    def test_merge_has_the_paths_it_changed_itself(self, make: Make) -> None:
+        subject = make({"a.md": b"a", "b.md": b"b"})
+        base = subject.git.head()
+        side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)
+        subject.git.commit({"a.md": b"main"})
+        merged = subject.git.commit({"b.md": b"both"}, "Merge", merge=side)
+        found = {info.sha: info.paths for info in subject.provider.history(subject.repo, merged, since=base)}
+        assert found[merged] == ("b.md",)
+        assert len(found) == 3
+
+
+class TestCommitSteps:
+    """The four steps of the specification's table."""
+
+    def test_steps_come_in_order_and_cost_as_many_calls(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        head = subject.git.head()
+        host.journal.clear()
+        changes = [FileChange(f"n{number}.md", Action.CREATE, b"%d" % number) for number in range(30)]
+        subject.provider.commit(subject.repo, "main", changes, "m", expected_head=head)
+        writes = [(call.method, call.path.rsplit("/repos/team/site/", 1)[1]) for call in host.calls("POST|PATCH")]
+        assert writes == [("POST", "git/blobs")] * 30 + [
+            ("POST", "git/trees"),
+            ("POST", "git/commits"),
+            ("PATCH", "git/refs/heads/main"),
+        ]
+        assert len(host.journal) == 30 + 6
+        assert host.calls("PATCH")[0].data == {"sha": subject.git.head(), "force": False}
+
+    def test_moved_file_keeps_its_blob_and_uploads_nothing(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        subject.commit(FileChange("b.md", Action.MOVE, None, "a.md"))
+        assert host.calls("POST .*/git/blobs$") == []
+
+
+def many_files(count: int) -> dict[str, Content]:
+    """Files in folders of folders."""
+    return {f"d{n % 10:02}/s{n // 10 % 10:02}/f{n:04}.md": b"%d\n" % n for n in range(count)}

@@ -2,14 +2,18 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 
+from app.drivers.errors import Broken, Rejected, Throttled
 from app.drivers.git.gitlab import GitLabProvider
-from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from app.drivers.git.port import Action, BranchMoved, FileChange, Person, RepoRef, RepositoryUnavailable
 from tests.doubles.gitlab import GitLab
 from tests.doubles.plumbing import Plumbing
+from tests.doubles.server import Fault, Reply
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
+from tests.drivers.git.remote import Acting, RemoteContract
 from tests.gitrepo import Content
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
@@ -33,6 +37,16 @@ def make(host: GitLab, tmp_path: Path) -> Make:
     return made
 
 
+@pytest.fixture
+def good(host: GitLab) -> str:
+    return host.token("grace")
+
+
+@pytest.fixture
+def acting(host: GitLab) -> Acting:
+    return lambda supplier: GitLabProvider(host.url, supplier, bot=BOT)
+
+
 def provider(host: GitLab) -> GitLabProvider:
     token = host.token("grace")
     return GitLabProvider(host.url, lambda rejected=None: token, bot=BOT)
@@ -49,3 +63,103 @@ class TestGitLab(GitContract, PathConflictContract):
         author, committer = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", "main").splitlines()
         assert author == "Galley Bot <bot@mail.example.org>"
         assert committer == "Grace Owner <grace@mail.example.org>"
+
+
+class TestGitLabFailing(RemoteContract):
+    """What every remote host has to withstand."""
+
+    READS = "GET .*/repository/branches/main$"
+    WRITES = "POST .*/repository/commits$"
+    STEPS: ClassVar = [READS, "GET .*/repository/tree$", "HEAD .*/repository/files/", WRITES]
+
+    def test_push_of_another_file_at_the_last_moment_is_built_upon(self, subject: Subject, host: GitLab) -> None:
+        head = subject.git.head()
+        host.faults.append(Fault(self.WRITES, first=lambda: subject.git.commit({"other.md": b"pushed"}, "Theirs")))
+        made = subject.commit(FileChange("a.md", Action.UPDATE, b"mine\n"), message="Mine")
+        assert subject.git.commits() == [made.sha, made.parent, head]
+        assert {"other.md", "a.md"} <= set(subject.git.entries())
+
+    def test_push_between_check_and_update_of_the_branch_is_not_lost(self, subject: Subject, host: GitLab) -> None:
+        host.racing = lambda: subject.git.commit({"other.md": b"pushed"}, "Theirs")
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+        assert subject.git.show("other.md") == b"pushed"
+        assert subject.git.show("a.md") == b"one\n"
+
+    def test_created_file_that_somebody_else_creates_first_is_theirs(self, subject: Subject, host: GitLab) -> None:
+        host.faults.append(Fault(self.WRITES, first=lambda: subject.git.commit({"new.md": b"theirs"}, "Theirs")))
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+        assert subject.git.show("new.md") == b"theirs"
+
+    def test_protected_branch_is_refused_with_the_hosts_reason(self, subject: Subject, host: GitLab) -> None:
+        host.projects[0].protected.add("main")
+        with pytest.raises(Rejected, match="not allowed to push") as refused:
+            self.write(subject)
+        assert refused.value.code == "BRANCH_PROTECTED"
+
+    def test_commit_is_one_call_whatever_it_holds(self, subject: Subject, host: GitLab) -> None:
+        self.write(subject)
+        [call] = host.calls("POST")
+        assert [act["action"] for act in call.data["actions"]] == ["update", "create"]
+        assert call.data["actions"][0]["last_commit_id"] == subject.git.commits()[1]
+
+    def test_exhausted_budget_is_told_with_its_reset(self, subject: Subject, host: GitLab) -> None:
+        host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
+        with pytest.raises(Throttled) as told:
+            subject.provider.head(subject.repo, "main")
+        assert told.value.retry_after_s == 50
+
+    def test_project_is_found_by_its_id_after_a_rename(self, subject: Subject, host: GitLab) -> None:
+        host.projects[0].name = "team/renamed"
+        known = RepoRef(REPO.name, str(host.projects[0].id))
+        assert subject.provider.head(known, "main") == subject.git.head()
+        assert subject.provider.repository(known).full_name == "team/renamed"
+
+    def test_project_of_others_is_unavailable(self, subject: Subject, host: GitLab) -> None:
+        host.projects[0].members.clear()
+        with pytest.raises(RepositoryUnavailable):
+            list(subject.provider.tree(subject.repo, subject.git.head()))
+
+
+class TestTrees:
+    """Trees page by page, and comparisons that GitLab gives up."""
+
+    def test_tree_of_many_pages_is_what_git_has(self, host: GitLab, make: Make) -> None:
+        subject = make({f"d{n % 30:02}/f{n:04}.md": b"%d\n" % n for n in range(1500)})
+        entries = list(subject.provider.tree(subject.repo, subject.git.head()))
+        assert [entry.path for entry in entries] == list(subject.git.entries())
+        assert len(host.calls("GET .*/repository/tree$")) == 16
+
+    @pytest.mark.parametrize("fault", [{"cut": True}, {"lose": True}, {"reply": Reply(502)}])
+    def test_page_that_fails_is_asked_for_again(self, host: GitLab, make: Make, fault: dict[str, Any]) -> None:
+        subject = make({f"f{n:03}.md": b"x" for n in range(350)})
+        host.faults.append(Fault("GET .*/repository/tree$", skip=2, **fault))
+        assert len(list(subject.provider.tree(subject.repo, subject.git.head()))) == 350
+
+    def test_page_that_stays_away_gives_no_part_of_a_tree(self, host: GitLab, make: Make) -> None:
+        subject = make({f"f{n:03}.md": b"x" for n in range(350)})
+        host.faults.append(Fault("GET .*/repository/tree$", skip=2, times=99, reply=Reply(502)))
+        found = []
+        with pytest.raises(Broken):
+            found.extend(subject.provider.tree(subject.repo, subject.git.head()))
+        assert found == []
+
+    def test_comparison_that_is_given_up_is_read_from_whole_trees(self, host: GitLab, make: Make) -> None:
+        host.compare_files = 10
+        subject = make({f"f{n:03}.md": b"x%d" % n for n in range(50)})
+        old = subject.git.head()
+        new = subject.git.commit({f"f{n:03}.md": b"changed" for n in range(40)})
+        assert len(list(subject.provider.changes(subject.repo, old, new))) == 40
+        [info] = subject.provider.history(subject.repo, new, since=old)
+        assert len(info.paths) == 40
+
+    def test_merge_has_the_paths_it_changed_itself(self, make: Make) -> None:
+        subject = make({"a.md": b"a", "b.md": b"b"})
+        base = subject.git.head()
+        side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)
+        subject.git.commit({"a.md": b"main"})
+        merged = subject.git.commit({"b.md": b"both"}, "Merge", merge=side)
+        found = {info.sha: info.paths for info in subject.provider.history(subject.repo, merged, since=base)}
+        assert found[merged] == ("b.md",)
+        assert len(found) == 3

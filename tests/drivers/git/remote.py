@@ -1,0 +1,292 @@
+"""What is true of every remote Git host when it fails: a suite that each driver's tests inherit beside the contract.
+
+A module gives `make` (see `contract`), `host`, the double behind it, and `acting`: a provider with a given supplier.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import ClassVar, cast
+
+import pytest
+
+from app.drivers.errors import Absent, Broken, DriverError, Late, NeedsReconnect, Throttled
+from app.drivers.git.port import (
+    Action,
+    BranchMoved,
+    FileChange,
+    GitProvider,
+    NotMergeable,
+    ObjectNotFound,
+    PullRequestExists,
+    PullRequests,
+    PullRequestState,
+    RepositoryUnavailable,
+)
+from app.drivers.git.rest import TokenSupplier
+from tests.doubles.server import Call, Double, Fault, Reply
+from tests.drivers.git.contract import Make, Subject
+
+CREATE, UPDATE = Action.CREATE, Action.UPDATE
+Acting = Callable[[TokenSupplier], GitProvider]
+
+
+class RemoteContract:
+    """Inherit it, and give `make`, `host`, `acting`, and where the host is read and written."""
+
+    READS: ClassVar[str]  # the call that `head` makes
+    WRITES: ClassVar[str]  # the call with which a commit takes effect
+    STEPS: ClassVar[list[str]]  # every call of a commit
+
+    @pytest.fixture
+    def subject(self, make: Make) -> Subject:
+        return make({"a.md": b"one\n", "docs/b.md": b"two\n"})
+
+    def write(self, subject: Subject) -> str:
+        changes = [FileChange("a.md", UPDATE, b"mine\n"), FileChange("new.md", CREATE, b"new\n")]
+        return subject.commit(*changes, message="Mine").sha
+
+    def is_written_once(self, subject: Subject) -> bool:
+        mine = subject.git.text("log", "--format=%H", "--grep=^Mine$", "main").split()
+        return len(mine) == 1 and subject.git.show("a.md") == b"mine\n" and subject.git.show("new.md") == b"new\n"
+
+    # Failures that pass
+
+    @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
+    def test_passing_failure_of_a_read_is_tried_again(self, subject: Subject, host: Double, status: int) -> None:
+        host.faults.append(Fault(self.READS, reply=Reply(status, b"<html>oops")))
+        assert subject.provider.head(subject.repo, "main") == subject.git.head()
+        assert len(host.calls(self.READS)) == 2
+
+    @pytest.mark.parametrize("fault", [{"lose": True}, {"cut": True}])
+    def test_lost_or_cut_answer_of_a_read_is_asked_for_again(self, subject: Subject, host: Double, fault: dict) -> None:
+        host.faults.append(Fault(self.READS, times=2, **fault))
+        assert subject.provider.head(subject.repo, "main") == subject.git.head()
+
+    @pytest.mark.parametrize(("status", "kind"), [(500, Broken), (502, Broken), (503, Absent), (504, Late)])
+    def test_failure_that_stays_is_told(self, subject: Subject, host: Double, status: int, kind: type) -> None:
+        host.faults.append(Fault(self.READS, times=99, reply=Reply(status)))
+        with pytest.raises(kind):
+            subject.provider.head(subject.repo, "main")
+        assert len(host.calls(self.READS)) == 4
+
+    def test_html_for_json_is_broken(self, subject: Subject, host: Double) -> None:
+        host.faults.append(Fault(self.READS, times=99, reply=Reply(200, b"<html>maintenance</html>")))
+        with pytest.raises(Broken):
+            subject.provider.head(subject.repo, "main")
+
+    @pytest.mark.parametrize("body", [[], {}, {"commit": 7}, "text", None, {"object": []}])
+    def test_json_of_another_shape_is_broken(self, subject: Subject, host: Double, body: object) -> None:
+        host.faults.append(Fault(self.READS, reply=Reply(200, b"null" if body is None else body)))
+        with pytest.raises(Broken):
+            subject.provider.head(subject.repo, "main")
+
+    def test_renamed_repository_is_unavailable(self, subject: Subject, host: Double) -> None:
+        host.faults.append(Fault(self.READS, reply=Reply(301, {"message": "Moved"}, {"Location": f"{host.url}/else"})))
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(subject.repo, "main")
+        assert host.calls("/else") == []
+
+    def test_pages_that_never_end_are_broken(self, subject: Subject, host: Double) -> None:
+        link = {"Link": f'<{host.url}/x?page=2&per_page=100>; rel="next"'}
+        page = host.answer(_branches_call(host, subject))
+        host.faults.append(Fault("GET .*/branches$", times=99, reply=Reply(200, page.body, link)))
+        with pytest.raises(Broken):
+            subject.provider.branches(subject.repo)
+        assert len(host.calls("GET .*/branches$")) <= 3
+
+    def test_next_page_elsewhere_is_asked_of_the_host_itself(self, subject: Subject, host: Double) -> None:
+        page = host.answer(_branches_call(host, subject))
+        link = {"Link": '<http://127.0.0.1:9/steal?page=2&per_page=100>; rel="next"'}
+        host.faults.append(Fault("GET .*/branches$", reply=Reply(200, page.body, link)))
+        assert {branch.name for branch in subject.provider.branches(subject.repo)} == {"main"}
+        assert [call.one("page") for call in host.calls("GET .*/branches$")] == ["", "", "2"]
+
+    # Rates
+
+    def test_wait_asked_for_is_kept(self, subject: Subject, host: Double) -> None:
+        host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "1"})))
+        start = time.monotonic()
+        assert subject.provider.head(subject.repo, "main") == subject.git.head()
+        assert time.monotonic() - start >= 1
+
+    def test_wait_beyond_the_deadline_is_told_instead(self, subject: Subject, host: Double) -> None:
+        host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "45"})))
+        with pytest.raises(Throttled) as told:
+            subject.provider.head(subject.repo, "main")
+        assert told.value.retry_after_s == 45
+        assert len(host.calls(self.READS)) == 1
+
+    def test_refused_token_is_not_used_until_its_time(self, subject: Subject, host: Double) -> None:
+        host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "45"})))
+        for _ in range(2):
+            with pytest.raises(Throttled):
+                subject.provider.head(subject.repo, "main")
+        assert len(host.calls(self.READS)) == 1
+
+    # Credentials
+
+    def test_refused_token_is_renewed_once(self, subject: Subject, host: Double, acting: Acting, good: str) -> None:
+        asked: list[str | None] = []
+
+        def supply(rejected: str | None = None) -> str:
+            asked.append(rejected)
+            return good if rejected else "expired"
+
+        provider = acting(supply)
+        assert provider.head(subject.repo, "main") == subject.git.head()
+        assert asked == [None, "expired"]
+        assert [call.status for call in host.calls(self.READS)] == [401, 200]
+
+    def test_renewed_token_that_is_refused_needs_a_new_connection(
+        self, subject: Subject, host: Double, acting: Acting
+    ) -> None:
+        tokens = iter(["expired", "expired too", "never asked"])
+        with pytest.raises(NeedsReconnect):
+            acting(lambda rejected=None: next(tokens)).head(subject.repo, "main")
+        assert len(host.calls(self.READS)) == 2
+
+    def test_supplier_is_asked_once_however_many_calls_are_refused(
+        self, subject: Subject, host: Double, acting: Acting, good: str
+    ) -> None:
+        asked: list[str | None] = []
+
+        def supply(rejected: str | None = None) -> str:
+            asked.append(rejected)
+            time.sleep(0.1)
+            return good if rejected else "expired"
+
+        provider = acting(supply)
+        threads = [threading.Thread(target=provider.head, args=(subject.repo, "main")) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert asked == [None, "expired"]
+
+    # Commits
+
+    def test_lost_answer_of_any_step_makes_one_commit(self, subject: Subject, host: Double) -> None:
+        for number, step in enumerate(self.STEPS):
+            host.faults.append(Fault(step, lose=True))
+            path = f"step{number}.md"
+            subject.commit(FileChange(path, CREATE, path.encode()), message=f"Step {number}")
+            assert subject.git.show(path) == path.encode(), step
+        assert len(subject.git.commits()) == 1 + len(self.STEPS)
+
+    def test_commit_that_took_effect_without_an_answer_is_found(self, subject: Subject, host: Double) -> None:
+        host.faults.append(Fault(self.WRITES, lose=True))
+        sha = self.write(subject)
+        assert sha == subject.git.head()
+        assert self.is_written_once(subject)
+        assert len(host.calls(self.WRITES)) == 1
+
+    def test_commit_that_failed_without_effect_is_made_then(self, subject: Subject, host: Double) -> None:
+        host.faults.append(Fault(self.WRITES, reply=Reply(502, b"<html>Bad gateway")))
+        assert self.write(subject) == subject.git.head()
+        assert self.is_written_once(subject)
+
+    def test_commit_that_took_effect_before_another_push_is_found(self, subject: Subject, host: Double) -> None:
+        def push() -> None:
+            subject.git.commit({"other.md": b"pushed\n"}, "Theirs")
+
+        host.faults.append(Fault(self.WRITES, lose=True))
+        host.faults.append(Fault(self.READS, skip=2, first=push))
+        sha = self.write(subject)
+        assert sha in subject.git.commits()
+        assert self.is_written_once(subject)
+
+    def test_push_before_the_write_to_the_same_file_is_not_lost(self, subject: Subject, host: Double) -> None:
+        def push() -> None:
+            subject.git.commit({"a.md": b"theirs\n"}, "Theirs")
+
+        host.faults.append(Fault(self.WRITES, first=push))
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+        assert subject.git.show("a.md") == b"theirs\n"
+        assert "new.md" not in subject.git.entries()
+        assert len(subject.git.commits()) == 2
+
+    def test_host_that_stays_broken_leaves_the_branch(self, subject: Subject, host: Double) -> None:
+        head = subject.git.head()
+        host.faults.append(Fault(self.WRITES, times=99, reply=Reply(502)))
+        with pytest.raises(DriverError):
+            self.write(subject)
+        assert subject.git.head() == head
+
+    def test_created_branch_without_an_answer_is_found(self, subject: Subject, host: Double) -> None:
+        host.faults.append(Fault("POST .*(refs|branches)$", lose=True))
+        made = subject.provider.create_branch(subject.repo, "work", subject.git.head())
+        assert made.sha == subject.git.head("work")
+        assert len(host.calls("POST .*(refs|branches)$")) == 1
+
+    # Content
+
+    def test_content_of_a_path_is_its_bytes(self, make: Make) -> None:
+        large = bytes(range(256)) * 5000
+        subject = make({"a b/ü%2F.md": b"small\n", "large.bin": large, "empty": b""})
+        head = subject.git.head()
+        assert subject.provider.content(subject.repo, head, "a b/ü%2F.md") == b"small\n"
+        assert subject.provider.content(subject.repo, head, "large.bin") == large
+        assert subject.provider.content(subject.repo, head, "empty") == b""
+
+    @pytest.mark.parametrize("path", ["no.md", "docs", "../a.md", "a.md/below"])
+    def test_content_of_no_file_is_not_found(self, subject: Subject, path: str) -> None:
+        with pytest.raises(ObjectNotFound):
+            subject.provider.content(subject.repo, subject.git.head(), path)
+
+    # Pull requests
+
+    def test_pull_request_is_created_listed_and_merged(self, subject: Subject) -> None:
+        pulls = proposing(subject)
+        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="Please")
+        assert (made.number, made.state, made.head, made.base) == (1, PullRequestState.OPEN, "work", "main")
+        assert pulls.pull_requests(subject.repo) == [made]
+        sha = pulls.merge_pull_request(subject.repo, made.number)
+        assert sha == subject.git.head()
+        assert subject.git.show("work.md") == b"work"
+        assert pulls.pull_requests(subject.repo)[0].state is PullRequestState.MERGED
+
+    def test_pull_request_is_created_and_merged_once(self, subject: Subject) -> None:
+        pulls = proposing(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        with pytest.raises(PullRequestExists):
+            pulls.create_pull_request(subject.repo, title="Again", head="work", base="main", body="")
+        pulls.merge_pull_request(subject.repo, 1)
+        with pytest.raises(NotMergeable):
+            pulls.merge_pull_request(subject.repo, 1)
+
+    def test_pull_request_and_merge_without_answers_are_found(self, subject: Subject, host: Double) -> None:
+        pulls = proposing(subject)
+        host.faults.append(Fault("POST .*(pulls|merge_requests)$", lose=True))
+        host.faults.append(Fault("PUT .*/merge$", lose=True))
+        made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        assert pulls.merge_pull_request(subject.repo, made.number) == subject.git.head()
+
+    def test_pull_request_that_conflicts_is_not_merged(self, subject: Subject) -> None:
+        pulls = proposing(subject)
+        pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
+        head = subject.git.commit({"work.md": b"theirs"})
+        with pytest.raises(NotMergeable):
+            pulls.merge_pull_request(subject.repo, 1)
+        assert subject.git.head() == head
+
+    def test_unknown_pull_request_is_not_found(self, subject: Subject) -> None:
+        with pytest.raises(ObjectNotFound):
+            proposing(subject).merge_pull_request(subject.repo, 7)
+
+    def test_pull_request_of_an_unknown_branch_is_refused(self, subject: Subject) -> None:
+        with pytest.raises(DriverError):
+            proposing(subject).create_pull_request(subject.repo, title="x", head="nowhere", base="main", body="")
+
+
+def proposing(subject: Subject) -> PullRequests:
+    """A branch `work` with a commit, and the provider's pull requests."""
+    subject.git.commit({"work.md": b"work"}, branch="work", start=subject.git.head())
+    return cast(PullRequests, subject.provider)
+
+
+def _branches_call(host: Double, subject: Subject) -> Call:
+    """A request for the branches as the provider makes it."""
+    subject.provider.branches(subject.repo)
+    return host.calls("GET .*/branches$")[-1]

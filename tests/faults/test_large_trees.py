@@ -1,0 +1,52 @@
+"""A repository larger than provider A gives in one answer: 60,000 files, at the host's own limits."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from app.drivers.git.github import GitHubProvider
+from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from tests.doubles.github import GitHub
+from tests.doubles.plumbing import Plumbing
+
+REPO = RepoRef("team/large")
+
+
+@pytest.fixture(scope="module")
+def git(tmp_path_factory: pytest.TempPathFactory) -> Plumbing:
+    files = {
+        f"content/section-{n % 40:02}/topic-{n // 40 % 25:02}/post-{n:05}.md": b"%d" % (n % 50) for n in range(60_000)
+    }
+    return Plumbing(tmp_path_factory.mktemp("large") / "large.git", files)
+
+
+@pytest.fixture
+def host(git: Plumbing) -> Iterator[GitHub]:
+    double = GitHub()
+    double.add(REPO.name, git)
+    double.install("team", REPO.name)
+    yield double
+    double.close()
+
+
+@pytest.fixture
+def provider(host: GitHub) -> GitHubProvider:
+    token = host.installation_token(90)
+    return GitHubProvider(host.api_url, lambda rejected=None: token, bot=Person("Bot", "bot@mail.example.org"))
+
+
+def test_truncated_tree_of_60000_files_is_what_git_has(git: Plumbing, host: GitHub, provider: GitHubProvider) -> None:
+    entries = list(provider.tree(REPO, git.head()))
+    assert any(call.one("recursive") for call in host.journal)
+    assert len(host.journal) > 1
+    assert [(e.path, (e.type, e.mode, e.sha, e.size)) for e in entries] == list(git.entries().items())
+
+
+def test_commit_on_it_touches_nothing_else(git: Plumbing, provider: GitHubProvider) -> None:
+    before = git.entries()
+    change = FileChange("content/section-07/topic-03/new.md", Action.CREATE, b"new")
+    made = provider.commit(REPO, "main", [change], "One file", expected_head=git.head())
+    assert git.head() == made.sha
+    after = git.entries()
+    assert after.pop(change.path)[0] == "blob"
+    assert after == before
