@@ -1,0 +1,110 @@
+"""The service as it really runs: gunicorn with gevent workers in a process group of its own, over an instance folder."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from pathlib import Path
+from types import TracebackType
+
+import requests
+from flask_migrate import upgrade
+
+from app import create_app
+from app.extensions import db
+from config import Settings
+from tests.world import Person, World
+
+ROOT = Path(__file__).parents[1]
+
+
+class Service:
+    """Runs for the length of a `with`; may be killed and started again in between."""
+
+    def __init__(self, home: Path, *, workers: int = 2, **environment: str) -> None:
+        self.home, self.port = home, _free_port()
+        self.environment = {
+            "APP_ENV": "test",
+            "INSTANCE_DIR": str(home / "instance"),
+            "MAIL_DRIVER": "file",
+            "RATE_LIMIT_SCALE": "100000",
+            "PORT": str(self.port),
+            "WEB_CONCURRENCY": str(workers),
+            "LOG_LEVEL": "WARNING",
+        } | environment
+        self.app = create_app(Settings.from_environment(self.environment))
+        with self.app.app_context():
+            upgrade(directory=str(ROOT / "migrations"))
+        self.world = World(self.app)
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def client(self, person: Person) -> requests.Session:
+        """Somebody's client over the wire, without proxies."""
+        session = requests.Session()
+        session.trust_env = False
+        session.cookies.set("session_token", person.token)
+        return session
+
+    def __enter__(self) -> "Service":
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.kill(signal.SIGKILL)
+        with self.app.app_context():
+            db.session.remove()
+            db.engine.dispose()
+
+    def start(self) -> None:
+        """Start, and wait until it answers."""
+        self.process = subprocess.Popen(
+            [Path(sys.executable).parent / "gunicorn", "wsgi:app"],
+            cwd=ROOT,
+            env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")} | self.environment,
+            start_new_session=True,
+        )
+        deadline = time.monotonic() + 40
+        while not self._answers():
+            assert self.process.poll() is None, "gunicorn ended"
+            assert time.monotonic() < deadline, "gunicorn does not answer"
+            time.sleep(0.1)
+
+    def kill(self, number: signal.Signals = signal.SIGKILL) -> None:
+        """Send a signal to the group that was started, and to no other; wait for its end."""
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, number)
+        self.process.wait(40)
+
+    def memory_kib(self) -> int:
+        """Resident memory of gunicorn's own processes: the master and its workers, not what they start."""
+        workers = _children(self.process.pid)
+        return sum(_resident_kib(pid) for pid in [self.process.pid, *workers])
+
+    def _answers(self) -> bool:
+        try:
+            return requests.get(f"{self.url}/healthz", timeout=2).ok
+        except requests.RequestException:
+            return False
+
+
+def _children(pid: int) -> list[int]:
+    listed = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return [int(child) for child in listed]
+
+
+def _resident_kib(pid: int) -> int:
+    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
+        if line.startswith("VmRSS:"):
+            return int(line.split()[1])
+    return 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
