@@ -2,7 +2,7 @@
 
 from typing import Any, TypedDict
 
-from marshmallow import Schema, ValidationError, fields, pre_load, validate
+from marshmallow import Schema, ValidationError, fields, post_load, pre_load, validate
 
 from app.core.paths import path_fault
 from app.core.refs import is_branch_name
@@ -122,21 +122,18 @@ class WhichProjectsQuery(TypedDict):
 class WhichProjects(Body):
     """Active ones, archived ones or all."""
 
-    status = fields.Method(deserialize="_read", load_default=Status.ACTIVE, metadata={"enum": [*Status, ALL]})
+    status = fields.String(load_default=str(Status.ACTIVE), validate=validate.OneOf([*map(str, Status), ALL]))
 
-    def _read(self, value: Any) -> Status | None:
-        if value == ALL:
-            return None
-        try:
-            return Status(value)
-        except ValueError as error:
-            raise ValidationError("Must be one of: active, archived, all.") from error
+    @post_load
+    def choose(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """All are no choice."""
+        return {"status": None if data["status"] == ALL else Status(data["status"])}
 
 
 class AllProjects(WhichProjects):
     """The same, all unless it is said."""
 
-    status = fields.Method(deserialize="_read", load_default=None, metadata={"enum": [*Status, ALL]})
+    status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, Status), ALL]))
 
 
 class NewBranchBody(TypedDict):

@@ -1,0 +1,63 @@
+"""The OpenAPI document: valid, whole, and of the routes that are served."""
+
+import re
+from typing import Any
+
+import pytest
+from flask import Flask
+from openapi_spec_validator import OpenAPIV31SpecValidator
+
+from app.http.endpoint import declaration_of
+from app.http.openapi import build
+from tests.world import World
+
+
+@pytest.fixture
+def document(app: Flask) -> dict[str, Any]:
+    return build(app)
+
+
+def served(app: Flask) -> set[tuple[str, str]]:
+    """(method, path) of every declared route."""
+    return {
+        (method.lower(), re.sub(r"<(?:[^:>]+:)?([^>]+)>", r"{\1}", str(rule)))
+        for rule in app.url_map.iter_rules()
+        if declaration_of(app.view_functions[rule.endpoint]) is not None
+        for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}
+    }
+
+
+class TestDocument:
+    def test_it_is_valid_openapi_3_1(self, document: dict[str, Any]) -> None:
+        assert document["openapi"].startswith("3.1")
+        assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
+
+    def test_it_tells_exactly_what_is_served(self, app: Flask, document: dict[str, Any]) -> None:
+        told = {(method, path) for path, operations in document["paths"].items() for method in operations}
+        assert told == served(app)
+
+    def test_every_operation_has_its_own_name_and_a_summary(self, document: dict[str, Any]) -> None:
+        operations = [operation for path in document["paths"].values() for operation in path.values()]
+        assert len({operation["operationId"] for operation in operations}) == len(operations)
+        assert all(operation["summary"] for operation in operations)
+
+    def test_what_needs_a_session_says_so(self, document: dict[str, Any]) -> None:
+        assert document["paths"]["/api/v1/project/create"]["post"]["security"] == [{"session": []}]
+        assert document["paths"]["/healthz"]["get"]["security"] == [{}]
+
+    def test_it_is_served_with_a_page_that_needs_nothing_from_outside(self, world: World) -> None:
+        browser = world.anonymous()
+        assert browser.get("/openapi.json").json["info"]["title"] == "Galley"
+        page = browser.get("/docs/").response.get_data(as_text=True)
+        assert "swagger" in page.lower()
+        assert not re.search(r"(?:src|href)=[\"']?(?:https?:)?//", page)
+
+
+class TestEveryRoute:
+    def test_it_is_declared_with_a_guard(self, app: Flask) -> None:
+        undeclared = {
+            rule.endpoint
+            for rule in app.url_map.iter_rules()
+            if declaration_of(app.view_functions[rule.endpoint]) is None
+        }
+        assert undeclared <= {"openapi", "swagger_ui.show", "swagger_ui.show_trailing_slash"}, undeclared
