@@ -1,6 +1,6 @@
 # What a person types. Everything else is in deploy/; nothing here overrides a variable of the environment.
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run test check bench faults requirements
+.PHONY: help install install-dev run test check mutants bench faults requirements
 
 # The first interpreter that runs and is 3.11 or later.
 ifndef PYTHON
@@ -31,6 +31,9 @@ check: install-dev ## Formatter, linter, types, import contracts
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+mutants: install-dev ## Every guard disabled in turn; the authorization table must notice
+	@$(BIN)/python -m pytest -s --show-capture=no tests/mutants.py
 
 bench: install-dev ## The benchmarks, printing ratios
 	@$(BIN)/python -m pytest -s tests/bench

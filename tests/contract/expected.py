@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
-from tests.contract.specification import CALLERS, EXTENSIONS, SPECIFICATION
+from tests.contract.specification import CALLERS, EXTENSIONS, SPECIFICATION, VARIANTS
 
 DATA = json.loads(Path(__file__).with_name("authz.json").read_text())
 EMPTY_BODY_PROVES = "an empty body (400) proves that the guard let the caller through"
@@ -18,7 +18,7 @@ _READ_AS = {
 
 
 class Expected(NamedTuple):
-    """One endpoint of the table."""
+    """One endpoint of the table, or a variant of its request."""
 
     area: str
     method: str
@@ -26,6 +26,11 @@ class Expected(NamedTuple):
     words: str
     cells: dict[str, str]
     empty_body: bool = False
+
+    @property
+    def route(self) -> tuple[str, str]:
+        """Method and path as they are served."""
+        return self.method, self.path.partition("#")[0]
 
 
 def expected() -> list[Expected]:
@@ -44,7 +49,7 @@ def expected() -> list[Expected]:
     ]
     return table + [
         Expected(row.area, row.method, row.path, row.guard, dict(zip(CALLERS, row.cells.split(), strict=True)))
-        for row in EXTENSIONS
+        for row in (*EXTENSIONS, *VARIANTS)
     ]
 
 

@@ -109,6 +109,7 @@ BODIES: dict[Key, Make] = {
 QUERIES = {
     ("GET", "/project-content/:project_id/file"): {"file": "hugo.toml"},
     ("GET", "/project-content/:project_id/raw"): {"file": "hugo.toml"},
+    ("GET", "/project-content/:project_id/search"): {"q": "hello"},
     ("GET", "/git-provider/repositories"): {"provider": "local"},
     ("GET", "/provider/repositories"): {"provider": "local"},
 }
@@ -149,7 +150,7 @@ def ids_of(scene: Scene, key: Key) -> dict[str, str]:
         "project_id": scene.project,
         "id": owner,
         "userId": owner,
-        "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else getattr(scene, "served_key", ""),
+        "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else scene.served_key,
     }
 
 
@@ -158,8 +159,8 @@ def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:
     found: dict[str, Any] = {}
     if key in QUERIES:
         found["query_string"] = QUERIES[key]
-    if key == ("POST", "/bucket/upload"):
-        return form(picture())
+    if key[1].startswith("/bucket/upload"):
+        return form(picture(), **({"org_id": scene.org} if key[1].endswith("#to O") else {}))
     if key[0] != "GET":
         found["json"] = BODIES[key](scene, who) if key in BODIES else {}
     return found

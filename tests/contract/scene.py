@@ -49,7 +49,7 @@ class Scene:
     """Callers by their names in the table, and the ids their requests name."""
 
     def __init__(self, app: Flask, source: Path) -> None:
-        self.app, self._source = app, source
+        self.app, self._source, self.served_key = app, source, ""
         with app.app_context():
             self.people = {name: self._person(name) for name in (*CALLERS[1:], "extra")}
             self.owner, self.extra = self.people["owner"], self.people["extra"]

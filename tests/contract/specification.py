@@ -130,6 +130,9 @@ MANAGERS = "401 403 403 403 2xx 2xx 403 403"
 OWNER = "401 403 403 403 403 2xx 403 403"
 UNSIGNED = "400 400 400 400 400 400 400 400"
 
+VARIANTS = (Extension("bucket", "POST", "/bucket/upload#to O", "verifyAuth", MANAGERS),)
+"""Endpoints whose guard asks for more where the body names a target; behind the `#` stands which."""
+
 EXTENSIONS = (
     Extension("system", "GET", "/readyz", "public", ANYONE),
     Extension("auth", "POST", "/auth/send-verification-otp", "public+rate", ANYONE),

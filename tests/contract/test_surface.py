@@ -6,9 +6,7 @@ from tests.contract.expected import CALLERS, DATA, decided, expected
 from tests.contract.served import served
 from tests.contract.specification import EXTENSIONS, SPECIFICATION
 
-NOT_BUILT = frozenset(
-    {"pull-requests", "credentials", "search", "order", "billing", "exchange", "ai", "sandbox", "webhooks"}
-)
+NOT_BUILT = frozenset({"pull-requests", "credentials", "order", "billing", "exchange", "ai", "sandbox", "webhooks"})
 """Areas of which nothing is served yet; empty when the service is whole."""
 
 
@@ -41,8 +39,8 @@ class TestRoutes:
     def test_declared_words_are_the_tables(self, app: Flask) -> None:
         routes = served(app)
         differing = {
-            (row.method, row.path): (decided(routes[row.method, row.path].declared.guard.words), row.words)
+            row.route: (decided(routes[row.route].declared.guard.words), row.words)
             for row in expected()
-            if (row.method, row.path) in routes
+            if row.route in routes
         }
         assert {key: words for key, words in differing.items() if words[0] != words[1]} == {}

@@ -98,12 +98,12 @@ def leave(organization: Organization, *, by: User) -> Outcome:
 
     Raises:
         OwnerCannotLeave: `by` owns it.
-        NotAllowed: they are no longer a member.
+        NotFound: they were removed meanwhile.
     """
     hold_organizations(organization.id)
     place = _place(organization, by.id)
     if place is None:
-        raise NotAllowed
+        raise NotFound("You are no longer a member")
     if place.role == Role.OWNER:
         raise OwnerCannotLeave
     _end(organization, place)

@@ -91,16 +91,18 @@ def transfer(organization: Organization, member_id: str, *, by: User, limits: Li
     """Make another member the owner; the old one becomes an admin.
 
     Raises:
-        NotAllowed: `by` is the target, or is no longer the owner.
+        NotAllowed: `by` is the target.
         NotFound: the target is no member.
-        Conflict: it is the default organization, or the new owner has one of that name.
+        Conflict: `by` handed it over meanwhile, it is the default one, or the new owner has one of that name.
         LimitReached: the new owner has no place left for it or for its active projects.
     """
     hold_organizations(organization.id)
     places = {place.user_id: place for place in _owner_and(organization, member_id)}
     old, new = places.get(by.id), places.get(member_id)
-    if old is None or old.role != Role.OWNER or member_id == by.id:
-        raise NotAllowed("Only the owner can hand the organization over, and to somebody else")
+    if old is None or old.role != Role.OWNER:
+        raise Conflict("The organization has another owner by now", code="OWNER_CHANGED")
+    if member_id == by.id:
+        raise NotAllowed("Hand the organization over to somebody else")
     if new is None:
         raise NotFound("This user is not a member")
     if organization.is_default:

@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.core.errors import Archived, Conflict, Invalid, LimitReached, NotAllowed, NotFound
+from app.core.errors import Archived, Conflict, Invalid, LimitReached, NotFound
 from app.core.limits import Limits
 from app.extensions import db
 from app.models.base import moment
@@ -106,14 +106,13 @@ def move(project: Project, source: Organization, destination: Organization, *, b
     Raises:
         Archived: the destination is put away.
         LimitReached: the destination has as many active projects as may be.
-        Conflict: the destination has a project of that name.
-        NotAllowed: one of the two changed hands meanwhile.
+        Conflict: the destination has a project of that name, or one of the two changed hands meanwhile.
         NotFound: the project was moved or deleted meanwhile.
     """
     hold_organizations(source.id, destination.id)
     _read_anew(project, source.id)
     if not source.owner_id == destination.owner_id == by.id:
-        raise NotAllowed
+        raise Conflict("One of the organizations has another owner by now", code="OWNER_CHANGED")
     if source.id == destination.id:
         return project
     if destination.status == Status.ARCHIVED:

@@ -1,0 +1,21 @@
+"""The page about who may do what is what the declarations say."""
+
+import os
+from pathlib import Path
+
+from flask import Flask
+
+from tests.contract.document import document
+from tests.contract.expected import expected
+from tests.contract.served import served
+
+PAGE = Path(__file__).parents[2] / "docs" / "authz-matrix.md"
+
+
+class TestPage:
+    def test_is_fresh(self, app: Flask) -> None:
+        routes = served(app)
+        text = document([row for row in expected() if row.route in routes], routes)
+        if os.environ.get("GALLEY_WRITE_DOCS"):
+            PAGE.write_text(text)
+        assert PAGE.read_text() == text

@@ -1,0 +1,96 @@
+"""Each guard disabled in turn: the authorization table must notice every one. Run by `make mutants`.
+
+A mutant is the guard as declared, but for what it asks: it finds the same target, and then lets pass (a) any verified
+person, (b) anyone signed in, (c) anyone at all. A mutant that changes no standing's answer would be no mutant, and is not
+counted.
+"""
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from app.http.endpoint import Declaration
+from app.http.guards import Guard
+from app.http.scope import Standing
+from config import Settings
+from tests.contract.conftest import contract_settings
+from tests.contract.document import STANDINGS, passes
+from tests.contract.expected import Expected
+from tests.contract.matrix import Matrix
+from tests.contract.scene import template
+from tests.contract.served import served
+
+
+def _anyone(_standing: Standing) -> bool:
+    return True
+
+
+def mutants(guard: Guard) -> Iterator[tuple[str, Guard]]:
+    """The guard's disabled forms that answer somebody differently."""
+    forms = {
+        "any verified person": dataclasses.replace(guard, allows=_anyone),
+        "anyone signed in": dataclasses.replace(guard, allows=_anyone, unverified_too=True),
+        "anyone at all": dataclasses.replace(guard, allows=_anyone, unverified_too=True, public=True),
+    }
+    for name, form in forms.items():
+        if any(passes(form, standing) != passes(guard, standing) for standing in STANDINGS.values()):
+            yield name, form
+
+
+@contextmanager
+def replaced(declared: Declaration, guard: Guard) -> Iterator[None]:
+    """Serve the route with another guard for a while."""
+    before = declared.guard
+    object.__setattr__(declared, "guard", guard)
+    try:
+        yield
+    finally:
+        object.__setattr__(declared, "guard", before)
+
+
+@pytest.fixture(scope="session", params=["sqlite"])
+def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """One store is enough: guards know none."""
+    return f"sqlite:///{tmp_path_factory.mktemp('store')}/app.db"
+
+
+@pytest.fixture(scope="session")
+def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return contract_settings(store, tmp_path_factory.mktemp("instance"))
+
+
+def _survives(app: Flask, source: Path, row: Expected, guard: Guard, form: Guard) -> bool:
+    """Whether those who now pass are answered as before; in a scene of its own, since what they may do now spoils it."""
+    noticed = [name for name, who in STANDINGS.items() if passes(form, who) != passes(guard, who)]
+    return not Matrix(app, source, whole=False).cells([row], noticed).wrong
+
+
+def _by_route(rows: list[Expected]) -> dict[tuple[str, str], list[Expected]]:
+    """A route's variants stand together: one that notices is enough."""
+    found: dict[tuple[str, str], list[Expected]] = {}
+    for row in rows:
+        found.setdefault(row.route, []).append(row)
+    return found
+
+
+class TestMutants:
+    def test_the_table_notices_every_disabled_guard(
+        self, app: Flask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        source, routes, survivors, total = template(tmp_path / "site.git"), served(app), [], 0
+        for route, rows in _by_route(Matrix(app, source, whole=False).rows).items():
+            declared = routes[route].declared
+            guard = declared.guard
+            for name, form in mutants(guard):
+                total += 1
+                with replaced(declared, form):
+                    if all(_survives(app, source, row, guard, form) for row in rows):
+                        survivors.append(f"{' '.join(route)}: {name}")
+        with capsys.disabled():
+            print(f"\nmutants killed {total - len(survivors)}/{total}")
+        assert not survivors, "\n".join(survivors)
+        assert total > 0
