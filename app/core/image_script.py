@@ -5,6 +5,7 @@ Started by its path (see `app.core.imaging`), so that nothing of the application
 
 import hashlib
 import json
+import os
 import resource
 import sys
 from dataclasses import asdict
@@ -13,6 +14,7 @@ from pathlib import Path
 from types import ModuleType
 
 CPU_S, OPEN_FILES = 30, 32
+NO_ROOM = 75
 
 
 def load_bare_packages() -> None:
@@ -47,8 +49,11 @@ def main(arguments: str) -> None:
         sys.stderr.write(json.dumps({"fault": error.fault, "message": str(error)}))
         return
     content = out.getvalue()
-    sys.stdout.buffer.write(content)
-    sys.stdout.buffer.flush()
+    try:
+        sys.stdout.buffer.write(content)
+        sys.stdout.buffer.flush()
+    except OSError:
+        os._exit(NO_ROOM)  # at once: a usual exit would try to write the rest
     told = asdict(picture) | {"size": len(content), "hash": hashlib.sha256(content).hexdigest()}
     sys.stderr.write(json.dumps(told))
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from app.core.errors import AppError, Invalid, TooLarge, Unavailable, WrongMediaType
+from app.core.image_script import NO_ROOM
 from app.core.images import Bounds, Fault
 from app.core.limits import MIB, UploadLimits
 
@@ -46,7 +47,7 @@ def remake(source: BinaryIO, out: BinaryIO, limits: UploadLimits, *, width: int 
         WrongMediaType: no PNG, JPEG, WebP, GIF or AVIF.
         TooLarge: more pixels, frames, memory or time than the limits.
         Invalid: a damaged picture.
-        Unavailable: too many pictures are waiting.
+        Unavailable: too many pictures are waiting, or the disk is full.
     """
     if not _places.acquire(timeout=WAIT_S):
         raise Unavailable("Too many pictures at once; try again in a moment", retry_after_s=5)
@@ -84,6 +85,8 @@ def _understood(status: int, told: bytes) -> dict[str, Any]:
     if status == 0:
         found: dict[str, Any] = json.loads(told.rpartition(b"\n")[2])
         return found
+    if status == NO_ROOM:
+        raise Unavailable("There is no room for files right now; try again later", retry_after_s=30)
     return {"fault": Fault.BROKEN, "message": "The picture is damaged and cannot be read"}
 
 

@@ -13,7 +13,7 @@ from marshmallow import ValidationError, fields
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
 
-from app.core.errors import Invalid, TooLarge, WrongMediaType
+from app.core.errors import Invalid, TooLarge, Unavailable, WrongMediaType
 from app.core.limits import InputLimits
 from app.http.body import RAW
 
@@ -49,6 +49,7 @@ def read_form(request: Request, limits: InputLimits) -> dict[str, Any]:
         WrongMediaType: not `multipart/form-data`.
         TooLarge: more bytes, files or fields than the limits, told or counted.
         Invalid: broken off, not a form, a name twice, or text that is not UTF-8.
+        Unavailable: the disk for temporary files is full.
     """
     if request.mimetype != "multipart/form-data":
         raise WrongMediaType("Send multipart/form-data")
@@ -65,6 +66,8 @@ def read_form(request: Request, limits: InputLimits) -> dict[str, Any]:
         _feed(decoder, form, request, most)
     except RequestEntityTooLarge as error:
         raise TooLarge("A part of the form is too large") from error
+    except OSError as error:
+        raise Unavailable("There is no room for files right now; try again later", retry_after_s=30) from error
     except ValueError as error:
         raise _broken() from error
     request.environ[RAW] = form.digest.digest()

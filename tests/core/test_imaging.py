@@ -15,6 +15,7 @@ from app.core.errors import AppError, Invalid, TooLarge, Unavailable, WrongMedia
 from app.core.imaging import Remade, remake
 from app.core.limits import UploadLimits
 from tests import hostile
+from tests.full_disk import files_of_at_most
 from tests.hostile import MARKS, Hostile
 from tests.pictures import FORMATS, noise, opened, picture
 
@@ -73,6 +74,12 @@ class TestBounds:
         with pytest.raises(Invalid):
             made(noise(1300, 1300))
         assert killed == [-9]
+
+    def test_a_full_disk_is_503(self) -> None:
+        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out:
+            source.write(noise(1300, 1300))
+            with files_of_at_most(1_000_000), pytest.raises(Unavailable):
+                remake(source, out, UploadLimits())
 
     def test_no_process_is_left_behind(self) -> None:
         before = _children()

@@ -9,10 +9,11 @@ import pytest
 from flask import Flask, request
 from flask.ctx import RequestContext
 
-from app.core.errors import AppError, Invalid, TooLarge, WrongMediaType
+from app.core.errors import AppError, Invalid, TooLarge, Unavailable, WrongMediaType
 from app.core.limits import MIB, InputLimits
 from app.http.body import RAW
 from app.http.uploads import FIELD_BYTES, OVERHEAD_BYTES, Upload, read_form
+from tests.full_disk import files_of_at_most
 
 LIMITS = InputLimits()
 PLAIN = Flask(__name__)
@@ -149,6 +150,10 @@ class TestReadForm:
         finally:
             tracemalloc.stop()
         assert peak < 2 * MIB
+
+    def test_a_full_disk_is_503(self) -> None:
+        with files_of_at_most(100_000):
+            refused(part("file", bytes(500_000), filename="a") + b"--b--\r\n", Unavailable)
 
     def test_temporary_files_are_closed_with_the_request(self) -> None:
         form = Read(part("file", b"x", filename="a") + b"--b--\r\n")

@@ -2,7 +2,6 @@
 
 import io
 import os
-import resource
 import stat
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 from app.drivers.errors import Absent
 from app.drivers.storage.local import ABANDONED_AFTER_S, PARTS, LocalStore
 from tests.drivers.storage.contract import PNG, ObjectStoreContract, got, put
+from tests.full_disk import files_of_at_most
 
 
 class TestLocalStore(ObjectStoreContract):
@@ -71,7 +71,7 @@ class TestLocalStore(ObjectStoreContract):
 
     def test_a_full_disk_is_the_store_being_away_and_leaves_nothing(self, store: LocalStore) -> None:
         put(store, "users/before", b"x")
-        with _files_of_at_most(100_000), pytest.raises(Absent):
+        with files_of_at_most(100_000), pytest.raises(Absent):
             store.put("users/a", io.BytesIO(bytes(1_000_000)), mimetype=PNG)
         assert [found.key for found in store.list()] == ["users/before"]
         assert list((self.folder / PARTS).iterdir()) == []
@@ -94,17 +94,3 @@ class TestLocalStore(ObjectStoreContract):
         assert ended.returncode == -9
         assert list(store.list()) == []
         assert len(list((self.folder / PARTS).iterdir())) == 1
-
-
-class _files_of_at_most:
-    """The process may write no larger file inside; Python ignores the signal, so that writing fails as on a full disk."""
-
-    def __init__(self, size: int) -> None:
-        self.size = size
-
-    def __enter__(self) -> None:
-        self.before = resource.getrlimit(resource.RLIMIT_FSIZE)
-        resource.setrlimit(resource.RLIMIT_FSIZE, (self.size, self.before[1]))
-
-    def __exit__(self, *_: object) -> None:
-        resource.setrlimit(resource.RLIMIT_FSIZE, self.before)
