@@ -45,6 +45,13 @@ if _metrics:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = _metrics
 
 
+def post_worker_init(worker: object) -> None:
+    """Let open streams know when their worker is told to end, so that they end with a word instead of being cut."""
+    from app.http import streaming
+
+    streaming.draining = lambda: not getattr(worker, "alive", True)
+
+
 def on_exit(_server: object) -> None:
     """Take the metrics folder away that was made above."""
     if _metrics:
