@@ -1,0 +1,172 @@
+"""Paddle's entities and events in our words; reads what it needs and minds nothing else.
+
+Source: https://developer.paddle.com/webhooks and the API reference. Amounts come as strings of minor units. The plan is
+what the catalogue calls it (`custom_data.plan` of the price or product, else a name), never what a checkout says.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from app.drivers.billing.port import (
+    BillingEvent,
+    CustomerState,
+    PaymentState,
+    PaymentStatus,
+    RefundState,
+    State,
+    SubscriptionState,
+    SubscriptionStatus,
+    Unreadable,
+)
+
+Entity = Mapping[str, Any]
+
+BACK = frozenset({"refund", "chargeback", "credit"})
+AGAIN = frozenset({"chargeback_reverse", "credit_reverse"})
+INTERVALS = frozenset({"day", "week", "month", "year"})
+NO_SALE = "subscription_payment_method_change"
+"""The origin of transactions that only change how somebody pays."""
+
+
+def read_event(payload: Entity) -> BillingEvent:
+    """A notification or a listed event. Raises Unreadable."""
+    try:
+        kind = _text(payload["event_type"])
+        occurred_at = moment(payload["occurred_at"])
+        return BillingEvent(_text(payload["event_id"]), kind, occurred_at, _state(kind, payload["data"], occurred_at))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as fault:
+        raise Unreadable(f"The event cannot be read: {type(fault).__name__}") from fault
+
+
+def standing(kind: str, entity: Entity, seen_at: datetime | None = None) -> BillingEvent:
+    """The present state of an entity as an event; the same state gives the same event, and `seen_at` a newer one.
+
+    Raises:
+        Unreadable: it does not say what its kind must say.
+    """
+    try:
+        at = max(moment(entity.get("updated_at") or entity["created_at"]), seen_at or datetime.min.replace(tzinfo=UTC))
+        name = f"standing:{_text(entity['id'])}:{at.isoformat()}"
+        return BillingEvent(name, f"{kind}.standing", at, _state(f"{kind}.standing", entity, at))
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError) as fault:
+        raise Unreadable(f"The {kind} cannot be read: {type(fault).__name__}") from fault
+
+
+def moment(value: str) -> datetime:
+    """An RFC 3339 time, cut to milliseconds; Paddle sends up to nanoseconds."""
+    whole, _, rest = value.removesuffix("Z").partition(".")
+    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
+    found = datetime.fromisoformat(whole + rest[len(digits) :])
+    found = found if found.tzinfo else found.replace(tzinfo=UTC)
+    return found.astimezone(UTC).replace(microsecond=int(digits[:3].ljust(3, "0")) * 1000 if digits else 0)
+
+
+def _state(kind: str, data: Entity, occurred_at: datetime) -> State | None:
+    match kind.split("."):
+        case ["subscription", _]:
+            return _subscription(data)
+        case ["transaction", "completed" | "payment_failed" | "standing" as what]:
+            return _payment(data, occurred_at, failed=what == "payment_failed")
+        case ["adjustment", "created" | "updated" | "standing"]:
+            return _refund(data)
+        case ["customer", "created" | "updated" | "standing"]:
+            return CustomerState(_text(data["id"]), _text(data["email"]), _named_user(data))
+        case _:
+            return None
+
+
+def _subscription(data: Entity) -> SubscriptionState:
+    items = [item for item in data["items"] if item.get("recurring", True)] or data["items"]
+    cycle = data.get("billing_cycle") or items[0]["price"]["billing_cycle"]
+    if cycle["interval"] not in INTERVALS or int(cycle["frequency"]) < 1:
+        raise ValueError("billing_cycle")
+    period, change = data.get("current_billing_period") or {}, data.get("scheduled_change") or {}
+    return SubscriptionState(
+        provider_id=_text(data["id"]),
+        customer_id=_optional(data.get("customer_id")),
+        user_id=_named_user(data),
+        status=SubscriptionStatus(data["status"]),
+        plan=_plan(items[0]),
+        amount_minor=sum(int(i["price"]["unit_price"]["amount"]) * int(i.get("quantity", 1)) for i in items),
+        currency=_currency(data),
+        interval=cycle["interval"],
+        frequency=int(cycle["frequency"]),
+        started_at=_moment(data.get("started_at") or data.get("created_at")),
+        current_period_end=_moment(period.get("ends_at") or data.get("next_billed_at")),
+        cancel_at=_moment(change.get("effective_at")) if change.get("action") == "cancel" else None,
+        canceled_at=_moment(data.get("canceled_at")),
+    )
+
+
+def _payment(data: Entity, occurred_at: datetime, *, failed: bool) -> PaymentState | None:
+    if data.get("origin") == NO_SALE:
+        return None
+    totals, period = data["details"]["totals"], data.get("billing_period") or {}
+    status = PaymentStatus.FAILED if failed or data.get("status") == "past_due" else PaymentStatus.COMPLETED
+    return PaymentState(
+        provider_id=_text(data["id"]),
+        customer_id=_optional(data.get("customer_id")),
+        user_id=_named_user(data),
+        subscription_id=_optional(data.get("subscription_id")),
+        status=status,
+        number=_optional(data.get("invoice_number")),
+        plan=_plan(data["items"][0]) if data.get("items") else None,
+        amount_minor=int(totals.get("grand_total") or totals["total"]),
+        currency=_currency(data),
+        period=f"{period['starts_at'][:10]}/{period['ends_at'][:10]}" if period else None,
+        invoice_url=None,
+        completed_at=_completed_at(data, occurred_at) if status is PaymentStatus.COMPLETED else None,
+    )
+
+
+def _completed_at(data: Entity, occurred_at: datetime) -> datetime:
+    """When the money came: the last capture, else when it was billed, else when we were told."""
+    captured = [_moment(payment.get("captured_at")) for payment in data.get("payments") or ()]
+    times = [time for time in captured if time is not None]
+    return max(times) if times else _moment(data.get("billed_at")) or occurred_at
+
+
+def _refund(data: Entity) -> RefundState:
+    action, amount = data["action"], int(data["totals"]["total"])
+    return RefundState(
+        provider_id=_text(data["id"]),
+        customer_id=_optional(data.get("customer_id")),
+        payment_id=_text(data["transaction_id"]),
+        amount_minor=-amount if action in AGAIN else amount,
+        currency=_currency(data),
+        is_approved=data["status"] == "approved" and action in BACK | AGAIN,
+    )
+
+
+def _plan(item: Entity) -> str:
+    price, product = item["price"], item.get("product") or {}
+    told = [(source.get("custom_data") or {}).get("plan") for source in (price, product)]
+    names = [*told, product.get("name"), price.get("name"), price.get("product_id"), price.get("id")]
+    return next(name for name in names if isinstance(name, str) and name)[:200]
+
+
+def _named_user(data: Entity) -> str | None:
+    found = (data.get("custom_data") or {}).get("user_id")
+    return found if isinstance(found, str) and found else None
+
+
+def _currency(data: Entity) -> str:
+    found = data["currency_code"]
+    if not (isinstance(found, str) and len(found) == 3 and found.isascii() and found.isupper()):
+        raise ValueError("currency_code")
+    return found
+
+
+def _moment(value: str | None) -> datetime | None:
+    return moment(value) if value else None
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str) or not 1 <= len(value) <= 255:
+        raise ValueError("a text is missing")
+    return value
+
+
+def _optional(value: object) -> str | None:
+    return None if value is None else _text(value)
