@@ -1,0 +1,100 @@
+"""Mails without secrets, and what is taken away when it has run out."""
+
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.core.jobs import PermanentFailure
+from app.drivers.errors import Absent, Rejected
+from app.drivers.mail.port import Mail
+from app.extensions import db
+from app.models.base import moment
+from app.models.idempotency import IdempotencyKey
+from app.models.login import LoginAttempt, OneTimeCode, Purpose, Session
+from app.resources.system import jobs
+from tests.world import World
+
+
+class Outbox:
+    """A transport that keeps what it is given, or fails as told."""
+
+    def __init__(self, fault: Exception | None = None) -> None:
+        self.sent: list[Mail] = []
+        self.fault = fault
+
+    def send(self, mail: Mail) -> None:
+        if self.fault is not None:
+            raise self.fault
+        self.sent.append(mail)
+
+
+class TestSend:
+    def test_writes_the_mail_in_the_readers_language(self) -> None:
+        outbox = Outbox()
+        jobs.send(to="a@mail.example.org", template="account_deleted", language="de", name="Ada", mail=outbox)
+        assert (outbox.sent[0].to, outbox.sent[0].subject) == ("a@mail.example.org", "Ihr Konto wurde gelöscht")
+
+    @pytest.mark.parametrize(("template", "fault"), [("no_such_mail", None), ("account_deleted", Rejected("no"))])
+    def test_gives_up_what_no_retry_mends(self, template: str, fault: Exception | None) -> None:
+        with pytest.raises(PermanentFailure):
+            jobs.send(to="a@mail.example.org", template=template, name="Ada", mail=Outbox(fault))
+
+    def test_is_tried_again_when_the_relay_is_away(self) -> None:
+        with pytest.raises(Absent):
+            jobs.send(to="a@mail.example.org", template="account_deleted", name="Ada", mail=Outbox(Absent("away")))
+
+
+class TestPurge:
+    def test_takes_what_has_run_out_and_leaves_the_rest(self, app: Flask, world: World) -> None:
+        person, now = world.person(), moment()
+        old, young = now - timedelta(days=2), now + timedelta(days=1)
+        with app.app_context():
+            for word, end in (("old", old), ("young", young)):
+                db.session.add_all(self._rows(person.id, f"{word}-{person.id}", end, updated_at=min(end, now)))
+            db.session.commit()
+            assert jobs.purge() >= 5
+            assert self._left(person.id) == {"sessions": 2, "codes": 1, "attempts": 1, "answers": 1}
+
+    @staticmethod
+    def _rows(user_id: str, word: str, end, *, updated_at) -> list[object]:
+        session = {"user_id": user_id, "last_seen_at": end, "expires_at": end + timedelta(days=30)}
+        state = {"browser_hash": "b", "provider": "social_a", "callback_url": "/", "user_id": user_id}
+        return [
+            Session(token_hash=f"idle-{word}"[:64], **session | {"idle_expires_at": end}),
+            OneTimeCode(email_key=word, purpose=Purpose.VERIFY_EMAIL, user_id=user_id, updated_at=updated_at),
+            LoginAttempt(state_hash=f"s-{word}"[:64], expires_at=end, **state),
+            IdempotencyKey(user_id=user_id, route="POST /", key=word, request_hash="h", expires_at=end),
+        ] + (
+            [Session(token_hash=f"x-{word}"[:64], **session | {"idle_expires_at": end, "expires_at": end})]
+            if "old" in word
+            else []
+        )
+
+    @staticmethod
+    def _left(user_id: str) -> dict[str, int]:
+        def count(model) -> int:
+            return db.session.scalar(sa.select(sa.func.count()).select_from(model).where(model.user_id == user_id)) or 0
+
+        return {
+            "sessions": count(Session),
+            "codes": count(OneTimeCode),
+            "attempts": count(LoginAttempt),
+            "answers": count(IdempotencyKey),
+        }
+
+    def test_deletes_more_than_one_round_holds(self, app: Flask, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(jobs, "AT_ONCE", 3)
+        person, end = world.person(), moment() - timedelta(days=1)
+        with app.app_context():
+            db.session.add_all(
+                LoginAttempt(
+                    state_hash=f"{n}{person.id}", browser_hash="b", provider="social_a", callback_url="/",
+                    user_id=person.id, expires_at=end,
+                )
+                for n in range(10)
+            )  # fmt: skip
+            db.session.commit()
+            jobs.purge()
+            assert self._left(person.id)["attempts"] == 0
