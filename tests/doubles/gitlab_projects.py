@@ -117,8 +117,8 @@ class Projects(Accounts):
             entries = at.git.ls(f"{commit}:{path}", recursive=call.one("recursive") == "true")
         except GitFailed:
             return Reply(404, {"message": "404 invalid revision or path Not Found"})
-        # GitLab gives folders first, so a reader must not rely on Git's order.
-        entries.sort(key=lambda entry: (entry.type != "tree", entry.path.encode()))
+        # GitLab gives folders first and submodules last, so a reader must not rely on Git's order.
+        entries.sort(key=lambda entry: (("tree", "blob", "commit").index(entry.type), entry.path.encode()))
         assert call.one("pagination") == "keyset", "offset pages of trees are slow on a real GitLab"
         return self._keyset(call, [self._entry(entry, f"{path}/" if path else "") for entry in entries])
 

@@ -18,6 +18,7 @@ class FileFacts:
     sha: str
     size: int
     last_commit: str
+    executable: bool
 
 
 @dataclass(frozen=True)
@@ -67,6 +68,7 @@ def file_facts(headers: Mapping[str, str]) -> FileFacts:
         sha=headers["X-Gitlab-Blob-Id"],
         size=int(headers["X-Gitlab-Size"]),
         last_commit=headers["X-Gitlab-Last-Commit-Id"],
+        executable=headers.get("X-Gitlab-Execute-Filemode") == "true",
     )
 
 

@@ -8,13 +8,13 @@ import pytest
 
 from app.drivers.errors import Broken, Rejected, Throttled
 from app.drivers.git.gitlab import GitLabProvider
-from app.drivers.git.port import Action, BranchMoved, FileChange, Person, RepoRef, RepositoryUnavailable
+from app.drivers.git.port import Action, BranchMoved, FileChange, PathConflict, Person, RepoRef, RepositoryUnavailable
 from tests.doubles.gitlab import GitLab
 from tests.doubles.plumbing import Plumbing
 from tests.doubles.server import Fault, Reply
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
 from tests.drivers.git.remote import Acting, RemoteContract
-from tests.gitrepo import Content
+from tests.gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Content
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
 REPO = RepoRef("team/sub/site")
@@ -130,6 +130,48 @@ class TestTrees:
         entries = list(subject.provider.tree(subject.repo, subject.git.head()))
         assert [entry.path for entry in entries] == list(subject.git.entries())
         assert len(host.calls("GET .*/repository/tree$")) == 16
+
+    def test_paths_in_a_large_folder_are_looked_up_one_by_one(self, host: GitLab, make: Make) -> None:
+        files: dict[str, Content] = {f"posts/f{n:04}.md": b"%d\n" % n for n in range(700)}
+        odd: dict[str, Content] = {
+            "posts/x-run.sh": (EXECUTABLE, b"#!/bin/sh\n"),
+            "posts/y-link": (SYMLINK, b"f0001.md"),
+            "posts/z-line": b"no end",
+        }
+        subject = make(files | odd | {"posts/zz/in.md": b"in\n", "a.md": b"a"})
+        host.journal.clear()
+        wanted = ["posts/f0699.md", "posts/x-run.sh", "posts/none.md", "posts/zz", "a.md"]
+        found = subject.provider.entries(subject.repo, subject.git.head(), wanted)
+        witness = subject.git.entries()
+        assert found.pop("posts/zz").type == "tree"
+        assert {path: e[1:4] for path, e in found.items()} == {path: witness[path][:3] for path in found}
+        assert set(found) == {"posts/f0699.md", "posts/x-run.sh", "a.md"}
+        assert len(host.journal) <= 12
+
+    def test_symlink_in_a_large_folder_is_told_from_a_file(self, make: Make) -> None:
+        files: dict[str, Content] = {f"f{n:04}.md": b"%d\n" % n for n in range(400)}
+        subject = make(files | {"y-link": (SYMLINK, b"f0001.md"), "z-line": b"no end"})
+        found = subject.provider.entries(subject.repo, subject.git.head(), ["y-link", "z-line"])
+        assert (found["y-link"].mode, found["z-line"].mode) == (SYMLINK, "100644")
+
+    def test_submodule_in_a_large_folder_is_among_the_changes(self, make: Make) -> None:
+        subject = make({f"f{n:04}.md": b"%d\n" % n for n in range(400)})
+        old = subject.git.head()
+        new = subject.git.commit({"z-theme": (SUBMODULE, "5a1e" * 10)})
+        [change] = subject.provider.changes(subject.repo, old, new)
+        assert change.entry
+        assert change.entry[:4] == ("z-theme", "commit", SUBMODULE, "5a1e" * 10)
+
+    def test_commit_into_a_large_folder_takes_few_calls(self, host: GitLab, make: Make) -> None:
+        subject = make({f"posts/f{n:04}.md": b"%d\n" % n for n in range(2000)})
+        host.journal.clear()
+        subject.commit(
+            FileChange("posts/new.md", Action.CREATE, b"new\n"),
+            FileChange("posts/f1999.md", Action.UPDATE, b"changed\n"),
+        )
+        assert len(host.journal) <= 16
+        with pytest.raises(PathConflict):
+            subject.commit(FileChange("posts/new.md", Action.CREATE, b"again\n"))
 
     @pytest.mark.parametrize("fault", [{"cut": True}, {"lose": True}, {"reply": Reply(502)}])
     def test_page_that_fails_is_asked_for_again(self, host: GitLab, make: Make, fault: dict[str, Any]) -> None:
