@@ -58,7 +58,8 @@ def document(rows: Iterable[Expected], routes: dict[tuple[str, str], Served]) ->
 def _answer(guard: Guard, row: Expected, name: str, *, own: bool) -> str:
     """The guard's word; where the table knows better, a rule behind the guard decides."""
     standing = STANDINGS[name]
-    if not passes(guard, dataclasses.replace(standing, is_self=own or standing.is_self)):
+    second = standing.role if "#" in row.path else standing.second_role  # one organization, named once
+    if not passes(guard, dataclasses.replace(standing, is_self=own or standing.is_self, second_role=second)):
         return "no"
     return "rule" if row.cells[name] in ("403", "404") else "yes"
 

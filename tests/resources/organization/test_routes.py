@@ -1,12 +1,55 @@
 """Organizations over HTTP."""
 
-from tests.world import World
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+
+import pytest
+from flask import Flask
+
+from app.core.permissions import Role
+from app.extensions import db
+from app.models.base import moment
+from app.models.media import MediaAsset
+from app.models.user import User
+from app.resources.user.events import email_verified, user_deleting
+from tests.factories import organization, project, repository
+from tests.mailbox import Mailbox
+from tests.sites import SMALL
+from tests.statements import counted
+from tests.world import Person, World
+
+Later = Callable[..., AbstractContextManager[None]]
+OBJECT = {
+    *("org_id", "org_name", "org_image", "settings", "owner", "default", "status"),
+    *("members", "projectCount", "createdAt", "updatedAt"),
+}
+MEMBER = {"user_id", "email", "full_name", "image", "role", "status", "joined_at"}
+
+
+def invite(by: Person, org: str, email: str, role: str = "editor") -> dict[str, object]:
+    found: dict[str, object] = by.patch(f"/organization/member/{org}", {"email": email, "role": role}).ok()
+    return found
+
+
+def people(who: Person, org: str) -> dict[str, tuple[str, str]]:
+    """Role and status by e-mail."""
+    return {m["email"]: (m["role"], m["status"]) for m in who.get(f"/organization/{org}").ok()["members"]}
+
+
+def verify(app: Flask, user_id: str) -> None:
+    """What confirming an e-mail does, in one transaction."""
+    with app.app_context():
+        user = db.session.get_one(User, user_id)
+        user.email_verified = True
+        email_verified.announce(user)
+        db.session.commit()
 
 
 class TestCreate:
     def test_makes_the_creator_its_owner(self, world: World) -> None:
         me = world.person()
         made = me.post("/organization", {"org_name": "Acme", "settings": {"a": 1}}).ok(201)
+        assert (set(made), set(made["members"][0])) == (OBJECT, MEMBER)
         assert (made["org_name"], made["owner"], made["default"], made["status"]) == ("Acme", me.id, False, "active")
         (member,) = made["members"]
         assert (member["user_id"], member["role"], member["status"]) == (me.id, "owner", "active")
@@ -17,3 +60,314 @@ class TestCreate:
         me.new_organization("Acme")
         me.post("/organization", {"org_name": "Acme"}).fails(409, "NAME_TAKEN")
         world.person().new_organization("Acme")
+
+    def test_at_the_limit_no_more_are_made(self, world: World) -> None:
+        me = world.person()
+        for _ in range(10):
+            me.new_organization()
+        me.post("/organization", {"org_name": "Eleventh"}).fails(403, "LIMIT_REACHED")
+
+    @pytest.mark.parametrize(
+        ("body", "path"),
+        [
+            ({}, "org_name"),
+            ({"org_name": "  "}, "org_name"),
+            ({"org_name": "x" * 81}, "org_name"),
+            ({"org_name": 5}, "org_name"),
+            ({"org_name": "ok", "settings": []}, "settings"),
+            ({"org_name": "ok", "settings": {"a": "x" * 70_000}}, "settings"),
+            ({"org_name": "ok", "org_image": "orgs/nobodys.png"}, "org_image"),
+        ],
+    )
+    def test_refuses_what_does_not_fit(self, world: World, body: dict[str, object], path: str) -> None:
+        world.person().post("/organization", body).fails(400, "VALIDATION_FAILED", path)
+
+
+class TestEnsureDefault:
+    def test_makes_one_and_returns_it_ever_after(self, world: World) -> None:
+        me = world.person()
+        first = me.post("/organization/ensure-default", {}).ok()
+        assert first["default"] is True
+        assert me.post("/organization/ensure-default", {}).ok() == first
+
+    def test_finds_a_name_when_its_own_is_used(self, world: World) -> None:
+        me = world.person()
+        me.new_organization("Personal")
+        assert me.post("/organization/ensure-default", {}).ok()["org_name"] == "Personal 2"
+
+    def test_is_not_kept_back_by_the_limit(self, world: World) -> None:
+        me = world.person()
+        for _ in range(10):
+            me.new_organization()
+        me.post("/organization/ensure-default", {}).ok()
+
+
+class TestList:
+    def test_tells_role_and_active_projects(self, world: World) -> None:
+        owner, editor = world.person(), world.person()
+        org = organization(world, owner, (editor, Role.EDITOR))
+        name, _ = repository(world, SMALL)
+        shown, put_away = project(world, owner, org, name), project(world, owner, org, name)
+        owner.patch(f"/project/status/{put_away}", {"status": "archived"}).ok()
+        (entry,) = editor.get("/organization/user").ok()
+        assert set(entry) == OBJECT | {"role", "projects"}
+        assert (entry["role"], entry["projectCount"]) == ("editor", 2)
+        assert [one["project_id"] for one in entry["projects"]] == [shown]
+
+    def test_can_be_narrowed_to_a_status(self, world: World) -> None:
+        me = world.person()
+        active, archived = me.new_organization(), me.new_organization()
+        me.patch(f"/organization/status/{archived}", {"status": "archived"}).ok()
+        found = {
+            status: [one["org_id"] for one in me.get(f"/organization/user?status={status}").ok()]
+            for status in ("active", "archived")
+        }
+        assert found == {"active": [active], "archived": [archived]}
+        me.get("/organization/user?status=gone").fails(400, "VALIDATION_FAILED", "status")
+
+    def test_costs_two_statements_beside_the_session_however_long(self, app: Flask, world: World) -> None:
+        me = world.person()
+        for _ in range(3):
+            org = me.new_organization()
+            invite(me, org, "guest@mail.example.org")
+            project(world, me, org, repository(world, SMALL)[0])
+        with counted(app) as statements:
+            assert len(me.get("/organization/user").ok()) == 3
+        assert len(statements) <= 3, statements
+
+
+class TestInvite:
+    def test_a_verified_user_is_a_member_at_once_and_mailed(self, app: Flask, world: World) -> None:
+        me, other = world.person(), world.person()
+        org = me.new_organization()
+        wanted = {"email": other.email, "role": "admin", "user_id": other.id, "status": "active"}
+        assert invite(me, org, other.email.upper(), "admin") == wanted
+        world.work_off()
+        assert people(other, org)[other.email] == ("admin", "active")
+        assert len(Mailbox(app.config["SETTINGS"].mail.directory, other.email).texts()) == 1
+        me.patch(f"/organization/member/{org}", {"email": other.email, "role": "editor"}).fails(409, "ALREADY_MEMBER")
+
+    def test_another_e_mail_is_kept_a_place(self, app: Flask, world: World) -> None:
+        me = world.person()
+        org, guest = me.new_organization(), f"{me.id[-8:]}@mail.example.org"
+        for role in ("admin", "editor"):
+            wanted = {"email": guest, "role": role, "user_id": None, "status": "invited"}
+            assert invite(me, org, guest, role) == wanted
+        world.work_off()
+        assert people(me, org)[guest] == ("editor", "invited")
+        assert len(Mailbox(app.config["SETTINGS"].mail.directory, guest).texts()) == 2
+
+    def test_becomes_a_membership_when_exactly_that_e_mail_is_verified(self, app: Flask, world: World) -> None:
+        me, guest = world.person(), world.person(verified=False)
+        org = me.new_organization()
+        assert invite(me, org, guest.email)["status"] == "invited"
+        verify(app, world.person(email=guest.email.replace("@", "x@")).id)
+        assert people(me, org)[guest.email] == ("editor", "invited")
+        verify(app, guest.id)
+        assert people(guest, org)[guest.email] == ("editor", "active")
+
+    def test_lasts_seven_days(self, app: Flask, world: World, later: Later) -> None:
+        me, guest = world.person(), world.person(verified=False)
+        org = me.new_organization()
+        invite(me, org, guest.email)
+        with later(days=7, seconds=1):
+            assert guest.email not in {m["email"] for m in _shown(app, org)}
+            verify(app, guest.id)
+        guest.get(f"/organization/{org}").fails(403)
+
+    def test_members_and_open_invitations_fill_the_organization(self, world: World) -> None:
+        me = world.person()
+        org = me.new_organization()
+        for number in range(49):
+            invite(me, org, f"g{number}@mail.example.org")
+        me.patch(f"/organization/member/{org}", {"email": "late@mail.example.org", "role": "editor"}).fails(
+            403, "LIMIT_REACHED"
+        )
+        assert invite(me, org, "g1@mail.example.org", "admin")["role"] == "admin", "renewing takes no place"
+        me.patch(f"/organization/remove-member/{org}", {"email": "g0@mail.example.org"}).ok()
+        invite(me, org, "late@mail.example.org")
+
+    @pytest.mark.parametrize(
+        ("change", "path"), [({"role": "owner"}, "role"), ({"role": "viewer"}, "role"), ({"email": "nobody"}, "email")]
+    )
+    def test_refuses_what_does_not_fit(self, world: World, change: dict[str, str], path: str) -> None:
+        me = world.person()
+        body = {"email": "guest@mail.example.org", "role": "editor"} | change
+        me.patch(f"/organization/member/{me.new_organization()}", body).fails(400, "VALIDATION_FAILED", path)
+
+
+def _shown(app: Flask, org: str) -> list[dict[str, str]]:
+    from app.models.organization import Organization
+    from app.resources.organization import reading
+
+    with app.app_context():
+        found: list[dict[str, str]] = reading.details(db.session.get_one(Organization, org))["members"]
+        return found
+
+
+@pytest.fixture
+def team(world: World) -> tuple[Person, Person, Person, str]:
+    """Owner, admin, editor and their organization."""
+    owner, admin, editor = world.person(), world.person(), world.person()
+    return owner, admin, editor, organization(world, owner, (admin, Role.ADMIN), (editor, Role.EDITOR))
+
+
+Team = tuple[Person, Person, Person, str]
+
+
+class TestUpdateRole:
+    def test_changes_by_id_and_by_e_mail(self, team: Team) -> None:
+        owner, admin, editor, org = team
+        path = f"/organization/update-role/{org}"
+        wanted = {"user_id": editor.id, "role": "admin"}
+        assert owner.patch(path, {"member_id": editor.id, "role": "admin"}).ok() == wanted
+        assert admin.patch(path, {"email": editor.email, "role": "editor"}).ok()["role"] == "editor"
+
+    def test_owner_and_oneself_are_no_targets(self, team: Team) -> None:
+        owner, admin, _, org = team
+        for who, target in ((admin, owner), (owner, owner), (admin, admin)):
+            who.patch(f"/organization/update-role/{org}", {"member_id": target.id, "role": "editor"}).fails(403)
+            who.patch(f"/organization/remove-member/{org}", {"member_id": target.id}).fails(403)
+
+    def test_the_role_owner_is_not_given_away(self, team: Team) -> None:
+        owner, _, editor, org = team
+        body = {"member_id": editor.id, "role": "owner"}
+        owner.patch(f"/organization/update-role/{org}", body).fails(400, "VALIDATION_FAILED", "role")
+
+    def test_a_stranger_is_not_found_and_nonsense_is_refused(self, team: Team, world: World) -> None:
+        owner, *_, org = team
+        stranger = world.person()
+        for target, status in (({"member_id": stranger.id}, 404), ({"email": stranger.email}, 404)):
+            owner.patch(f"/organization/update-role/{org}", target | {"role": "admin"}).fails(status)
+            owner.patch(f"/organization/remove-member/{org}", target).fails(status)
+        owner.patch(f"/organization/remove-member/{org}", {"member_id": "x"}).fails(400, None, "member_id")
+        owner.patch(f"/organization/remove-member/{org}", {}).fails(400, None, "member_id")
+
+
+class TestLeave:
+    def test_everybody_but_the_owner_may(self, team: Team) -> None:
+        owner, admin, editor, org = team
+        owner.patch(f"/organization/leave/{org}").fails(403, "OWNER_CANNOT_LEAVE")
+        for who in (admin, editor):
+            who.patch(f"/organization/leave/{org}").ok()
+            who.get(f"/organization/{org}").fails(403)
+
+
+class TestTransfer:
+    def test_the_old_owner_becomes_an_admin(self, team: Team) -> None:
+        owner, admin, editor, org = team
+        shown = owner.post(f"/organization/transfer/{org}", {"member_id": editor.id}).ok()
+        assert shown["owner"] == editor.id
+        assert {email: role for email, (role, _) in people(owner, org).items()} == {
+            owner.email: "admin",
+            admin.email: "admin",
+            editor.email: "owner",
+        }
+
+    def test_is_refused_to_strangers_oneself_and_for_the_default(self, team: Team, world: World) -> None:
+        owner, *_, org = team
+        owner.post(f"/organization/transfer/{org}", {"member_id": world.person().id}).fails(404)
+        owner.post(f"/organization/transfer/{org}", {"member_id": owner.id}).fails(403)
+        default = owner.post("/organization/ensure-default", {}).ok()["org_id"]
+        other = world.person()
+        invite(owner, default, other.email)
+        owner.post(f"/organization/transfer/{default}", {"member_id": other.id}).fails(409, "DEFAULT_ORGANIZATION")
+
+    def test_the_new_owners_limit_and_names_hold(self, team: Team) -> None:
+        owner, _, editor, org = team
+        name = owner.get(f"/organization/{org}").ok()["org_name"]
+        clash = editor.new_organization(name)
+        owner.post(f"/organization/transfer/{org}", {"member_id": editor.id}).fails(409, "NAME_TAKEN")
+        editor.delete(f"/organization/{clash}").ok()
+        for _ in range(10):
+            editor.new_organization()
+        owner.post(f"/organization/transfer/{org}", {"member_id": editor.id}).fails(403, "LIMIT_REACHED")
+        assert people(owner, org)[owner.email][0] == "owner"
+
+
+class TestUpdate:
+    def test_changes_what_is_given_and_nothing_else(self, world: World) -> None:
+        me = world.person()
+        org = me.new_organization()
+        before = me.get(f"/organization/{org}").ok()
+        forged = {
+            "owner": "x",
+            "status": "archived",
+            "default": True,
+            "members": [],
+            "is_default": True,
+            "owner_id": "x",
+        }
+        after = me.patch(f"/organization/{org}", forged | {"org_name": "Renamed", "settings": {"c": 1}}).ok()
+        changed = {key for key in before if before[key] != after[key]}
+        assert changed <= {"org_name", "settings", "updatedAt"}
+        assert (after["org_name"], after["settings"]) == ("Renamed", {"c": 1})
+
+    def test_a_name_the_owner_uses_is_taken(self, world: World) -> None:
+        me = world.person()
+        me.new_organization("Taken")
+        me.patch(f"/organization/{me.new_organization()}", {"org_name": "Taken"}).fails(409, "NAME_TAKEN")
+
+    def test_an_image_must_be_the_callers_or_the_organizations(self, app: Flask, world: World) -> None:
+        me, other = world.person(), world.person()
+        org, key = me.new_organization(), f"orgs/{me.id}.png"
+        with app.app_context():
+            facts = {"mimetype": "image/png", "size": 1, "width": 1, "height": 1, "hash": "0" * 64}
+            db.session.add(MediaAsset(key=key, uploader_id=me.id, stored_at=moment(), **facts))
+            db.session.commit()
+        theirs = other.new_organization()
+        other.patch(f"/organization/{theirs}", {"org_image": key}).fails(400, None, "org_image")
+        assert me.patch(f"/organization/{org}", {"org_image": key}).ok()["org_image"] == key
+        assert me.patch(f"/organization/{org}", {"org_image": None}).ok()["org_image"] is None
+
+    def test_if_match_refuses_a_stale_change(self, world: World) -> None:
+        me = world.person()
+        path = f"/organization/{me.new_organization()}"
+        tag = me.get(path).headers["ETag"]
+        me.patch(path, {"org_name": "One"}, headers={"If-Match": tag}).ok()
+        me.patch(path, {"org_name": "Two"}, headers={"If-Match": tag}).fails(412)
+
+
+class TestStatus:
+    def test_an_archived_one_is_closed_but_for_what_the_contract_lists(self, team: Team) -> None:
+        owner, admin, editor, org = team
+        assert owner.patch(f"/organization/status/{org}", {"status": "archived"}).ok()["status"] == "archived"
+        owner.patch(f"/organization/{org}", {"org_name": "X"}).fails(409, "ARCHIVED")
+        body = {"email": "g@mail.example.org", "role": "editor"}
+        owner.patch(f"/organization/member/{org}", body).fails(409, "ARCHIVED")
+        owner.post(f"/organization/transfer/{org}", {"member_id": admin.id}).fails(409, "ARCHIVED")
+        owner.patch(f"/organization/remove-member/{org}", {"member_id": editor.id}).ok()
+        admin.patch(f"/organization/leave/{org}").ok()
+        owner.patch(f"/organization/status/{org}", {"status": "active"}).ok()
+        owner.patch(f"/organization/{org}", {"org_name": "X"}).ok()
+
+    def test_the_default_one_stays(self, world: World) -> None:
+        me = world.person()
+        org = me.post("/organization/ensure-default", {}).ok()["org_id"]
+        me.patch(f"/organization/status/{org}", {"status": "archived"}).fails(409, "DEFAULT_ORGANIZATION")
+        me.delete(f"/organization/{org}").fails(409, "DEFAULT_ORGANIZATION")
+
+
+class TestDelete:
+    def test_takes_its_projects_and_leaves_the_repository(self, world: World) -> None:
+        me = world.person()
+        org, (name, git) = me.new_organization(), repository(world, SMALL)
+        made = me.new_project(org, name)
+        assert me.delete(f"/organization/{org}").ok() == {"org_id": org, "deleted": True}
+        for path in (f"/organization/{org}", f"/project/{made}"):
+            me.get(path).fails(404)
+        assert git.head("main")
+        body = {"org_id": me.new_organization(), "project_name": "P", "provider": "local", "repository": name}
+        me.post("/project/create", body | {"branch": "main"}).fails(422, "REPO_UNAVAILABLE")
+
+
+class TestUserDeleting:
+    def test_takes_what_only_they_own(self, app: Flask, world: World) -> None:
+        me, other = world.person(), world.person()
+        mine = me.new_organization()
+        theirs = organization(world, other, (me, Role.EDITOR))
+        with app.app_context():
+            user_deleting.announce(db.session.get_one(User, me.id))
+            db.session.commit()
+        me.get(f"/organization/{mine}").fails(404)
+        assert people(other, theirs) == {other.email: ("owner", "active")}

@@ -1,0 +1,27 @@
+"""Counts the statements that reach the database."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+from flask import Flask
+from sqlalchemy import event
+
+from app.extensions import db
+
+
+@contextmanager
+def counted(app: Flask) -> Iterator[list[str]]:
+    """Collect every statement of the application's engine while inside."""
+    seen: list[str] = []
+
+    def note(_connection: sa.Connection, _cursor: object, statement: str, *_: object) -> None:
+        seen.append(statement)
+
+    with app.app_context():
+        engine = db.engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        yield seen
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
