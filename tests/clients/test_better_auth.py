@@ -1,0 +1,96 @@
+"""better-auth's own JavaScript client against the service on a loopback port."""
+
+import hashlib
+import os
+import shutil
+import socket
+import subprocess
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask_migrate import upgrade
+from werkzeug.serving import make_server
+
+from app import create_app
+from app.core.jobs import registry
+from app.extensions import db
+from app.worker import Runner
+from config import Settings
+from tests.doubles.social import SocialDouble
+
+HERE = Path(__file__).parent / "better-auth"
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "galley-tests"
+
+
+@pytest.fixture(scope="module")
+def installed() -> Path:
+    """The client's packages exactly as locked, installed once outside of the checkout."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("Node is not installed")
+    lock = (HERE / "package-lock.json").read_bytes()
+    folder = CACHE / f"better-auth-{hashlib.sha256(lock).hexdigest()[:12]}"
+    if not (folder / "installed").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(HERE / name, folder)
+        options = ["--ignore-scripts", "--no-audit", "--no-fund"]
+        done = subprocess.run(["npm", "ci", *options], cwd=folder, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            pytest.skip(f"npm could not install the client: {done.stderr[-300:]}")
+        (folder / "installed").touch()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """The service on loopback with its worker, mail as files and both login providers."""
+    home = tmp_path_factory.mktemp("service")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with SocialDouble() as double:
+        settings = Settings.for_tests(
+            home, PORT=port, MAIL_DRIVER="file", MAIL_DIR=home / "mail", RATE_LIMIT_SCALE=1000, **double.environment
+        )
+        (home / "mail").mkdir()
+        app = create_app(settings)
+        with app.app_context():
+            upgrade(directory=str(Path(__file__).parents[2] / "migrations"))
+        engine, stop = app.extensions["jobs"], threading.Event()
+        server = make_server("127.0.0.1", port, app, threaded=True)
+        due = {name: job for name, job in registry.items() if job.every is None}
+        threads = [
+            threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}),
+            threading.Thread(
+                target=engine.work,
+                args=(Runner(app, registry, engine.report),),
+                kwargs={"jobs": due, "stop": stop, "concurrency": 1},
+            ),
+        ]
+        for thread in threads:
+            thread.start()
+        yield settings
+        stop.set()
+        server.shutdown()
+        for thread in threads:
+            thread.join(30)
+        server.server_close()
+        with app.app_context():
+            db.engine.dispose()
+
+
+class TestBetterAuthClient:
+    def test_goes_through_an_accounts_life(self, installed: Path, service: Settings) -> None:
+        script = installed / "client.mjs"
+        shutil.copy(HERE / "client.mjs", script)
+        done = subprocess.run(
+            ["node", str(script), service.server.base_url, str(service.mail.directory)],
+            cwd=installed,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        assert "all well" in done.stdout
