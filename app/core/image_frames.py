@@ -7,6 +7,7 @@ from typing import Any
 from PIL import Image, ImageCms, ImageOps
 
 LONGEST_MS = 600_000
+ORIENTATION = 0x0112
 
 Frame = Image.Image
 
@@ -23,7 +24,8 @@ def plain(frame: Any, modes: Collection[str], width: int | None) -> Frame:
         made = made.resize((width, height), Image.Resampling.LANCZOS, reducing_gap=2.0)
     if made.mode == "P":
         made = _sorted_palette(made)
-    clean = made.copy()
+    # The file itself stands for each of its frames in turn; a picture of one frame need not be copied (15 ms at 12 MP).
+    clean = made.copy() if made is frame and getattr(frame, "is_animated", False) else made
     clean.info = {name: made.info[name] for name in ("transparency",) if name in made.info}
     return clean
 
@@ -53,6 +55,8 @@ def _coloured(image: Frame, *, alpha: bool = True) -> Frame:
 
 def _upright(frame: Any) -> Any:
     try:
+        if frame.getexif().get(ORIENTATION, 1) == 1:
+            return frame
         turned = ImageOps.exif_transpose(frame)
     except Exception:  # an Exif block that cannot be read turns nothing
         return frame

@@ -65,7 +65,7 @@ class TestBounds:
             made(noise(1300, 1300))
 
     def test_a_process_that_takes_too_much_memory_gets_none(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(imaging, "MEMORY_BYTES", 300_000_000)
+        monkeypatch.setattr(imaging, "MEMORY_BYTES", 200_000_000)
         with pytest.raises((TooLarge, Invalid)):
             made(picture("PNG", 8000, 5000, mode="RGBA"))
 

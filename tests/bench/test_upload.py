@@ -1,0 +1,120 @@
+"""Sixteen uploads of 5 MB at once: how much the server's memory grows, and its throughput beside a bare multer server.
+
+The multer server needs node and the packages express and multer below `MULTER_DIR/node_modules`; without them only our
+own numbers are printed. It writes what it gets to disk as it is; we decode, encode anew and store with fsync.
+"""
+
+import io
+import os
+import random
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import requests
+from PIL import Image
+
+from tests.gunicorn_service import Service
+
+AT_ONCE, ROUNDS = 16, 2
+GROWTH_KIB = 16 * 1024
+MULTER = """
+const express = require("express"), multer = require("multer");
+const app = express(), upload = multer({ dest: process.argv[2], limits: { fileSize: 10485760, files: 1 } });
+app.post("/", upload.single("file"), (request, response) => response.status(201).json({ size: request.file.size }));
+const server = app.listen(0, "127.0.0.1", () => console.log(server.address().port));
+"""
+
+
+class TestUpload:
+    def test_memory_and_throughput(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        content = _photo()
+        with Service(tmp_path, workers=1) as service:
+            clients = [service.client(service.world.person()) for _ in range(AT_ONCE)]
+            url = f"{service.url}/api/v1/bucket/upload"
+            _send(clients[0], url, content)
+            before_kib = service.memory_kib()
+            with _Peak(service.memory_kib) as peak:
+                rate = _rate(clients, url, content)
+        grown_kib = peak.highest - before_kib
+        lines = [
+            f"a photo of {len(content) / 1e6:.1f} MB, {AT_ONCE} at once",
+            f"memory of the server: {before_kib / 1024:.0f} MiB, grown by {grown_kib / 1024:.1f} MiB at most (≤ 16)",
+            f"throughput: {rate:.1f} MB/s",
+        ]
+        theirs = _multer_rate(tmp_path, content)
+        if theirs is not None:
+            lines.append(f"multer, bytes to disk as they are: {theirs:.1f} MB/s; ratio {rate / theirs:.2f}")
+        with capsys.disabled():
+            print("\n" + "\n".join(lines))
+        assert grown_kib <= GROWTH_KIB
+
+
+class _Peak:
+    """The highest value of something that is looked at every few milliseconds inside the `with`."""
+
+    def __init__(self, look: Callable[[], int]) -> None:
+        self.look, self.highest, self._stop = look, 0, threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> "_Peak":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._stop.wait(0.02):
+            self.highest = max(self.highest, self.look())
+
+
+def _photo() -> bytes:
+    """A JPEG of 12 MP and about 5 MB, smooth with grain, as cameras make them."""
+    chance = random.Random(1)
+    coarse = Image.frombytes("RGB", (400, 300), chance.randbytes(360_000)).resize(
+        (4000, 3000), Image.Resampling.BICUBIC
+    )
+    grain = Image.frombytes("RGB", (1000, 750), chance.randbytes(2_250_000)).resize((4000, 3000))
+    out = io.BytesIO()
+    Image.blend(coarse, grain, 0.22).save(out, "JPEG", quality=92)
+    return out.getvalue()
+
+
+def _send(client: requests.Session, url: str, content: bytes) -> None:
+    answer = client.post(url, files={"file": ("a.jpg", content, "image/jpeg")}, timeout=300)
+    assert answer.status_code == 201, answer.text
+
+
+def _rate(clients: list[requests.Session], url: str, content: bytes) -> float:
+    started = time.monotonic()
+    with ThreadPoolExecutor(len(clients)) as pool:
+        for _ in range(ROUNDS):
+            list(pool.map(lambda client: _send(client, url, content), clients))
+    return ROUNDS * len(clients) * len(content) / 1e6 / (time.monotonic() - started)
+
+
+def _multer_rate(tmp_path: Path, content: bytes) -> float | None:
+    node, packages = shutil.which("node"), os.environ.get("MULTER_DIR")
+    if node is None or packages is None:
+        return None
+    (tmp_path / "server.js").write_text(MULTER)
+    environment = {"NODE_PATH": f"{packages}/node_modules", "PATH": os.environ["PATH"]}
+    process = subprocess.Popen(
+        [node, tmp_path / "server.js", tmp_path / "multer"], stdout=subprocess.PIPE, text=True, env=environment
+    )
+    with process:
+        try:
+            assert process.stdout is not None
+            url = f"http://127.0.0.1:{int(process.stdout.readline())}/"
+            clients = [requests.Session() for _ in range(AT_ONCE)]
+            _send(clients[0], url, content)
+            return _rate(clients, url, content)
+        finally:
+            process.kill()
