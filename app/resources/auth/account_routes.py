@@ -15,19 +15,21 @@ from app.http.scope import Scope
 from app.models.login import Session
 from app.resources.auth import passwords, preparation
 from app.resources.auth.schemas import (
-    AccountView,
     ChangePassword,
     ChangePasswordBody,
     ForgetPassword,
     ForgetPasswordBody,
-    ListedSession,
-    PasswordChanged,
     ResetPassword,
     ResetPasswordBody,
     RevokeSession,
     RevokeSessionBody,
     UpdateUser,
     UpdateUserBody,
+)
+from app.resources.auth.views import (
+    AccountView,
+    ListedSession,
+    PasswordChanged,
 )
 from app.resources.user import accounts, sessions
 from app.resources.user import service as users

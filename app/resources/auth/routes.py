@@ -13,20 +13,22 @@ from app.http.scope import Scope
 from app.models.user import User
 from app.resources.auth import preparation, service
 from app.resources.auth.schemas import (
-    Current,
-    CurrentSession,
-    Done,
     EmailBody,
     OnlyEmail,
-    SignedIn,
-    SignedUp,
     SignIn,
     SignInBody,
     SignUp,
     SignUpBody,
-    Verified,
     VerifyEmail,
     VerifyEmailBody,
+)
+from app.resources.auth.views import (
+    Current,
+    CurrentSession,
+    Done,
+    SignedIn,
+    SignedUp,
+    Verified,
 )
 from app.resources.user.sessions import Opened
 

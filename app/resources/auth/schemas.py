@@ -1,14 +1,13 @@
-"""What bodies of the sign-in routes may hold and what they answer; names as better-auth's clients send them."""
+"""What bodies of the sign-in routes may hold; names as better-auth's clients send them."""
 
 from typing import Any, TypedDict
 
-from marshmallow import Schema, ValidationError, fields, pre_load, validate, validates_schema
+from marshmallow import ValidationError, fields, pre_load, validate, validates_schema
 
 from app.core.passwords import password_fault
-from app.http.validation import Body, Flag, Moment, text
-from app.models.login import Session
-from app.models.user import User
-from app.resources.user.schemas import NAME_LENGTH, Country, Email, NewPassword, UserView, given_password
+from app.http.validation import Body, Flag, text
+from app.resources.user.accounts import NAME_LENGTH
+from app.resources.user.schemas import Country, Email, NewPassword, given_password
 
 
 class SignUp(Body):
@@ -157,117 +156,3 @@ class UpdateUserBody(TypedDict, total=False):
 
     name: str
     image: str | None
-
-
-class SessionView(Schema):
-    """A session; its token is in the cookie only."""
-
-    id = fields.String()
-    userId = fields.String(attribute="user_id")  # noqa: N815 (wire name)
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
-    updatedAt = Moment(attribute="updated_at")  # noqa: N815 (wire name)
-    expiresAt = Moment(attribute="expires_at")  # noqa: N815 (wire name)
-    ipAddress = fields.String(attribute="ip_address", allow_none=True)  # noqa: N815 (wire name)
-    userAgent = fields.String(attribute="user_agent", allow_none=True)  # noqa: N815 (wire name)
-
-
-class ListedSession(SessionView):
-    """A session in a list; `token` is its handle for `revoke-session`, never the cookie's secret."""
-
-    token = fields.String(attribute="id", dump_only=True)
-
-
-class SignedUp(Schema):
-    """No session yet: the e-mail waits for its code."""
-
-    token = fields.Constant(None)
-    user = fields.Nested(UserView)
-
-
-class SignedIn(Schema):
-    """The cookie carries the session."""
-
-    redirect = fields.Constant(False)
-    user = fields.Nested(UserView)
-
-
-class Verified(Schema):
-    """The e-mail is confirmed and its owner signed in."""
-
-    status = fields.Constant(True)
-    user = fields.Nested(UserView)
-
-
-class PasswordChanged(Schema):
-    """The cookie carries the new token."""
-
-    token = fields.Constant(None)
-    user = fields.Nested(UserView)
-
-
-class Current(Schema):
-    """Who is signed in."""
-
-    user = fields.Nested(UserView)
-    session = fields.Nested(SessionView)
-
-
-class CurrentSession(TypedDict):
-    """What `Current` shows."""
-
-    user: User
-    session: Session
-
-
-class Done(Schema):
-    """`{success: true}`."""
-
-    success = fields.Boolean()
-
-
-class AccountView(Schema):
-    """A way to sign in, as better-auth shows it."""
-
-    id = fields.String()
-    providerId = fields.String(attribute="provider")  # noqa: N815 (wire name)
-    accountId = fields.String(attribute="subject")  # noqa: N815 (wire name)
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
-    updatedAt = Moment(attribute="updated_at")  # noqa: N815 (wire name)
-    scopes: fields.Field[Any] = fields.Constant([])
-
-
-class SocialSignIn(Body):
-    """Which provider, by the specification's name or better-auth's, and where to end."""
-
-    provider = fields.String(required=True, validate=validate.OneOf(["social_a", "social_b", "github", "google"]))
-    callbackURL = text(0, 2048, required=False, load_default=None, allow_none=True, attribute="callback_url")  # noqa: N815
-
-
-class SocialSignInBody(TypedDict):
-    """What `SocialSignIn` loads."""
-
-    provider: str
-    callback_url: str | None
-
-
-class SocialStarted(Schema):
-    """Where the browser goes on."""
-
-    url = fields.String()
-    redirect = fields.Boolean()
-
-
-class Callback(Body):
-    """What a provider sends the browser back with; anything unfit is the same as a foreign state."""
-
-    code = fields.String(load_default="")
-    state = fields.String(load_default="")
-    error = fields.String(load_default="")
-
-
-class CallbackQuery(TypedDict):
-    """What `Callback` loads."""
-
-    code: str
-    state: str
-    error: str

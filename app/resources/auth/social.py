@@ -17,7 +17,7 @@ from app.models.login import Account, LoginAttempt
 from app.models.user import User
 from app.resources.auth import codes, service
 from app.resources.user import sessions
-from app.resources.user.schemas import NAME_LENGTH
+from app.resources.user.accounts import NAME_LENGTH
 from app.resources.user.sessions import Opened
 
 ALIASES = {"github": "social_a", "google": "social_b"}

@@ -16,7 +16,7 @@ from app.extensions import drivers
 from app.http import login
 from app.http.configuration import settings
 from app.resources.auth import passwords, social
-from app.resources.auth.schemas import CallbackQuery, SocialSignInBody
+from app.resources.auth.social_schemas import CallbackQuery, SocialSignInBody
 
 log = structlog.get_logger(__name__)
 

@@ -8,7 +8,7 @@ from app.http.endpoint import endpoint
 from app.http.guards import public
 from app.http.scope import Scope
 from app.resources.auth import social_flow
-from app.resources.auth.schemas import Callback, CallbackQuery, SocialSignIn, SocialSignInBody, SocialStarted
+from app.resources.auth.social_schemas import Callback, CallbackQuery, SocialSignIn, SocialSignInBody, SocialStarted
 
 blueprint = Blueprint("auth_social", __name__)
 blueprint.after_request(social_flow.write_cookie)

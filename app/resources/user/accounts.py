@@ -10,6 +10,7 @@ from app.models.login import Account
 from app.models.user import User
 
 CREDENTIAL = "credential"
+NAME_LENGTH = 120
 
 
 @dataclass(frozen=True)

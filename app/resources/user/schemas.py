@@ -9,7 +9,7 @@ from app.core.emails import is_email
 from app.core.passwords import password_fault
 from app.http.validation import Body, Flag, Moment, text
 
-EMAIL_LENGTH, NAME_LENGTH, PASSWORD_LENGTH = 254, 120, 512
+EMAIL_LENGTH, PASSWORD_LENGTH = 254, 512
 
 
 class Email(fields.String):
