@@ -28,3 +28,8 @@ def iso(moment: datetime) -> str:
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.") + f"{moment.microsecond // 1000:03d}Z"
+
+
+def offset() -> timedelta:
+    """How far the clock is moved, for those who must read another one (a database's)."""
+    return _offset.get()

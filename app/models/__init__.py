@@ -1,7 +1,9 @@
 """All tables; importing this package makes the metadata whole."""
 
 from app.models import (
+    ai_usage,
     base,
+    content_search,
     git_credential,
     idempotency,
     login,
@@ -12,12 +14,15 @@ from app.models import (
     project_content,
     project_log,
     project_preview,
+    sandbox,
     user,
     user_preference,
 )
 
 __all__ = [
+    "ai_usage",
     "base",
+    "content_search",
     "git_credential",
     "idempotency",
     "login",
@@ -28,6 +33,7 @@ __all__ = [
     "project_content",
     "project_log",
     "project_preview",
+    "sandbox",
     "user",
     "user_preference",
 ]
