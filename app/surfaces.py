@@ -9,6 +9,7 @@ from app.resources.auth.social_routes import blueprint as auth_social
 from app.resources.bucket.routes import blueprint as bucket
 from app.resources.bucket.routes import media
 from app.resources.git_provider.routes import blueprint as git_provider
+from app.resources.order.routes import blueprint as order
 from app.resources.organization.routes import blueprint as organization
 from app.resources.project.routes import blueprint as project
 from app.resources.project_content.routes import blueprint as project_content
@@ -17,6 +18,7 @@ from app.resources.project_preview.routes import blueprint as project_preview
 from app.resources.system.routes import blueprint as system
 from app.resources.user.routes import blueprint as user
 from app.resources.user_preference.routes import blueprint as user_preference
+from app.resources.webhooks.billing import blueprint as billing_webhooks
 
 UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system), ("", media))
 
@@ -34,9 +36,10 @@ REST: tuple[tuple[str, Blueprint], ...] = (
     ("/project-content", project_content),
     ("/project-log", project_log),
     ("/bucket", bucket),
+    ("/order", order),
 )
 
-HANDLERS: tuple[tuple[str, Blueprint], ...] = ()
+HANDLERS: tuple[tuple[str, Blueprint], ...] = (("/webhooks", billing_webhooks),)
 
 
 def register(app: Flask) -> None:

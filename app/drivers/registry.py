@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.drivers.ai.port import Model, Models
+from app.drivers.billing.port import BillingProvider
 from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
 from app.drivers.git.local import LocalGit
 from app.drivers.git.port import Person
@@ -16,6 +17,7 @@ from app.drivers.git.turns import Turn, turns_in
 from app.drivers.http import HttpClient
 from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
+from app.drivers.sandbox.port import SandboxHost
 from app.drivers.social_login.port import SocialLogin, SocialLogins
 from app.drivers.storage.port import ObjectStore
 from config import Settings
@@ -30,6 +32,8 @@ def build(settings: Settings, engine: sa.Engine) -> dict[str, Any]:
         "storage": object_store(settings),
         "social_login": social_logins(settings),
         "ai": ai_models(settings),
+        "sandbox": sandbox_host(settings),
+        "billing": billing_provider(settings),
     }
 
 
@@ -87,6 +91,23 @@ def gitlab_host(settings: Settings, bot: Person, shared: Shared, hold: Turn) -> 
         return GitLabProvider(about.url, token, bot=bot, shared=shared, turn=hold, patience_s=patience_s)
 
     return GitLabHost(provider, GitLabAccounts(about.url, shared=shared), app)
+
+
+def billing_provider(settings: Settings) -> BillingProvider:
+    """`BILLING_DRIVER`: none or paddle."""
+    billing = settings.billing
+    if billing.driver == "paddle":
+        from app.drivers.billing.paddle import PaddleBilling
+
+        return PaddleBilling(
+            billing.api_url,
+            billing.api_key or "",
+            webhook_secrets=billing.webhook_secrets,
+            limits=settings.limits.outbound,
+        )
+    from app.drivers.billing.none import NoBilling
+
+    return NoBilling()
 
 
 def job_engine(engine: sa.Engine) -> JobEngine:
@@ -166,3 +187,21 @@ def ai_models(settings: Settings) -> Models:
         for name, upstream in (("openai", ai.openai), ("gemini", ai.gemini), ("xai", ai.xai))
     }
     return Models(made | {"anthropic": Anthropic(ai.anthropic.base_url, http=http)})
+
+
+def sandbox_host(settings: Settings) -> SandboxHost:
+    """`SANDBOX_DRIVER`: local, hosted or none."""
+    sandbox, limits = settings.sandbox, settings.limits.sandbox
+    match sandbox.driver:
+        case "local":
+            from app.drivers.sandbox.local import LocalSandboxes
+
+            return LocalSandboxes(settings.server.instance_dir / "sandboxes", egress=sandbox.egress, limits=limits)
+        case "hosted":
+            from app.drivers.sandbox.hosted import HostedSandboxes
+
+            return HostedSandboxes(sandbox.api_url or "", sandbox.api_key or "", domain=sandbox.domain, limits=limits)
+        case _:
+            from app.drivers.sandbox.none import NoSandboxes
+
+            return NoSandboxes()

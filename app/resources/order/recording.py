@@ -1,0 +1,165 @@
+"""Keeping what the payment provider tells: each event once, and the rows that follow from all events known by then."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.core.emails import InvalidEmail, email_key
+from app.core.upserts import insert_unless_there
+from app.drivers.billing import port
+from app.extensions import db
+from app.models.base import moment
+from app.models.order import BillingCustomer, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
+from app.resources.order import folding, owners
+from app.resources.order.folding import Period
+from app.resources.order.states import Known, S, customer_of, packed, unpacked
+
+PREFIXES: dict[type, str] = {
+    port.SubscriptionState: "subscription.",
+    port.PaymentState: "transaction.",
+    port.RefundState: "adjustment.",
+    port.CustomerState: "customer.",
+}
+
+
+def record(event: port.BillingEvent) -> bool:
+    """Take an event in; whether it was news. Order and repetition make no difference to the outcome."""
+    state = event.state
+    if state is None:
+        return False
+    customer = owners.locked_customer(customer_of(state))
+    if not _keep(event, state):
+        return False
+    match state:
+        case port.SubscriptionState():
+            _fold_subscription(_known(state), customer)
+        case port.PaymentState():
+            _fold_payment(_known(state), customer)
+        case port.RefundState():
+            _fold_refund(_known(state))
+        case port.CustomerState():
+            owners.settle(customer)
+    db.session.flush()
+    return True
+
+
+def _keep(event: port.BillingEvent, state: port.State) -> bool:
+    values = {
+        "id": event.id,
+        "type": event.type,
+        "entity_id": state.provider_id,
+        "occurred_at": event.occurred_at,
+        "email_key": _email_key(state.email) if isinstance(state, port.CustomerState) else None,
+        "state": packed(state),
+        "received_at": moment(),
+    }
+    done: Any = db.session.execute(insert_unless_there(db.engine.dialect.name, BillingEvent, values, unique=("id",)))
+    return bool(done.rowcount)
+
+
+def _email_key(address: str) -> str | None:
+    """None for what our users cannot have as an address."""
+    try:
+        return email_key(address)
+    except InvalidEmail:
+        return None
+
+
+def _known(state: S) -> list[Known[S]]:
+    rows = db.session.scalars(sa.select(BillingEvent).where(BillingEvent.entity_id == state.provider_id))
+    kind = type(state)
+    return unpacked(kind, [row for row in rows if row.type.startswith(PREFIXES[kind])])
+
+
+def _fold_subscription(known: list[Known[port.SubscriptionState]], customer: BillingCustomer) -> None:
+    state = known[-1].state
+    values = {
+        **_owned(state, customer),
+        "plan": state.plan,
+        "status": state.status.value,
+        "amount_minor": state.amount_minor,
+        "currency": state.currency,
+        "interval": state.interval,
+        "frequency": state.frequency,
+        "current_period_end": state.current_period_end,
+        "cancel_at": state.cancel_at,
+        "started_at": folding.started_at(known),
+        "canceled_at": folding.canceled_at(known),
+        "created_at": known[0].occurred_at,
+    }
+    row = _write(Subscription, state.provider_id, values)
+    _write_periods(row.id, folding.periods_of(known))
+
+
+def _write_periods(subscription_id: str, periods: list[Period]) -> None:
+    wanted = [_period_row(subscription_id, period) for period in periods]
+    table = SubscriptionPeriod.__table__
+    kept = sa.select(table).where(table.c.subscription_id == subscription_id).order_by(table.c.valid_from)
+    if [dict(row) for row in db.session.execute(kept).mappings()] == wanted:
+        return
+    db.session.execute(sa.delete(SubscriptionPeriod).where(SubscriptionPeriod.subscription_id == subscription_id))
+    db.session.execute(sa.insert(SubscriptionPeriod), wanted)
+
+
+def _period_row(subscription_id: str, period: Period) -> dict[str, object]:
+    terms = period.terms
+    return {
+        "subscription_id": subscription_id,
+        "valid_from": period.valid_from,
+        "valid_to": period.valid_to,
+        "status": terms.status.value,
+        "plan": terms.plan,
+        "amount_minor": terms.amount_minor,
+        "currency": terms.currency,
+        "interval": terms.interval,
+        "frequency": terms.frequency,
+        "monthly_millionths": terms.monthly_millionths,
+    }
+
+
+def _fold_payment(known: list[Known[port.PaymentState]], customer: BillingCustomer) -> None:
+    state = known[-1].state
+    values = {
+        **_owned(state, customer),
+        "subscription_provider_id": state.subscription_id,
+        "number": state.number,
+        "status": state.status.value,
+        "plan": state.plan,
+        "amount_minor": state.amount_minor,
+        "currency": state.currency,
+        "period": state.period,
+        "invoice_url": state.invoice_url,
+        "completed_at": folding.completed_at(known),
+        "created_at": known[0].occurred_at,
+    }
+    _write(Order, state.provider_id, values)
+
+
+def _fold_refund(known: list[Known[port.RefundState]]) -> None:
+    state = known[-1].state
+    values = {
+        "order_provider_id": state.payment_id,
+        "customer_id": customer_of(state),
+        "amount_minor": state.amount_minor,
+        "currency": state.currency,
+        "approved_at": folding.approved_at(known),
+    }
+    _write(Refund, state.provider_id, values)
+
+
+def _owned(state: port.SubscriptionState | port.PaymentState, customer: BillingCustomer) -> dict[str, str | None]:
+    named = owners.existing_user(state.user_id)
+    customer_id = customer_of(state)
+    return {"customer_id": customer_id, "named_user_id": named, "user_id": named or customer.user_id}
+
+
+def _write(table: Any, provider_id: str, values: Mapping[str, Any]) -> Any:
+    row = db.session.scalar(sa.select(table).where(table.provider_id == provider_id))
+    if row is None:
+        row = table(provider_id=provider_id)
+        db.session.add(row)
+    for name, value in values.items():
+        setattr(row, name, value)
+    db.session.flush()
+    return row

@@ -1,0 +1,181 @@
+"""Bodies, queries and results of billing (contract 4.11)."""
+
+from datetime import date
+from enum import StrEnum
+from typing import Any, TypedDict
+
+from marshmallow import ValidationError, fields, validate, validates_schema
+
+from app.core import clock
+from app.http.validation import Body, Moment, text
+from app.resources.user.schemas import Country, Email
+
+MAX_YEARS = 10
+FIRST_YEAR, LAST_YEAR = 2000, 2100
+
+
+class EffectiveFrom(StrEnum):
+    """When a cancellation takes effect."""
+
+    NEXT_BILLING_PERIOD = "next_billing_period"
+    IMMEDIATELY = "immediately"
+
+
+class CancelSubscription(Body):
+    """Which subscription to cancel, and when; both our id and the provider's are taken."""
+
+    subscription_id = fields.String(
+        required=True, validate=validate.Regexp(r"sub_[A-Za-z0-9_]{1,80}\Z", error="This is not a valid id.")
+    )
+    effective_from = fields.Enum(EffectiveFrom, by_value=True, load_default=EffectiveFrom.NEXT_BILLING_PERIOD)
+    reason = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=1000))
+
+
+class CancelBody(TypedDict):
+    """`CancelSubscription`, cleaned."""
+
+    subscription_id: str
+    effective_from: EffectiveFrom
+    reason: str | None
+
+
+class NotePreOrder(Body):
+    """A plan somebody was about to order."""
+
+    plan = text(1, 100)
+    email = Email(load_default=None, allow_none=True)
+    billing_period = text(1, 20, required=False, load_default=None, allow_none=True)
+    country = Country(load_default=None, allow_none=True)
+    source = text(1, 255, required=False, load_default=None, allow_none=True)
+
+
+class PreOrderBody(TypedDict):
+    """`NotePreOrder`, cleaned."""
+
+    plan: str
+    email: str | None
+    billing_period: str | None
+    country: str | None
+    source: str | None
+
+
+class SummaryRange(Body):
+    """Which days, the last one included, and which currency only."""
+
+    since = fields.Date(data_key="from", load_default=None)
+    until = fields.Date(data_key="to", load_default=None)
+    currency = fields.String(load_default=None, validate=validate.Regexp(r"[A-Z]{3}\Z", error="Must be like USD."))
+
+    @validates_schema
+    def check_range(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        """The days must be in order, and not too many."""
+        since, until = data["since"], data["until"] or clock.now().date()
+        if not FIRST_YEAR <= until.year <= LAST_YEAR:
+            raise ValidationError(f"Must be between {FIRST_YEAR} and {LAST_YEAR}.", "to")
+        if since is not None and not 0 <= (until - since).days <= MAX_YEARS * 366:
+            raise ValidationError(f"Must not be after `to`, nor more than {MAX_YEARS} years before it.", "from")
+
+
+class SummaryArguments(TypedDict):
+    """`SummaryRange`, cleaned."""
+
+    since: date | None
+    until: date | None
+    currency: str | None
+
+
+class OrderView(Body):
+    """A payment."""
+
+    order_id = fields.String(attribute="id")
+    number = fields.String(allow_none=True)
+    status = fields.String()
+    plan = fields.String(allow_none=True)
+    amount = fields.Integer(attribute="amount_minor")
+    currency = fields.String()
+    period = fields.String(allow_none=True)
+    invoice_url = fields.String(allow_none=True)
+    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
+
+
+class SubscriptionView(Body):
+    """A subscription; it bills every `frequency` times `interval`."""
+
+    subscription_id = fields.String(attribute="id")
+    provider_subscription_id = fields.String(attribute="provider_id")
+    plan = fields.String()
+    status = fields.String()
+    amount = fields.Integer(attribute="amount_minor")
+    currency = fields.String()
+    interval = fields.String()
+    frequency = fields.Integer()
+    current_period_end = Moment()
+    cancel_at = Moment()
+    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
+
+
+class HistoryView(Body):
+    """What a user ordered and subscribed to."""
+
+    orders = fields.List(fields.Nested(OrderView))
+    subscriptions = fields.List(fields.Nested(SubscriptionView))
+    active_package = fields.String(allow_none=True)
+
+
+class PaymentUpdateView(Body):
+    """A checkout in which the payer changes how they pay."""
+
+    transaction_id = fields.String()
+    checkout_url = fields.String(allow_none=True)
+    client_token = fields.String(allow_none=True)
+
+
+class PreOrderView(Body):
+    """The note that was taken."""
+
+    pre_order_id = fields.String(attribute="id")
+
+
+class PlanView(Body):
+    """What a plan brings in a month."""
+
+    plan = fields.String()
+    mrr = fields.Integer()
+    active = fields.Integer()
+
+
+class MonthView(Body):
+    """A month: what came and went in it, and the MRR at its end."""
+
+    month = fields.String()
+    revenue = fields.Integer()
+    refunds = fields.Integer()
+    mrr = fields.Integer()
+
+
+class CurrencyView(Body):
+    """The figures of one currency."""
+
+    mrr = fields.Integer()
+    arr = fields.Integer()
+    revenue = fields.Integer()
+    refunds = fields.Integer()
+    net_revenue = fields.Integer()
+    arpu = fields.Integer()
+    active = fields.Integer()
+    by_plan = fields.List(fields.Nested(PlanView))
+    by_month = fields.List(fields.Nested(MonthView))
+
+
+class SummaryView(Body):
+    """Revenue and subscriptions of the whole platform."""
+
+    since = fields.Date(data_key="from")
+    until = fields.Date(data_key="to")
+    currencies = fields.Dict(keys=fields.String(), values=fields.Nested(CurrencyView))
+    active_subscriptions = fields.Integer()
+    trialing_subscriptions = fields.Integer()
+    new_subscriptions = fields.Integer()
+    canceled_subscriptions = fields.Integer()
+    churn_rate = fields.Float()
+    pre_orders = fields.Integer()

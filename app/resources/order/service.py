@@ -1,0 +1,93 @@
+"""What a user ordered and subscribed to, and what they were about to."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+import structlog
+
+from app.drivers.billing.port import BillingEvent, PaymentStatus
+from app.extensions import db
+from app.models.order import Order, PreOrder, Refund, Subscription
+from app.models.user import User
+from app.resources.order.recording import record
+from app.resources.user.entitlements import ENTITLED
+
+log = structlog.get_logger(__name__)
+
+MAX_ORDERS = 1_000
+
+
+@dataclass(frozen=True)
+class OrderLine:
+    """An order with what became of its money; other attributes are the order's."""
+
+    order: Order
+    status: str
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.order, name)
+
+
+@dataclass(frozen=True)
+class History:
+    """Newest first; `active_package` is the plan the user has now."""
+
+    orders: list[OrderLine]
+    subscriptions: list[Subscription]
+    active_package: str | None
+
+
+def history(user: User, *, by: User) -> History:
+    """Everything a user paid or pays for; that somebody else (a platform admin) looked is logged."""
+    if by.id != user.id:
+        log.info("order.read_by_admin", user_id=user.id, admin_id=by.id)
+    subscriptions = list(
+        db.session.scalars(
+            sa.select(Subscription)
+            .where(Subscription.user_id == user.id)
+            .order_by(Subscription.started_at.desc(), Subscription.id.desc())
+        )
+    )
+    active = next((one.plan for one in subscriptions if one.status in ENTITLED), None)
+    return History(_orders(user.id), subscriptions, active)
+
+
+def _orders(user_id: str) -> list[OrderLine]:
+    refunded = (
+        sa.select(sa.func.sum(Refund.amount_minor))
+        .where(Refund.order_provider_id == Order.provider_id, Refund.approved_at.is_not(None))
+        .scalar_subquery()
+    )
+    rows = db.session.execute(
+        sa.select(Order, refunded)
+        .where(Order.user_id == user_id)
+        .order_by(Order.created_at.desc(), Order.id.desc())
+        .limit(MAX_ORDERS)
+    )
+    return [OrderLine(order, _status(order, int(back or 0))) for order, back in rows]
+
+
+def _status(order: Order, refunded_minor: int) -> str:
+    if order.status != PaymentStatus.COMPLETED or refunded_minor <= 0:
+        return order.status
+    return "refunded" if refunded_minor >= order.amount_minor else "partially_refunded"
+
+
+def cancel(subscription: Subscription, outcome: BillingEvent | None, *, reason: str | None) -> Subscription:
+    """Take in what the provider answered; None where it had been done before."""
+    if outcome is not None:
+        log.info("order.canceled", subscription_id=subscription.id, reason=reason)
+        record(outcome)
+        subscription.canceling_until = None
+        db.session.flush()
+    db.session.refresh(subscription)
+    return subscription
+
+
+def pre_order(user: User, *, plan: str, **told: str | None) -> PreOrder:
+    """Note what a user was about to order: `email`, `billing_period`, `country`, `source`, where they were told."""
+    made = PreOrder(user_id=user.id, plan=plan, **told)
+    db.session.add(made)
+    db.session.flush()
+    return made
