@@ -235,14 +235,20 @@ def upgrade() -> None:
         "subscriptions",
         sa.Column("id", sa.String(length=40), nullable=False),
         sa.Column("user_id", sa.String(length=40), nullable=True),
+        sa.Column("named_user_id", sa.String(length=40), nullable=True),
+        sa.Column("customer_id", sa.Text(), nullable=False),
         sa.Column("provider_id", sa.Text(), nullable=False),
         sa.Column("plan", sa.Text(), nullable=False),
         sa.Column("status", sa.String(length=20), nullable=False),
         sa.Column("amount_minor", sa.BigInteger(), nullable=False),
         sa.Column("currency", sa.String(length=3), nullable=False),
         sa.Column("interval", sa.String(length=20), nullable=False),
+        sa.Column("frequency", sa.Integer(), nullable=False),
         sa.Column("current_period_end", sa.DateTime(timezone=True), nullable=True),
         sa.Column("cancel_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("started_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("canceled_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("canceling_until", sa.DateTime(timezone=True), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.ForeignKeyConstraint(
@@ -251,6 +257,9 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_subscriptions")),
         sa.UniqueConstraint("provider_id", name=op.f("uq_subscriptions_provider_id")),
     )
+    op.create_index("ix_subscriptions_canceled_at_currency", "subscriptions", ["canceled_at", "currency"])
+    op.create_index(op.f("ix_subscriptions_customer_id"), "subscriptions", ["customer_id"], unique=False)
+    op.create_index("ix_subscriptions_started_at_currency", "subscriptions", ["started_at", "currency"])
     op.create_index(op.f("ix_subscriptions_user_id"), "subscriptions", ["user_id"], unique=False)
     op.create_table(
         "user_preferences",
@@ -350,7 +359,9 @@ def upgrade() -> None:
         "orders",
         sa.Column("id", sa.String(length=40), nullable=False),
         sa.Column("user_id", sa.String(length=40), nullable=True),
-        sa.Column("subscription_id", sa.String(length=40), nullable=True),
+        sa.Column("named_user_id", sa.String(length=40), nullable=True),
+        sa.Column("customer_id", sa.Text(), nullable=False),
+        sa.Column("subscription_provider_id", sa.Text(), nullable=True),
         sa.Column("provider_id", sa.Text(), nullable=False),
         sa.Column("number", sa.Text(), nullable=True),
         sa.Column("status", sa.String(length=20), nullable=False),
@@ -359,19 +370,18 @@ def upgrade() -> None:
         sa.Column("currency", sa.String(length=3), nullable=False),
         sa.Column("period", sa.Text(), nullable=True),
         sa.Column("invoice_url", sa.Text(), nullable=True),
+        sa.Column("completed_at", sa.DateTime(timezone=True), nullable=True),
         sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
-        sa.ForeignKeyConstraint(
-            ["subscription_id"],
-            ["subscriptions.id"],
-            name=op.f("fk_orders_subscription_id_subscriptions"),
-            ondelete="SET NULL",
-        ),
         sa.ForeignKeyConstraint(["user_id"], ["users.id"], name=op.f("fk_orders_user_id_users"), ondelete="SET NULL"),
         sa.PrimaryKeyConstraint("id", name=op.f("pk_orders")),
         sa.UniqueConstraint("provider_id", name=op.f("uq_orders_provider_id")),
     )
-    op.create_index(op.f("ix_orders_subscription_id"), "orders", ["subscription_id"], unique=False)
+    op.create_index(
+        "ix_orders_completed_at_currency_amount_minor", "orders", ["completed_at", "currency", "amount_minor"]
+    )
+    op.create_index(op.f("ix_orders_customer_id"), "orders", ["customer_id"], unique=False)
+    op.create_index(op.f("ix_orders_subscription_provider_id"), "orders", ["subscription_provider_id"], unique=False)
     op.create_index(op.f("ix_orders_user_id"), "orders", ["user_id"], unique=False)
     op.create_table(
         "projects",
@@ -488,6 +498,7 @@ def upgrade() -> None:
             nullable=False,
         ),
         sa.Column("commit_sha", sa.String(length=64), nullable=True),
+        sa.Column("described_sha", sa.String(length=64), nullable=True),
         sa.Column("generation", sa.Integer(), nullable=False),
         sa.Column("files", sa.Integer(), nullable=False),
         sa.Column("indexed_at", sa.DateTime(timezone=True), nullable=True),
@@ -632,6 +643,7 @@ def upgrade() -> None:
         sa.Column("mode", sa.String(length=6), nullable=False),
         sa.Column("sha", sa.String(length=64), nullable=False),
         sa.Column("size", sa.BigInteger(), nullable=True),
+        sa.Column("folded", sa.Text(), nullable=True),
         sa.Column("last_commit", sa.JSON(), nullable=True),
         sa.ForeignKeyConstraint(
             ["index_id"],
@@ -686,7 +698,9 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_projects_connected_by"), table_name="projects")
     op.drop_table("projects")
     op.drop_index(op.f("ix_orders_user_id"), table_name="orders")
-    op.drop_index(op.f("ix_orders_subscription_id"), table_name="orders")
+    op.drop_index(op.f("ix_orders_subscription_provider_id"), table_name="orders")
+    op.drop_index(op.f("ix_orders_customer_id"), table_name="orders")
+    op.drop_index("ix_orders_completed_at_currency_amount_minor", table_name="orders")
     op.drop_table("orders")
     op.drop_index(
         "uq_memberships_one_owner",
@@ -703,6 +717,9 @@ def downgrade() -> None:
     op.drop_table("invitations")
     op.drop_table("user_preferences")
     op.drop_index(op.f("ix_subscriptions_user_id"), table_name="subscriptions")
+    op.drop_index("ix_subscriptions_started_at_currency", table_name="subscriptions")
+    op.drop_index(op.f("ix_subscriptions_customer_id"), table_name="subscriptions")
+    op.drop_index("ix_subscriptions_canceled_at_currency", table_name="subscriptions")
     op.drop_table("subscriptions")
     op.drop_index(op.f("ix_sessions_user_id"), table_name="sessions")
     op.drop_table("sessions")

@@ -25,6 +25,8 @@ Entity = Mapping[str, Any]
 BACK = frozenset({"refund", "chargeback", "credit"})
 AGAIN = frozenset({"chargeback_reverse", "credit_reverse"})
 INTERVALS = frozenset({"day", "week", "month", "year"})
+MOST_MINOR = 10**11
+"""More than anybody pays; what it comes to in a month still fits into 64 bits, in millionths (10^11 a day)."""
 NO_SALE = "subscription_payment_method_change"
 """The origin of transactions that only change how somebody pays."""
 
@@ -88,7 +90,7 @@ def _subscription(data: Entity) -> SubscriptionState:
         user_id=_named_user(data),
         status=SubscriptionStatus(data["status"]),
         plan=_plan(items[0]),
-        amount_minor=sum(int(i["price"]["unit_price"]["amount"]) * int(i.get("quantity", 1)) for i in items),
+        amount_minor=_amount(sum(int(i["price"]["unit_price"]["amount"]) * int(i.get("quantity", 1)) for i in items)),
         currency=_currency(data),
         interval=cycle["interval"],
         frequency=int(cycle["frequency"]),
@@ -112,7 +114,7 @@ def _payment(data: Entity, occurred_at: datetime, *, failed: bool) -> PaymentSta
         status=status,
         number=_optional(data.get("invoice_number")),
         plan=_plan(data["items"][0]) if data.get("items") else None,
-        amount_minor=int(totals.get("grand_total") or totals["total"]),
+        amount_minor=_amount(totals.get("grand_total") or totals["total"]),
         currency=_currency(data),
         period=f"{period['starts_at'][:10]}/{period['ends_at'][:10]}" if period else None,
         invoice_url=None,
@@ -128,7 +130,7 @@ def _completed_at(data: Entity, occurred_at: datetime) -> datetime:
 
 
 def _refund(data: Entity) -> RefundState:
-    action, amount = data["action"], int(data["totals"]["total"])
+    action, amount = data["action"], _amount(data["totals"]["total"])
     return RefundState(
         provider_id=_text(data["id"]),
         customer_id=_optional(data.get("customer_id")),
@@ -155,6 +157,13 @@ def _currency(data: Entity) -> str:
     found = data["currency_code"]
     if not (isinstance(found, str) and len(found) == 3 and found.isascii() and found.isupper()):
         raise ValueError("currency_code")
+    return found
+
+
+def _amount(value: str | int) -> int:
+    found = int(value)
+    if not 0 <= found <= MOST_MINOR:
+        raise ValueError("amount")
     return found
 
 

@@ -1,0 +1,92 @@
+"""What the payment provider told, and what follows from it: customers, periods of subscriptions, refunds."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0004"
+down_revision = "0003"
+
+
+def upgrade() -> None:
+    op.create_table(
+        "billing_events",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("type", sa.String(length=64), nullable=False),
+        sa.Column("entity_id", sa.Text(), nullable=False),
+        sa.Column("occurred_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("email_key", sa.Text(), nullable=True),
+        sa.Column("state", sa.JSON(), nullable=False),
+        sa.Column("received_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_billing_events")),
+    )
+    op.create_index(op.f("ix_billing_events_email_key"), "billing_events", ["email_key"])
+    op.create_index("ix_billing_events_entity_id_occurred_at_id", "billing_events", ["entity_id", "occurred_at", "id"])
+    op.create_table(
+        "billing_customers",
+        sa.Column("id", sa.Text(), nullable=False),
+        sa.Column("user_id", sa.String(length=40), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["user_id"], ["users.id"], name=op.f("fk_billing_customers_user_id_users"), ondelete="SET NULL"
+        ),
+        sa.PrimaryKeyConstraint("id", name=op.f("pk_billing_customers")),
+    )
+    op.create_index(op.f("ix_billing_customers_user_id"), "billing_customers", ["user_id"])
+    op.create_table(
+        "subscription_periods",
+        sa.Column("subscription_id", sa.String(length=40), nullable=False),
+        sa.Column("valid_from", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("valid_to", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("status", sa.String(length=20), nullable=False),
+        sa.Column("plan", sa.Text(), nullable=False),
+        sa.Column("amount_minor", sa.BigInteger(), nullable=False),
+        sa.Column("currency", sa.String(length=3), nullable=False),
+        sa.Column("interval", sa.String(length=20), nullable=False),
+        sa.Column("frequency", sa.Integer(), nullable=False),
+        sa.Column("monthly_millionths", sa.BigInteger(), nullable=False),
+        sa.ForeignKeyConstraint(
+            ["subscription_id"],
+            ["subscriptions.id"],
+            name=op.f("fk_subscription_periods_subscription_id_subscriptions"),
+            ondelete="CASCADE",
+        ),
+        sa.PrimaryKeyConstraint("subscription_id", "valid_from", name=op.f("pk_subscription_periods")),
+    )
+    op.create_index(
+        "ix_subscription_periods_billing_from",
+        "subscription_periods",
+        ["valid_from", "currency", "monthly_millionths"],
+        sqlite_where=sa.text("monthly_millionths > 0"),
+        postgresql_where=sa.text("monthly_millionths > 0"),
+    )
+    op.create_index(
+        "ix_subscription_periods_billing_to",
+        "subscription_periods",
+        ["valid_to", "currency", "monthly_millionths"],
+        sqlite_where=sa.text("monthly_millionths > 0 AND valid_to IS NOT NULL"),
+        postgresql_where=sa.text("monthly_millionths > 0 AND valid_to IS NOT NULL"),
+    )
+    op.create_table(
+        "refunds",
+        sa.Column("provider_id", sa.Text(), nullable=False),
+        sa.Column("order_provider_id", sa.Text(), nullable=False),
+        sa.Column("customer_id", sa.Text(), nullable=False),
+        sa.Column("amount_minor", sa.BigInteger(), nullable=False),
+        sa.Column("currency", sa.String(length=3), nullable=False),
+        sa.Column("approved_at", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("created_at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
+        sa.PrimaryKeyConstraint("provider_id", name=op.f("pk_refunds")),
+    )
+    op.create_index(
+        "ix_refunds_approved_at_currency_amount_minor", "refunds", ["approved_at", "currency", "amount_minor"]
+    )
+    op.create_index(op.f("ix_refunds_order_provider_id"), "refunds", ["order_provider_id"])
+
+
+def downgrade() -> None:
+    op.drop_table("refunds")
+    op.drop_table("subscription_periods")
+    op.drop_table("billing_customers")
+    op.drop_table("billing_events")

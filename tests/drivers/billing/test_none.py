@@ -1,0 +1,25 @@
+"""Billing switched off."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.drivers.billing.none import NoBilling
+from app.drivers.billing.port import Forged, UnknownSubscription
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+
+
+class TestNoBilling:
+    def test_it_knows_no_subscription(self):
+        with pytest.raises(UnknownSubscription):
+            NoBilling().cancel("sub_1", immediately=True)
+        with pytest.raises(UnknownSubscription):
+            NoBilling().payment_update("sub_1")
+
+    def test_nothing_happened(self):
+        assert list(NoBilling().happened(NOW)) == list(NoBilling().standing(NOW)) == []
+
+    def test_every_notification_is_forged(self):
+        with pytest.raises(Forged):
+            NoBilling().notification("ts=1;h1=ab", b"{}", NOW)
