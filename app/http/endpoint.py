@@ -18,7 +18,7 @@ from app.http import body as bodies
 from app.http import caching, configuration, envelope, idempotency, login, rate_limits, uploads
 from app.http.guards import Guard
 from app.http.scope import Scope
-from app.http.validation import load, load_query
+from app.http.validation import instance, load, load_query
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
@@ -200,5 +200,5 @@ def _answer(declared: Declaration, value: Any) -> Response:
     if isinstance(value, Paged):
         value, meta = value.items, value.meta
     if declared.result is not None:
-        value = declared.result(many=declared.many).dump(value)
+        value = instance(declared.result, many=declared.many).dump(value)
     return envelope.success(request, value, declared.message, status=status, meta=meta)

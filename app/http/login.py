@@ -13,7 +13,7 @@ from app.core.secrets import hash_token
 from app.core.visitor import Visitor
 from app.extensions import db, login_manager
 from app.http.client_address import client_address
-from app.models.base import moment
+from app.models.base import UtcDateTime, moment
 from app.models.login import Session
 from app.models.user import User
 
@@ -32,6 +32,14 @@ class Opened(Protocol):
     def max_age_s(self) -> int | None:
         """How long the browser keeps it."""
 
+
+# Built once: putting a statement together costs more than running it.
+_NOW = sa.bindparam("now", type_=UtcDateTime())
+_LIVING = (
+    sa.select(Session, User)
+    .join(User, User.id == Session.user_id)
+    .where(Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
+)
 
 OpenedT = TypeVar("OpenedT", bound=Opened)
 T = TypeVar("T")
@@ -58,9 +66,12 @@ def is_https() -> bool:
 
 
 def actor() -> User | None:
-    """The signed-in user of this request."""
-    user: Any = current_user
-    return user._get_current_object() if user and getattr(user, "id", None) else None
+    """The signed-in user of this request; looked for once."""
+    if "actor" not in g:
+        user: Any = current_user
+        g.actor = user._get_current_object() if user.is_authenticated else None
+    found: User | None = g.actor
+    return found
 
 
 def session() -> Session | None:
@@ -80,12 +91,7 @@ def _load(request: Request) -> User | None:
     token = request.cookies.get(cookie_name())
     if not token:
         return None
-    now = clock.now()
-    row = db.session.execute(
-        sa.select(Session, User)
-        .join(User, User.id == Session.user_id)
-        .where(Session.token_hash == hash_token(token), Session.expires_at > now, Session.idle_expires_at > now)
-    ).first()
+    row = db.session.execute(_LIVING, {"token_hash": hash_token(token), "now": clock.now()}).first()
     if row is None:
         return None
     g.login_session = row[0]

@@ -23,6 +23,19 @@ Find = Callable[[User | None, Ids], Found]
 """(caller, ids) → the objects found, with `role` (and `second_role`) of the caller. Raises NotFound."""
 
 
+# Built once: putting a statement together costs more than running it.
+_WANTED: sa.BindParameter[str] = sa.bindparam("wanted")
+_MINE = sa.and_(Membership.organization_id == Organization.id, Membership.user_id == sa.bindparam("actor_id"))
+_ORGANIZATION = sa.select(Organization, Membership.role).outerjoin(Membership, _MINE).where(Organization.id == _WANTED)
+_PROJECT = (
+    sa.select(Project, Organization, ContentIndex, Membership.role)
+    .join(Organization, Organization.id == Project.organization_id)
+    .outerjoin(ContentIndex, sa.and_(ContentIndex.project_id == Project.id, ContentIndex.branch == Project.branch))
+    .outerjoin(Membership, _MINE)
+    .where(Project.id == _WANTED)
+)
+
+
 def nothing(_actor: User | None, _ids: Ids) -> Found:
     """The route names no target."""
     return {}
@@ -58,13 +71,7 @@ def project(param: str) -> Find:
 
     def find(actor: User | None, ids: Ids) -> Found:
         wanted = _checked(ids, param, "prj", "Project")
-        row = db.session.execute(
-            sa.select(Project, Organization, ContentIndex, Membership.role)
-            .join(Organization, Organization.id == Project.organization_id)
-            .outerjoin(ContentIndex, _working_branch())
-            .outerjoin(Membership, _membership_of(actor))
-            .where(Project.id == wanted)
-        ).first()
+        row = db.session.execute(_PROJECT, _given(wanted, actor)).first()
         if row is None:
             raise NotFound("Project not found")
         return {"project": row[0], "organization": row[1], "index": row[2], "role": row[3]}
@@ -84,22 +91,12 @@ def project_and_destination(project_param: str, organization_param: str) -> Find
     return find
 
 
-def _working_branch() -> sa.ColumnElement[bool]:
-    return sa.and_(ContentIndex.project_id == Project.id, ContentIndex.branch == Project.branch)
-
-
-def _membership_of(actor: User | None) -> sa.ColumnElement[bool]:
-    return sa.and_(
-        Membership.organization_id == Organization.id, Membership.user_id == (actor.id if actor is not None else None)
-    )
+def _given(wanted: str, actor: User | None) -> dict[str, str | None]:
+    return {"wanted": wanted, "actor_id": actor.id if actor is not None else None}
 
 
 def _organization(actor: User | None, wanted: str) -> tuple[Organization, Role | None]:
-    row = db.session.execute(
-        sa.select(Organization, Membership.role)
-        .outerjoin(Membership, _membership_of(actor))
-        .where(Organization.id == wanted)
-    ).first()
+    row = db.session.execute(_ORGANIZATION, _given(wanted, actor)).first()
     if row is None:
         raise NotFound("Organization not found")
     return row[0], row[1]

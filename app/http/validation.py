@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from functools import cache
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -44,6 +45,12 @@ class Parser(FlaskParser):
 parser = Parser()
 
 
+@cache
+def instance(schema: type[Schema], *, many: bool = False) -> Schema:
+    """One object of a schema class; they keep no state, and making one costs more than using it."""
+    return schema(many=many)
+
+
 def load_query(schema: type[Schema], given: Request) -> dict[str, Any]:
     """Clean values of a query string. Raises Invalid with one item a fault, bytes that are no UTF-8 included."""
     for pair in given.query_string.split(b"&") if b"%" in given.query_string else ():
@@ -52,14 +59,14 @@ def load_query(schema: type[Schema], given: Request) -> dict[str, Any]:
             unquote_to_bytes(value.replace(b"+", b" ")).decode()
         except UnicodeDecodeError as error:
             raise Invalid.field(name.decode("ascii", "replace"), "This is not valid UTF-8") from error
-    cleaned: dict[str, Any] = parser.parse(schema(), given, location="query")
+    cleaned: dict[str, Any] = parser.parse(instance(schema), given, location="query")
     return cleaned
 
 
 def load(schema: type[Schema], data: Mapping[str, Any]) -> dict[str, Any]:
     """Clean values of a body. Raises Invalid with one item a fault."""
     try:
-        loaded: dict[str, Any] = schema().load(data)
+        loaded: dict[str, Any] = instance(schema).load(data)
     except ValidationError as error:
         raise Invalid(fields=list(flatten(error.messages))) from error
     return loaded
