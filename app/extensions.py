@@ -79,9 +79,9 @@ class Limiter:
         """Bind the counter."""
         app.extensions["rates"] = counter
 
-    def spend(self, rates: Sequence[Rate], name: str, key: str, *, cost: int = 1) -> int:
+    def spend(self, rates: Sequence[Rate], name: str, key: str) -> int:
         """Count an event where every rate has room for it; otherwise the seconds to wait, and nothing is counted."""
-        return self._counter.spend(rates, name, key, cost=cost)
+        return self._counter.spend(rates, name, key)
 
     def wait_s(self, rates: Sequence[Rate], name: str, key: str) -> int:
         """The seconds to wait until there is room for one more; 0 when there is."""

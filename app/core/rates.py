@@ -5,12 +5,15 @@ Knows no request and no row of the table. When Redis fails, counting goes on in 
 
 import hashlib
 import math
+import threading
 import time
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Iterator, Sequence
+from typing import Protocol
 
 import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond
-from limits.storage import MemoryStorage, storage_from_string
+from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 from redis.exceptions import RedisError
 
@@ -23,96 +26,148 @@ REDIS_REST_S = 5.0
 SWEEP_EVERY = 20_000
 
 
+class Windows(Protocol):
+    """A place where events are counted, each by its `where` and the length of the window."""
+
+    def wait_s(self, rate: Rate, where: str) -> int:
+        """The seconds until one more fits; 0 when it does now."""
+
+    def take(self, rate: Rate, where: str) -> int:
+        """Count one where it fits; otherwise the seconds to wait. One step, whatever happens beside it."""
+
+    def clear(self, rate: Rate, where: str) -> None:
+        """Forget what was counted."""
+
+
 class RateCounter:
     """Counts by name and key. In memory each of `workers` processes enforces its share of a limit."""
 
     def __init__(self, *, redis_url: str | None = None, workers: int = 1, scale: float = 1.0) -> None:
-        self._workers, self._scale = workers, scale
-        self._events = MemoryStorage()
-        self._memory = MovingWindowRateLimiter(self._events)
-        self._redis = _redis(redis_url) if redis_url else None
+        self._scale, self._workers = scale, workers
+        self._memory = MemoryWindows()
+        self._redis = RedisWindows(redis_url) if redis_url else None
         self._rests_until_s = 0.0
-        self._counted = 0
 
-    def spend(self, rates: Sequence[Rate], name: str, key: str, *, cost: int = 1) -> int:
+    def spend(self, rates: Sequence[Rate], name: str, key: str) -> int:
         """Count an event where every rate has room for it; otherwise the seconds to wait, and nothing is counted."""
-        return self._ask(rates, name, key, cost=cost, counts=True)
+        # With one rate taking tells; of several none may be counted unless all have room.
+        wait_s = self.wait_s(rates, name, key) if len(rates) > 1 else 0
+        return wait_s or self._first(rates, f"{name}:{_digest(key)}", counts=True)
 
     def wait_s(self, rates: Sequence[Rate], name: str, key: str) -> int:
         """The seconds to wait until there is room for one more; 0 when there is."""
-        return self._ask(rates, name, key, cost=1, counts=False)
+        return self._first(rates, f"{name}:{_digest(key)}", counts=False)
 
     def forgive(self, rates: Sequence[Rate], name: str, key: str) -> None:
         """Forget what was counted."""
-        for limiter, share in self._limiters():
+        for windows, share in self._places():
             try:
                 for rate in rates:
-                    limiter.clear(self._item(rate, share), name, _digest(key))
+                    windows.clear(self._shared(rate, share), f"{name}:{_digest(key)}")
             except (RedisError, OSError):
                 self._rest()
 
-    def _ask(self, rates: Sequence[Rate], name: str, key: str, *, cost: int, counts: bool) -> int:
-        for limiter, share in self._limiters():
+    def _first(self, rates: Sequence[Rate], where: str, *, counts: bool) -> int:
+        """The answer of the first place that gives one."""
+        for windows, share in self._places():
+            ask = windows.take if counts else windows.wait_s
             try:
-                return self._ask_one(limiter, share, rates, (name, _digest(key)), cost=cost, counts=counts)
+                return max((ask(self._shared(rate, share), where) for rate in rates), default=0)
             except (RedisError, OSError):
                 self._rest()
         return 0
 
-    def _ask_one(
-        self,
-        limiter: MovingWindowRateLimiter,
-        share: int,
-        rates: Sequence[Rate],
-        where: tuple[str, str],
-        *,
-        cost: int,
-        counts: bool,
-    ) -> int:
-        items = [self._item(rate, share) for rate in rates]
-        # With one rate the hit itself tells; with several none may be counted unless all have room.
-        if not counts or len(items) > 1:
-            waits = [_wait_s(limiter, item, where) for item in items if not limiter.test(item, *where, cost=cost)]
-            if waits or not counts:
-                return max(waits, default=0)
-        return max(
-            (_wait_s(limiter, item, where) for item in items if not limiter.hit(item, *where, cost=cost)), default=0
-        )
-
-    def _limiters(self) -> list[tuple[MovingWindowRateLimiter, int]]:
+    def _places(self) -> Iterator[tuple[Windows, int]]:
         """Whom to ask, in order, and among how many each divides a limit."""
-        self._sweep()
-        memory = (self._memory, self._workers)
-        if self._redis is None or time.monotonic() < self._rests_until_s:
-            return [memory]
-        return [(self._redis, 1), memory]
+        if self._redis is not None and time.monotonic() >= self._rests_until_s:
+            yield self._redis, 1
+        yield self._memory, self._workers
 
-    def _item(self, rate: Rate, share: int) -> RateLimitItem:
-        scaled = rate.scaled(self._scale)
-        return RateLimitItemPerSecond(math.ceil(scaled.times / share), scaled.per_s, namespace="galley")
+    def _shared(self, rate: Rate, share: int) -> Rate:
+        return Rate(math.ceil(rate.scaled(self._scale).times / share), rate.per_s)
 
     def _rest(self) -> None:
         """Leave Redis alone for a while, so that a dead one costs one timeout and not one a request."""
-        if time.monotonic() >= self._rests_until_s:
-            log.warning("rates.redis_unavailable", rests_s=REDIS_REST_S)
+        log.warning("rates.redis_unavailable", rests_s=REDIS_REST_S)
         self._rests_until_s = time.monotonic() + REDIS_REST_S
 
-    def _sweep(self) -> None:
-        """Drop the names of windows that ran empty, which the storage keeps for ever."""
-        self._counted += 1
-        if self._counted % SWEEP_EVERY == 0:
-            for key in [key for key, events in list(self._events.events.items()) if not events]:
-                self._events.events.pop(key, None)
+
+class MemoryWindows:
+    """Times of events by name and window, oldest first.
+
+    Our own, because the library's storage looks through every key from a thread a hundred times a second.
+    """
+
+    def __init__(self) -> None:
+        self._events: dict[tuple[str, int], deque[float]] = {}
+        self._lock = threading.Lock()
+        self._asked = 0
+
+    def wait_s(self, rate: Rate, where: str) -> int:
+        """See `Windows`."""
+        with self._lock:
+            return self._wait_s(rate, where, time.monotonic())
+
+    def take(self, rate: Rate, where: str) -> int:
+        """See `Windows`."""
+        now_s = time.monotonic()
+        with self._lock:
+            self._sweep(now_s)
+            wait_s = self._wait_s(rate, where, now_s)
+            if not wait_s:
+                self._events.setdefault((where, rate.per_s), deque()).append(now_s)
+            return wait_s
+
+    def clear(self, rate: Rate, where: str) -> None:
+        """See `Windows`."""
+        with self._lock:
+            self._events.pop((where, rate.per_s), None)
+
+    def _wait_s(self, rate: Rate, where: str, now_s: float) -> int:
+        events = self._events.get((where, rate.per_s))
+        if not events:
+            return 0
+        while events and events[0] <= now_s - rate.per_s:
+            events.popleft()
+        return 0 if len(events) < rate.times else max(1, math.ceil(events[-rate.times] + rate.per_s - now_s))
+
+    def _sweep(self, now_s: float) -> None:
+        """Now and then, drop the windows that ran empty."""
+        self._asked += 1
+        if self._asked % SWEEP_EVERY == 0:
+            gone = [key for key, events in self._events.items() if not events or events[-1] <= now_s - key[1]]
+            for key in gone:
+                del self._events[key]
 
 
-def _redis(url: str) -> MovingWindowRateLimiter:
-    address = url.replace("unix://", "redis+unix://", 1) if url.startswith("unix:") else url
-    timeouts = {"socket_connect_timeout": REDIS_TIMEOUT_S, "socket_timeout": REDIS_TIMEOUT_S}
-    return MovingWindowRateLimiter(storage_from_string(address, **timeouts))
+class RedisWindows:
+    """The moving windows of `limits`, the library under Flask-Limiter: one atomic script a call."""
+
+    def __init__(self, url: str) -> None:
+        address = url.replace("unix://", "redis+unix://", 1) if url.startswith("unix:") else url
+        timeouts = {"socket_connect_timeout": REDIS_TIMEOUT_S, "socket_timeout": REDIS_TIMEOUT_S}
+        self._limiter = MovingWindowRateLimiter(storage_from_string(address, **timeouts))
+
+    def wait_s(self, rate: Rate, where: str) -> int:
+        """See `Windows`."""
+        item = _item(rate)
+        return 0 if self._limiter.test(item, where) else self._left_s(item, where)
+
+    def take(self, rate: Rate, where: str) -> int:
+        """See `Windows`."""
+        item = _item(rate)
+        return 0 if self._limiter.hit(item, where) else self._left_s(item, where)
+
+    def clear(self, rate: Rate, where: str) -> None:
+        """See `Windows`."""
+        self._limiter.clear(_item(rate), where)
+
+    def _left_s(self, item: RateLimitItem, where: str) -> int:
+        return max(1, math.ceil(self._limiter.get_window_stats(item, where).reset_time - time.time()))
 
 
-def _wait_s(limiter: MovingWindowRateLimiter, item: RateLimitItem, where: tuple[str, str]) -> int:
-    return max(1, math.ceil(limiter.get_window_stats(item, *where).reset_time - time.time()))
+def _item(rate: Rate) -> RateLimitItem:
+    return RateLimitItemPerSecond(rate.times, rate.per_s, namespace="galley")
 
 
 def _digest(key: str) -> str:

@@ -3,6 +3,7 @@
 import shutil
 import socket
 import subprocess
+import threading
 import time
 import uuid
 from collections.abc import Iterator
@@ -11,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.core.limits import Rate
-from app.core.rates import RateCounter
+from app.core.rates import MemoryWindows, RateCounter
 
 THREE = (Rate(3, 60),)
 
@@ -89,10 +90,6 @@ class TestSpend:
         assert [counter.spend(both, "row", key) > 0 for _ in range(6)] == [False, False, True, True, True, True]
         assert counter.wait_s((Rate(3, 60),), "row", key) == 0
 
-    def test_costs_more_where_told(self, counter: RateCounter, key: str) -> None:
-        assert counter.spend((Rate(10, 60),), "row", key, cost=8) == 0
-        assert counter.spend((Rate(10, 60),), "row", key, cost=3) > 0
-
     def test_forgives(self, counter: RateCounter, key: str) -> None:
         for _ in range(3):
             counter.spend(THREE, "row", key)
@@ -149,3 +146,27 @@ class TestPrivacy:
         with socket.create_connection(("127.0.0.1", redis.port), 5) as client:
             client.sendall(b"KEYS *\r\n")
             assert b"somebody" not in client.recv(65536)
+
+
+class TestMemory:
+    def test_keeps_nothing_of_windows_that_ran_empty(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("app.core.rates.SWEEP_EVERY", 10)
+        windows = MemoryWindows()
+        for number in range(9):
+            windows.take(Rate(3, 1), f"key-{number}")
+        time.sleep(1.1)
+        windows.take(Rate(3, 1), "last")
+        assert [where for where, _ in windows._events] == ["last"]
+
+    def test_parallel_events_never_exceed_the_limit(self) -> None:
+        windows, waits = MemoryWindows(), []
+
+        def take() -> None:
+            waits.extend(windows.take(Rate(50, 60), "key") for _ in range(20))
+
+        threads = [threading.Thread(target=take) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert waits.count(0) == 50
