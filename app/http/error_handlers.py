@@ -9,6 +9,7 @@ from werkzeug.exceptions import HTTPException
 from app.core import errors
 from app.drivers import errors as outside
 from app.drivers.git import port as git
+from app.drivers.git import pull_requests
 from app.extensions import db
 from app.http import envelope
 
@@ -42,7 +43,7 @@ def from_driver(error: outside.DriverError) -> errors.AppError:
             return errors.NotFound(text)
         case git.BranchExists() | git.BranchMoved() | git.RepositoryExists() | git.PathConflict():
             return errors.Conflict(text)
-        case git.PullRequestExists() | git.NotMergeable():
+        case pull_requests.PullRequestExists() | pull_requests.NotMergeable():
             return errors.Conflict(text)
         case outside.Rejected():
             return errors.Refused(text, code=error.code)

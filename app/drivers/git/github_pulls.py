@@ -6,7 +6,7 @@ from app.drivers.errors import DriverError, Rejected
 from app.drivers.git import github_values as values
 from app.drivers.git.answers import Refusal, in_doubt
 from app.drivers.git.github_calls import PAGE, GitHubRepository
-from app.drivers.git.port import NotMergeable, PullRequest, PullRequestExists, PullRequestState
+from app.drivers.git.pull_requests import NotMergeable, PullRequest, PullRequestExists, PullRequestState
 
 NONE = "There is no such pull request in the repository"
 

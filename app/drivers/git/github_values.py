@@ -4,7 +4,8 @@ from datetime import datetime
 from typing import Any
 
 from app.drivers.git.answers import parses
-from app.drivers.git.port import Branch, CommitInfo, Person, PullRequest, PullRequestState, Repository, TreeEntry
+from app.drivers.git.port import Branch, CommitInfo, Person, Repository, TreeEntry
+from app.drivers.git.pull_requests import PullRequest, PullRequestState
 
 
 def moment(text: str) -> datetime:

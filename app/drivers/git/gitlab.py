@@ -24,13 +24,12 @@ from app.drivers.git.port import (
     ObjectNotFound,
     PathChange,
     Person,
-    PullRequest,
-    PullRequests,
     RepoRef,
     Repository,
     RepositoryUnavailable,
     TreeEntry,
 )
+from app.drivers.git.pull_requests import PullRequest, PullRequests
 from app.drivers.git.rest import RestClient, Shared, TokenSupplier
 from app.drivers.git.turns import Turn, no_turn
 from app.drivers.git.views import FOLDER

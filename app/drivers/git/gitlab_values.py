@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from app.drivers.git.answers import parses
-from app.drivers.git.port import Branch, CommitInfo, Person, PullRequest, PullRequestState, Repository, TreeEntry
+from app.drivers.git.port import Branch, CommitInfo, Person, Repository, TreeEntry
+from app.drivers.git.pull_requests import PullRequest, PullRequestState
 
 _STATES = {"opened": PullRequestState.OPEN, "locked": PullRequestState.OPEN, "merged": PullRequestState.MERGED}
 

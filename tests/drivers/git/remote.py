@@ -6,23 +6,13 @@ A module gives `make` (see `contract`), `host`, the double behind it, and `actin
 import threading
 import time
 from collections.abc import Callable
-from typing import ClassVar, cast
+from typing import ClassVar
 
 import pytest
 
 from app.drivers.errors import Absent, Broken, DriverError, Late, NeedsReconnect, Throttled
-from app.drivers.git.port import (
-    Action,
-    BranchMoved,
-    FileChange,
-    GitProvider,
-    NotMergeable,
-    ObjectNotFound,
-    PullRequestExists,
-    PullRequests,
-    PullRequestState,
-    RepositoryUnavailable,
-)
+from app.drivers.git.port import Action, BranchMoved, FileChange, GitProvider, ObjectNotFound, RepositoryUnavailable
+from app.drivers.git.pull_requests import NotMergeable, PullRequestExists, PullRequests, PullRequestState
 from app.drivers.git.rest import TokenSupplier
 from tests.doubles.server import Call, Double, Fault, Reply
 from tests.drivers.git.contract import Make, Subject
@@ -283,7 +273,8 @@ class RemoteContract:
 def proposing(subject: Subject) -> PullRequests:
     """A branch `work` with a commit, and the provider's pull requests."""
     subject.git.commit({"work.md": b"work"}, branch="work", start=subject.git.head())
-    return cast(PullRequests, subject.provider)
+    assert isinstance(subject.provider, PullRequests)
+    return subject.provider
 
 
 def _branches_call(host: Double, subject: Subject) -> Call:
