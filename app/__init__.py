@@ -35,7 +35,7 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     from app.core import database, logging
     from app.core.rates import RateCounter
     from app.drivers import registry
-    from app.http import caching, error_handlers, headers, login, openapi
+    from app.http import caching, error_handlers, headers, login, metrics, openapi
     from app.resources import subscriptions
 
     settings = settings or Settings.from_environment()
@@ -67,6 +67,7 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
 
     headers.init_app(app, settings.server.allowed_origins)
     login.init_app(app)
+    metrics.init_app(app)
     caching.init_app(app)
     Compress(app)
     caching.init_after_compression(app)

@@ -2,13 +2,16 @@
 
 import time
 
-from flask import Blueprint, Response, current_app
+from flask import Blueprint, Response, current_app, request
 
+from app.extensions import drivers
+from app.http import metrics
+from app.http.configuration import settings
 from app.http.endpoint import endpoint
 from app.http.envelope import json_response
-from app.http.guards import bare, public
+from app.http.guards import bare
 from app.http.scope import Scope
-from app.resources.system import service
+from app.resources.system import readiness, service
 
 blueprint = Blueprint("system", __name__)
 STARTED_S = time.monotonic()
@@ -22,10 +25,17 @@ def healthz(_scope: Scope) -> Response:
 
 
 @blueprint.get("/readyz")
-@endpoint(guard=public(), raw=True, message="What this depends on works")
+@endpoint(guard=bare(), raw=True, message="What this depends on works")
 def readyz(_scope: Scope) -> Response:
     """Tell the state of each dependency; 503 while a required one is down."""
-    return json_response(*service.readiness(current_app.extensions["jobs"]))
+    return json_response(*readiness.report(current_app.extensions["jobs"], drivers["storage"]))
+
+
+@blueprint.get("/metrics")
+@endpoint(guard=bare(), raw=True, message="Metrics")
+def show_metrics(_scope: Scope) -> Response:
+    """Tell Prometheus how the service does; needs the METRICS_TOKEN as a bearer token, and is not there without one."""
+    return metrics.exposition(request.headers.get("Authorization"), settings().metrics_token)
 
 
 @blueprint.get("/")

@@ -1,0 +1,70 @@
+"""The system endpoints."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from app import create_app
+from app.extensions import db
+from config import Settings
+from tests.world import World
+
+
+class TestHealth:
+    def test_it_is_bare_and_touches_no_database(self, tmp_path: Path) -> None:
+        unreachable = "postgresql+psycopg://nobody@127.0.0.1:9/none"
+        app = create_app(Settings.for_tests(tmp_path, DATABASE_URL=unreachable))
+        answer = app.test_client().get("/healthz", headers={"Cookie": "session_token=abc"})
+        assert answer.status_code == 200
+        assert set(answer.get_json()) == {"status", "uptime"}
+
+
+class TestReadiness:
+    def test_it_tells_each_dependency(self, world: World) -> None:
+        told = world.anonymous().get("/readyz").json
+        assert told["status"] == "ok"
+        assert {name: check["state"] for name, check in told["checks"].items()} == {"database": "ok", "storage": "ok"}
+
+    def test_without_the_database_it_is_503(self, tmp_path: Path) -> None:
+        unreachable = "postgresql+psycopg://nobody@127.0.0.1:9/none"
+        app = create_app(Settings.for_tests(tmp_path, DATABASE_URL=unreachable))
+        answer = app.test_client().get("/readyz")
+        assert answer.status_code == 503
+        assert answer.get_json()["checks"]["database"]["state"] == "down"
+
+
+class TestMetrics:
+    @pytest.fixture
+    def measured(self, app: Flask, tmp_path: Path) -> Iterator[Flask]:
+        url = app.config["SETTINGS"].database.url
+        measured = create_app(Settings.for_tests(tmp_path, DATABASE_URL=url, METRICS_TOKEN="m" * 32))
+        yield measured
+        with measured.app_context():
+            db.engine.dispose()
+
+    def test_without_a_token_configured_there_are_none(self, world: World) -> None:
+        assert world.app.test_client().get("/metrics").status_code == 404
+
+    def test_another_token_is_refused(self, measured: Flask) -> None:
+        for header in ({}, {"Authorization": "Bearer wrong"}):
+            assert measured.test_client().get("/metrics", headers=header).status_code == 403
+
+    def test_they_count_requests_by_route_and_tell_the_queue(self, measured: Flask) -> None:
+        client = measured.test_client()
+        client.get("/api/v1/organization/org_x")
+        text = client.get("/metrics", headers={"Authorization": "Bearer " + "m" * 32}).get_data(as_text=True)
+        assert re.search(
+            r'galley_requests_total\{method="GET",route="/api/v1/organization/<org_id>",status="401"\}', text
+        )
+        assert 'galley_jobs{state="waiting"}' in text
+        assert "galley_database_up 1.0" in text
+
+
+class TestWelcome:
+    def test_it_leads_to_the_documentation(self, world: World) -> None:
+        answer = world.app.test_client().get("/")
+        assert answer.mimetype == "text/plain"
+        assert "/api/v1/docs" in answer.get_data(as_text=True)
