@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from app import transactions
-from app.drivers.git.hosts import GitHosts
 from app.drivers.git.commit_message import co_author
+from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Commit, Person
 from app.extensions import db, jobs
 from app.models.project import Project
@@ -54,6 +54,7 @@ def commit_to_host(project: Project, save: commits.Save, *, branch: str | None, 
             "content.index", delay=LOOK_AGAIN_AFTER, unique=f"content.check:{index.id}", lock=f"content:{index.id}",
             index_id=index.id,
         )  # fmt: skip
+    transactions.rest()
     return Saved(source.branch, commits.write(source, save), save)
 
 
