@@ -10,6 +10,7 @@ from flask_migrate import downgrade, upgrade
 from app import create_app
 from app.extensions import db
 from app.models.base import Base
+from app.models.content_search import is_of_search
 from config import Settings
 from tests.conftest import postgresql_database
 
@@ -27,7 +28,10 @@ def _check_up_and_down(url: str, home: Path) -> None:
                 opts={
                     "compare_type": True,
                     "include_object": lambda _o, name, kind, reflected, _c: (
-                        not (kind == "table" and reflected and engine_owns(name or ""))
+                        not (
+                            reflected
+                            and (is_of_search(kind, name or "") or (kind == "table" and engine_owns(name or "")))
+                        )
                     ),
                 },
             )

@@ -158,14 +158,15 @@ class World:
             kwargs={"jobs": _unperiodic(), "stop": stop, "concurrency": 2},
         )
         thread.start()
+        idle = False
         try:
             deadline = time.monotonic() + within_s
-            while time.monotonic() < deadline and not self._idle():
+            while time.monotonic() < deadline and not (idle := self._idle()):
                 time.sleep(0.02)
         finally:
             stop.set()
             thread.join(30)
-        assert self._idle(), "jobs are left over"
+        assert idle, "jobs are left over"
 
     def _idle(self) -> bool:
         with self.app.app_context(), db.engine.connect() as connection:

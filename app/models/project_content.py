@@ -26,7 +26,7 @@ class IndexStatus(StrEnum):
 class ContentIndex(Timestamps, Base):
     """The index of one branch. Readers see the files of `generation` only, so a new one appears all at once.
 
-    `snapshot` is the gzipped JSON array of the tree at `commit_sha`, ready to be sent.
+    `described_sha` is the commit up to which the files' text can be searched.
     """
 
     __tablename__ = "content_indexes"
@@ -37,6 +37,7 @@ class ContentIndex(Timestamps, Base):
     branch: Mapped[str]
     status: Mapped[IndexStatus] = word_column(IndexStatus, "index_status", default=IndexStatus.QUEUED)
     commit_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+    described_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     generation: Mapped[int] = mapped_column(default=0)
     files: Mapped[int] = mapped_column(default=0)
     indexed_at: Mapped[datetime | None]
@@ -55,7 +56,10 @@ class ContentSnapshot(Base):
 
 
 class ContentFile(Base):
-    """One path of a branch in one generation."""
+    """One path of a branch in one generation.
+
+    `folded` is the path as search compares it, where case alone does not make it so.
+    """
 
     __tablename__ = "content_files"
 
@@ -68,6 +72,7 @@ class ContentFile(Base):
     mode: Mapped[str] = mapped_column(sa.String(6))
     sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH))
     size: Mapped[int | None] = mapped_column(sa.BigInteger)
+    folded: Mapped[str | None]
     last_commit: Mapped[dict[str, Any] | None]
 
 

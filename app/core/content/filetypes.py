@@ -183,3 +183,14 @@ def file_type(path: str) -> FileType:
     if name.startswith(".env"):
         return FileType("dotenv", TEXT)
     return _NAMES.get(stem, FileType(None, None)) if stem in ("dockerfile", "containerfile") else FileType(None, None)
+
+
+def endings_of(kind: str) -> list[str]:
+    """How names of a type end: a language (`markdown`), a media type or its first part (`image`), else an ending (`md`)."""
+    wanted = kind.lower().lstrip(".")
+    found = [
+        f".{ending}"
+        for ending, (language, mime) in _ENDINGS.items()
+        if wanted in (language, mime) or (mime or "").startswith(f"{wanted}/")
+    ]
+    return found or [f".{wanted}"]

@@ -74,7 +74,7 @@ def keep_facts(project_id: str, found: list[tuple[str, str, dict[str, Any]]]) ->
 def _known_facts(project: Project, file: ContentFile) -> dict[str, Any] | None:
     if file.type != EntryType.BLOB or (file.size or 0) > READ_AT_MOST:
         kind = file_type(file.path)
-        told = {"mime": kind.mime or BINARY, "language": kind.language, "headings": [], "links": []}
+        told: dict[str, Any] = {"mime": kind.mime or BINARY, "language": kind.language, "headings": [], "links": []}
         return dict.fromkeys(KEPT, None) | told
     return db.session.scalar(
         sa.select(ContentBlob.facts).where(

@@ -10,6 +10,7 @@ import sqlalchemy as sa
 
 from app import transactions
 from app.core import clock
+from app.core.content.words import fold
 from app.drivers.git.port import CommitInfo, ObjectNotFound, PathChange
 from app.extensions import db, jobs
 from app.models import bulk
@@ -17,7 +18,7 @@ from app.models.base import moment
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource
 from app.resources.project.activity import FileEvent, FilesChanged, files_changed
-from app.resources.project_content import snapshot
+from app.resources.project_content import describing, snapshot
 from app.resources.project_content.source import Source
 
 BATCH = 5_000
@@ -27,7 +28,7 @@ INCREMENTAL_AT_MOST = 20_000
 HISTORY_AT_MOST = 1_000
 """Of a longer push, the older commits' log entries and last-commit facts are not written; they are found on demand."""
 
-COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size")
+COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size", "folded")
 Progress = Callable[[int, int | None], None]
 
 
@@ -39,6 +40,14 @@ def catch_up(index: ContentIndex, source: Source, progress: Progress) -> None:
     elif not _incremental(index, source, head):
         _cold(index, source, head, progress)
     snapshot.refresh(index.id)
+    _ask_for_texts(index.id)
+
+
+def _ask_for_texts(index_id: str) -> None:
+    with transactions.writing():
+        found = db.session.get(ContentIndex, index_id)
+        if found is not None and found.described_sha != found.commit_sha:
+            describing.ask(found)
 
 
 def _confirm(index: ContentIndex) -> None:
@@ -78,7 +87,7 @@ def _cold(index: ContentIndex, source: Source, head: str, progress: Progress) ->
     index_id, generation, files = index.id, _start_generation(index), 0
     for batch in bulk.batches(source.git.tree(source.repo, head), BATCH):
         with transactions.writing():
-            rows = ((index_id, generation, e.path, e.type, e.mode, e.sha, e.size) for e in batch)
+            rows = ((index_id, generation, *e, folded(e.path)) for e in batch)
             bulk.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
         files += sum(e.type == "blob" for e in batch)
         progress(files, None)
@@ -141,7 +150,13 @@ def apply(
             sa.delete(file).where(*here, file.path.in_(part)).execution_options(synchronize_session=False)
         )
     present = [
-        {"index_id": index.id, "generation": index.generation, **c.entry._asdict(), "last_commit": last.get(c.path)}
+        {
+            "index_id": index.id,
+            "generation": index.generation,
+            **c.entry._asdict(),
+            "folded": folded(c.path),
+            "last_commit": last.get(c.path),
+        }
         for c in changes
         if c.entry is not None
     ]
@@ -152,6 +167,11 @@ def apply(
     _mark_ready(index)
     db.session.flush()
     return before
+
+
+def folded(path: str) -> str | None:
+    """The path as search compares it, where the database cannot tell by itself."""
+    return None if path.isascii() else fold(path)
 
 
 def _events(

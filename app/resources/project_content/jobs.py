@@ -13,12 +13,15 @@ from app.extensions import db
 from app.models.organization import Status
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import indexing
+from app.resources.project_content import describing, indexing
 from app.resources.project_content.source import Disconnected, source_of
 
 log = structlog.get_logger(__name__)
 
 FOLLOW_EVERY = timedelta(seconds=15)
+
+BLOBS_AT_ONCE, REST = 1_500, timedelta(minutes=20)
+"""Of a host that gives one blob a call, so that people's own calls keep most of its hourly allowance."""
 
 
 @job("content.index", uses=("git", "progress"), priority=5)
@@ -46,6 +49,26 @@ def _fail(index_id: str, problem: str) -> None:
         index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
         index.problem = problem
     db.session.commit()
+
+
+@job("content.describe", uses=("git", "progress"))
+def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -> None:
+    """Read the text of what is new on a branch, so that it is found by its words."""
+    transactions.start_reading()
+    index = db.session.get(ContentIndex, index_id)
+    if index is None:
+        return
+    project = db.session.get_one(Project, index.project_id)
+    at_most = None if project.provider == Provider.LOCAL else BLOBS_AT_ONCE
+    try:
+        source = source_of(project, git, branch=index.branch)
+        whole = describing.catch_up(index, source, at_most=at_most, progress=progress)
+    except (Rejected, Disconnected) as error:
+        log.info("content.texts_unreadable", index_id=index_id, error=str(error))
+        return
+    if not whole:
+        with transactions.writing():
+            describing.ask(index, delay=REST)
 
 
 @job("content.follow_local", every=FOLLOW_EVERY, retries=0, uses=("git",))

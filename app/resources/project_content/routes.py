@@ -12,7 +12,7 @@ from app.http.envelope import success
 from app.http.guards import member_of_org
 from app.http.scope import Scope
 from app.models.project_content import ContentIndex
-from app.resources.project_content import files, on_demand, raw, reading, saving, service, snapshot
+from app.resources.project_content import files, on_demand, raw, reading, saving, search, service, snapshot
 from app.resources.project_content.commits import Save
 from app.resources.project_content.raw import RawFile
 from app.resources.project_content.saving import Saved
@@ -24,6 +24,9 @@ from app.resources.project_content.schemas import (
     FileQuery,
     MakeCommit,
     Queued,
+    SearchArguments,
+    SearchHit,
+    SearchQuery,
     TreeArguments,
     TreeQuery,
 )
@@ -32,7 +35,7 @@ from app.resources.project_content.source import source_of
 blueprint = Blueprint("project_content", __name__)
 
 
-def _index(scope: Scope, query: TreeArguments | FileArguments) -> ContentIndex | None:
+def _index(scope: Scope, query: TreeArguments | FileArguments | SearchArguments) -> ContentIndex | None:
     return on_demand.index_of(scope.project, scope.index, query["ref"], hosts=drivers["git"], by=scope.actor)
 
 
@@ -88,6 +91,15 @@ def _raw(scope: Scope, query: FileArguments) -> RawFile:
 def raw_bytes(_scope: Scope, _query: FileArguments, found: RawFile) -> Response:
     """Read a file's bytes."""
     return not_modified(request, found.sha) or streamed(found.read(), size=found.size, mime=found.mime, tag=found.sha)
+
+
+@blueprint.get("/<project_id>/search")
+@endpoint(
+    guard=member_of_org(), query=SearchQuery, prepare=_index, result=SearchHit, many=True, message="Files that fit"
+)
+def find(scope: Scope, query: SearchArguments, index: ContentIndex | None) -> list[search.Hit]:
+    """Search the files of a branch by path, text, type and front matter."""
+    return search.search(scope.project, index, query["q"], kind=query["type"], limit=query["limit"])
 
 
 def _commit(scope: Scope, body: CommitBody) -> Saved:

@@ -16,6 +16,7 @@ from app.resources.project_content.commits import Edit
 
 MAX_FILES, MAX_BYTES = 300, 25 * 1024 * 1024
 MAX_PAGE = 100
+MAX_QUESTION = 400
 
 
 def plain_path(value: str) -> None:
@@ -37,6 +38,12 @@ def commit_sha(value: str) -> None:
         raise ValidationError("This is not the 40 hexadecimal digits of a commit.")
 
 
+def without_nul(value: str) -> None:
+    """What no store's text can hold, as a validator."""
+    if "\0" in value:
+        raise ValidationError("May not hold NUL.")
+
+
 class OnePath(fields.List[str]):
     """A query parameter that must stand exactly once and be a plain relative path."""
 
@@ -47,14 +54,15 @@ class OnePath(fields.List[str]):
         given = super()._deserialize(value, attr, data, **kwargs)
         if len(given) != 1:
             raise ValidationError("Give exactly one path.")
-        plain_path(given[0])
-        return given[0]
+        path = given[0] or ""
+        plain_path(path)
+        return path
 
 
 class TreeQuery(Page):
     """Which part of which branch's tree."""
 
-    limit = fields.Integer(load_default=None, validate=validate.Range(min=1))  # type: ignore[assignment]
+    limit = fields.Integer(load_default=None, validate=validate.Range(min=1))
     ref = fields.String(load_default=None, validate=branch_name)
     path = fields.String(load_default=None, validate=plain_path)
 
@@ -220,3 +228,44 @@ class Queued(Body):
 
     job_id = fields.String(allow_none=True)
     status = fields.String()
+
+
+class SearchQuery(Body):
+    """What is looked for, in which branch, and how much of it."""
+
+    q = fields.String(required=True, validate=[validate.Length(max=MAX_QUESTION), without_nul])
+    type = fields.String(load_default=None, validate=[validate.Length(min=1, max=80), without_nul])
+    limit = fields.Integer(load_default=20, validate=validate.Range(min=1))
+    ref = fields.String(load_default=None, validate=branch_name)
+
+    @post_load
+    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """A limit above the maximum is clamped."""
+        return data | {"limit": min(data["limit"], MAX_PAGE)}
+
+
+class SearchArguments(TypedDict):
+    """`SearchQuery`, cleaned."""
+
+    q: str
+    type: str | None
+    limit: int
+    ref: str | None
+
+
+class Snippet(Body):
+    """A piece of a file's text on one line; `marks` are the [start, end] of the words that were found in it."""
+
+    text = fields.String()
+    marks = fields.List(fields.List(fields.Integer()))
+
+
+class SearchHit(Body):
+    """A file that was found; the higher its score, the better it fits."""
+
+    path = fields.String()
+    sha = fields.String()
+    size = fields.Integer(allow_none=True)
+    title = fields.String(allow_none=True)
+    score = fields.Float()
+    snippet = fields.Nested(Snippet, allow_none=True)
