@@ -1,0 +1,31 @@
+"""`flask seed demo` as an operator types it."""
+
+import re
+
+from flask import Flask
+
+from tests.gitrepo import GitRepo
+from tests.world import World
+
+
+class TestDemo:
+    def test_makes_people_who_can_sign_in_and_a_site_that_is_indexed(self, app: Flask, world: World) -> None:
+        done = app.test_cli_runner().invoke(args=["seed", "demo"])
+        assert done.exit_code == 0, done.output
+        signed = dict(re.findall(r"^  (\w+) +(\S+@\S+ +\S+)$", done.output, re.MULTILINE))
+        assert set(signed) == {"owner", "admin", "editor"}
+        world.work_off()
+        for role, line in signed.items():
+            browser, (email, password) = world.anonymous(), line.split()
+            browser.post("/auth/sign-in/email", {"email": email, "password": password}).ok()
+            (harbour,) = [one for one in browser.get("/organization/user").ok() if one["org_name"] == "Harbour"]
+            assert harbour["role"] == role
+            (site,) = harbour["projects"]
+            shown = browser.get(f"/project/{site['project_id']}").ok()
+            head = GitRepo.existing(world.git_root / "demo/harbour-journal.git").head("main")
+            assert (shown["generator"], shown["index"]["commit_sha"]) == ("hugo", head)
+
+    def test_running_it_again_changes_nothing(self, app: Flask, world: World) -> None:
+        first = app.test_cli_runner().invoke(args=["seed", "demo"])
+        second = app.test_cli_runner().invoke(args=["seed", "demo"])
+        assert (second.exit_code, second.output) == (0, first.output)

@@ -1,0 +1,94 @@
+"""Projects when many requests come at the same time."""
+
+from functools import partial
+from typing import Any
+
+from app.core.permissions import Role
+from tests.factories import organization, project, repository
+from tests.sites import SMALL
+from tests.together import THREADS, statuses, together
+from tests.workspace import Workspace
+from tests.world import Person, World
+
+
+def body(org: str, name: str, repo: str) -> dict[str, Any]:
+    return {"org_id": org, "project_name": name, "provider": "local", "repository": repo, "branch": "main"}
+
+
+def _create_many(me: Person, *bodies: dict[str, Any]) -> dict[int, int]:
+    requests = [partial(me.again().post, "/project/create", bodies[i % len(bodies)]) for i in range(THREADS)]
+    return statuses(together(requests))
+
+
+class TestCreate:
+    def test_at_one_below_the_limit_exactly_one_is_made(self, world: World) -> None:
+        me = world.person()
+        org, (repo, _) = organization(world, me), repository(world, SMALL)
+        for _ in range(24):
+            project(world, me, org, repo)
+        bodies = [body(org, f"Racer {number}", repo) for number in range(THREADS)]
+        assert _create_many(me, *bodies) == {201: 1, 403: THREADS - 1}
+        assert len(me.get(f"/project/orgs/{org}").ok()) == 25
+
+    def test_one_name_is_given_once(self, workspace: Workspace) -> None:
+        twin = body(workspace.org, "Twin", workspace.repository)
+        assert _create_many(workspace.me, twin) == {201: 1, 409: THREADS - 1}
+
+    def test_the_first_organization_to_connect_a_local_repository_has_it(self, world: World) -> None:
+        repo, _ = repository(world, SMALL)
+        people = [world.person() for _ in range(8)]
+        requests = [
+            partial(who.post, "/project/create", body(organization(world, who), "Mine", repo)) for who in people
+        ]
+        assert statuses(together(requests)) == {201: 1, 422: 7}
+
+
+class TestSetStatus:
+    def test_only_as_many_come_back_as_there_is_room(self, world: World) -> None:
+        me = world.person()
+        org, (repo, _) = organization(world, me), repository(world, SMALL)
+        for _ in range(24):
+            project(world, me, org, repo)
+        put_away = [project(world, me, org, repo, status="archived") for _ in range(10)]
+        requests = [partial(me.again().patch, f"/project/status/{one}", {"status": "active"}) for one in put_away]
+        assert statuses(together(requests)) == {200: 1, 403: 9}
+
+
+class TestMove:
+    def test_a_project_that_two_requests_move_is_in_one_place(self, workspace: Workspace) -> None:
+        me = workspace.me
+        targets = [me.new_organization() for _ in range(4)]
+        requests = [partial(me.again().patch, f"/project/move/{org}/{workspace.project}") for org in targets]
+        found = statuses(together(requests))
+        assert set(found) <= {200, 404}, found
+        lists = [me.get(f"/project/orgs/{org}").ok() for org in (workspace.org, *targets)]
+        assert sum(map(len, lists)) == 1
+
+
+class TestDelete:
+    def test_one_of_many_deletions_takes_effect(self, workspace: Workspace) -> None:
+        requests = [partial(workspace.me.again().delete, f"/project/{workspace.project}") for _ in range(10)]
+        assert statuses(together(requests)) == {200: 1, 404: 9}
+
+    def test_writes_to_what_is_being_deleted_find_it_or_do_not(self, workspace: Workspace) -> None:
+        me, path = workspace.me, f"/project/{workspace.project}"
+        writes = [partial(me.again().patch, path, {"project_name": f"N {number}"}) for number in range(10)]
+        previews = [
+            partial(me.again().put, f"/project-preview/{workspace.project}", {"state": "running"}) for _ in range(10)
+        ]
+        found = statuses(together([*writes, partial(me.again().delete, path), *previews]))
+        assert set(found) <= {200, 404}, found
+
+
+class TestMembersWhoGo:
+    def test_removal_and_creation_leave_no_project_of_a_stranger(self, world: World) -> None:
+        me, admin = world.person(), world.person()
+        org, (repo, _) = organization(world, me, (admin, Role.ADMIN)), repository(world, SMALL)
+        answers = together(
+            [
+                partial(admin.post, "/project/create", body(org, "Late", repo)),
+                partial(me.patch, f"/organization/remove-member/{org}", {"member_id": admin.id}),
+            ]
+        )
+        assert answers[0].status in (201, 403)
+        admin.get(f"/project/orgs/{org}").fails(403)

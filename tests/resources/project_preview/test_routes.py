@@ -1,0 +1,85 @@
+"""Preview records over HTTP."""
+
+from functools import partial
+
+import pytest
+
+from app.resources.project_preview.service import is_below
+from tests.together import THREADS, statuses, together
+from tests.workspace import Workspace
+
+KEYS = {
+    *("project_id", "sandbox_id", "sandbox_name", "preview_url", "urls", "state", "commit_sha"),
+    *("expires_at", "last_used_at", "createdAt", "updatedAt"),
+}
+
+
+class TestRecord:
+    def test_is_made_changed_and_forgotten(self, workspace: Workspace) -> None:
+        me, path = workspace.me, f"/project-preview/{workspace.project}"
+        me.get(path).fails(404)
+        assert me.delete(path).ok() == {"project_id": workspace.project, "deleted": True}
+        forged = {"project_id": "prj_x", "sandbox_id": "sbx_x", "expires_at": "2099-01-01T00:00:00Z"}
+        made = me.put(path, forged | {"state": "running", "sandbox_name": "demo"}).ok()
+        assert set(made) == KEYS
+        assert (made["project_id"], made["sandbox_id"], made["expires_at"]) == (workspace.project, None, None)
+        changed = me.put(path, {"state": "failed", "urls": {"web": "http://preview.localhost/"}}).ok()
+        assert (changed["sandbox_name"], changed["state"]) == ("demo", "failed")
+        assert me.get(path).ok() == changed
+        me.delete(path).ok()
+        me.get(path).fails(404)
+
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            ({"state": "flying"}, "state"),
+            ({"urls": "x"}, "urls"),
+            ({"urls": {"web": "javascript:alert(1)"}}, "urls.web.value"),
+            ({"commit_sha": "abc"}, "commit_sha"),
+            ({"preview_url": "https://evil.example.org/"}, "preview_url"),
+            ({"preview_url": "javascript:alert(1)"}, "preview_url"),
+        ],
+    )
+    def test_refuses_what_does_not_fit(self, workspace: Workspace, change: dict[str, object], path: str) -> None:
+        workspace.me.put(f"/project-preview/{workspace.project}", change).fails(400, "VALIDATION_FAILED", path)
+
+    def test_is_one_whatever_races(self, workspace: Workspace) -> None:
+        path = f"/project-preview/{workspace.project}"
+        requests = [partial(workspace.me.again().put, path, {"state": "running"}) for _ in range(THREADS)]
+        assert statuses(together(requests)) == {200: THREADS}
+
+
+class TestIsBelow:
+    HOSTS = ("preview.localhost", "hosted.example.com")
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "http://preview.localhost/",
+            "https://a.b.preview.localhost/x?y#z",
+            "http://demo.preview.localhost:8080/",
+            "https://x.hosted.example.com",
+            "HTTP://DEMO.PREVIEW.LOCALHOST/",
+        ],
+    )
+    def test_takes_the_hosts_and_what_is_below(self, url: str) -> None:
+        assert is_below(url, self.HOSTS)
+
+    @pytest.mark.parametrize(
+        "url",
+        [
+            "https://evil.example.org/",
+            "https://preview.localhost.evil.example.org/",
+            "https://evilpreview.localhost/",
+            "http://demo.preview.localhost@evil.example.org/",
+            "http://evil.example.org\\@preview.localhost/",
+            "http://evil.example.org\\.preview.localhost/",
+            "http://preview.localhost:evil/",
+            "ftp://preview.localhost/",
+            "//preview.localhost/",
+            "http://preview.localhost/ x",
+            "http://[::1/",
+        ],
+    )
+    def test_refuses_everything_else(self, url: str) -> None:
+        assert not is_below(url, self.HOSTS)
