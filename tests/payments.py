@@ -1,0 +1,92 @@
+"""An application whose payments are taken by Paddle's double; modules that import the fixtures run on it."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from flask_migrate import upgrade
+
+from app import create_app
+from app.extensions import db
+from config import Settings
+from tests.doubles.paddle import KEY, Paddle
+from tests.doubles.paddle_data import Entity, signature
+from tests.world import Answer, World
+
+SECRETS = ("whsec-new-of-the-tests", "whsec-old-of-the-tests")
+TOKEN = "test_token_of_the_browser"
+
+
+@pytest.fixture(scope="session")
+def paddle() -> Iterator[Paddle]:
+    """Paddle, for the whole session; tests tell their subscriptions apart by id."""
+    double = Paddle()
+    yield double
+    double.close()
+
+
+@pytest.fixture(autouse=True)
+def faultless(paddle: Paddle) -> Iterator[None]:
+    """No fault outlives its test."""
+    yield
+    paddle.faults.clear()
+
+
+@pytest.fixture(scope="session")
+def settings(store: str, paddle: Paddle, tmp_path_factory: pytest.TempPathFactory) -> Settings:
+    return paying(store, tmp_path_factory.mktemp("paying"), paddle.url)
+
+
+def paying(store: str, home: Path, api_url: str) -> Settings:
+    """Settings of an application that takes payments."""
+    return Settings.for_tests(
+        home,
+        DATABASE_URL=store,
+        MAIL_DRIVER="file",
+        MAIL_DIR=home / "mail",
+        RATE_LIMIT_SCALE=100_000,
+        BILLING_DRIVER="paddle",
+        PADDLE_API_KEY=KEY,
+        PADDLE_API_URL=api_url,
+        PADDLE_WEBHOOK_SECRET=",".join(SECRETS),
+        PADDLE_CLIENT_TOKEN=TOKEN,
+    )
+
+
+@pytest.fixture(scope="session")
+def app(settings: Settings) -> Iterator[Flask]:
+    yield from migrated(settings)
+
+
+def migrated(settings: Settings) -> Iterator[Flask]:
+    """An application, its tables made, until the next."""
+    application = create_app(settings)
+    with application.app_context():
+        upgrade(directory=str(Path(__file__).parents[1] / "migrations"))
+    yield application
+    with application.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+@pytest.fixture
+def world(app: Flask) -> World:
+    return World(app)
+
+
+def notify(world: World, payload: Entity, *, secret: str = SECRETS[0], at: datetime | None = None) -> Answer:
+    """Send an event as Paddle does."""
+    body = json.dumps(payload).encode()
+    return send(world, body, signature(body, secret, at or datetime.now(UTC)))
+
+
+def send(world: World, body: bytes, header: str | None, **kwargs: Any) -> Answer:
+    """Send any bytes."""
+    headers = {"Paddle-Signature": header} if header is not None else {}
+    return world.anonymous().post(
+        "/api/webhooks/billing", data=body, headers=headers, content_type="application/json", **kwargs
+    )

@@ -1,0 +1,284 @@
+"""Orders and subscriptions over HTTP."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+import structlog
+
+from app.extensions import db
+from app.models.order import PreOrder, Subscription
+from tests.doubles.paddle import Paddle
+from tests.doubles.paddle_data import START, Entity, adjustment, event, rfc3339, subscription, transaction
+from tests.doubles.server import Fault, Reply
+from tests.payments import TOKEN, notify
+from tests.world import Person, World
+
+
+def subscribed(world: World, paddle: Paddle, person: Person, **more: object) -> Entity:
+    """A subscription of a person, known to Paddle and told to us."""
+    data = subscription(user_id=person.id, **more)
+    paddle.keep(data)
+    notify(world, event("subscription.created", data, START)).ok()
+    return data
+
+
+class TestHistory:
+    def test_shows_orders_and_subscriptions_newest_first(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        paid = [
+            transaction(2900 + month, of=data, user_id=me.id, at=START + timedelta(days=31 * month)) for month in (0, 1)
+        ]
+        for one in paid:
+            notify(world, event("transaction.completed", one, START)).ok()
+        found = me.get(f"/order/{me.id}").ok()
+        (shown,) = found["subscriptions"]
+        assert shown.pop("subscription_id").startswith("sub_")
+        assert shown == {
+            "provider_subscription_id": data["id"], "plan": "Pro", "status": "active", "amount": 2900,
+            "currency": "USD", "interval": "month", "frequency": 1, "current_period_end": "2026-02-01T00:00:00.000Z",
+            "cancel_at": None, "createdAt": "2026-01-01T00:00:00.000Z",
+        }  # fmt: skip
+        assert found["active_package"] == "Pro"
+        assert {order["number"] for order in found["orders"]} == {one["invoice_number"] for one in paid}
+        first = next(order for order in found["orders"] if order["amount"] == 2900)
+        assert first.pop("order_id").startswith("ord_")
+        assert first == {
+            "number": paid[0]["invoice_number"], "status": "completed", "plan": "Pro", "amount": 2900,
+            "currency": "USD", "period": "2026-01-01/2026-02-01", "invoice_url": None,
+            "createdAt": "2026-01-01T00:00:00.000Z",
+        }  # fmt: skip
+
+    @pytest.mark.parametrize(("back", "status"), [(2900, "refunded"), (900, "partially_refunded")])
+    def test_an_order_tells_what_was_refunded(self, world: World, back: int, status: str) -> None:
+        me = world.person()
+        paid = transaction(2900, user_id=me.id)
+        notify(world, event("adjustment.created", adjustment(paid, back))).ok()
+        notify(world, event("transaction.completed", paid)).ok()
+        assert [one["status"] for one in me.get(f"/order/{me.id}").ok()["orders"]] == [status]
+
+    def test_is_empty_for_who_never_paid(self, world: World) -> None:
+        me = world.person()
+        assert me.get(f"/order/{me.id}").ok() == {"orders": [], "subscriptions": [], "active_package": None}
+
+    def test_an_ended_subscription_is_no_active_package(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        notify(world, event("subscription.canceled", data | {"status": "canceled"}, START + timedelta(1))).ok()
+        found = me.get(f"/order/{me.id}").ok()
+        assert found["active_package"] is None
+        assert [one["status"] for one in found["subscriptions"]] == ["canceled"]
+
+    def test_is_ones_own_or_a_platform_admins_whose_look_is_logged(self, world: World) -> None:
+        me, stranger, admin = world.person(), world.person(), world.person(admin=True)
+        stranger.get(f"/order/{me.id}").fails(403)
+        world.anonymous().get(f"/order/{me.id}").fails(401)
+        world.person(verified=False).get(f"/order/{me.id}").fails(403)
+        admin.get("/order/usr_nobody").fails(404)
+        with structlog.testing.capture_logs() as logs:
+            admin.get(f"/order/{me.id}").ok()
+        (line,) = [line for line in logs if line["event"] == "order.read_by_admin"]
+        assert (line["user_id"], line["admin_id"]) == (me.id, admin.id)
+
+
+class TestCancel:
+    def test_ends_it_with_its_period_by_default(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        shown = me.post("/order/cancel", {"subscription_id": data["id"]}).ok()
+        assert (shown["status"], shown["cancel_at"]) == ("active", "2026-02-01T00:00:00.000Z")
+        assert me.get(f"/order/{me.id}").ok()["subscriptions"] == [shown]
+        assert (data["id"], "next_billing_period") in paddle.cancellations
+
+    def test_ends_it_at_once_where_that_is_asked_for(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        own_id = me.get(f"/order/{me.id}").ok()["subscriptions"][0]["subscription_id"]
+        body = {"subscription_id": own_id, "effective_from": "immediately", "reason": "No longer needed"}
+        assert me.post("/order/cancel", body).ok()["status"] == "canceled"
+        me.post("/order/cancel", body).fails(409, "SUBSCRIPTION_ENDED")
+        assert [done for done in paddle.cancellations if done[0] == data["id"]] == [(data["id"], "immediately")]
+
+    def test_may_first_be_for_later_and_then_for_now(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        body = {"subscription_id": subscribed(world, paddle, me)["id"]}
+        me.post("/order/cancel", body).ok()
+        shown = me.post("/order/cancel", body | {"effective_from": "immediately"}).ok()
+        assert (shown["status"], shown["cancel_at"]) == ("canceled", None)
+
+    @pytest.mark.parametrize("effective_from", ["next_billing_period", "immediately"])
+    def test_parallel_calls_have_one_effect(self, world: World, paddle: Paddle, effective_from: str) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        body = {"subscription_id": data["id"], "effective_from": effective_from}
+        paddle.faults.append(Fault("POST .*/cancel", delay_s=0.5))
+        answers, start = [], threading.Barrier(6)
+
+        def ask() -> None:
+            mine = me.again()
+            start.wait()
+            answers.append(mine.post("/order/cancel", body))
+
+        threads = [threading.Thread(target=ask) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        shown = [answer.ok() for answer in answers]
+        assert all(one == shown[0] for one in shown)
+        assert len(shown) == 6
+        assert len(paddle.calls(f"POST /subscriptions/{data['id']}/cancel")) == 1
+
+    def test_a_lost_answer_makes_no_second_effect(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        paddle.faults.append(Fault("POST .*/cancel", lose=True))
+        assert me.post("/order/cancel", {"subscription_id": data["id"]}).ok()["cancel_at"] is not None
+        assert me.post("/order/cancel", {"subscription_id": data["id"]}).ok()["cancel_at"] is not None
+        assert len(paddle.calls(f"POST /subscriptions/{data['id']}/cancel")) == 1
+
+    def test_what_another_process_died_of_is_looked_up(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        data["scheduled_change"] = {"action": "cancel", "effective_at": rfc3339(START + timedelta(31))}
+        data["updated_at"] = rfc3339(START + timedelta(1))
+        with world.app.app_context():
+            row = db.session.scalars(sa.select(Subscription).where(Subscription.provider_id == data["id"])).one()
+            row.canceling_until = datetime.now(UTC) - timedelta(seconds=1)
+            db.session.commit()
+        assert me.post("/order/cancel", {"subscription_id": data["id"]}).ok()["cancel_at"] is not None
+        assert paddle.calls(f"POST /subscriptions/{data['id']}/cancel") == []
+
+    def test_a_failure_leaves_the_way_free_for_the_next(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        paddle.faults.append(Fault("GET /subscriptions/sub", reply=Reply(403)))
+        me.post("/order/cancel", {"subscription_id": data["id"]}).fails(502)
+        me.post("/order/cancel", {"subscription_id": data["id"]}).ok()
+
+    def test_a_refusal_is_422(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        said = {"error": {"type": "request_error", "code": "subscription_not_active"}}
+        paddle.faults.append(Fault("POST .*/cancel", reply=Reply(400, said)))
+        me.post("/order/cancel", {"subscription_id": data["id"]}).fails(422, "BILLING_REFUSED")
+
+    def test_is_for_who_pays_only(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        body = {"subscription_id": subscribed(world, paddle, me)["id"]}
+        world.anonymous().post("/order/cancel", body).fails(401)
+        world.person(verified=False).post("/order/cancel", body).fails(403, "EMAIL_NOT_VERIFIED")
+        world.person().post("/order/cancel", body).fails(404)
+        world.person(admin=True).post("/order/cancel", body).fails(404)
+        assert all(done[0] != body["subscription_id"] for done in paddle.cancellations)
+
+    @pytest.mark.parametrize(
+        ("body", "path"),
+        [
+            ({}, "subscription_id"),
+            ({"subscription_id": "12"}, "subscription_id"),
+            ({"subscription_id": 12}, "subscription_id"),
+            ({"subscription_id": "sub_1", "effective_from": "yesterday"}, "effective_from"),
+            ({"subscription_id": "sub_1", "reason": "x" * 1001}, "reason"),
+        ],
+    )
+    def test_its_body_is_looked_at_first(self, world: World, body: object, path: str) -> None:
+        world.person().post("/order/cancel", body).fails(400, None, path)
+
+    def test_what_the_provider_does_not_know_is_not_found(self, world: World) -> None:
+        me = world.person()
+        data = subscription(user_id=me.id)
+        notify(world, event("subscription.created", data)).ok()
+        me.post("/order/cancel", {"subscription_id": data["id"]}).fails(404)
+
+
+class TestUpdatePaymentMethod:
+    def test_gives_a_checkout(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        found = me.get(f"/order/update-payment-method/{data['id']}").ok()
+        assert found["checkout_url"] == f"https://pay.example.org/?_ptxn={found['transaction_id']}"
+        assert found["client_token"] == TOKEN
+
+    def test_is_for_who_pays_only(self, world: World, paddle: Paddle) -> None:
+        data = subscribed(world, paddle, world.person())
+        path = f"/order/update-payment-method/{data['id']}"
+        world.anonymous().get(path).fails(401)
+        world.person(verified=False).get(path).fails(403)
+        world.person(admin=True).get(path).fails(404)
+        world.person().get("/order/update-payment-method/nonsense").fails(404)
+
+    def test_a_provider_that_is_away_is_503(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscribed(world, paddle, me)
+        paddle.faults.append(Fault("GET /subscriptions", reply=Reply(429, None, {"Retry-After": "900"})))
+        answer = me.get(f"/order/update-payment-method/{data['id']}")
+        answer.fails(503)
+        assert answer.headers["Retry-After"] == "900"
+
+
+class TestPreOrder:
+    def test_is_noted_with_who_it_was(self, world: World) -> None:
+        me = world.person()
+        body = {
+            "plan": "Pro", "email": "me@mail.example.org", "billing_period": "year", "country": "Germany",
+            "source": "pricing", "user_id": "usr_another", "price": 1,
+        }  # fmt: skip
+        made = me.post("/order/pre-order", body).ok(201)
+        with world.app.app_context():
+            row = db.session.get_one(PreOrder, made["pre_order_id"])
+            found = (row.user_id, row.plan, row.email, row.billing_period, row.country, row.source)
+        assert found == (me.id, "Pro", "me@mail.example.org", "year", "DE", "pricing")
+
+    def test_needs_a_plan_only(self, world: World) -> None:
+        me = world.person()
+        me.post("/order/pre-order", {"plan": "Pro"}).ok(201)
+        me.post("/order/pre-order", {"plan": " "}).fails(400, None, "plan")
+        me.post("/order/pre-order", {"plan": "Pro", "email": "x", "country": "ZZ"}).fails(400, None, "email", "country")
+        world.anonymous().post("/order/pre-order", {"plan": "Pro"}).fails(401)
+        world.person(verified=False).post("/order/pre-order", {"plan": "Pro"}).fails(403)
+
+
+class TestSummary:
+    def test_is_a_platform_admins(self, world: World) -> None:
+        owner, admin = world.person(), world.person(admin=True)
+        owner.new_organization()
+        owner.get("/order/summary").fails(403)
+        world.anonymous().get("/order/summary").fails(401)
+        found = admin.get("/order/summary").ok()
+        today = datetime.now(UTC).date()
+        assert found["to"] == today.isoformat()
+        assert found["from"][:4] == str(today.year - 1)
+
+    def test_tells_a_months_figures(self, world: World, paddle: Paddle) -> None:
+        me, admin = world.person(), world.person(admin=True)
+        data = subscribed(world, paddle, me, amount=1200, currency="ISK", cycle={"interval": "year", "frequency": 1})
+        paid = transaction(1200, of=data, currency="ISK")
+        notify(world, event("transaction.completed", paid)).ok()
+        notify(world, event("adjustment.created", adjustment(paid, 200), START + timedelta(days=40))).ok()
+        found = admin.get("/order/summary?from=2026-01-01&to=2026-02-28&currency=ISK").ok()
+        assert found["currencies"]["ISK"] == {
+            "mrr": 100, "arr": 1200, "revenue": 1200, "refunds": 200, "net_revenue": 1000, "arpu": 100, "active": 1,
+            "by_plan": [{"plan": "Pro", "mrr": 100, "active": 1}],
+            "by_month": [
+                {"month": "2026-01", "revenue": 1200, "refunds": 0, "mrr": 100},
+                {"month": "2026-02", "revenue": 0, "refunds": 200, "mrr": 100},
+            ],
+        }  # fmt: skip
+        assert (found["active_subscriptions"], found["new_subscriptions"], found["churn_rate"]) == (1, 1, 0.0)
+
+    @pytest.mark.parametrize(
+        ("query", "path"),
+        [
+            ("from=yesterday", "from"),
+            ("from=2026-02-01&to=2026-01-01", "from"),
+            ("from=2001-01-01&to=2026-01-01", "from"),
+            ("from=9999-01-01", "from"),
+            ("to=0001-01-01", "to"),
+            ("currency=usd", "currency"),
+        ],
+    )
+    def test_its_query_is_checked(self, world: World, query: str, path: str) -> None:
+        world.person(admin=True).get(f"/order/summary?{query}").fails(400, None, path)
