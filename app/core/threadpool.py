@@ -1,11 +1,12 @@
-"""Work that would stall every other request, done off gevent's hub; the one place of the core that knows gevent."""
+"""Work that would stall every other request, done off gevent's hub, and limits on waiting; all that knows gevent."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import cache
 from typing import ParamSpec, TypeVar, cast
 
-from gevent import monkey
+from gevent import Timeout, monkey
 from gevent.threadpool import ThreadPool
 from gevent.util import wrap_errors
 
@@ -45,6 +46,16 @@ class Pool:
         if isinstance(outcome, Exception):
             raise outcome
         return cast("T", outcome)
+
+
+@contextmanager
+def time_limit(seconds: float, error: Exception) -> Iterator[None]:
+    """Raise `error` in this greenlet when the code inside still waits after `seconds`; plain threads are not limited."""
+    if not monkey.is_module_patched("socket"):
+        yield
+        return
+    with Timeout(seconds, error):
+        yield
 
 
 @cache

@@ -11,18 +11,27 @@ from typing import Any, Never
 
 from flask import Request
 
-from app.core.errors import Invalid, TooLarge, WrongMediaType
+from app.core.errors import AppError, Invalid, TooLarge, WrongMediaType
+from app.core.limits import InputLimits
+from app.core.threadpool import time_limit
 
 KIB, MIB = 1024, 1024 * 1024
 DEFAULT_BYTES = MIB
 MAX_DEPTH, MAX_KEYS, MAX_ITEMS = 32, 256, 10_000
 INT64 = 2**63
+BODY_WAIT_S = InputLimits.body_timeout_s
 
 RAW = "galley.body"
 """Where the bytes that were read stand in the request's environment."""
 
 _STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
+
+
+class BodyLate(AppError):
+    """The body did not arrive in time (408): a slow client must not keep a worker's connection for ever."""
+
+    status, code, message = 408, "BODY_LATE", "The body did not arrive in time"
 
 
 def read_json(request: Request, *, max_bytes: int = DEFAULT_BYTES, any_type: bool = False) -> dict[str, Any]:
@@ -50,7 +59,8 @@ def read_json(request: Request, *, max_bytes: int = DEFAULT_BYTES, any_type: boo
 def _read(request: Request, max_bytes: int) -> bytes:
     if (request.content_length or 0) > max_bytes:
         raise TooLarge(f"The body may have at most {max_bytes} bytes")
-    raw = request.stream.read(max_bytes + 1)
+    with time_limit(BODY_WAIT_S, BodyLate()):
+        raw = request.stream.read(max_bytes + 1)
     if len(raw) > max_bytes:
         raise TooLarge(f"The body may have at most {max_bytes} bytes")
     request.environ[RAW] = bytes(raw)

@@ -15,7 +15,8 @@ from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDeco
 
 from app.core.errors import Invalid, TooLarge, Unavailable, WrongMediaType
 from app.core.limits import InputLimits
-from app.http.body import RAW
+from app.core.threadpool import time_limit
+from app.http.body import RAW, BodyLate
 
 CHUNK_BYTES = 64 * 1024
 FIELD_BYTES = 4096
@@ -63,7 +64,8 @@ def read_form(request: Request, limits: InputLimits) -> dict[str, Any]:
     after_this_request(form.close)
     decoder = MultipartDecoder(boundary.encode(), max_form_memory_size=4 * CHUNK_BYTES)
     try:
-        _feed(decoder, form, request, most)
+        with time_limit(limits.body_timeout_s, BodyLate()):
+            _feed(decoder, form, request, most)
     except RequestEntityTooLarge as error:
         raise TooLarge("A part of the form is too large") from error
     except OSError as error:
