@@ -136,6 +136,12 @@ def member_of_org(project: str = "project_id", *, in_body: bool = False) -> Guar
     return Guard("memberOfOrg", lambda s: s.role is not None, targets.project(project), ids_in_body=in_body)
 
 
+def member_of_named(project: str = "projectId") -> Guard:
+    """Anyone verified; a member of the organization that owns the project, where the body names one."""
+    words = "verifyAuth; memberOfOrg if projectId given (decided)"
+    return Guard(words, lambda s: s.is_self or s.role is not None, targets.project_if_named(project), ids_in_body=True)
+
+
 def moves_project(project: str, organization: str) -> Guard:
     """The owner of the project's organization and of the one it moves to."""
 

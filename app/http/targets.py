@@ -79,6 +79,16 @@ def project(param: str) -> Find:
     return find
 
 
+def project_if_named(param: str) -> Find:
+    """A project as `project` finds it; a request that names none is its caller's own affair (`is_self`)."""
+    find_project = project(param)
+
+    def find(actor: User | None, ids: Ids) -> Found:
+        return {"is_self": True} if ids.get(param) is None else find_project(actor, ids)
+
+    return find
+
+
 def project_and_destination(project_param: str, organization_param: str) -> Find:
     """A project and the organization it is to move to, with the caller's membership in both."""
     find_project, find_organization = project(project_param), organization(organization_param)
