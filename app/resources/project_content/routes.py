@@ -13,10 +13,12 @@ from app.http.guards import member_of_org
 from app.http.scope import Scope
 from app.models.project_content import ContentIndex
 from app.resources.project_content import files, on_demand, raw, reading, saving, search, service, snapshot
+from app.resources.project_content.backlinks import Backlink, backlinks
 from app.resources.project_content.commits import Save
 from app.resources.project_content.raw import RawFile
 from app.resources.project_content.saving import Saved
 from app.resources.project_content.schemas import (
+    BacklinkShape,
     CommitBody,
     Committed,
     FileArguments,
@@ -100,6 +102,20 @@ def raw_bytes(_scope: Scope, _query: FileArguments, found: RawFile) -> Response:
 def find(scope: Scope, query: SearchArguments, index: ContentIndex | None) -> list[search.Hit]:
     """Search the files of a branch by path, text, type and front matter."""
     return search.search(scope.project, index, query["q"], kind=query["type"], limit=query["limit"])
+
+
+@blueprint.get("/<project_id>/backlinks")
+@endpoint(
+    guard=member_of_org(),
+    query=FileQuery,
+    prepare=_index,
+    result=BacklinkShape,
+    many=True,
+    message="Files that lead to this one",
+)
+def what_links_here(scope: Scope, query: FileArguments, index: ContentIndex | None) -> list[Backlink]:
+    """List the files that link to a file, or use it as an image or download."""
+    return backlinks(scope.project, index, query["file"])
 
 
 def _commit(scope: Scope, body: CommitBody) -> Saved:

@@ -269,3 +269,18 @@ class SearchHit(Body):
     title = fields.String(allow_none=True)
     score = fields.Float()
     snippet = fields.Nested(Snippet, allow_none=True)
+
+
+class WrittenLink(Body):
+    """A link as it is written; its kind is how: link, image, html, wiki, reference, media, style or field."""
+
+    url = fields.String()
+    kind = fields.String()
+
+
+class BacklinkShape(Body):
+    """A file that leads to another."""
+
+    path = fields.String()
+    title = fields.String(allow_none=True)
+    links = fields.List(fields.Nested(WrittenLink))

@@ -1,0 +1,59 @@
+"""What leads to a file: links, images and fields, told through the API."""
+
+from typing import Any
+
+import pytest
+
+from tests.resources.project_content.conftest import Site, make_site
+from tests.world import World
+
+PAGES: dict[str, Any] = {
+    "content/about.md": b"---\ntitle: About\ncover: /img/logo.png\n---\n\n[Home](/) [Post](posts/first.md)\n",
+    "content/_index.md": b"# Home\n\n[About us](/about/) and [the post](/posts/first/#end).\n",
+    "content/posts/first.md": b"# First\n\n[[about]] ![Logo](../../static/img/logo.png)\n\n[out](https://x.org/about)\n",
+    "content/posts/copy.md": b"# Home\n\n[About us](/about/) and [the post](/posts/first/#end).\n",
+    "content/fr/about.md": b"# \xc3\x80 propos\n",
+    "layouts/page.html": b'<img src="/img/logo.png">\n',
+    "static/img/logo.png": b"\x89PNG\r\n\x1a\n\0\0",
+    "static/css/site.css": b"a { background: url(../img/logo.png) }\n",
+    "static/img/other/logo.png": b"\x89PNG\r\n\x1a\n\1\1",
+}
+
+
+@pytest.fixture
+def linked(world: World) -> Site:
+    return make_site(world, PAGES)
+
+
+def leading_to(site: Site, file: str) -> dict[str, list[str]]:
+    told = site.owner.get(site.path("/backlinks"), query_string={"file": file}).ok()
+    return {source["path"]: [link["url"] for link in source["links"]] for source in told}
+
+
+class TestBacklinks:
+    def test_pages_that_link_to_a_page(self, linked: Site) -> None:
+        assert leading_to(linked, "content/about.md") == {
+            "content/_index.md": ["/about/"],
+            "content/posts/copy.md": ["/about/"],
+            "content/posts/first.md": ["about"],
+        }
+
+    def test_where_an_image_is_used(self, linked: Site) -> None:
+        assert leading_to(linked, "static/img/logo.png") == {
+            "content/about.md": ["/img/logo.png"],
+            "content/posts/first.md": ["../../static/img/logo.png"],
+            "layouts/page.html": ["/img/logo.png"],
+            "static/css/site.css": ["../img/logo.png"],
+        }
+        assert leading_to(linked, "static/img/other/logo.png") == {}
+
+    def test_a_saved_link_counts_and_a_removed_one_no_more(self, linked: Site) -> None:
+        change = {"path": "content/_index.md", "action": "update", "content": "[x](/posts/copy)\n"}
+        linked.commit(change).ok(201)
+        linked.world.work_off()
+        assert "content/_index.md" not in leading_to(linked, "content/about.md")
+        assert leading_to(linked, "content/posts/copy.md") == {"content/_index.md": ["/posts/copy"]}
+
+    def test_an_unknown_file_and_a_bad_path(self, linked: Site) -> None:
+        linked.owner.get(linked.path("/backlinks?file=nope.md")).fails(404)
+        linked.owner.get(linked.path("/backlinks?file=../x")).fails(400, None, "file")
