@@ -35,7 +35,7 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     from app.core import database, logging
     from app.core.rates import RateCounter
     from app.drivers import registry
-    from app.http import caching, error_handlers, headers, login, metrics, openapi
+    from app.http import caching, error_handlers, headers, login, metrics, openapi, preview_proxy
     from app.resources import subscriptions
 
     settings = settings or Settings.from_environment()
@@ -75,5 +75,6 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     surfaces.register(app)
     openapi.init_app(app)
     subscriptions.connect()
+    preview_proxy.init_app(app)
     cli.register(app)
     return app

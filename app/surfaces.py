@@ -3,6 +3,8 @@
 from flask import Blueprint, Flask
 
 from app.http.endpoint import declaration_of
+from app.resources.ai.routes import blueprint as ai
+from app.resources.ai.routes import usage_blueprint as ai_usage
 from app.resources.auth.account_routes import blueprint as auth_account
 from app.resources.auth.routes import blueprint as auth
 from app.resources.auth.social_routes import blueprint as auth_social
@@ -15,6 +17,7 @@ from app.resources.project.routes import blueprint as project
 from app.resources.project_content.routes import blueprint as project_content
 from app.resources.project_log.routes import blueprint as project_log
 from app.resources.project_preview.routes import blueprint as project_preview
+from app.resources.sandbox.routes import blueprint as sandbox
 from app.resources.system.routes import blueprint as system
 from app.resources.user.routes import blueprint as user
 from app.resources.user_preference.routes import blueprint as user_preference
@@ -37,9 +40,10 @@ REST: tuple[tuple[str, Blueprint], ...] = (
     ("/project-log", project_log),
     ("/bucket", bucket),
     ("/order", order),
+    ("/ai", ai_usage),
 )
 
-HANDLERS: tuple[tuple[str, Blueprint], ...] = (("/webhooks", billing_webhooks),)
+HANDLERS: tuple[tuple[str, Blueprint], ...] = (("/ai", ai), ("/sandbox", sandbox), ("/webhooks", billing_webhooks))
 
 
 def register(app: Flask) -> None:

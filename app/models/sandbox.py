@@ -21,9 +21,7 @@ class Sandbox(Timestamps, Base):
 
     __tablename__ = "sandboxes"
     __table_args__ = (
-        sa.Index(
-            "uq_sandboxes_live_of_project", "project_id", unique=True, sqlite_where=_LIVE, postgresql_where=_LIVE
-        ),
+        sa.Index("uq_sandboxes_live_of_project", "project_id", unique=True, sqlite_where=_LIVE, postgresql_where=_LIVE),
     )
 
     id: Mapped[str] = id_column("sbx")

@@ -11,6 +11,10 @@ class NoSandboxes:
 
     node = "none"
 
+    def check(self) -> Never:
+        """Refuse."""
+        raise SandboxUnavailable("Previews are switched off on this installation")
+
     def start(self, order: Order, files: Iterable[SiteFile]) -> Never:
         """Refuse."""
         raise SandboxUnavailable("Previews are switched off on this installation")

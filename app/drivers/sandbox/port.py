@@ -81,6 +81,9 @@ class SandboxHost(Protocol):
     node: str
     """Which machine's sandboxes `names` tells; a hosted service is one machine for all."""
 
+    def check(self) -> None:
+        """Make sure that sandboxes can be run. Raises SandboxUnavailable."""
+
     def start(self, order: Order, files: Iterable[SiteFile]) -> str:
         """Confine and start a site; returns its reference at once, `look` tells how far it is.
 

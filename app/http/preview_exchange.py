@@ -1,0 +1,64 @@
+"""One request to the server inside a sandbox, and its answer, both streamed."""
+
+from collections.abc import Callable, Iterable, Iterator
+from http.client import HTTPException, HTTPResponse
+from typing import Any
+
+from app.drivers.sandbox.port import Upstream
+from app.http import preview_pages as pages
+from app.http.preview_headers import answered, head
+
+PIECE_BYTES = 64 * 1024
+TIMEOUT_S = 600
+"""A development server may build for a while before it answers; a stream of events may be silent as long."""
+
+
+class Exchange:
+    """The body of an answer; closing it closes the connection to the sandbox."""
+
+    def __init__(self, response: HTTPResponse, upstream: Upstream) -> None:
+        self._response, self._upstream = response, upstream
+
+    def __iter__(self) -> Iterator[bytes]:
+        while piece := self._response.read1(PIECE_BYTES):
+            yield piece
+
+    def close(self) -> None:
+        """Let go of the connection, whoever broke off."""
+        self._response.close()
+        self._upstream.connection.close()
+
+
+def exchange(environ: dict[str, Any], start_response: Callable[..., Any], upstream: Upstream) -> Iterable[bytes]:
+    """Pass the request in and the answer out."""
+    connection = upstream.connection
+    connection.settimeout(TIMEOUT_S)
+    response = HTTPResponse(connection, method=environ["REQUEST_METHOD"])
+    try:
+        _send(environ, upstream)
+        response.begin()
+    except (OSError, HTTPException):
+        response.close()
+        connection.close()
+        return pages.not_answering()(environ, start_response)
+    start_response(f"{response.status} {response.reason or 'Unknown'}", answered(response.getheaders(), upstream))
+    return Exchange(response, upstream)
+
+
+def _send(environ: dict[str, Any], upstream: Upstream) -> None:
+    """One request a connection: the body's end then needs no guessing."""
+    connection, length = upstream.connection, environ.get("CONTENT_LENGTH") or None
+    chunked = length is None and environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked"
+    more = [("Connection", "close")]
+    more += [("Content-Length", length)] if length is not None else []
+    more += [("Transfer-Encoding", "chunked")] if chunked else []
+    connection.sendall(head(environ, upstream, *more))
+    left = int(length) if length is not None else None
+    while chunked or left:
+        piece = environ["wsgi.input"].read(PIECE_BYTES if left is None else min(PIECE_BYTES, left))
+        if not piece:
+            break
+        connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+        left = None if left is None else left - len(piece)
+    if chunked:
+        connection.sendall(b"0\r\n\r\n")

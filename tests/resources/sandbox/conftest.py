@@ -1,0 +1,82 @@
+"""A project on a plain site, and what calls to `/api/sandbox` come to; every sandbox is stopped at the end."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.core.permissions import Role
+from app.extensions import drivers
+from tests import factories
+from tests.gitrepo import GitRepo
+from tests.world import Answer, Person, World
+
+PLAIN = {"index.html": b"<h1>Plain</h1>\n", "about/index.html": b"<h1>About</h1>\n"}
+
+
+@dataclass
+class Desk:
+    """A project, its owner, an editor and its repository."""
+
+    world: World
+    owner: Person
+    editor: Person
+    organization: str
+    project: str
+    repo: GitRepo
+
+    def create(self, by: Person | None = None, **body: Any) -> Answer:
+        body = {"projectId": self.project} | body
+        return (by or self.owner).again().post("/api/sandbox/create", body, headers={"Accept": "application/json"})
+
+    def created(self, by: Person | None = None, **body: Any) -> dict[str, Any]:
+        found: dict[str, Any] = self.create(by, **body).ok(200, 201)
+        return found
+
+    def streamed(self, by: Person | None = None, **body: Any) -> list[dict[str, Any]]:
+        person = (by or self.owner).again()
+        with self.world.app.app_context():
+            response = person.client.post("/api/sandbox/create", json={"projectId": self.project} | body)
+            assert response.mimetype == "text/event-stream", response.get_data(as_text=True)
+            text = response.get_data(as_text=True)
+        return [json.loads(line[6:]) for line in text.split("\n\n") if line.startswith("data: ")]
+
+    def beat(self, by: Person | None = None, **body: Any) -> Answer:
+        return (by or self.owner).post("/api/sandbox/heartbeat", body or {"projectId": self.project})
+
+    def stop(self, by: Person | None = None, **body: Any) -> Answer:
+        return (by or self.owner).post("/api/sandbox/stop", body or {"projectId": self.project})
+
+    def record(self) -> Any:
+        return self.owner.get(f"/project-preview/{self.project}").ok()
+
+    def held(self) -> list[str]:
+        """What the host holds."""
+        with self.world.app.app_context():
+            return sorted(drivers["sandbox"].names())
+
+
+def make_desk(world: World, files: dict[str, Any] | None = None) -> Desk:
+    owner, editor = world.person(), world.person()
+    organization = factories.organization(world, owner, (editor, Role.EDITOR))
+    name, repo = factories.repository(world, files or dict(PLAIN))
+    project = factories.project(world, owner, organization, name)
+    return Desk(world, owner, editor, organization, project, repo)
+
+
+@pytest.fixture
+def desk(world: World, no_sandbox_left: None) -> Desk:
+    return make_desk(world)
+
+
+@pytest.fixture
+def no_sandbox_left(app: Flask) -> Iterator[None]:
+    """Stop what a test leaves running."""
+    yield
+    with app.app_context():
+        host = drivers["sandbox"]
+        for name in host.names():
+            host.stop(name)
