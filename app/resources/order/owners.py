@@ -13,15 +13,19 @@ from app.resources.order.states import unpacked
 
 def locked_customer(customer_id: str) -> BillingCustomer:
     """The customer's row, made where there is none; the transaction keeps others from folding for them meanwhile."""
-    now = moment()
-    values = {"id": customer_id, "created_at": now, "updated_at": now}
-    db.session.execute(insert_unless_there(db.engine.dialect.name, BillingCustomer, values, unique=("id",)))
-    return db.session.scalars(
+    wanted = (
         sa.select(BillingCustomer)
         .where(BillingCustomer.id == customer_id)
         .with_for_update()
         .execution_options(populate_existing=True)
-    ).one()
+    )
+    found = db.session.scalar(wanted)
+    if found is not None:
+        return found
+    now = moment()
+    values = {"id": customer_id, "created_at": now, "updated_at": now}
+    db.session.execute(insert_unless_there(db.engine.dialect.name, BillingCustomer, values, unique=("id",)))
+    return db.session.scalars(wanted).one()
 
 
 def existing_user(user_id: str | None) -> str | None:

@@ -54,8 +54,8 @@ def _keep(event: port.BillingEvent, state: port.State) -> bool:
         "state": packed(state),
         "received_at": moment(),
     }
-    done: Any = db.session.execute(insert_unless_there(db.engine.dialect.name, BillingEvent, values, unique=("id",)))
-    return bool(done.rowcount)
+    statement = insert_unless_there(db.engine.dialect.name, BillingEvent, values, unique=("id",))
+    return db.session.scalar(statement.returning(BillingEvent.id)) is not None
 
 
 def _email_key(address: str) -> str | None:

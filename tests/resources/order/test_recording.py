@@ -1,0 +1,221 @@
+"""Events of the payment provider: whatever order they come in and how often, the end is the same."""
+
+from collections import Counter
+from collections.abc import Iterator
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.core.emails import email_key
+from app.drivers.billing import port
+from app.drivers.billing.paddle_values import read_event
+from app.extensions import db
+from app.models.order import BillingCustomer, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
+from app.models.user import User
+from app.resources.order.recording import record
+from app.resources.order.subscribers import end_subscriptions
+from app.resources.user.events import email_verified
+from tests.doubles.paddle import Paddle
+from tests.doubles.paddle_data import (
+    START,
+    Entity,
+    adjustment,
+    customer,
+    event,
+    name,
+    rfc3339,
+    subscription,
+    transaction,
+)
+from tests.payments import notify
+from tests.world import World
+
+TABLES = (BillingEvent, BillingCustomer, Subscription, SubscriptionPeriod, Order, Refund)
+MADE_UP = {"id", "subscription_id", "created_at", "updated_at", "received_at"}
+
+
+@pytest.fixture
+def scratch(app: Flask) -> Iterator[None]:
+    """A transaction that is undone."""
+    with app.app_context():
+        yield
+        db.session.rollback()
+
+
+def user(email: str, *, verified: bool = True) -> User:
+    made = User(email=email, email_key=email_key(email), name="Payer", email_verified=verified)
+    db.session.add(made)
+    db.session.flush()
+    return made
+
+
+def rows_of(*ids: str) -> list[list[Any]]:
+    """All rows that tell of these customers, but for what is made up when they are written."""
+    found = []
+    for table in TABLES:
+        columns = [column for column in table.__table__.columns if column.name not in MADE_UP]
+        column = {BillingEvent: BillingEvent.entity_id, BillingCustomer: BillingCustomer.id}.get(table)
+        if table is SubscriptionPeriod:
+            wanted = SubscriptionPeriod.subscription_id.in_(
+                sa.select(Subscription.id).where(Subscription.customer_id.in_(ids))
+            )
+        else:
+            wanted = (table.customer_id if column is None else column).in_(ids)
+        found.append(sorted(map(tuple, db.session.execute(sa.select(*columns).where(wanted))), key=repr))
+    return found
+
+
+def six(email: str) -> tuple[str, list[Entity]]:
+    """A customer's id, and six events: who pays, a trial, its activation on another plan, a payment, its end, a refund."""
+    who = customer(email)
+    sub = subscription(1900, plan="Starter", status="trialing", customer_id=who["id"])
+    day = timedelta(days=1)
+    active = sub | {"status": "active", "items": subscription(2900, plan="Pro")["items"]}
+    ended = active | {"status": "canceled", "canceled_at": rfc3339(START + 40 * day)}
+    paid = transaction(2900, of=sub, at=START + 14 * day)
+    return who["id"], [
+        event("customer.created", who, START),
+        event("subscription.created", sub, START),
+        event("subscription.activated", active, START + 14 * day),
+        event("transaction.completed", paid, START + 14 * day),
+        event("subscription.canceled", ended, START + 40 * day),
+        event("adjustment.updated", adjustment(paid, 2900), START + 41 * day),
+    ]
+
+
+@pytest.mark.usefixtures("scratch")
+class TestAnyOrder:
+    def test_all_720_orders_of_six_events_told_twice_give_one_final_state(self):
+        owner = user(f"{name('p')}@mail.example.org")
+        customer_id, payloads = six(owner.email)
+        finals: Counter[str] = Counter()
+        self.tell([read_event(payload) for payload in payloads], customer_id, finals)
+        ((final, times),) = finals.items()
+        assert times == 720
+        assert owner.id in final
+
+    def tell(self, left: list[port.BillingEvent], customer_id: str, finals: Counter[str]) -> None:
+        """Go on with each of those that are left, twice, and note the final states."""
+        if not left:
+            finals[repr(rows_of(customer_id))] += 1
+        for one in left:
+            savepoint = db.session.begin_nested()
+            assert record(one)
+            assert not record(one)
+            self.tell([other for other in left if other is not one], customer_id, finals)
+            savepoint.rollback()
+
+    def test_the_final_state_is_what_the_events_say(self):
+        owner = user(f"{name('p')}@mail.example.org")
+        customer_id, payloads = six(owner.email)
+        for payload in payloads:
+            record(read_event(payload))
+        sub = db.session.scalars(sa.select(Subscription).where(Subscription.customer_id == customer_id)).one()
+        assert (sub.user_id, sub.status, sub.plan, sub.amount_minor) == (owner.id, "canceled", "Pro", 2900)
+        assert (sub.started_at, sub.canceled_at) == (START, START + timedelta(40))
+        periods = db.session.scalars(
+            sa.select(SubscriptionPeriod).where(SubscriptionPeriod.subscription_id == sub.id).order_by("valid_from")
+        )
+        assert [(one.status, one.plan, one.monthly_millionths, one.valid_from, one.valid_to) for one in periods] == [
+            ("trialing", "Starter", 0, START, START + timedelta(14)),
+            ("active", "Pro", 2_900_000_000, START + timedelta(14), START + timedelta(40)),
+            ("canceled", "Pro", 0, START + timedelta(40), None),
+        ]
+        paid = db.session.scalars(sa.select(Order).where(Order.customer_id == customer_id)).one()
+        back = db.session.scalars(sa.select(Refund).where(Refund.customer_id == customer_id)).one()
+        assert (paid.user_id, paid.status, paid.completed_at) == (owner.id, "completed", START + timedelta(14))
+        assert (back.order_provider_id, back.amount_minor, back.approved_at) == (
+            paid.provider_id, 2900, START + timedelta(41),
+        )  # fmt: skip
+
+    def test_an_older_payment_failure_does_not_undo_the_payment(self):
+        paid = transaction()
+        record(read_event(event("transaction.completed", paid, START + timedelta(1))))
+        record(read_event(event("transaction.payment_failed", paid, START)))
+        row = db.session.scalars(sa.select(Order).where(Order.provider_id == paid["id"])).one()
+        assert (row.status, row.completed_at) == ("completed", START)
+
+    def test_a_refund_counts_from_its_approval_and_as_long_as_it_stands(self):
+        paid = transaction()
+        back = adjustment(paid, 100, status="pending_approval")
+        told = [("created", "pending_approval", 0), ("updated", "approved", 2), ("updated", "approved", 3)]
+        for what, status, days in told:
+            record(read_event(event(f"adjustment.{what}", back | {"status": status}, START + timedelta(days))))
+        row = db.session.get_one(Refund, back["id"])
+        assert row.approved_at == START + timedelta(2)
+        record(read_event(event("adjustment.updated", back | {"status": "reversed"}, START + timedelta(4))))
+        assert row.approved_at is None
+
+
+@pytest.mark.usefixtures("scratch")
+class TestOwner:
+    def owner_of(self, provider_id: str) -> str | None:
+        db.session.expire_all()
+        return db.session.scalars(sa.select(Subscription.user_id).where(Subscription.provider_id == provider_id)).one()
+
+    def test_is_the_user_the_checkout_names(self):
+        named, mailed = user(f"{name('p')}@mail.example.org"), user(f"{name('p')}@mail.example.org")
+        who = customer(mailed.email)
+        data = subscription(user_id=named.id, customer_id=who["id"])
+        record(read_event(event("subscription.created", data)))
+        record(read_event(event("customer.created", who)))
+        assert self.owner_of(data["id"]) == named.id
+
+    def test_is_the_verified_user_of_the_e_mail_where_nobody_is_named(self):
+        mailed = user(f"{name('p')}@mail.example.org")
+        who = customer(mailed.email.upper())
+        data = subscription(user_id="usr_nobody", customer_id=who["id"])
+        record(read_event(event("subscription.created", data)))
+        assert self.owner_of(data["id"]) is None
+        record(read_event(event("customer.created", who)))
+        assert self.owner_of(data["id"]) == mailed.id
+
+    def test_waits_for_a_user_to_verify_the_e_mail(self):
+        mailed = user(f"{name('p')}@mail.example.org", verified=False)
+        who = customer(mailed.email)
+        data = subscription(customer_id=who["id"])
+        paid = transaction(of=data)
+        for kind, entity in (
+            ("customer.created", who),
+            ("subscription.created", data),
+            ("transaction.completed", paid),
+        ):
+            record(read_event(event(kind, entity)))
+        assert self.owner_of(data["id"]) is None
+        mailed.email_verified = True
+        email_verified.announce(mailed)
+        assert self.owner_of(data["id"]) == mailed.id
+        assert db.session.scalars(sa.select(Order.user_id).where(Order.provider_id == paid["id"])).one() == mailed.id
+
+    def test_a_changed_e_mail_that_leads_to_nobody_takes_nothing_away(self):
+        mailed = user(f"{name('p')}@mail.example.org")
+        who = customer(mailed.email)
+        data = subscription(customer_id=who["id"])
+        record(read_event(event("subscription.created", data)))
+        record(read_event(event("customer.updated", who | {"email": "new@mail.example.org"}, START + timedelta(1))))
+        record(read_event(event("customer.created", who, START)))
+        assert self.owner_of(data["id"]) == mailed.id
+
+    def test_an_address_none_of_our_users_can_have_is_taken(self):
+        assert record(read_event(event("customer.created", customer("not an address"))))
+
+
+class TestDeletedAccount:
+    def test_what_it_paid_for_is_canceled_at_the_provider(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data, ended = subscription(user_id=me.id), subscription(user_id=me.id, status="canceled")
+        paddle.keep(data, ended)
+        for one in (data, ended):
+            notify(world, event("subscription.created", one)).ok()
+        with world.app.app_context():
+            end_subscriptions(db.session.get_one(User, me.id))
+            db.session.commit()
+        world.work_off()
+        assert paddle.kept["subscriptions"][data["id"]]["status"] == "canceled"
+        assert paddle.calls(f"POST /subscriptions/{ended['id']}") == []
+        with world.app.app_context():
+            row = db.session.scalars(sa.select(Subscription).where(Subscription.provider_id == data["id"])).one()
+            assert row.status == "canceled"
