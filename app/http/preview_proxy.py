@@ -12,7 +12,7 @@ from urllib.parse import parse_qsl, urlencode
 
 import sqlalchemy as sa
 import structlog
-from flask import Flask
+from flask import Flask, Response
 from werkzeug.http import parse_cookie
 
 from app import transactions
@@ -104,7 +104,7 @@ class PreviewProxy:
             )
         return exchange(environ, start_response, upstream)
 
-    def _admit(self, label: str, token: str, query: list[tuple[str, str]], environ: Environ) -> Any:
+    def _admit(self, label: str, token: str, query: list[tuple[str, str]], environ: Environ) -> Response:
         """Exchange a link's token for the cookie, and take it out of the address."""
         user_id = self._links.user_of_link(token, label)
         if user_id is None or self._standing(label, user_id) is None:
@@ -139,7 +139,7 @@ class PreviewProxy:
         return host.connect(standing.reference)
 
 
-def _page_of(standing: Standing) -> Any:
+def _page_of(standing: Standing) -> Response:
     if standing.state is PreviewState.FAILED:
         return pages.failed(standing.problem or "", standing.log or "")
     return pages.ended() if standing.expired else pages.starting()

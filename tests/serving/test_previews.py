@@ -1,0 +1,133 @@
+"""Previews end to end: the service as `make run` starts it, its demo's Hugo site in a jail, a browser's requests."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.serving.processes import Service, running
+from tests.serving.visitor import Visitor
+
+POST = "content/posts/a-new-keel.md"
+
+
+class Member(Visitor):
+    """Somebody signed in to the demo."""
+
+    def __init__(self, service: Service, role: str) -> None:
+        super().__init__()
+        self.service = service
+        password = (service.home / "instance" / "demo_password").read_text().strip()
+        self.call("/api/v1/auth/sign-in/email", {"email": f"{role}@demo.example.org", "password": password})
+
+    def call(self, path: str, body: Any = None) -> Any:
+        method = "POST" if body is not None else "GET"
+        got = self.send(method, self.service.base + path, body, {"Accept": "application/json"}, timeout_s=120)
+        assert got.status in (200, 201), got.text
+        return got.json()["result"]
+
+    def project(self) -> str:
+        me = self.call("/api/v1/auth/get-session")["user"]["id"]
+        return str(self.call(f"/api/v1/project/user/{me}")[0]["project_id"])
+
+    def create(self, **body: Any) -> Any:
+        return self.call("/api/sandbox/create", {"projectId": self.project()} | body)
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("previews")) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def owner(service: Service) -> Iterator[Member]:
+    owner = Member(service, "owner")
+    yield owner
+    owner.call("/api/sandbox/stop", {"projectId": owner.project()})
+
+
+@pytest.fixture
+def preview(owner: Member) -> Any:
+    """The demo's preview, running."""
+    return owner.create()
+
+
+def host_of(preview: Any) -> str:
+    return str(preview["previewUrl"].partition("?")[0].rstrip("/"))
+
+
+class TestAdmission:
+    def test_the_link_becomes_a_cookie_of_that_host_and_the_site_is_shown(self, owner: Member, preview: Any) -> None:
+        first = owner.get(preview["previewUrl"])
+        assert first.status == 302
+        assert first.headers["Location"] == "/"
+        cookie = first.headers["Set-Cookie"]
+        assert "HttpOnly" in cookie
+        assert "Domain" not in cookie
+        page = owner.get(host_of(preview))
+        assert page.status == 200
+        assert "Harbour Journal" in page.text
+
+    def test_without_the_link_nobody_gets_in(self, preview: Any) -> None:
+        assert Visitor().get(host_of(preview)).status == 403
+
+    def test_a_cookie_of_another_preview_is_none(self, owner: Member, preview: Any) -> None:
+        owner.follow(preview["previewUrl"])
+        other = host_of(preview).replace(preview["sandboxName"], "0" * 32)
+        stolen = {"Cookie": owner.cookie(host_of(preview).removeprefix("http://"))}
+        assert Visitor().get(other, stolen).status == 403
+
+    def test_a_forged_link_is_refused(self, preview: Any) -> None:
+        assert Visitor().get(preview["previewUrl"][:-4] + "AAAA").status == 403
+
+    def test_a_name_that_is_no_label_is_not_found(self, service: Service) -> None:
+        assert Visitor().get(f"http://other.preview.localhost:{service.port}/").status == 404
+
+    def test_the_application_does_not_answer_on_a_preview_host(self, owner: Member, preview: Any) -> None:
+        owner.follow(preview["previewUrl"])
+        assert owner.get(host_of(preview) + "/api/v1/openapi.json").status == 404
+
+
+class TestSite:
+    def test_pages_and_their_files_come_with_the_preview_s_own_address(self, owner: Member, preview: Any) -> None:
+        owner.follow(preview["previewUrl"])
+        assert f"{host_of(preview)}/posts/" in owner.get(host_of(preview) + "/index.xml").text
+        assert owner.get(host_of(preview) + "/css/main.css").headers["Content-Type"].startswith("text/css")
+
+    def test_what_the_editor_has_not_committed_is_shown(self, owner: Member, preview: Any) -> None:
+        owner.follow(preview["previewUrl"])
+        text = "---\ntitle: A new keel\ndate: 2026-04-18\n---\n\nUnsaved words.\n"
+        answer = owner.create(onlyIfActive=True, uncommittedFile={"path": POST, "content": text})
+        assert answer["uncommittedSynced"] is True
+        deadline = time.monotonic() + 10
+        while time.monotonic() < deadline:
+            page = owner.get(host_of(preview) + "/posts/a-new-keel/")
+            if "Unsaved words." in page.text:
+                return
+            time.sleep(0.1)
+        raise AssertionError(page.text[-2000:])
+
+    def test_the_site_reloads_itself_over_a_websocket(self, owner: Member, preview: Any) -> None:
+        owner.follow(preview["previewUrl"])
+        channel = owner.websocket(host_of(preview) + "/livereload")
+        channel.send('{"command":"hello","protocols":["http://livereload.com/protocols/official-7"]}')
+        assert '"hello"' in channel.receive()
+        text = f"---\ntitle: A new keel\n---\n\nWords of {time.time()}.\n"
+        owner.create(onlyIfActive=True, uncommittedFile={"path": POST, "content": text})
+        assert '"reload"' in channel.receive()
+        channel.close()
+
+    def test_a_websocket_needs_the_cookie_as_well(self, preview: Any) -> None:
+        with pytest.raises(AssertionError, match="403"):
+            Visitor().websocket(host_of(preview) + "/livereload")
+
+
+class TestEnd:
+    def test_a_stopped_preview_says_so(self, service: Service) -> None:
+        owner = Member(service, "owner")
+        preview = owner.create(forceSync=True)
+        assert owner.follow(preview["previewUrl"]).status == 200
+        owner.call("/api/sandbox/stop", {"sandboxId": preview["sandboxId"]})
+        assert owner.get(host_of(preview)).status == 410
