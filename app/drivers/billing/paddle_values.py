@@ -56,12 +56,12 @@ def standing(kind: str, entity: Entity, seen_at: datetime | None = None) -> Bill
 
 
 def moment(value: str) -> datetime:
-    """An RFC 3339 time, cut to milliseconds; Paddle sends up to nanoseconds."""
+    """An RFC 3339 time to the microsecond, which tells events of one millisecond apart; Paddle may send nanoseconds."""
     whole, _, rest = value.removesuffix("Z").partition(".")
     digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
     found = datetime.fromisoformat(whole + rest[len(digits) :])
     found = found if found.tzinfo else found.replace(tzinfo=UTC)
-    return found.astimezone(UTC).replace(microsecond=int(digits[:3].ljust(3, "0")) * 1000 if digits else 0)
+    return found.astimezone(UTC).replace(microsecond=int(digits[:6].ljust(6, "0")))
 
 
 def _state(kind: str, data: Entity, occurred_at: datetime) -> State | None:

@@ -59,7 +59,7 @@ class TestNotification:
         assert read.state == SubscriptionState(
             data["id"], data["customer_id"], "usr_1", SubscriptionStatus.ACTIVE, "Pro", 4 * 2900, "USD", "year", 2,
             started_at=START, current_period_end=START + timedelta(31),
-            cancel_at=datetime(2026, 2, 1, 0, 0, 0, 123_000, tzinfo=UTC), canceled_at=None,
+            cancel_at=datetime(2026, 2, 1, 0, 0, 0, 123_456, tzinfo=UTC), canceled_at=None,
         )  # fmt: skip
 
     def test_the_plan_is_the_catalogues_word_and_not_the_checkouts(self, billing: PaddleBilling):
