@@ -79,7 +79,10 @@ class Claim:
         return Response(row["body"], row["status"], {"Idempotency-Replayed": "true"}, mimetype="application/json")
 
     def keep(self, response: Response) -> None:
-        """Keep the answer, in the running transaction."""
+        """Keep the answer, in the running transaction; what is sent while it is made cannot be kept and frees the key."""
+        if response.is_streamed:
+            db.session.execute(sa.delete(IdempotencyKey).where(*self.where))
+            return
         db.session.execute(
             sa.update(IdempotencyKey)
             .where(*self.where)
