@@ -2,6 +2,7 @@
 
 from flask import Flask
 
+from app.cli.billing import billing
 from app.cli.config import config
 from app.cli.git import git
 from app.cli.index import index
@@ -9,7 +10,7 @@ from app.cli.seed import seed
 from app.cli.user import user
 from app.cli.worker import worker
 
-COMMANDS = (config, git, index, seed, user, worker)
+COMMANDS = (billing, config, git, index, seed, user, worker)
 
 
 def register(app: Flask) -> None:

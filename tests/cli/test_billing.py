@@ -1,0 +1,60 @@
+"""`flask billing`."""
+
+from datetime import UTC, datetime
+
+from tests.doubles.paddle import Paddle
+from tests.doubles.paddle_data import START, adjustment, customer, event, subscription, transaction
+from tests.doubles.server import Fault, Reply
+from tests.payments import app, faultless, notify, paddle, settings, world
+from tests.world import World
+
+__all__ = ["app", "faultless", "paddle", "settings", "world"]
+
+
+class TestSummary:
+    def test_prints_tables(self, world: World) -> None:
+        data = subscription(1_200_000, currency="HUF", cycle={"interval": "year", "frequency": 1})
+        paid = transaction(1_200_000, of=data, currency="HUF")
+        for kind, entity in (
+            ("subscription.created", data),
+            ("transaction.completed", paid),
+            ("adjustment.created", adjustment(paid, 200_000)),
+        ):
+            notify(world, event(kind, entity, START)).ok()
+        options = ["billing", "summary", "--from", "2026-01-01", "--to", "2026-02-28", "--currency", "HUF"]
+        told = world.app.test_cli_runner().invoke(args=options)
+        assert told.exit_code == 0, told.output
+        lines = told.output.splitlines()
+        assert lines[0] == "2026-01-01 to 2026-02-28"
+        assert lines[2].split() == ["active", "trialing", "new", "canceled", "churn", "pre-orders"]
+        assert lines[3].split()[:5] == ["1", "0", "1", "0", "0.00%"]
+        assert lines[5] == "currency      mrr        arr    revenue  refunds  net_revenue     arpu  active"
+        assert lines[6] == "HUF       100,000  1,200,000  1,200,000  200,000    1,000,000  100,000       1"
+        assert lines[9].split() == ["HUF", "Pro", "100,000", "1"]
+        assert [line.split() for line in lines[12:]] == [
+            ["HUF", "2026-01", "1,200,000", "200,000", "100,000"],
+            ["HUF", "2026-02", "0", "0", "100,000"],
+        ]
+
+    def test_refuses_days_in_the_wrong_order(self, world: World) -> None:
+        told = world.app.test_cli_runner().invoke(
+            args=["billing", "summary", "--from", "2026-02-01", "--to", "2026-01-01"]
+        )
+        assert told.exit_code == 1
+        assert "after the last" in told.output
+
+
+class TestReconcile:
+    def test_tells_how_much_was_taken_in(self, world: World, paddle: Paddle) -> None:
+        payload = event("customer.created", customer("a@mail.example.org"), datetime.now(UTC))
+        paddle.kept["events"].clear()
+        paddle.keep(payload)
+        runner = world.app.test_cli_runner()
+        assert "1 looked at, 1 taken in." in runner.invoke(args=["billing", "reconcile"]).output
+        assert "1 looked at, 0 taken in." in runner.invoke(args=["billing", "reconcile", "--days", "90"]).output
+
+    def test_a_provider_that_fails_ends_it_with_its_reason(self, world: World, paddle: Paddle) -> None:
+        paddle.faults.append(Fault("GET", reply=Reply(403)))
+        told = world.app.test_cli_runner().invoke(args=["billing", "reconcile"])
+        assert told.exit_code == 1
+        assert "does not accept us" in told.output
