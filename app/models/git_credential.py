@@ -1,4 +1,7 @@
-"""What lets a user's projects reach a Git host; secrets are AES-256-GCM ciphertexts bound to their row and field."""
+"""What lets a user's projects reach a Git host, and what Git hosts have told us.
+
+Secrets are AES-256-GCM ciphertexts bound to their row and field.
+"""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,7 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import Base, Timestamps, id_column, reference, word_column
+from app.models.base import Base, Timestamps, id_column, moment, reference, word_column
 from app.models.project import Provider
 
 
@@ -19,7 +22,10 @@ class CredentialStatus(StrEnum):
 
 
 class GitCredential(Timestamps, Base):
-    """One row a user and provider. Columns ending in `_secret` hold ciphertexts, `previous_refresh_hash` a SHA-256."""
+    """One row a user and provider. Columns ending in `_secret` hold ciphertexts, those with `hash` SHA-256.
+
+    `generation` counts the tokens the row has had: whoever renews them writes only over the generation they read.
+    """
 
     __tablename__ = "git_credentials"
     __table_args__ = (sa.UniqueConstraint("user_id", "provider"),)
@@ -40,10 +46,32 @@ class GitCredential(Timestamps, Base):
     refresh_token_expires_at: Mapped[datetime | None]
     installation_token_expires_at: Mapped[datetime | None]
     refresh_hash: Mapped[str | None] = mapped_column(sa.String(64))
-    previous_refresh_hash: Mapped[str | None] = mapped_column(sa.String(64))
+    previous_refresh_hashes: Mapped[list[Any]] = mapped_column(default=list)
+    generation: Mapped[int] = mapped_column(default=0)
     refreshing_until: Mapped[datetime | None]
     last_refreshed_at: Mapped[datetime | None]
     token_hint: Mapped[str | None] = mapped_column(sa.String(4))
     status: Mapped[CredentialStatus] = word_column(
         CredentialStatus, "credential_status", default=CredentialStatus.ACTIVE
     )
+
+
+class GitRevocation(Timestamps, Base):
+    """A token that is nobody's any more and waits to be ended at its host."""
+
+    __tablename__ = "git_revocations"
+
+    id: Mapped[str] = id_column("rev")
+    provider: Mapped[Provider] = word_column(Provider, "provider")
+    kind: Mapped[str] = mapped_column(sa.String(20))
+    token_secret: Mapped[str]
+
+
+class GitDelivery(Base):
+    """A notification of a Git host that has had its effect."""
+
+    __tablename__ = "git_deliveries"
+
+    provider: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
+    delivery: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
+    received_at: Mapped[datetime] = mapped_column(default=moment, index=True)

@@ -48,7 +48,10 @@ class ConnectionStatus(StrEnum):
 
 
 class Project(Timestamps, Base):
-    """A connected repository. Empty `repository` and `branch` mean it is disconnected."""
+    """A connected repository. Empty `repository` and `branch` mean it is disconnected.
+
+    With an `installation_id` the host's app acts on it, otherwise the credential of `connected_by`.
+    """
 
     __tablename__ = "projects"
     __table_args__ = (
@@ -78,6 +81,7 @@ class Project(Timestamps, Base):
     )
     connected_by: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
     connection_account: Mapped[str | None]
+    installation_id: Mapped[str | None] = mapped_column(sa.String(40))
     organization: Mapped[Organization] = relationship(lazy="raise")
 
 

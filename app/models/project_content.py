@@ -26,7 +26,8 @@ class IndexStatus(StrEnum):
 class ContentIndex(Timestamps, Base):
     """The index of one branch. Readers see the files of `generation` only, so a new one appears all at once.
 
-    `described_sha` is the commit up to which the files' text can be searched.
+    `described_sha` is the commit up to which the files' text can be searched, `looked_at` when the poll last asked a
+    remote host for the branch's head.
     """
 
     __tablename__ = "content_indexes"
@@ -41,6 +42,7 @@ class ContentIndex(Timestamps, Base):
     generation: Mapped[int] = mapped_column(default=0)
     files: Mapped[int] = mapped_column(default=0)
     indexed_at: Mapped[datetime | None]
+    looked_at: Mapped[datetime | None]
     progress: Mapped[int | None]
     problem: Mapped[str | None]
 
