@@ -27,39 +27,51 @@ class FrontMatter(NamedTuple):
     problem: str | None = None
 
 
+class Block(NamedTuple):
+    """Where front matter stands in a text: what it is written in, its own text, and where the body begins."""
+
+    language: str
+    start: int
+    end: int
+    body: int
+
+
+def find_block(text: str) -> Block | None:
+    """YAML between `---`, TOML between `+++`, JSON between `;;;` or in `{ }` at the start of a text; unread."""
+    if opening := _OPENING.match(text):
+        return _between_fences(text, opening)
+    if not _JSON_OPENING.match(text):
+        return None
+    try:
+        _, end = _DECODER.raw_decode(text[:MAX_CHARACTERS])
+    except (ValueError, RecursionError):
+        return None
+    return Block("json", 0, end, end + len(text) - end - len(text[end:].lstrip("\r\n")))
+
+
 def split_front_matter(text: str) -> FrontMatter:
-    """Take YAML between `---`, TOML between `+++`, JSON between `;;;` or in `{ }` from the start of a text.
+    """Take the front matter from the start of a text, and read it.
 
     Faulty front matter gives a problem and no values, and is still cut off. Text between two rules (`---`) that is no
     mapping is text.
     """
-    if opening := _OPENING.match(text):
-        return _between_fences(text, opening)
-    if _JSON_OPENING.match(text):
-        return _json_object(text)
-    return FrontMatter(None, text)
+    block = find_block(text)
+    if block is None:
+        fault = "The front matter cannot be read: it is not a JSON object" if _JSON_OPENING.match(text) else None
+        return FrontMatter(None, text, fault)
+    values, problem = _read(_READERS[block.language], text[block.start : block.end])
+    if problem is None and not isinstance(values, dict):
+        return FrontMatter(None, text)
+    return FrontMatter(values, text[block.body :], problem)
 
 
-def _between_fences(text: str, opening: re.Match[str]) -> FrontMatter:
+def _between_fences(text: str, opening: re.Match[str]) -> Block | None:
     fence, language = opening[1], (opening[2] or "").lower()
     closing = re.compile(rf"^{re.escape(fence)}[ \t]*\r?$", re.MULTILINE).search(text, opening.end())
     if closing is None:
-        return FrontMatter(None, text)
-    inner, body = text[opening.end() : closing.start()], text[closing.end() :].removeprefix("\n")
-    read = _READERS[language or {"---": "yaml", "+++": "toml", ";;;": "json"}[fence]]
-    values, problem = _read(read, inner)
-    if problem is None and not isinstance(values, dict):
-        return FrontMatter(None, text)
-    return FrontMatter(values, body, problem)
-
-
-def _json_object(text: str) -> FrontMatter:
-    try:
-        _, end = _DECODER.raw_decode(text[:MAX_CHARACTERS])
-    except (ValueError, RecursionError):
-        return FrontMatter(None, text, "The front matter cannot be read: it is not a JSON object")
-    values, problem = _read(_read_json, text[:end])
-    return FrontMatter(values, text[end:].lstrip("\r\n"), problem)
+        return None
+    told = language or {"---": "yaml", "+++": "toml", ";;;": "json"}[fence]
+    return Block(told, opening.end(), closing.start(), closing.end() + text.startswith("\n", closing.end()))
 
 
 def _read(read: Callable[[str], Any], inner: str) -> tuple[Any, str | None]:
