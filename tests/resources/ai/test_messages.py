@@ -1,0 +1,62 @@
+"""Turns out of what chat clients send."""
+
+from typing import Any
+
+import pytest
+
+from app.core.errors import Invalid
+from app.drivers.ai.port import Message, Role
+from app.resources.ai.messages import text_of, turns
+
+
+def ui(role: str, *texts: str) -> dict[str, Any]:
+    return {"role": role, "parts": [{"type": "text", "text": text} for text in texts]}
+
+
+class TestTurns:
+    def test_same_speakers_turns_are_one(self) -> None:
+        said = [ui("system", "s"), ui("user", "a", "b"), ui("assistant", "c"), ui("assistant", "d"), ui("user", "e")]
+        assert turns(said, most_characters=100) == (
+            Message(Role.USER, "s\n\na\nb"),
+            Message(Role.ASSISTANT, "c\n\nd"),
+            Message(Role.USER, "e"),
+        )
+
+    def test_what_a_client_says_tools_found_is_not_passed_on(self) -> None:
+        tool = {"type": "tool-read_file", "state": "output-available", "output": {"text": "secret"}}
+        said = [ui("user", "a"), {"role": "assistant", "parts": [tool, {"type": "text", "text": "b"}]}, ui("user", "c")]
+        assert "secret" not in str(turns(said, most_characters=100))
+
+    def test_newest_turns_are_kept_and_the_first_is_the_users(self) -> None:
+        said = [ui("user", "a" * 10), ui("assistant", "b" * 10), ui("user", "c" * 10)]
+        assert [m.text[0] for m in turns(said, most_characters=29)] == ["c"]
+        assert [m.text[0] for m in turns(said, most_characters=30)] == ["a", "b", "c"]
+
+    @pytest.mark.parametrize(
+        "said",
+        [
+            [],
+            [ui("assistant", "a")],
+            [ui("user", " ")],
+            [ui("user", "a"), ui("assistant", "b")],
+            [ui("user", "x" * 101)],
+        ],
+    )
+    def test_somebody_must_ask_something_that_fits(self, said: list[dict[str, Any]]) -> None:
+        with pytest.raises(Invalid):
+            turns(said, most_characters=100)
+
+
+class TestTextOf:
+    @pytest.mark.parametrize(
+        ("message", "text"),
+        [
+            ({"content": " old "}, "old"),
+            ({"parts": None, "content": "old"}, "old"),
+            ({"parts": [{"type": "text"}, {"type": "text", "text": 7}, {"type": "file", "url": "x"}]}, ""),
+            ({}, ""),
+            ({"content": ["x"]}, ""),
+        ],
+    )
+    def test_text_is_found_or_there_is_none(self, message: dict[str, Any], text: str) -> None:
+        assert text_of(message) == text
