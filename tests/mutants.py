@@ -16,7 +16,7 @@ from flask import Flask
 from app.http.endpoint import Declaration
 from app.http.guards import Guard
 from app.http.scope import Standing
-from config import Settings
+from tests.apps import application
 from tests.contract.conftest import contract_settings
 from tests.contract.document import STANDINGS, passes
 from tests.contract.expected import Expected
@@ -52,15 +52,11 @@ def replaced(declared: Declaration, guard: Guard) -> Iterator[None]:
         object.__setattr__(declared, "guard", before)
 
 
-@pytest.fixture(scope="session", params=["sqlite"])
-def store(tmp_path_factory: pytest.TempPathFactory) -> str:
+@pytest.fixture
+def app(tmp_path: Path) -> Iterator[Flask]:
     """One store is enough: guards know none."""
-    return f"sqlite:///{tmp_path_factory.mktemp('store')}/app.db"
-
-
-@pytest.fixture(scope="session")
-def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    return contract_settings(store, tmp_path_factory.mktemp("instance"))
+    with application(contract_settings(f"sqlite:///{tmp_path}/app.db", tmp_path)) as made:
+        yield made
 
 
 def _survives(app: Flask, source: Path, row: Expected, guard: Guard, form: Guard) -> bool:

@@ -1,20 +1,25 @@
 """The application of the contract tests: every optional area switched on."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from flask import Flask
 
 from config import Settings
+from tests.apps import another_database, application
 
 
 @pytest.fixture(scope="session")
-def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Settings under which every endpoint can answer what the contract says."""
-    return contract_settings(store, tmp_path_factory.mktemp("instance"))
+def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """An application under whose settings every endpoint can answer what the contract says."""
+    home = tmp_path_factory.mktemp("contract")
+    with another_database(store, home) as url, application(contract_settings(url, home)) as made:
+        yield made
 
 
 def contract_settings(store: str, home: Path) -> Settings:
-    """The same for a folder of one's choice."""
+    """Its settings, for a database and a folder."""
     return Settings.for_tests(
         home,
         DATABASE_URL=store,
