@@ -13,9 +13,7 @@ from app.core.content.edits import CannotKeep, Edit
 def edit_toml(text: str, edit: Edit) -> str:
     """The text with the edit made; comments, order and spacing of everything else are kept. Raises CannotKeep."""
     try:
-        document = tomlkit.parse(text)
-        if tomlkit.dumps(document) != text:
-            raise CannotKeep("The front matter is TOML that cannot be written back as it is")
+        document = _parsed(text)
         for key in edit.unset:
             document.remove(key)
         for key, value in edit.values.items():
@@ -26,6 +24,13 @@ def edit_toml(text: str, edit: Edit) -> str:
     except (TOMLKitError, ValueError, TypeError, KeyError) as fault:
         raise CannotKeep("The front matter is TOML in which these keys cannot be changed alone") from fault
     return _with_line_ends(text, edited, edit)
+
+
+def _parsed(text: str) -> tomlkit.TOMLDocument:
+    document = tomlkit.parse(text)
+    if tomlkit.dumps(document) != text:
+        raise CannotKeep("The front matter is TOML that cannot be written back as it is")
+    return document
 
 
 def _with_line_ends(text: str, edited: str, edit: Edit) -> str:

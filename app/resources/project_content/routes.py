@@ -12,7 +12,17 @@ from app.http.envelope import success
 from app.http.guards import member_of_org
 from app.http.scope import Scope
 from app.models.project_content import ContentIndex
-from app.resources.project_content import files, on_demand, raw, reading, saving, search, service, snapshot
+from app.resources.project_content import (
+    files,
+    front_matter,
+    on_demand,
+    raw,
+    reading,
+    saving,
+    search,
+    service,
+    snapshot,
+)
 from app.resources.project_content.backlinks import Backlink, backlinks
 from app.resources.project_content.commits import Save
 from app.resources.project_content.raw import RawFile
@@ -21,9 +31,11 @@ from app.resources.project_content.schemas import (
     BacklinkShape,
     CommitBody,
     Committed,
+    EditFrontMatter,
     FileArguments,
     FileMetadata,
     FileQuery,
+    FrontMatterBody,
     MakeCommit,
     Queued,
     SearchArguments,
@@ -138,6 +150,19 @@ def _commit(scope: Scope, body: CommitBody) -> Saved:
 def commit(scope: Scope, _body: CommitBody, saved: Saved) -> dict[str, object]:
     """Save several files as one commit."""
     return saving.record(scope.project, saved, by=scope.actor)
+
+
+def _edit(scope: Scope, body: FrontMatterBody) -> Saved | front_matter.Unchanged:
+    return front_matter.commit_to_host(scope.project, body["edit"], by=scope.actor, hosts=drivers["git"])
+
+
+@blueprint.patch("/<project_id>/front-matter")
+@endpoint(
+    guard=member_of_org(), body=EditFrontMatter, prepare=_edit, result=Committed, message="The front matter is saved"
+)
+def edit_front_matter(scope: Scope, _body: FrontMatterBody, saved: Saved | front_matter.Unchanged) -> dict[str, object]:
+    """Change some keys of a file's front matter and no other byte of it, as one commit; none where nothing changes."""
+    return front_matter.record(scope.project, saved, by=scope.actor)
 
 
 @blueprint.post("/<project_id>/reindex")
