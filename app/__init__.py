@@ -58,6 +58,7 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     extensions.migrate.init_app(app, extensions.db)
     with app.app_context():
         database.prepare_engine(extensions.db.engine)
+        app.extensions["reading_engine"] = database.reading_engine(settings.database.url, extensions.db.engine)
         built = {**registry.build(settings, extensions.db.engine), **(drivers or {})}
     extensions.drivers.init_app(app, built)
     extensions.jobs.init_app(app, built["jobs"])

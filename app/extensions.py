@@ -9,12 +9,35 @@ from flask import Flask, current_app
 from flask_login import LoginManager
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
+from flask_sqlalchemy.session import Session
 
+from app.core.database import Aside
 from app.core.jobs import JobCall, registry
 from app.core.limits import Rate
 from app.core.rates import RateCounter
+from app.core.secrets import Keyring
 
-db = SQLAlchemy(disable_autonaming=True, session_options={"expire_on_commit": False})
+READING = "galley_reading"
+"""The key of a session's `info` that says whether it reads without transactions (`app.transactions` sets it)."""
+
+
+class TwoWaySession(Session):
+    """A session that asks the reading engine while it is told to read, and the writing one else."""
+
+    def get_bind(self, mapper: Any = None, clause: Any = None, bind: Any = None, **kwargs: Any) -> Any:
+        """The engine of the next statement.
+
+        Raises:
+            RuntimeError: something is flushed while reading, where no transaction would hold it together.
+        """
+        if bind is None and self.info.get(READING):
+            if self._flushing:
+                raise RuntimeError("the session was told to read; nothing can be written now")
+            return current_app.extensions["reading_engine"]
+        return super().get_bind(mapper, clause, bind, **kwargs)
+
+
+db = SQLAlchemy(disable_autonaming=True, session_options={"class_": TwoWaySession, "expire_on_commit": False})
 migrate = Migrate()
 login_manager = LoginManager()  # type: ignore[no-untyped-call]
 
@@ -98,3 +121,23 @@ class Limiter:
 
 
 limiter = Limiter()
+
+
+class Vault:
+    """What secrets at rest need, made when first asked for; both may be carried into threads without the application."""
+
+    @property
+    def ring(self) -> Keyring:
+        """The keys that seal and open secrets."""
+        settings = current_app.config["SETTINGS"]
+        ring: Keyring = current_app.extensions.setdefault("keyring", Keyring(settings.security.encryption_keys))
+        return ring
+
+    @property
+    def aside(self) -> Aside:
+        """Connections beside the session's."""
+        aside: Aside = current_app.extensions.setdefault("aside", Aside(db.engine.url))
+        return aside
+
+
+vault = Vault()

@@ -7,15 +7,14 @@ transaction.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.core.database import reading_options
-from app.extensions import db
+from app.extensions import READING, db
 
 
 def start_reading() -> None:
-    """Answer the following statements without opening a transaction; nothing may be flushed meanwhile."""
+    """Answer the following statements without opening a transaction; flushing is refused meanwhile."""
     if db.session().in_transaction():
         db.session.commit()
-    db.session.connection(execution_options=reading_options(db.engine))
+    db.session.info[READING] = True
 
 
 def start_writing(*, read_anew: bool = False) -> None:
@@ -24,12 +23,13 @@ def start_writing(*, read_anew: bool = False) -> None:
     With `read_anew`, objects read before are read again on use: time has passed since (a call to the outside).
     """
     db.session.commit()
+    db.session.info[READING] = False
     if read_anew:
         db.session.expire_all()
 
 
 def rest() -> None:
-    """Give the connection back while something outside is waited for; `start_reading` or `writing` goes on."""
+    """Give the connection back while something outside is waited for; the next statement takes another."""
     db.session.commit()
 
 

@@ -6,7 +6,10 @@ busy handler would freeze every greenlet of the worker instead.
 
 import random
 import sqlite3
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
@@ -52,6 +55,21 @@ def reading_options(engine: sa.Engine) -> dict[str, Any]:
     return options
 
 
+def reading_engine(url: str, writing: sa.Engine) -> sa.Engine:
+    """A second engine whose connections never open a transaction: each statement stands by itself.
+
+    It has a pool of its own, so that connections need not be switched to and fro; disposing of `writing` empties both.
+    """
+    options = engine_options(url)
+    if writing.dialect.name == "postgresql":
+        options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True, "pool_reset_on_return": None}
+    engine = sa.create_engine(url, **options)
+    if engine.dialect.name == "sqlite":
+        event.listen(engine, "connect", _on_connect)
+    event.listen(writing, "engine_disposed", lambda _writing: engine.dispose())
+    return engine
+
+
 def prepare_engine(engine: sa.Engine) -> None:
     """Attach the SQLite behaviour to an engine; PostgreSQL needs none."""
     if engine.dialect.name == "sqlite" and not event.contains(engine, "connect", _on_connect):
@@ -95,3 +113,28 @@ def begin_immediate(connection: sqlite3.Connection, wait_s: float = WRITE_LOCK_W
             pause_s = min(pause_s * 1.6, 0.05)
         else:
             return
+
+
+class Aside:
+    """A few connections beside the pool, each opened for one use: for threads whose session may hold one already.
+
+    Whoever takes a second connection from the same pool while holding a first can wait for others who do the same.
+    """
+
+    def __init__(self, url: sa.URL, *, at_once: int = 4) -> None:
+        options = engine_options(url.render_as_string(hide_password=False))
+        self._engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=options["connect_args"])
+        self._room = threading.BoundedSemaphore(at_once)
+        prepare_engine(self._engine)
+
+    @contextmanager
+    def reading(self) -> Iterator[sa.Connection]:
+        """A connection that only reads, without a transaction."""
+        with self._room, self._engine.connect() as connection:
+            yield connection.execution_options(**reading_options(self._engine))
+
+    @contextmanager
+    def writing(self) -> Iterator[sa.Connection]:
+        """One short transaction, committed at its end."""
+        with self._room, self._engine.begin() as connection:
+            yield connection
