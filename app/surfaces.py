@@ -10,11 +10,13 @@ from app.resources.auth.routes import blueprint as auth
 from app.resources.auth.social_routes import blueprint as auth_social
 from app.resources.bucket.routes import blueprint as bucket
 from app.resources.bucket.routes import media
+from app.resources.git_provider.exchange_routes import blueprint as git_exchange
 from app.resources.git_provider.routes import blueprint as git_provider
 from app.resources.order.routes import blueprint as order
 from app.resources.organization.routes import blueprint as organization
 from app.resources.project.routes import blueprint as project
 from app.resources.project_content.routes import blueprint as project_content
+from app.resources.project_draft.routes import blueprint as project_draft
 from app.resources.project_log.routes import blueprint as project_log
 from app.resources.project_preview.routes import blueprint as project_preview
 from app.resources.sandbox.routes import blueprint as sandbox
@@ -38,12 +40,18 @@ REST: tuple[tuple[str, Blueprint], ...] = (
     ("/provider", git_provider),
     ("/project-content", project_content),
     ("/project-log", project_log),
+    ("/project-draft", project_draft),
     ("/bucket", bucket),
     ("/order", order),
     ("/ai", ai_usage),
 )
 
-HANDLERS: tuple[tuple[str, Blueprint], ...] = (("/ai", ai), ("/sandbox", sandbox), ("/webhooks", billing_webhooks))
+HANDLERS: tuple[tuple[str, Blueprint], ...] = (
+    ("/auth", git_exchange),
+    ("/ai", ai),
+    ("/sandbox", sandbox),
+    ("/webhooks", billing_webhooks),
+)
 
 
 def register(app: Flask) -> None:
