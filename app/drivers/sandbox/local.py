@@ -39,7 +39,7 @@ FILES = 4096
 INSTALL_TIMEOUT_S = 300
 TAIL_BYTES = 8 * 1024
 CONTROL_TIMEOUT_S = 15
-STOP_TIMEOUT_S = 10
+STOP_TIMEOUT_S = 3
 ENVIRONMENT = {
     "HOME": "/tmp",  # noqa: S108 (the jail's own)
     "LANG": "C.UTF-8",
@@ -119,13 +119,10 @@ class LocalSandboxes:
         """Ask the supervisor to end; make it, if it does not; then remove the folder."""
         folder = self._folder(reference)
         with suppress(SandboxGone, Rejected, OSError, ValueError):
-            self._control(reference, do="stop")
-        deadline = time.monotonic() + STOP_TIMEOUT_S
-        while _is_held(folder) and time.monotonic() < deadline:
-            time.sleep(0.02)
-            if time.monotonic() > deadline - STOP_TIMEOUT_S / 2:
-                end_processes(folder)
+            self._control(reference, timeout_s=STOP_TIMEOUT_S, do="stop")
+        _wait_until_free(folder, STOP_TIMEOUT_S)
         end_processes(folder)
+        _wait_until_free(folder, STOP_TIMEOUT_S)
         offload(remove, folder)
 
     def names(self) -> Collection[str]:
@@ -178,12 +175,12 @@ class LocalSandboxes:
         if said != b"+":
             raise SandboxUnavailable("The sandbox's supervisor could not be started")
 
-    def _control(self, reference: str, **wanted: object) -> None:
+    def _control(self, reference: str, *, timeout_s: float = CONTROL_TIMEOUT_S, **wanted: object) -> None:
         folder = self._folder(reference)
         if not _is_held(folder):
             raise SandboxGone("The preview has ended")
         with closing(_connect(folder, "control.sock")) as connection:
-            connection.settimeout(CONTROL_TIMEOUT_S)
+            connection.settimeout(timeout_s)
             connection.sendall(json.dumps(wanted).encode() + b"\n")
             answer = b"".join(iter(lambda: connection.recv(65536), b""))
         if not answer:
@@ -215,6 +212,12 @@ def _is_held(folder: Path) -> bool:
     finally:
         os.close(lock)
     return False
+
+
+def _wait_until_free(folder: Path, within_s: float) -> None:
+    deadline = time.monotonic() + within_s
+    while _is_held(folder) and time.monotonic() < deadline:
+        time.sleep(0.02)
 
 
 def _connect(folder: Path, name: str) -> socket.socket:

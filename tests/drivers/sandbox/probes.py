@@ -1,0 +1,364 @@
+# An attacker's hand: the shortest way to each thing is the point.
+# ruff: noqa
+"""Runs inside a jail: every probe tries to get at something outside; what it gets hold of is what it returns.
+
+`given` is what an attacker would have to find out, handed over: paths, ports, process ids of the machine outside.
+"""
+
+import ctypes
+import glob
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+
+LIBC = ctypes.CDLL(None, use_errno=True)
+PROBES = {}
+given = json.load(open("given.json"))
+
+
+def probe(run):
+    PROBES[run.__name__] = run
+    return run
+
+
+def call(number, *arguments):
+    """A system call by number; its result, or an OSError."""
+    result = LIBC.syscall(number, *arguments)
+    if result < 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+    return result
+
+
+def reached(family, address):
+    with socket.socket(family) as connection:
+        connection.settimeout(2)
+        connection.connect(address)
+        return f"connected to {address}"
+
+
+@probe
+def host_file_by_its_path():
+    return open(given["secret_file"]).read()
+
+
+@probe
+def host_file_through_a_link():
+    os.symlink(given["secret_file"], "/tmp/link")
+    return open("/tmp/link").read()
+
+
+@probe
+def host_file_through_the_first_process_s_root():
+    return open(f"/proc/1/root{given['secret_file']}").read()
+
+
+@probe
+def host_file_through_a_parent_s_folder():
+    return [open(f"/proc/{pid}/cwd/{given['secret_name']}").read() for pid in range(1, 5)]
+
+
+@probe
+def home_of_root():
+    return os.listdir("/root")
+
+
+@probe
+def homes():
+    return os.listdir("/home")
+
+
+@probe
+def the_service_s_own_folder():
+    return os.listdir(given["repository"])
+
+
+@probe
+def shadow_passwords():
+    return open("/etc/shadow").read()
+
+
+@probe
+def host_name_files():
+    return [open(path).read() for path in ("/etc/hostname", "/etc/machine-id", "/etc/resolv.conf")]
+
+
+@probe
+def environment_of_the_service():
+    return [name for name in os.environ if name in given["environment"]]
+
+
+@probe
+def environment_of_any_process():
+    found = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/environ") if os.access(path, os.R_OK)]
+    return [text for text in found if given["secret"].encode() in text]
+
+
+@probe
+def processes_of_the_host():
+    return [pid for pid in os.listdir("/proc") if pid.isdigit() and int(pid) > 100]
+
+
+@probe
+def signal_to_the_service():
+    os.kill(given["service_pid"], 0)
+    return "signalled"
+
+
+@probe
+def signal_to_everybody():
+    handler = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
+    os.kill(given["service_pid"], signal.SIGUSR1)
+    signal.signal(signal.SIGUSR1, handler)
+    return "signalled"
+
+
+@probe
+def trace_the_service():
+    return call(101, 16, given["service_pid"], 0, 0)
+
+
+@probe
+def memory_of_the_guest():
+    return open(f"/proc/{os.getppid()}/mem", "rb").read(1)
+
+
+@probe
+def descriptors_of_the_guest():
+    return os.listdir(f"/proc/{os.getppid()}/fd")
+
+
+@probe
+def database_port():
+    return reached(socket.AF_INET, ("127.0.0.1", 5432))
+
+
+@probe
+def database_socket():
+    return reached(socket.AF_UNIX, "/var/run/postgresql/.s.PGSQL.5432")
+
+
+@probe
+def service_port():
+    return reached(socket.AF_INET, ("127.0.0.1", given["service_port"]))
+
+
+@probe
+def service_port_on_the_machine_s_address():
+    return reached(socket.AF_INET, (given["address"], given["service_port"]))
+
+
+@probe
+def abstract_socket_of_the_host():
+    return reached(socket.AF_UNIX, "\0" + given["abstract"])
+
+
+@probe
+def metadata_address():
+    return reached(socket.AF_INET, ("169.254.169.254", 80))
+
+
+@probe
+def the_internet():
+    return reached(socket.AF_INET, ("1.1.1.1", 443))
+
+
+@probe
+def names_of_the_internet():
+    return socket.gethostbyname("registry.npmjs.org")
+
+
+@probe
+def network_devices():
+    return [name for _, name in socket.if_nameindex() if name != "lo"]
+
+
+@probe
+def raw_packets():
+    return socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).fileno()
+
+
+@probe
+def another_sandbox_s_port():
+    return reached(socket.AF_INET, ("127.0.0.2", 3000))
+
+
+@probe
+def another_sandbox_s_folder():
+    return os.listdir(given["other_sandbox"])
+
+
+@probe
+def sockets_of_supervisors():
+    return [reached(socket.AF_UNIX, path) for path in given["sockets"]]
+
+
+@probe
+def a_mount():
+    return call(165, b"tmpfs", b"/tmp", b"tmpfs", 0, 0)
+
+
+@probe
+def an_unmount():
+    return call(166, b"/work", 0)
+
+
+@probe
+def the_system_writable():
+    with open("/usr/written", "w") as file:
+        return file.fileno()
+
+
+@probe
+def the_root_writable():
+    os.mkdir("/written")
+    return "made"
+
+
+@probe
+def devices_writable():
+    with open("/dev/written", "w") as file:
+        return file.fileno()
+
+
+@probe
+def a_device_of_its_own():
+    os.mknod("/tmp/disk", 0o600 | 0o060000, os.makedev(8, 0))
+    return "made"
+
+
+@probe
+def a_user_namespace():
+    return call(272, 0x10000000)
+
+
+@probe
+def a_namespace_by_clone():
+    pid = call(56, 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)
+    if pid == 0:
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return pid
+
+
+@probe
+def a_namespace_by_the_system_s_program():
+    return subprocess.run(
+        ["unshare", "--user", "--map-root-user", "id"], capture_output=True, check=True
+    ).stdout.decode()
+
+
+@probe
+def the_namespaces_of_the_first_process():
+    with open("/proc/1/ns/net") as file:
+        return call(308, file.fileno(), 0)
+
+
+@probe
+def another_root():
+    os.chroot("/tmp")
+    return "changed"
+
+
+@probe
+def another_user():
+    os.setuid(0)
+    return os.getuid()
+
+
+@probe
+def any_capability():
+    lines = dict(line.split(":\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\t" in line)
+    return [name for name in ("CapEff", "CapPrm", "CapInh", "CapAmb") if int(lines[name], 16)]
+
+
+@probe
+def privileges_of_a_program():
+    return int(LIBC.prctl(39, 0, 0, 0, 0)) != 1 and "new privileges are allowed"
+
+
+@probe
+def kernel_settings():
+    with open("/proc/sys/kernel/core_pattern", "w") as file:
+        return file.write("|/bin/sh")
+
+
+@probe
+def kernel_messages():
+    return call(103, 3, ctypes.create_string_buffer(100), 100) or open("/dev/kmsg").read(1)
+
+
+@probe
+def kernel_keys():
+    return call(250, 0, -3, 1)
+
+
+@probe
+def programs_in_the_kernel():
+    return call(321, 0, 0, 0)
+
+
+@probe
+def asynchronous_ways_around_the_filter():
+    return call(425, 1, ctypes.create_string_buffer(120))
+
+
+@probe
+def handles_of_files():
+    return call(304, -100, ctypes.create_string_buffer(16), 0)
+
+
+@probe
+def the_old_machine_interface():
+    # int 0x80 would speak the 32-bit table, which the filter kills rather than reads.
+    code = tempfile.NamedTemporaryFile(suffix=".py", dir="/tmp", delete=False)
+    code.write(X32)
+    code.close()
+    done = subprocess.run([sys.executable, code.name], capture_output=True)
+    return done.stdout.decode() if done.returncode == 0 else None
+
+
+X32 = b"""
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+if libc.syscall(0x40000000 + 39) > 0:
+    print("x32 is answered")
+"""
+
+
+@probe
+def control_groups():
+    return os.listdir("/sys/fs/cgroup")
+
+
+@probe
+def typing_into_the_terminal():
+    import fcntl
+
+    return fcntl.ioctl(0, 0x5412, b"x")
+
+
+@probe
+def another_processor():
+    os.sched_setaffinity(0, range(os.cpu_count()))
+    return "moved"
+
+
+def main():
+    found = {}
+    for name, run in PROBES.items():
+        try:
+            got = run()
+        except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
+            found[name] = None
+            print(name, "refused:", error)
+        else:
+            found[name] = repr(got) if got else None
+    with open("found.json", "w") as file:
+        json.dump(found, file)
+
+
+main()
