@@ -17,10 +17,10 @@ from app.http.endpoint import Declaration
 from app.http.guards import Guard
 from app.http.scope import Standing
 from tests.apps import application
-from tests.contract.conftest import contract_settings
 from tests.contract.document import STANDINGS, passes
 from tests.contract.expected import Expected
 from tests.contract.matrix import Matrix
+from tests.contract.outside import Outside
 from tests.contract.scene import template
 from tests.contract.served import served
 
@@ -55,7 +55,11 @@ def replaced(declared: Declaration, guard: Guard) -> Iterator[None]:
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Flask]:
     """One store is enough: guards know none."""
-    with application(contract_settings(f"sqlite:///{tmp_path}/app.db", tmp_path)) as made:
+    with (
+        Outside() as outside,
+        application(outside.settings(f"sqlite:///{tmp_path}/app.db", tmp_path)) as made,
+    ):
+        made.extensions["outside"] = outside
         yield made
 
 

@@ -10,6 +10,7 @@ from app.core.permissions import Permission, Role, grants
 from app.http.guards import Guard
 from app.http.scope import Standing
 from tests.contract.expected import Expected
+from tests.contract.requests import WITHOUT_PROJECT
 from tests.contract.served import Served
 from tests.contract.specification import CALLERS
 
@@ -24,6 +25,7 @@ and a rule of the service then refuses.
 |---|---|---|---|
 """
 
+UPLOAD = "/bucket/upload"
 STANDINGS = {
     "anonymous": Standing(),
     "unverified": Standing(signed_in=True),
@@ -45,10 +47,9 @@ def document(rows: Iterable[Expected], routes: dict[tuple[str, str], Served]) ->
     lines += ["", f"| endpoint | guard | {' | '.join(name.replace('_', ' ') for name in CALLERS)} |"]
     lines.append("|---|---|" + "---|" * len(CALLERS))
     rows = list(rows)
-    varied = {row.route for row in rows if "#" in row.path}
     for row in rows:
         guard = routes[row.route].declared.guard
-        own = row.route in varied and "#" not in row.path  # without a target, nobody else's is touched
+        own = row.path == UPLOAD or row.path.endswith(WITHOUT_PROJECT)  # they name nothing of anybody's
         answers = " | ".join(_answer(guard, row, name, own=own) for name in CALLERS)
         path, _, variant = row.path.partition("#")
         lines.append(f"| {row.method} `{path}` {variant}".rstrip() + f" | {guard.words} | {answers} |")

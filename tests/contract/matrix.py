@@ -33,7 +33,7 @@ BODY_IDS = {
     ("POST", "/git-provider/repositories"): "org_id",
     ("POST", "/provider/repositories"): "org_id",
 }
-UNVERSIONED = ("/healthz", "/readyz", "/media/")
+UNVERSIONED = ("/healthz", "/readyz", "/metrics", "/media/")
 
 
 @dataclass

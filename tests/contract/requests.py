@@ -7,11 +7,16 @@ from typing import Any
 from app.models.login import Purpose
 from tests.contract.scene import PASSWORD, Scene
 from tests.pictures import picture
+from tests.resources.ai.test_routes import BODIES as QUESTIONS
+from tests.resources.ai.test_routes import GOOD as ANSWERS
 from tests.resources.bucket.places import form
 from tests.world import Browser, Person
 
 Key = tuple[str, str]
 Make = Callable[[Scene, Browser], dict[str, Any]]
+
+
+AI, WITHOUT_PROJECT = "/api/ai/", "without a project"
 
 
 def _word() -> str:
@@ -55,12 +60,24 @@ def _commit(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"message": "Add a page", "base_sha": scene.head, "files": [file]}
 
 
+def _unchanged(scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"file": "content/posts/hello.md", "base_sha": scene.head, "set": {"title": "Hello"}}
+
+
 def _repository(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"provider": "local", "org_id": scene.org, "name": _word()}
 
 
 def _someone(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"email": scene.extra.email}
+
+
+def _asked_of_model(scene: Scene, path: str) -> dict[str, Any]:
+    """A body the handler takes, and a model that answers it well."""
+    name, _, variant = path.removeprefix(AI).partition("#")
+    scene.outside.models.script = [ANSWERS.get(name, ANSWERS["command"])]
+    body = QUESTIONS.get(name, QUESTIONS["command"])
+    return body if variant == WITHOUT_PROJECT else body | {"projectId": scene.project}
 
 
 BODIES: dict[Key, Make] = {
@@ -99,9 +116,16 @@ BODIES: dict[Key, Make] = {
     ("PATCH", "/project/generator/:projectId"): lambda *_: {"generator": "hugo"},
     ("POST", "/project/:projectId/branches"): lambda *_: {"branch": f"work/{_word()}", "from": "main"},
     ("PUT", "/project-preview/:project_id"): lambda *_: {"state": "running"},
+    ("POST", "/order/cancel"): lambda scene, _: {"subscription_id": scene.outside.subscribed(scene.owner)},
+    ("POST", "/order/pre-order"): lambda *_: {"plan": "Pro"},
+    ("POST", "/api/sandbox/create"): lambda scene, _: {"projectId": scene.project, "onlyIfActive": True},
+    ("POST", "/api/sandbox/heartbeat"): lambda scene, _: {"projectId": scene.project},
+    ("POST", "/api/sandbox/stop"): lambda scene, _: {"projectId": scene.project},
     ("POST", "/git-provider/repositories"): _repository,
     ("POST", "/provider/repositories"): _repository,
     ("POST", "/project-content/:project_id/commit"): _commit,
+    ("PATCH", "/project-content/:project_id/front-matter"): _unchanged,
+    ("PUT", "/project-draft/:project_id"): lambda *_: {"content": "typed"},
     ("POST", "/project-log/:project_id"): lambda *_: {"action": "update", "file": "content/posts/hello.md"},
 }
 """What is left out takes an empty object."""
@@ -110,6 +134,9 @@ QUERIES = {
     ("GET", "/project-content/:project_id/file"): {"file": "hugo.toml"},
     ("GET", "/project-content/:project_id/raw"): {"file": "hugo.toml"},
     ("GET", "/project-content/:project_id/search"): {"q": "hello"},
+    ("GET", "/project-content/:project_id/backlinks"): {"file": "hugo.toml"},
+    ("PUT", "/project-draft/:project_id"): {"file": "hugo.toml"},
+    ("DELETE", "/project-draft/:project_id"): {"file": "hugo.toml"},
     ("GET", "/git-provider/repositories"): {"provider": "local"},
     ("GET", "/provider/repositories"): {"provider": "local"},
 }
@@ -150,6 +177,7 @@ def ids_of(scene: Scene, key: Key) -> dict[str, str]:
         "project_id": scene.project,
         "id": owner,
         "userId": owner,
+        "subscriptionId": scene.outside.subscribed(scene.owner) if ":subscriptionId" in key[1] else "",
         "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else scene.served_key,
     }
 
@@ -161,6 +189,10 @@ def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:
         found["query_string"] = QUERIES[key]
     if key[1].startswith("/bucket/upload"):
         return form(picture(), **({"org_id": scene.org} if key[1].endswith("#to O") else {}))
+    if key[1].startswith(AI):
+        return {"json": _asked_of_model(scene, key[1])}
+    if key[1] == "/api/sandbox/create":
+        found["headers"] = {"Accept": "application/json"}
     if key[0] != "GET":
         found["json"] = BODIES[key](scene, who) if key in BODIES else {}
     return found

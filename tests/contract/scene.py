@@ -25,6 +25,7 @@ from app.models.user import User
 from app.resources.auth.codes import hash_of
 from app.resources.bucket.keys import new_key
 from app.resources.project.events import project_connected
+from tests.contract.outside import Outside
 from tests.contract.specification import CALLERS
 from tests.gitrepo import GitRepo
 from tests.sites import SMALL
@@ -50,6 +51,7 @@ class Scene:
 
     def __init__(self, app: Flask, source: Path) -> None:
         self.app, self._source, self.served_key = app, source, ""
+        self.outside: Outside = app.extensions["outside"]
         with app.app_context():
             self.people = {name: self._person(name) for name in (*CALLERS[1:], "extra")}
             self.owner, self.extra = self.people["owner"], self.people["extra"]

@@ -128,13 +128,23 @@ VERIFIED = "401 403 2xx 2xx 2xx 2xx 2xx 2xx"
 MEMBERS = "401 403 403 2xx 2xx 2xx 403 403"
 MANAGERS = "401 403 403 403 2xx 2xx 403 403"
 OWNER = "401 403 403 403 403 2xx 403 403"
+HIDDEN = "404 404 404 404 404 404 404 404"
 UNSIGNED = "400 400 400 400 400 400 400 400"
 
-VARIANTS = (Extension("bucket", "POST", "/bucket/upload#to O", "verifyAuth", MANAGERS),)
+_AI_GUARD = "verifyAuth; memberOfOrg if projectId given"
+VARIANTS = (
+    Extension("bucket", "POST", "/bucket/upload#to O", "verifyAuth", MANAGERS),
+    *(
+        Extension("ai", "POST", f"/api/ai/{name}#without a project", _AI_GUARD, VERIFIED)
+        for name in ("command", "copilot", "code-edit", "code-explain", "commit", "metadata", "seo-fix")
+    ),
+)
 """Endpoints whose guard asks for more where the body names a target; behind the `#` stands which."""
 
 EXTENSIONS = (
     Extension("system", "GET", "/readyz", "public", ANYONE),
+    Extension("system", "GET", "/metrics", "public", HIDDEN),
+    Extension("ai", "GET", "/ai/usage", "verifyAuth", VERIFIED),
     Extension("auth", "POST", "/auth/send-verification-otp", "public+rate", ANYONE),
     Extension("auth", "POST", "/auth/email-otp/verify-email", "public+rate", ANYONE),
     Extension("auth", "POST", "/auth/email-otp/send-verification-otp", "public+rate", ANYONE),
@@ -161,13 +171,18 @@ EXTENSIONS = (
     Extension("git-provider", "GET", "/provider/repositories", "verifyAuth", VERIFIED),
     Extension("git-provider", "POST", "/git-provider/repositories", "org:MANAGE_PROJECTS of body org", MANAGERS),
     Extension("git-provider", "POST", "/provider/repositories", "org:MANAGE_PROJECTS of body org", MANAGERS),
-    Extension("credentials", "POST", "/provider/rotate", "verifyAuth", VERIFIED),
+    Extension("credentials", "POST", "/provider/rotate", "verifyAuth, own row", VERIFIED),
     Extension("credentials", "DELETE", "/git-provider/:id", "verifyAuth", VERIFIED),
     Extension("credentials", "DELETE", "/provider/:id", "verifyAuth", VERIFIED),
     Extension("project-content", "GET", "/project-content/:project_id/raw", "memberOfOrg", MEMBERS),
     Extension("project-content", "POST", "/project-content/:project_id/commit", "memberOfOrg", MEMBERS),
     Extension("project-content", "POST", "/project-content/:project_id/reindex", "memberOfOrg", MEMBERS),
     Extension("search", "GET", "/project-content/:project_id/search", "memberOfOrg", MEMBERS),
+    Extension("search", "GET", "/project-content/:project_id/backlinks", "memberOfOrg", MEMBERS),
+    Extension("project-content", "PATCH", "/project-content/:project_id/front-matter", "memberOfOrg", MEMBERS),
+    Extension("drafts", "GET", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
+    Extension("drafts", "PUT", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
+    Extension("drafts", "DELETE", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
     Extension("bucket", "GET", "/media/:key", "public", ANYONE),
     Extension("exchange", "POST", "/api/auth/provider_a/start", "verifyAuth", VERIFIED),
     Extension("exchange", "POST", "/api/auth/provider_b/start", "verifyAuth", VERIFIED),

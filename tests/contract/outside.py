@@ -1,0 +1,57 @@
+"""The outer world of the contract tests: a model and a payment service on loopback."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+from config import Settings
+from tests.doubles.ai import AiDouble
+from tests.doubles.paddle import KEY, Paddle
+from tests.doubles.paddle_data import event, subscription
+from tests.payments import SECRETS, TOKEN, notify
+from tests.world import Person, World
+
+
+class Outside:
+    """Doubles that answer well; closed at the end."""
+
+    def __init__(self) -> None:
+        self.models, self.paddle = AiDouble(), Paddle()
+
+    def __enter__(self) -> "Outside":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.models.close()
+        self.paddle.close()
+
+    def subscribed(self, person: Person) -> str:
+        """A fresh subscription of that person: the payment service's id of it."""
+        data = subscription(user_id=person.id)
+        self.paddle.keep(data)
+        notify(World(person.app), event("subscription.created", data, datetime.now(UTC))).ok()
+        return str(data["id"])
+
+    def settings(self, store: str, home: Path) -> Settings:
+        """Settings under which every endpoint can answer what the contract says."""
+        return Settings.for_tests(
+            home,
+            DATABASE_URL=store,
+            MAIL_DRIVER="file",
+            MAIL_DIR=home / "mail",
+            RATE_LIMIT_SCALE=100_000,
+            GIT_BOT_NAME="Galley Bot",
+            GIT_BOT_EMAIL="bot@galley.example.org",
+            SOCIAL_A_CLIENT_ID="client-a",
+            SOCIAL_A_CLIENT_SECRET="word-of-client-a",
+            SOCIAL_B_CLIENT_ID="client-b",
+            SOCIAL_B_CLIENT_SECRET="word-of-client-b",
+            AI_PROVIDER="openai",
+            AI_MODEL="model",
+            OPENAI_API_KEY="key-of-the-operator",
+            OPENAI_BASE_URL=self.models.url,
+            BILLING_DRIVER="paddle",
+            PADDLE_API_KEY=KEY,
+            PADDLE_API_URL=self.paddle.url,
+            PADDLE_WEBHOOK_SECRET=",".join(SECRETS),
+            PADDLE_CLIENT_TOKEN=TOKEN,
+        )
