@@ -28,9 +28,9 @@ from app.resources.order.summary import Summary, summary
 blueprint = Blueprint("order", __name__)
 
 
-@blueprint.get("/<user_id>")
+@blueprint.get("/<userId>")
 @endpoint(
-    guard=own_user("user_id", or_platform_admin=True, words="verifyAuth+self (decided)"), result=HistoryView,
+    guard=own_user("userId", or_platform_admin=True, words="verifyAuth+self (decided)"), result=HistoryView,
     message="Orders and subscriptions",
 )  # fmt: skip
 def read(scope: Scope) -> service.History:
@@ -48,9 +48,9 @@ def cancel(scope: Scope, body: CancelBody, outcome: BillingEvent | None) -> Subs
     return service.cancel(scope.found["subscription"], outcome, reason=body["reason"])
 
 
-@blueprint.get("/update-payment-method/<subscription_id>")
+@blueprint.get("/update-payment-method/<subscriptionId>")
 @endpoint(
-    guard=own_subscription("subscription_id"), result=PaymentUpdateView, message="Transaction for another payment method",
+    guard=own_subscription("subscriptionId"), result=PaymentUpdateView, message="Transaction for another payment method",
     prepare=preparation.payment_update,
 )  # fmt: skip
 def update_payment_method(_scope: Scope, found: PaymentUpdate) -> dict[str, str | None]:
