@@ -50,7 +50,7 @@ class StreamedAnswer:
         self.headers: Mapping[str, str] = CaseInsensitiveDict(response.headers)
         self._response, self._idle_s, self._until = response, idle_s, until
         self._socket = _socket_of(response.raw)
-        self._cancelled = False
+        self._cancelled = self._reading = False
 
     def pieces(self) -> Iterator[bytes]:
         """The body, each piece as soon as it is there.
@@ -80,7 +80,13 @@ class StreamedAnswer:
             raise TimedOut("The other service did not finish its answer in time")
         if self._socket is not None and self._socket.fileno() >= 0:
             self._socket.settimeout(min(self._idle_s, left_s))
-        piece: bytes = self._response.raw.read1(PIECE_BYTES, decode_content=True)
+        self._reading = True
+        try:
+            piece: bytes = self._response.raw.read1(PIECE_BYTES, decode_content=True)
+        finally:
+            self._reading = False
+            if self._cancelled:
+                self._response.close()
         return piece
 
     def _told(self, failure: Late | Broken) -> Late | Broken | Cancelled:
@@ -102,7 +108,8 @@ class StreamedAnswer:
         if self._socket is not None:
             with contextlib.suppress(OSError):
                 self._socket.shutdown(socket.SHUT_RDWR)
-        self._response.close()
+        if not self._reading:  # else the reader, whom the shutdown wakes, closes: a buffer being read cannot be closed
+            self._response.close()
 
     def finish(self) -> None:
         """All that matters was read: keep the connection for the next call where the answer ends at once."""

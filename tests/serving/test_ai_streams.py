@@ -1,0 +1,192 @@
+"""Streams through a real server: what a reader sees and when, and what becomes of the provider's end."""
+
+import contextlib
+import http.client
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.doubles.ai import AiDouble, say
+from tests.resources.ai.streams import kinds, parts, text
+from tests.serving.processes import Service, running
+
+ASK = {"prompt": "Write about tea"}
+
+
+@pytest.fixture(scope="module")
+def double() -> Iterator[AiDouble]:
+    with AiDouble() as made:
+        yield made
+
+
+def environment(double: AiDouble) -> dict[str, str]:
+    return {
+        "AI_PROVIDER": "openai",
+        "AI_MODEL": "m",
+        "OPENAI_BASE_URL": double.url,
+        "OPENAI_API_KEY": "operator",
+        "SANDBOX_DRIVER": "none",
+    }
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, double: AiDouble) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("ai"), **environment(double)) as service:
+        yield service
+
+
+@pytest.fixture(autouse=True)
+def fresh(double: AiDouble) -> None:
+    double.fault, double.script = None, [say("Hel", "lo")]
+
+
+class Reader:
+    """A signed-in browser that reads a stream as it comes."""
+
+    def __init__(self, service: Service) -> None:
+        self.port = service.port
+        self.connections: list[http.client.HTTPConnection] = []
+        password = (service.home / "instance" / "demo_password").read_text().strip()
+        answer = self.post("/api/v1/auth/sign-in/email", {"email": "owner@demo.example.org", "password": password}, {})
+        self.cookie = (answer.getheader("Set-Cookie") or "").partition(";")[0]
+        answer.read()
+
+    def post(self, path: str, body: Any, headers: dict[str, str] | None = None) -> http.client.HTTPResponse:
+        self.connection = self.connect()
+        sent = {"Cookie": self.cookie} if headers is None else headers
+        self.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json", **sent})
+        return self.connection.getresponse()
+
+    def connect(self) -> http.client.HTTPConnection:
+        made = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        self.connections.append(made)
+        return made
+
+    def close(self) -> None:
+        for connection in self.connections:
+            connection.close()
+
+    def ask(self) -> http.client.HTTPResponse:
+        answer = self.post("/api/ai/command", ASK)
+        assert answer.status == 200, answer.read()
+        return answer
+
+    def running(self) -> int:
+        connection = self.connect()
+        connection.request("GET", "/api/v1/ai/usage", headers={"Cookie": self.cookie})
+        running = json.loads(connection.getresponse().read())["result"]["running"]
+        connection.close()
+        return int(running)
+
+
+@pytest.fixture
+def reader(service: Service) -> Iterator[Reader]:
+    with contextlib.closing(Reader(service)) as made:
+        yield made
+
+
+def read_until(answer: http.client.HTTPResponse, wanted: bytes) -> bytes:
+    read = b""
+    while wanted not in read:
+        piece = answer.read1(65536)
+        assert piece, read
+        read += piece
+    return read
+
+
+class TestStream:
+    def test_first_words_are_there_long_before_the_last(self, reader: Reader, double: AiDouble) -> None:
+        double.script = [say("one ", "two ", "three", pause_s=0.5)]
+        start = time.monotonic()
+        answer = reader.ask()
+        first = read_until(answer, b"one ")
+        first_s = time.monotonic() - start
+        whole = first + answer.read()
+        assert text(parts(whole)) == "one two three"
+        assert first_s < time.monotonic() - start - 0.7
+        assert answer.getheader("Content-Type") == "text/event-stream"
+        assert answer.getheader("Content-Encoding") is None
+
+    def test_connection_serves_the_next_request(self, reader: Reader) -> None:
+        reader.ask().read()
+        reader.connection.request("GET", "/healthz")
+        assert reader.connection.getresponse().status == 200
+
+    def test_reader_who_leaves_while_words_come_ends_the_call_within_a_second(
+        self, reader: Reader, double: AiDouble
+    ) -> None:
+        double.fault = "endless"
+        answer = reader.ask()
+        read_until(answer, b"x ")
+        answer.close()
+        reader.connection.close()
+        double.wait_closed(double.last, 1)
+        assert reader.running() == 0
+
+    def test_reader_who_leaves_during_silence_ends_the_call_within_eleven_seconds(
+        self, reader: Reader, double: AiDouble
+    ) -> None:
+        double.script, double.fault = [say("a", "b", "c")], "stall"
+        answer = reader.ask()
+        read_until(answer, b'"a"')
+        answer.close()
+        reader.connection.close()
+        double.wait_closed(double.last, 11)
+        assert reader.running() == 0
+
+    def test_silence_is_commented_and_then_ended_with_an_error(self, reader: Reader, double: AiDouble) -> None:
+        double.script, double.fault = [say("a", "b", "c")], "stall"
+        start = time.monotonic()
+        answer = reader.ask()
+        commented = read_until(answer, b":\n")
+        assert 9 < time.monotonic() - start < 11
+        whole = commented + answer.read()
+        assert time.monotonic() - start < 21.5
+        assert kinds(parts(whole))[-1] == "error"
+
+    def test_others_are_served_meanwhile(self, service: Service, reader: Reader, double: AiDouble) -> None:
+        double.script = [say(*["word "] * 40, pause_s=0.05)]
+        readers = [Reader(service) for _ in range(4)]
+        told: list[str] = []
+        threads = [threading.Thread(target=lambda r=r: told.append(text(parts(r.ask().read())))) for r in readers]
+        for thread in threads:
+            thread.start()
+        slowest = 0.0
+        for _ in range(20):
+            start = time.monotonic()
+            reader.running()
+            slowest = max(slowest, time.monotonic() - start)
+        for thread in threads:
+            thread.join(30)
+        for each in readers:
+            each.close()
+        assert told == ["word " * 40] * 4
+        assert slowest < 1
+
+
+class TestShutdown:
+    def test_streams_end_with_an_error_part_and_the_service_within_thirty_seconds(
+        self, tmp_path: Path, double: AiDouble
+    ) -> None:
+        with (
+            running(tmp_path, **environment(double)) as service,
+            contextlib.closing(Reader(service)) as reader,
+        ):
+            double.fault = "endless"
+            answer = reader.ask()
+            first = read_until(answer, b"x ")
+            start = time.monotonic()
+            os.killpg(service.process.pid, signal.SIGTERM)
+            found = parts(first + answer.read())
+            assert kinds(found)[-1] == "error"
+            assert "restarted" in found[-1]["errorText"]
+            service.process.wait(30)
+            assert time.monotonic() - start < 30
+        double.wait_closed(double.last, 1)
