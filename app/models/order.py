@@ -81,21 +81,12 @@ class SubscriptionPeriod(Base):
     __tablename__ = "subscription_periods"
     __table_args__ = (
         sa.Index(
-            "ix_subscription_periods_billing_from",
-            "valid_from",
-            "currency",
-            "monthly_millionths",
-            sqlite_where=sa.text("monthly_millionths > 0"),
-            postgresql_where=sa.text("monthly_millionths > 0"),
+            "ix_subscription_periods_open",
+            *("currency", "plan", "status", "monthly_millionths", "valid_from"),
+            sqlite_where=sa.text("valid_to IS NULL"),
+            postgresql_where=sa.text("valid_to IS NULL"),
         ),
-        sa.Index(
-            "ix_subscription_periods_billing_to",
-            "valid_to",
-            "currency",
-            "monthly_millionths",
-            sqlite_where=sa.text("monthly_millionths > 0 AND valid_to IS NOT NULL"),
-            postgresql_where=sa.text("monthly_millionths > 0 AND valid_to IS NOT NULL"),
-        ),
+        sa.Index("ix_subscription_periods_valid_to", "valid_to"),
     )
 
     subscription_id: Mapped[str] = mapped_column(
@@ -116,9 +107,6 @@ class Order(Timestamps, Base):
     """One completed or failed payment; `subscription_provider_id` is what it was for, known to us already or not."""
 
     __tablename__ = "orders"
-    __table_args__ = (
-        sa.Index("ix_orders_completed_at_currency_amount_minor", "completed_at", "currency", "amount_minor"),
-    )
 
     id: Mapped[str] = id_column("ord")
     user_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
@@ -140,9 +128,6 @@ class Refund(Timestamps, Base):
     """Money of an order that went back, or, negative, came again; it counts from `approved_at`, None counts not."""
 
     __tablename__ = "refunds"
-    __table_args__ = (
-        sa.Index("ix_refunds_approved_at_currency_amount_minor", "approved_at", "currency", "amount_minor"),
-    )
 
     provider_id: Mapped[str] = mapped_column(primary_key=True)
     order_provider_id: Mapped[str] = mapped_column(index=True)
@@ -150,6 +135,23 @@ class Refund(Timestamps, Base):
     amount_minor: Mapped[int] = mapped_column(sa.BigInteger)
     currency: Mapped[str] = mapped_column(sa.String(3))
     approved_at: Mapped[datetime | None]
+
+
+class BillingDay(Base):
+    """What changed on a day: sums over `orders`, `refunds` and `subscription_periods`, kept with every change of these.
+
+    `day` is its midnight, UTC. `billed_millionths` and `billed_count` are what began to be billed by the month that
+    day, less what ended to be.
+    """
+
+    __tablename__ = "billing_days"
+
+    day: Mapped[datetime] = mapped_column(primary_key=True)
+    currency: Mapped[str] = mapped_column(sa.String(3), primary_key=True)
+    revenue_minor: Mapped[int] = mapped_column(sa.BigInteger)
+    refunds_minor: Mapped[int] = mapped_column(sa.BigInteger)
+    billed_millionths: Mapped[int] = mapped_column(sa.BigInteger)
+    billed_count: Mapped[int]
 
 
 class PreOrder(Timestamps, Base):

@@ -378,9 +378,6 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id", name=op.f("pk_orders")),
         sa.UniqueConstraint("provider_id", name=op.f("uq_orders_provider_id")),
     )
-    op.create_index(
-        "ix_orders_completed_at_currency_amount_minor", "orders", ["completed_at", "currency", "amount_minor"]
-    )
     op.create_index(op.f("ix_orders_customer_id"), "orders", ["customer_id"], unique=False)
     op.create_index(op.f("ix_orders_subscription_provider_id"), "orders", ["subscription_provider_id"], unique=False)
     op.create_index(op.f("ix_orders_user_id"), "orders", ["user_id"], unique=False)
@@ -703,7 +700,6 @@ def downgrade() -> None:
     op.drop_index(op.f("ix_orders_user_id"), table_name="orders")
     op.drop_index(op.f("ix_orders_subscription_provider_id"), table_name="orders")
     op.drop_index(op.f("ix_orders_customer_id"), table_name="orders")
-    op.drop_index("ix_orders_completed_at_currency_amount_minor", table_name="orders")
     op.drop_table("orders")
     op.drop_index(
         "uq_memberships_one_owner",

@@ -1,4 +1,4 @@
-"""What the payment provider told, and what follows from it: customers, periods of subscriptions, refunds."""
+"""What the payment provider told, and what follows from it: customers, periods of subscriptions, refunds, sums."""
 
 import sqlalchemy as sa
 from alembic import op
@@ -54,19 +54,13 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("subscription_id", "valid_from", name=op.f("pk_subscription_periods")),
     )
     op.create_index(
-        "ix_subscription_periods_billing_from",
+        "ix_subscription_periods_open",
         "subscription_periods",
-        ["valid_from", "currency", "monthly_millionths"],
-        sqlite_where=sa.text("monthly_millionths > 0"),
-        postgresql_where=sa.text("monthly_millionths > 0"),
+        ["currency", "plan", "status", "monthly_millionths", "valid_from"],
+        sqlite_where=sa.text("valid_to IS NULL"),
+        postgresql_where=sa.text("valid_to IS NULL"),
     )
-    op.create_index(
-        "ix_subscription_periods_billing_to",
-        "subscription_periods",
-        ["valid_to", "currency", "monthly_millionths"],
-        sqlite_where=sa.text("monthly_millionths > 0 AND valid_to IS NOT NULL"),
-        postgresql_where=sa.text("monthly_millionths > 0 AND valid_to IS NOT NULL"),
-    )
+    op.create_index("ix_subscription_periods_valid_to", "subscription_periods", ["valid_to"])
     op.create_table(
         "refunds",
         sa.Column("provider_id", sa.Text(), nullable=False),
@@ -79,13 +73,21 @@ def upgrade() -> None:
         sa.Column("updated_at", sa.DateTime(timezone=True), nullable=False),
         sa.PrimaryKeyConstraint("provider_id", name=op.f("pk_refunds")),
     )
-    op.create_index(
-        "ix_refunds_approved_at_currency_amount_minor", "refunds", ["approved_at", "currency", "amount_minor"]
-    )
     op.create_index(op.f("ix_refunds_order_provider_id"), "refunds", ["order_provider_id"])
+    op.create_table(
+        "billing_days",
+        sa.Column("day", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("currency", sa.String(length=3), nullable=False),
+        sa.Column("revenue_minor", sa.BigInteger(), nullable=False),
+        sa.Column("refunds_minor", sa.BigInteger(), nullable=False),
+        sa.Column("billed_millionths", sa.BigInteger(), nullable=False),
+        sa.Column("billed_count", sa.Integer(), nullable=False),
+        sa.PrimaryKeyConstraint("day", "currency", name=op.f("pk_billing_days")),
+    )
 
 
 def downgrade() -> None:
+    op.drop_table("billing_days")
     op.drop_table("refunds")
     op.drop_table("subscription_periods")
     op.drop_table("billing_customers")

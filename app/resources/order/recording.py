@@ -11,7 +11,7 @@ from app.drivers.billing import port
 from app.extensions import db
 from app.models.base import moment
 from app.models.order import BillingCustomer, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
-from app.resources.order import folding, owners
+from app.resources.order import days, folding, owners
 from app.resources.order.folding import Period
 from app.resources.order.states import Known, S, customer_of, packed, unpacked
 
@@ -88,18 +88,20 @@ def _fold_subscription(known: list[Known[port.SubscriptionState]], customer: Bil
         "canceled_at": folding.canceled_at(known),
         "created_at": known[0].occurred_at,
     }
-    row = _write(Subscription, state.provider_id, values)
+    row = _write(Subscription, state.provider_id, values, _row(Subscription, state.provider_id))
     _write_periods(row.id, folding.periods_of(known))
 
 
 def _write_periods(subscription_id: str, periods: list[Period]) -> None:
     wanted = [_period_row(subscription_id, period) for period in periods]
     table = SubscriptionPeriod.__table__
-    kept = sa.select(table).where(table.c.subscription_id == subscription_id).order_by(table.c.valid_from)
-    if [dict(row) for row in db.session.execute(kept).mappings()] == wanted:
+    known = sa.select(table).where(table.c.subscription_id == subscription_id).order_by(table.c.valid_from)
+    kept = [dict(row) for row in db.session.execute(known).mappings()]
+    if kept == wanted:
         return
     db.session.execute(sa.delete(SubscriptionPeriod).where(SubscriptionPeriod.subscription_id == subscription_id))
     db.session.execute(sa.insert(SubscriptionPeriod), wanted)
+    days.change(days.billed(kept), days.billed(wanted))
 
 
 def _period_row(subscription_id: str, period: Period) -> dict[str, object]:
@@ -133,7 +135,10 @@ def _fold_payment(known: list[Known[port.PaymentState]], customer: BillingCustom
         "completed_at": folding.completed_at(known),
         "created_at": known[0].occurred_at,
     }
-    _write(Order, state.provider_id, values)
+    row = _row(Order, state.provider_id)
+    before = days.taken(row, "completed_at", "revenue_minor")
+    row = _write(Order, state.provider_id, values, row)
+    days.change(before, days.taken(row, "completed_at", "revenue_minor"))
 
 
 def _fold_refund(known: list[Known[port.RefundState]]) -> None:
@@ -145,7 +150,10 @@ def _fold_refund(known: list[Known[port.RefundState]]) -> None:
         "currency": state.currency,
         "approved_at": folding.approved_at(known),
     }
-    _write(Refund, state.provider_id, values)
+    row = _row(Refund, state.provider_id)
+    before = days.taken(row, "approved_at", "refunds_minor")
+    row = _write(Refund, state.provider_id, values, row)
+    days.change(before, days.taken(row, "approved_at", "refunds_minor"))
 
 
 def _owned(state: port.SubscriptionState | port.PaymentState, customer: BillingCustomer) -> dict[str, str | None]:
@@ -154,8 +162,11 @@ def _owned(state: port.SubscriptionState | port.PaymentState, customer: BillingC
     return {"customer_id": customer_id, "named_user_id": named, "user_id": named or customer.user_id}
 
 
-def _write(table: Any, provider_id: str, values: Mapping[str, Any]) -> Any:
-    row = db.session.scalar(sa.select(table).where(table.provider_id == provider_id))
+def _row(table: Any, provider_id: str) -> Any:
+    return db.session.scalar(sa.select(table).where(table.provider_id == provider_id))
+
+
+def _write(table: Any, provider_id: str, values: Mapping[str, Any], row: Any) -> Any:
     if row is None:
         row = table(provider_id=provider_id)
         db.session.add(row)

@@ -1,7 +1,7 @@
-"""Revenue and subscriptions of the whole platform, from four statements that aggregate in the database.
+"""Revenue and subscriptions of the whole platform, from three statements that aggregate in the database.
 
 MRR at a time is what all terms begun before bill in a month, less those of the terms ended before: so one pass over
-the periods gives every month's. States at a time are those just before it; a range's last day counts whole.
+the days gives every month's. States at a time are those just before it; a range's last day counts whole.
 """
 
 from collections import defaultdict
@@ -81,11 +81,10 @@ def summary(since: date | None, until: date | None, currency: str | None) -> Sum
     """The figures of the days from `since` to `until`, both counted; the last 12 months where none are given."""
     last = until or moment().date()
     asked = Narrowed(since or _year_before(last), last, currency)
-    flows, standing = statements.flows(asked), statements.standing(asked)
-    money, counts = statements.money(asked), statements.counts(asked)
-    names = sorted({row.currency for rows in (flows, standing, money) for row in rows})
-    figures = {name: _figures(name, asked, flows, standing, money) for name in names}
-    at_start = sum(row.count for row in flows if row.bucket == 0)
+    changes, standing, counts = statements.changes(asked), statements.standing(asked), statements.counts(asked)
+    names = sorted({*(row.currency for row in changes), *(row.currency for row in standing)})
+    figures = {name: _figures(name, asked, changes, standing) for name in names}
+    at_start = sum(row.number for row in changes if row.bucket == 0)
     return Summary(
         since=asked.first,
         until=asked.last,
@@ -100,19 +99,13 @@ def summary(since: date | None, until: date | None, currency: str | None) -> Sum
 
 
 def _figures(
-    currency: str,
-    asked: Narrowed,
-    flows: list[statements.Flow],
-    standing: list[statements.Standing],
-    money: list[statements.Money],
+    currency: str, asked: Narrowed, changes: list[statements.Change], standing: list[statements.Standing]
 ) -> Figures:
-    gains: dict[int, int] = defaultdict(int)
-    for flow in flows:
-        gains[flow.bucket] += flow.millionths if flow.currency == currency else 0
-    levels = list(accumulate(gains[bucket] for bucket in range(len(asked.months) + 1)))[1:]
-    taken = {(row.kind, row.bucket): row.amount for row in money if row.currency == currency}
+    nothing = statements.Change(currency, 0, 0, 0, 0, 0)
+    changed = defaultdict(lambda: nothing, {row.bucket: row for row in changes if row.currency == currency})
+    levels = list(accumulate(changed[bucket].millionths for bucket in range(len(asked.months) + 1)))[1:]
     months = [
-        Month(name, taken.get(("revenue", at), 0), taken.get(("refunds", at), 0), rounded(level, MILLION))
+        Month(name, changed[at].revenue, changed[at].refunds, rounded(level, MILLION))
         for at, (name, level) in enumerate(zip(asked.months, levels, strict=True), start=1)
     ]
     plans = [row for row in standing if row.currency == currency and row.active]

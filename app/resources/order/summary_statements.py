@@ -1,4 +1,4 @@
-"""The four statements of the summary; each answers with as many rows as there are currencies, plans and months."""
+"""The three statements of the summary; each answers with as many rows as there are currencies, plans and months."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -8,10 +8,11 @@ import sqlalchemy as sa
 
 from app.extensions import db
 from app.models.base import UtcDateTime
-from app.models.order import Order, PreOrder, Refund, Subscription
+from app.models.order import BillingDay, PreOrder, Subscription
 from app.models.order import SubscriptionPeriod as Period
 
 DAY = timedelta(days=1)
+SUMMED = ("millionths", "active", "trialing")
 
 
 @dataclass(frozen=True)
@@ -63,13 +64,18 @@ class Narrowed:
 
 
 @dataclass(frozen=True)
-class Flow:
-    """What began to be billed less what ended to be, in a month of the range."""
+class Change:
+    """What a month of the range changed, or, as month 0, all that came before the range.
+
+    `millionths` is what began to be billed by the month less what ended to be, `number` how many subscriptions.
+    """
 
     currency: str
     bucket: int
+    revenue: int
+    refunds: int
     millionths: int
-    count: int
+    number: int
 
 
 @dataclass(frozen=True)
@@ -84,16 +90,6 @@ class Standing:
 
 
 @dataclass(frozen=True)
-class Money:
-    """Revenue or refunds of a month of the range."""
-
-    kind: str
-    currency: str
-    bucket: int
-    amount: int
-
-
-@dataclass(frozen=True)
 class Counts:
     """What happened in the range."""
 
@@ -102,66 +98,50 @@ class Counts:
     pre_orders: int
 
 
-def flows(asked: Narrowed) -> list[Flow]:
-    """Beginnings and ends of what is billed, all up to the end of the range."""
-    return [
-        Flow(row.currency, row.bucket, int(row.millionths), int(row.number))
-        for row in db.session.execute(
-            sa.union_all(_edges(asked, Period.valid_from, 1), _edges(asked, Period.valid_to, -1))
-        )
-    ]
-
-
-def _edges(asked: Narrowed, edge: Any, sign: int) -> sa.Select[str, int, int, int]:
-    bucket = asked.bucket(edge).label("bucket")
-    return (
-        sa.select(
-            Period.currency,
-            bucket,
-            (sign * sa.func.sum(Period.monthly_millionths)).label("millionths"),
-            (sign * sa.func.count()).label("number"),
-        )
-        .where(Period.monthly_millionths > 0, edge.is_not(None), edge < asked.until, asked.of_currency(Period.currency))
-        .group_by(Period.currency, sa.text("bucket"))
+def changes(asked: Narrowed) -> list[Change]:
+    """The sums of the days, by month."""
+    bucket = asked.bucket(BillingDay.day).label("bucket")
+    columns = {
+        "revenue": BillingDay.revenue_minor,
+        "refunds": BillingDay.refunds_minor,
+        "millionths": BillingDay.billed_millionths,
+        "number": BillingDay.billed_count,
+    }
+    rows = db.session.execute(
+        sa.select(BillingDay.currency, bucket, *[sa.func.sum(column).label(name) for name, column in columns.items()])
+        .where(BillingDay.day < asked.until, asked.of_currency(BillingDay.currency))
+        .group_by(BillingDay.currency, sa.text("bucket"))
     )
+    return [Change(row.currency, row.bucket, *(int(getattr(row, name)) for name in columns)) for row in rows]
 
 
 def standing(asked: Narrowed) -> list[Standing]:
-    """Who pays for what at the end of the range, and who tries it."""
-    trialing = sa.func.count().filter(Period.status == "trialing")
+    """Who pays for what at the end of the range, and who tries it.
+
+    Two statements in one, because an `OR` over both kinds of end would read every period there ever was.
+    """
+    ends = (Period.valid_to.is_(None), Period.valid_to >= asked.until)
+    held = sa.union_all(*[_held(asked, end) for end in ends]).subquery()
     rows = db.session.execute(
-        sa.select(
-            Period.currency,
-            Period.plan,
-            sa.func.sum(Period.monthly_millionths).label("millionths"),
-            sa.func.count().filter(Period.monthly_millionths > 0).label("active"),
-            trialing.label("trialing"),
-        )
-        .where(Period.valid_from < asked.until, sa.or_(Period.valid_to.is_(None), Period.valid_to >= asked.until))
-        .where(sa.or_(Period.monthly_millionths > 0, Period.status == "trialing"))
-        .where(asked.of_currency(Period.currency))
-        .group_by(Period.currency, Period.plan)
-        .order_by(Period.currency, Period.plan)
+        sa.select(held.c.currency, held.c.plan, *[sa.func.sum(held.c[name]).label(name) for name in SUMMED])
+        .group_by(held.c.currency, held.c.plan)
+        .order_by(held.c.currency, held.c.plan)
     )
-    return [Standing(row.currency, row.plan, int(row.millionths), row.active, row.trialing) for row in rows]
+    return [Standing(row.currency, row.plan, *(int(getattr(row, name)) for name in SUMMED)) for row in rows]
 
 
-def money(asked: Narrowed) -> list[Money]:
-    """Completed payments and approved refunds of each month."""
-    revenue = _taken(asked, "revenue", Order, Order.completed_at)
-    refunds = _taken(asked, "refunds", Refund, Refund.approved_at)
-    rows = db.session.execute(sa.union_all(revenue, refunds))
-    return [Money(row.kind, row.currency, row.bucket, int(row.amount)) for row in rows]
-
-
-def _taken(asked: Narrowed, kind: str, table: Any, at: Any) -> sa.Select[Any]:
-    bucket = asked.bucket(at).label("bucket")
+def _held(asked: Narrowed, end: sa.ColumnElement[bool]) -> sa.Select[*tuple[Any, ...]]:
+    is_billed, is_tried = Period.monthly_millionths > 0, Period.status == "trialing"
+    sums = (
+        sa.func.sum(Period.monthly_millionths),
+        sa.func.count().filter(is_billed),
+        sa.func.count().filter(is_tried),
+    )
+    named = [value.label(name) for value, name in zip(sums, SUMMED, strict=True)]
     return (
-        sa.select(
-            sa.literal(kind).label("kind"), table.currency, bucket, sa.func.sum(table.amount_minor).label("amount")
-        )
-        .where(asked.within(at), asked.of_currency(table.currency))
-        .group_by(table.currency, sa.text("bucket"))
+        sa.select(Period.currency, Period.plan, *named)
+        .where(end, Period.valid_from < asked.until, sa.or_(is_billed, is_tried), asked.of_currency(Period.currency))
+        .group_by(Period.currency, Period.plan)
     )
 
 

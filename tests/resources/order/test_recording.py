@@ -13,7 +13,7 @@ from app.core.emails import email_key
 from app.drivers.billing import port
 from app.drivers.billing.paddle_values import read_event
 from app.extensions import db
-from app.models.order import BillingCustomer, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
+from app.models.order import BillingCustomer, BillingDay, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
 from app.models.user import User
 from app.resources.order.recording import record
 from app.resources.order.subscribers import end_subscriptions
@@ -34,6 +34,8 @@ from tests.payments import notify
 from tests.world import World
 
 TABLES = (BillingEvent, BillingCustomer, Subscription, SubscriptionPeriod, Order, Refund)
+CURRENCY = "XTS"
+"""ISO 4217's code for tests: no other test sells for it."""
 MADE_UP = {"id", "subscription_id", "created_at", "updated_at", "received_at"}
 
 
@@ -65,17 +67,19 @@ def rows_of(*ids: str) -> list[list[Any]]:
         else:
             wanted = (table.customer_id if column is None else column).in_(ids)
         found.append(sorted(map(tuple, db.session.execute(sa.select(*columns).where(wanted))), key=repr))
-    return found
+    sums = [BillingDay.revenue_minor, BillingDay.refunds_minor, BillingDay.billed_millionths, BillingDay.billed_count]
+    days = db.session.execute(sa.select(BillingDay.day, *sums).where(BillingDay.currency == CURRENCY))
+    return [*found, sorted(tuple(row) for row in days if any(row[1:]))]
 
 
 def six(email: str) -> tuple[str, list[Entity]]:
     """A customer's id, and six events: who pays, a trial, its activation on another plan, a payment, its end, a refund."""
     who = customer(email)
-    sub = subscription(1900, plan="Starter", status="trialing", customer_id=who["id"])
+    sub = subscription(1900, plan="Starter", status="trialing", customer_id=who["id"], currency=CURRENCY)
     day = timedelta(days=1)
     active = sub | {"status": "active", "items": subscription(2900, plan="Pro")["items"]}
     ended = active | {"status": "canceled", "canceled_at": rfc3339(START + 40 * day)}
-    paid = transaction(2900, of=sub, at=START + 14 * day)
+    paid = transaction(2900, of=sub, at=START + 14 * day, currency=CURRENCY)
     return who["id"], [
         event("customer.created", who, START),
         event("subscription.created", sub, START),
@@ -123,6 +127,11 @@ class TestAnyOrder:
             ("trialing", "Starter", 0, START, START + timedelta(14)),
             ("active", "Pro", 2_900_000_000, START + timedelta(14), START + timedelta(40)),
             ("canceled", "Pro", 0, START + timedelta(40), None),
+        ]
+        assert rows_of(customer_id)[-1] == [
+            (START + timedelta(14), 2900, 0, 2_900_000_000, 1),
+            (START + timedelta(40), 0, 0, -2_900_000_000, -1),
+            (START + timedelta(41), 0, 2900, 0, 0),
         ]
         paid = db.session.scalars(sa.select(Order).where(Order.customer_id == customer_id)).one()
         back = db.session.scalars(sa.select(Refund).where(Refund.customer_id == customer_id)).one()

@@ -263,7 +263,7 @@ class TestSummary:
             found = asked(told[0], None, None, None)
         assert found == asked(told[0], date(2025, 6, 30), date(2026, 6, 30), None)
 
-    def test_it_takes_four_statements(self, told: tuple[Flask, Writer]):
+    def test_it_takes_three_statements(self, told: tuple[Flask, Writer]):
         app, statements = told[0], []
         with app.app_context():
             engine = db.engine
@@ -276,4 +276,4 @@ class TestSummary:
                 summary(date(2025, 1, 1), date(2026, 6, 30), None)
             finally:
                 sa.event.remove(engine, "before_cursor_execute", note)
-        assert len(statements) == 4
+        assert len(statements) == 3
