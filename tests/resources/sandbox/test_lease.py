@@ -1,0 +1,67 @@
+"""How long a sandbox may live: the arithmetic, and the database's clock."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from flask import Flask
+
+from app.core import clock
+from app.core.limits import SandboxLimits
+from app.resources.sandbox import lease
+
+LIMITS = SandboxLimits()
+MADE = datetime(2026, 11, 20, 10, 0, tzinfo=UTC)
+
+
+def at(seconds: float) -> datetime:
+    return MADE + timedelta(seconds=seconds)
+
+
+class TestArithmetic:
+    def test_a_new_one_lives_ten_minutes(self) -> None:
+        assert lease.at_create(MADE, LIMITS) == at(600)
+
+    @pytest.mark.parametrize(
+        ("expires", "now", "expected"),
+        [
+            (600, 0, 600),
+            (600, 100, 700),
+            (600, 300, 900),
+            (600, 599, 900),
+            (900, 301, 901),
+            (3500, 3300, 3600),
+            (3600, 3599, 3600),
+        ],
+        ids=[
+            "never past ten minutes from now, at once",
+            "never past ten minutes from now, soon",
+            "five minutes are added",
+            "five minutes are added to what is nearly over",
+            "a second beat adds what is missing to ten minutes",
+            "never past an hour from its making",
+            "at its last second nothing is added and nothing taken",
+        ],
+    )
+    def test_a_heartbeat(self, expires: int, now: int, expected: int) -> None:
+        assert lease.extended(at(expires), MADE, at(now), LIMITS) == at(expected)
+
+    @pytest.mark.parametrize(("now", "expected"), [(0, 600), (200, 800), (3200, 3600)])
+    def test_connecting_gives_ten_minutes_within_the_hour(self, now: int, expected: int) -> None:
+        assert lease.connected(at(600), MADE, at(now), LIMITS) == max(at(600), at(expected))
+
+    def test_beats_every_minute_keep_it_alive_for_an_hour_and_no_longer(self) -> None:
+        expires = lease.at_create(MADE, LIMITS)
+        for minute in range(1, 61):
+            now = at(minute * 60)
+            assert expires >= now
+            expires = lease.extended(expires, MADE, now, LIMITS)
+            assert expires <= now + timedelta(seconds=600)
+        assert expires == at(3600)
+
+
+class TestClock:
+    def test_it_is_the_database_s_and_follows_the_moved_one(self, app: Flask) -> None:
+        with app.app_context():
+            assert abs((lease.now() - datetime.now(UTC)).total_seconds()) < 2
+            with clock.moved(timedelta(hours=3)):
+                assert abs((lease.now() - datetime.now(UTC)).total_seconds() - 3 * 3600) < 2
