@@ -25,6 +25,7 @@ class Repository:
     git: Plumbing
     collaborators: set[str] = field(default_factory=set)
     protected: set[str] = field(default_factory=set)
+    readers: set[str] = field(default_factory=set)
     read_only: bool = False
     default_branch: str = "main"
     pulls: list[dict[str, Any]] = field(default_factory=list)
@@ -74,7 +75,9 @@ class Repositories(Accounts):
 
     @route("GET", REPO)
     def get_repo(self, call: Call, owner: str, name: str) -> Reply:
-        return Reply(200, self._facts(self.repo(call, owner, name)))
+        repo = self.repo(call, owner, name)
+        push = self.grant_of(call).login not in repo.readers
+        return Reply(200, self._facts(repo) | {"permissions": {"admin": False, "push": push, "pull": True}})
 
     @route("GET", "/api/installation/repositories")
     def installation_repositories(self, call: Call) -> Reply:

@@ -21,6 +21,7 @@ class Project:
     name: str
     git: Plumbing
     members: set[str] = field(default_factory=set)
+    readers: set[str] = field(default_factory=set)
     protected: set[str] = field(default_factory=set)
     default_branch: str = "main"
     merges: list[dict[str, Any]] = field(default_factory=list)
@@ -70,7 +71,10 @@ class Projects(Accounts):
 
     @route("GET", PROJECT)
     def get_project(self, call: Call, project: str) -> Reply:
-        return Reply(200, self.facts(self.project(call, project)))
+        found = self.project(call, project)
+        level = 20 if self.me(call).username in found.readers else 30
+        access = {"project_access": {"access_level": level, "notification_level": 3}, "group_access": None}
+        return Reply(200, self.facts(found) | {"permissions": access})
 
     def branch_facts(self, project: Project, name: str, sha: str) -> dict[str, Any]:
         default, protected = name == project.default_branch, name in project.protected

@@ -24,6 +24,7 @@ def repository(found: dict[str, Any]) -> Repository:
         private=bool(found["private"]),
         url=found.get("html_url"),
         updated_at=moment(updated) if updated else None,
+        writable=bool((found.get("permissions") or {}).get("push", True)),
     )
 
 

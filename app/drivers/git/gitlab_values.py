@@ -9,6 +9,9 @@ from app.drivers.git.answers import parses
 from app.drivers.git.port import Branch, CommitInfo, Person, Repository, TreeEntry
 from app.drivers.git.pull_requests import PullRequest, PullRequestState
 
+DEVELOPER = 30
+"""GitLab's access level, the first that may push."""
+
 _STATES = {"opened": PullRequestState.OPEN, "locked": PullRequestState.OPEN, "merged": PullRequestState.MERGED}
 
 
@@ -47,7 +50,16 @@ def repository(found: dict[str, Any]) -> Repository:
         private=found.get("visibility") != "public",
         url=found.get("web_url"),
         updated_at=moment(updated) if updated else None,
+        writable=_may_push(found.get("permissions")),
     )
+
+
+def _may_push(permissions: Mapping[str, Any] | None) -> bool:
+    """Whether the higher of the two roles, in the project and through its group, is developer or more."""
+    if permissions is None:
+        return True
+    roles = (permissions.get(where) or {} for where in ("project_access", "group_access"))
+    return max(int(role.get("access_level") or 0) for role in roles) >= DEVELOPER
 
 
 @parses

@@ -59,7 +59,7 @@ class RepoRef:
 
 @dataclass(frozen=True)
 class Repository:
-    """What a host tells of a repository."""
+    """What a host tells of a repository; `writable` is whether the one who asked may push, where the host says it."""
 
     id: str
     full_name: str
@@ -67,6 +67,7 @@ class Repository:
     private: bool
     url: str | None
     updated_at: datetime | None = None
+    writable: bool = True
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """The repositories a person can reach at a provider, and making one on this machine."""
 
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -8,12 +9,17 @@ import sqlalchemy as sa
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import Conflict
 from app.core.limits import InputLimits
+from app.drivers.errors import NeedsReconnect
+from app.drivers.git.accounts import RepositoryPage
 from app.drivers.git.hosts import GitHosts, LocalHost
 from app.drivers.git.port import RepoRef, Repository, RepositoryExists, RepositoryUnavailable
 from app.extensions import db
+from app.models.git_credential import GitCredential
 from app.models.organization import Membership, Organization
 from app.models.project import LocalRepository, Provider
 from app.models.user import User
+from app.resources.git_provider.acting import OwnTokens
+from app.resources.git_provider.service import keeper
 
 CURSOR = "repository"
 MAX_LIMIT = InputLimits().page_size_max
@@ -21,14 +27,15 @@ MAX_LIMIT = InputLimits().page_size_max
 
 def reachable(
     user: User, *, provider: Provider, search: str | None, cursor: str | None, limit: int, hosts: GitHosts
-) -> tuple[list[Repository], dict[str, object]]:
-    """One page of what the user reaches at a provider, by name, and the list's meta.
+) -> tuple[Sequence[Repository], dict[str, object]]:
+    """One page of what the user reaches at a provider, and the list's meta; only of the local ones the total is known.
 
     Raises:
-        RepositoryUnavailable: the provider is not part of this installation, or no account is connected.
+        RepositoryUnavailable: local repositories are switched off, or no account of the provider is connected.
+        NeedsReconnect: the account's tokens cannot be renewed.
     """
     if provider != Provider.LOCAL:
-        hosts.acting(provider)
+        return _remote(user, provider, hosts=hosts, search=search, cursor=cursor)
     return _local(user, host=_host(hosts), search=search, cursor=cursor, limit=min(limit, MAX_LIMIT))
 
 
@@ -71,6 +78,29 @@ def _host(hosts: GitHosts) -> LocalHost:
     if hosts.local is None:
         raise RepositoryUnavailable("Local repositories are switched off here")
     return hosts.local
+
+
+def _remote(
+    user: User, provider: Provider, *, hosts: GitHosts, search: str | None, cursor: str | None
+) -> tuple[Sequence[Repository], dict[str, object]]:
+    credential = db.session.scalar(
+        sa.select(GitCredential).where(GitCredential.user_id == user.id, GitCredential.provider == provider)
+    )
+    if credential is None:
+        raise RepositoryUnavailable("Connect an account of this provider first")
+    tokens, at = OwnTokens(keeper(hosts), credential.id), hosts.accounts(provider)
+    after = decode_cursor(cursor, f"{CURSOR}.{provider}") if cursor else None
+
+    def page(token: str) -> RepositoryPage:
+        return at.repositories(token, credential.installation_id, search=search, cursor=after)
+
+    token = tokens()
+    try:
+        found = page(token)
+    except NeedsReconnect:
+        found = page(tokens(token))
+    following = encode_cursor(f"{CURSOR}.{provider}", found.cursor) if found.cursor else None
+    return found.repositories, {"total": None, "next_cursor": following}
 
 
 def _local(

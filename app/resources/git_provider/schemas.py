@@ -1,15 +1,17 @@
 """The bodies, queries and answers of `/git-provider`. No answer ever carries a token."""
 
 import re
+from datetime import UTC, datetime
 from typing import Any, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, validate
 
-from app.http.validation import Body, Id, Moment, Page
+from app.http.validation import Body, Id, Moment, Page, text
 from app.models.git_credential import CredentialStatus
 from app.models.project import Provider
 
 ALIASES = {"provider_a": Provider.GITHUB, "provider_b": Provider.GITLAB}
+TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 
 
@@ -24,6 +26,112 @@ class ProviderName(fields.Field[Provider]):
             return Provider(word)
         except ValueError as error:
             raise ValidationError("Must be one of: github, gitlab, local.") from error
+
+
+class Number(fields.Field[str]):
+    """A provider's own number, as JSON number or text."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text_of = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(text_of, str) or not text_of.isdecimal() or len(text_of) > 20:
+            raise ValidationError("Must be a number.")
+        return text_of
+
+
+class RemoteProviderName(ProviderName):
+    """A provider whose accounts are connected."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Provider:
+        found = super()._deserialize(value, attr, data, **kwargs)
+        if found == Provider.LOCAL:
+            raise ValidationError("Must be one of: github, gitlab.")
+        return found
+
+
+class Time(fields.Field[datetime]):
+    """A time in bodies: ISO-8601 with its offset, or milliseconds since 1970."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
+        try:
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return datetime.fromtimestamp(value / 1000, UTC)
+            found = datetime.fromisoformat(value) if isinstance(value, str) else None
+        except (ValueError, OverflowError, OSError):
+            found = None
+        if found is None:
+            raise ValidationError("Must be an ISO-8601 time or milliseconds since 1970.")
+        return found.replace(tzinfo=UTC) if found.tzinfo is None else found.astimezone(UTC)
+
+
+def _token(*, required: bool = False) -> fields.String:
+    """A token as it may stand in a header."""
+
+    def fit(value: str) -> None:
+        if not TOKEN.fullmatch(value):
+            raise ValidationError("This is not a token.")
+
+    if required:
+        return fields.String(required=True, validate=fit)
+    return fields.String(load_default=None, allow_none=True, validate=fit)
+
+
+def _time() -> Time:
+    return Time(load_default=None, allow_none=True)
+
+
+class NewCredentialBody(TypedDict):
+    """What `NewCredential` loads."""
+
+    provider: Provider
+    access_token: str
+    token_type: str
+    refresh_token: str | None
+    installation_id: str | None
+    installation_access_token: str | None
+    access_token_expires_at: datetime | None
+    refresh_token_expires_at: datetime | None
+
+
+class NewCredential(Body):
+    """Tokens that the caller has got at a provider."""
+
+    provider = RemoteProviderName(required=True)
+    access_token = _token(required=True)
+    token_type = text(1, 40, required=False, load_default="bearer")
+    refresh_token = _token()
+    installation_id = Number(load_default=None, allow_none=True)
+    installation_access_token = _token()
+    access_token_expires_at = _time()
+    refresh_token_expires_at = _time()
+
+
+class RotatedPairBody(TypedDict):
+    """What `RotatedPair` loads."""
+
+    provider: Provider
+    old_refresh_token: str
+    access_token: str
+    refresh_token: str
+    access_token_expires_at: datetime | None
+    refresh_token_expires_at: datetime | None
+
+
+class RotatedPair(Body):
+    """A pair that the caller has renewed, and the refresh token it came from."""
+
+    provider = RemoteProviderName(required=True)
+    old_refresh_token = _token(required=True)
+    access_token = _token(required=True)
+    refresh_token = _token(required=True)
+    access_token_expires_at = _time()
+    refresh_token_expires_at = _time()
+
+
+class RemovedCredential(Schema):
+    """What is gone."""
+
+    id = fields.String()
+    deleted = fields.Boolean()
 
 
 def _plain_name(value: str) -> None:

@@ -37,19 +37,26 @@ class Reached:
     account: str | None
     head: str
     git: GitProvider
+    installation_id: str | None = None
 
 
 def reach(place: Place, organization_id: str, *, hosts: GitHosts, actor: User) -> Reached:
     """Read the repository and the branch's head with the caller's credential.
 
     Raises:
-        RepositoryUnavailable: one of them cannot be read, or the repository is another organization's.
+        RepositoryUnavailable: one of them cannot be read, the caller may not write to it, or the repository is another
+            organization's.
     """
     connection = connect(place.provider, place.repository, organization_id, hosts=hosts, actor=actor)
     repo = RepoRef(place.repository, place.repository_id)
     facts = connection.git.repository(repo)
+    connection.check(facts)
     head = connection.git.head(RepoRef(facts.full_name, facts.id), place.branch)
-    return Reached(place.provider, facts.full_name, facts.id, place.branch, connection.account, head, connection.git)
+    installation_id = connection.installation_of(facts)
+    return Reached(
+        place.provider, facts.full_name, facts.id, place.branch, connection.account, head, connection.git,
+        installation_id,
+    )  # fmt: skip
 
 
 def recognise(reached: Reached, *, framework: str | None, generator: Generator | None) -> Kind:

@@ -89,7 +89,7 @@ def connect(project: Project, reached: Reached | None, *, by: User) -> Project:
     """
     if reached is None:
         project.repository, project.repository_id, project.branch = "", None, ""
-        project.connected_by, project.connection_account = None, None
+        project.connected_by, project.connection_account, project.installation_id = None, None, None
         project.connection_status = ConnectionStatus.ACTIVE
     else:
         _connect(project, reached, by)
@@ -161,7 +161,11 @@ def hand_over_repository(name: str, organization_id: str) -> None:
 
 def lose_connections(user_id: str, organization_id: str | None = None) -> None:
     """Mark what hangs on the credential of a member who is gone; an installation outlives its member (contract 4.13)."""
-    where = [Project.connected_by == user_id, Project.provider == Provider.GITLAB]
+    where = [
+        Project.connected_by == user_id,
+        Project.provider != Provider.LOCAL,
+        Project.installation_id.is_(None),
+    ]
     if organization_id is not None:
         where.append(Project.organization_id == organization_id)
     db.session.execute(
@@ -174,6 +178,7 @@ def _connect(project: Project, reached: Reached, by: User) -> None:
     project.provider, project.repository = reached.provider, reached.repository
     project.repository_id, project.branch = reached.repository_id, reached.branch
     project.connected_by, project.connection_account = by.id, reached.account
+    project.installation_id = reached.installation_id
     project.connection_status = ConnectionStatus.ACTIVE
 
 

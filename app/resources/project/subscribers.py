@@ -3,12 +3,12 @@
 import sqlalchemy as sa
 
 from app.extensions import db
-from app.models.organization import Organization
+from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.user import User
 from app.resources.organization.events import member_left, organization_deleting
 from app.resources.project import service
-from app.resources.project.events import project_deleting
+from app.resources.project.events import project_deleting, project_moved
 from app.resources.user.events import user_deleting
 
 
@@ -23,6 +23,14 @@ def announce_projects(organization: Organization) -> None:
 def lose_member(organization: Organization, user_id: str) -> None:
     """Mark the organization's projects that hang on that member's credential."""
     service.lose_connections(user_id, organization.id)
+
+
+@project_moved.subscribe
+def check_connection(project: Project, _came_from: str) -> None:
+    """Mark a project that hangs on the credential of somebody who is no member where it is now."""
+    by = project.connected_by
+    if by is not None and db.session.get(Membership, (project.organization_id, by)) is None:
+        service.lose_connections(by, project.organization_id)
 
 
 @user_deleting.subscribe

@@ -7,7 +7,7 @@ import structlog
 
 from app import transactions
 from app.core.jobs import job
-from app.drivers.errors import DriverError, Rejected
+from app.drivers.errors import DriverError, NeedsReconnect, Rejected
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
 from app.models.organization import Status
@@ -34,7 +34,7 @@ def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -
     project = db.session.get_one(Project, index.project_id)
     try:
         indexing.catch_up(index, source_of(project, git, branch=index.branch), progress)
-    except (Rejected, Disconnected) as error:
+    except (Rejected, Disconnected, NeedsReconnect) as error:
         _fail(index_id, str(error))
     except DriverError as error:
         _fail(index_id, str(error))
@@ -63,7 +63,7 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
     try:
         source = source_of(project, git, branch=index.branch)
         whole = describing.catch_up(index, source, at_most=at_most, progress=progress)
-    except (Rejected, Disconnected) as error:
+    except (Rejected, Disconnected, NeedsReconnect) as error:
         log.info("content.texts_unreadable", index_id=index_id, error=str(error))
         return
     if not whole:

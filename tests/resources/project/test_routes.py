@@ -328,7 +328,8 @@ class TestPeopleWhoGo:
         with app.app_context():
             for one in made.values():
                 db.session.get_one(Project, one).provider = Provider.GITLAB
-            db.session.get_one(Project, installed).provider = Provider.GITHUB
+            theirs = db.session.get_one(Project, installed)
+            theirs.provider, theirs.installation_id = Provider.GITHUB, "90"
             db.session.commit()
         leaver.patch(f"/organization/leave/{org}").ok()
         with app.app_context():
