@@ -1,0 +1,54 @@
+// What a web application does with the AI handlers: the AI SDK's transport and message reader, and Plate's completion
+// call. Takes a scenario as JSON on the command line and prints what it saw as JSON.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const require = createRequire(process.cwd() + "/");
+const { DefaultChatTransport, readUIMessageStream } = await import(pathToFileURL(require.resolve("ai")).href);
+
+const scenario = JSON.parse(process.argv[2]);
+const headers = { cookie: scenario.cookie, ...scenario.headers };
+
+async function chat() {
+  const transport = new DefaultChatTransport({ api: scenario.api, headers, body: scenario.body });
+  const message = { id: "m1", role: "user", parts: [{ type: "text", text: scenario.text ?? "Hello" }] };
+  const control = new AbortController();
+  const seen = { deltas: 0, errors: [], message: null };
+  const stream = await transport.sendMessages({
+    chatId: "c1",
+    trigger: "submit-message",
+    messageId: undefined,
+    messages: [message],
+    abortSignal: control.signal,
+  });
+  const counted = stream.pipeThrough(
+    new TransformStream({
+      transform(chunk, out) {
+        if (chunk.type === "text-delta" && ++seen.deltas === scenario.abortAfter) control.abort();
+        out.enqueue(chunk);
+      },
+    }),
+  );
+  try {
+    for await (const state of readUIMessageStream({ stream: counted, onError: (error) => seen.errors.push(String(error)) }))
+      seen.message = state;
+  } catch (error) {
+    seen.errors.push(String(error));
+  }
+  return seen;
+}
+
+async function completion() {
+  const answer = await fetch(scenario.api, {
+    method: "POST",
+    credentials: "include",
+    headers: { "Content-Type": "application/json", ...headers },
+    body: JSON.stringify({ prompt: scenario.text, ...scenario.body }),
+  });
+  if (!answer.ok) return { status: answer.status, error: (await answer.json()).error };
+  const { text } = await answer.json();
+  return { status: answer.status, text };
+}
+
+const outcome = await { chat, completion }[scenario.do]().catch((error) => ({ failed: String(error) }));
+console.log(JSON.stringify(outcome));

@@ -1,0 +1,29 @@
+"""Packages of npm for tests, exactly as locked, installed once outside of the checkout."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "galley-tests"
+
+
+def packages(source: Path) -> Path:
+    """A folder with the packages that a `package-lock.json` names; skips the test where they cannot be had."""
+    if shutil.which("node") is None or shutil.which("npm") is None:
+        pytest.skip("Node is not installed")
+    digest = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()[:12]
+    folder = CACHE / f"{source.name}-{digest}"
+    if not (folder / "installed").exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in ("package.json", "package-lock.json"):
+            shutil.copy(source / name, folder)
+        options = ["--ignore-scripts", "--no-audit", "--no-fund"]
+        done = subprocess.run(["npm", "ci", *options], cwd=folder, capture_output=True, text=True, timeout=300)
+        if done.returncode:
+            pytest.skip(f"npm could not install the packages: {done.stderr[-300:]}")
+        (folder / "installed").touch()
+    return folder

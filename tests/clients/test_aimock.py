@@ -1,0 +1,111 @@
+"""Both wire formats against a server that others wrote: the npm package `@copilotkit/aimock`."""
+
+import socket
+import subprocess
+import time
+import urllib.request
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from app.drivers.ai.anthropic import Anthropic
+from app.drivers.ai.openai_compatible import OpenAiCompatible
+from app.drivers.ai.port import (
+    Access,
+    Event,
+    Message,
+    Model,
+    Prompt,
+    Role,
+    Stop,
+    StopReason,
+    TextDelta,
+    ToolCall,
+    ToolDelta,
+    ToolStart,
+    Usage,
+)
+from app.drivers.errors import Broken, Throttled
+from app.drivers.http import HttpClient
+from app.drivers.http_streaming import Patience
+from app.resources.ai.library import TOOLS
+from tests.clients.node import packages
+
+HERE = Path(__file__).parent / "ai-sdk"
+CLI = "node_modules/@copilotkit/aimock/dist/cli.js"
+MAKERS: dict[str, Callable[[str, HttpClient], Model]] = {
+    "openai": lambda base, http: OpenAiCompatible(f"{base}/v1", http=http),
+    "anthropic": lambda base, http: Anthropic(base, http=http),
+}
+
+
+@pytest.fixture(scope="module")
+def base() -> Iterator[str]:
+    """The running server."""
+    folder = packages(HERE)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    command = ["node", CLI, "-p", str(port), "-f", str(HERE / "fixtures.json"), "--strict", "--log-level", "silent"]
+    process = subprocess.Popen([*command, "-c", "5"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    url = f"http://127.0.0.1:{port}"
+    try:
+        _wait(url, process)
+        yield url
+    finally:
+        process.terminate()
+        process.wait(10)
+
+
+def _wait(url: str, process: "subprocess.Popen[bytes]", within_s: float = 20) -> None:
+    until = time.monotonic() + within_s
+    while time.monotonic() < until and process.poll() is None:
+        try:
+            with urllib.request.urlopen(f"{url}/health", timeout=1):
+                return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("the server does not start")
+
+
+@pytest.fixture(params=MAKERS)
+def model(request: pytest.FixtureRequest, base: str) -> Iterator[Model]:
+    http = HttpClient()
+    yield MAKERS[request.param](base, http)
+    http.close()
+
+
+def ask(model: Model, *messages: Message) -> list[Event]:
+    answer = model.ask(Prompt("Be brief.", messages, 200, TOOLS), Access("gpt-4o", "test-key"), patience=Patience())
+    return [event for batch in answer.batches() for event in batch]
+
+
+def user(text: str) -> Message:
+    return Message(Role.USER, text)
+
+
+class TestAimock:
+    def test_text_comes_in_pieces_and_whole(self, model: Model) -> None:
+        events = ask(model, user("say hello"))
+        pieces = [event.text for event in events if isinstance(event, TextDelta)]
+        assert "".join(pieces) == "Hello from a server we did not write. Ünïcödé 🌍"
+        assert len(pieces) > 3
+        assert events[-1] == Stop(StopReason.STOP)
+        assert any(event.output_tokens is not None for event in events if isinstance(event, Usage))
+
+    def test_call_of_a_tool_and_its_answer_are_understood(self, model: Model) -> None:
+        events = ask(model, user("find tea"))
+        start = next(event for event in events if isinstance(event, ToolStart))
+        arguments = "".join(event.text for event in events if isinstance(event, ToolDelta))
+        assert (start.name, events[-1]) == ("search_files", Stop(StopReason.TOOLS))
+        call = ToolCall(start.call_id, start.name, arguments)
+        told = Message(Role.TOOL, '{"files": []}', call_id=start.call_id)
+        events = ask(model, user("find tea"), Message(Role.ASSISTANT, "", (call,)), told)
+        assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "It is in tea.md."
+
+    def test_its_refusals_are_understood(self, model: Model) -> None:
+        with pytest.raises(Throttled):
+            ask(model, user("be limited"))
+        with pytest.raises(Broken):
+            ask(model, user("be overloaded"))
