@@ -174,13 +174,14 @@ class SandboxSettings:
 
 @dataclass(frozen=True)
 class Billing(_SignsWebhooks):
-    """Who takes payments."""
+    """Who takes payments; `plans` tells which creation limits each plan raises, and to what."""
 
     driver: str
     api_url: str
     api_key: str | None = field(repr=False)
     webhook_secret: str | None = field(repr=False)
     client_token: str | None
+    plans: Mapping[str, Mapping[str, int]]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,20 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, val
 from marshmallow.validate import Range
 
 import config
-from app.core.environment_fields import KEY_BYTES, Database, Keys, Names, Pem, Place, Sender, line, text, url, word
+from app.core.environment_fields import (
+    KEY_BYTES,
+    Database,
+    Keys,
+    Names,
+    Pem,
+    Place,
+    Plans,
+    Sender,
+    line,
+    text,
+    url,
+    word,
+)
 from app.core.instance import kept
 from app.core.limits import Limits
 
@@ -32,6 +45,7 @@ NEEDED = {
     ("SANDBOX_DRIVER", "hosted"): ("SANDBOX_API_URL", "SANDBOX_API_KEY"),
     ("BILLING_DRIVER", "paddle"): ("PADDLE_API_KEY", "PADDLE_WEBHOOK_SECRET"),
 }
+CREATION_LIMITS = ("organizations", "projects", "projects_per_organization", "members")
 AI_ALIASES = {"google": "gemini", "grok": "xai"}
 GROUPS = {
     "server": config.Server,
@@ -133,6 +147,7 @@ class Environment(Schema):
     PADDLE_API_URL = url("billing.api_url", "https://api.paddle.com")
     PADDLE_WEBHOOK_SECRET = text("billing.webhook_secret")
     PADDLE_CLIENT_TOKEN = text("billing.client_token")
+    PLAN_LIMITS = Plans(*CREATION_LIMITS, attribute="billing.plans", load_default=dict)
     LIMIT_ORGANIZATIONS = _number("limits.organizations", Limits.organizations, 1)
     LIMIT_PROJECTS = _number("limits.projects", Limits.projects, 1)
     LIMIT_PROJECTS_PER_ORGANIZATION = _number("limits.projects_per_organization", Limits.projects_per_organization, 1)

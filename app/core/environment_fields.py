@@ -125,6 +125,27 @@ class Database(fields.Field[str]):
         return url.render_as_string(hide_password=False)
 
 
+class Plans(fields.Field[dict[str, dict[str, int]]]):
+    """What plans allow, as `Pro: projects=300, members=100; Team: members=500`; the names are the creation limits'."""
+
+    def __init__(self, *limits: str, **options: Any) -> None:
+        super().__init__(**options)
+        self.limits = limits
+
+    def _deserialize(self, value: str, *_: Any, **__: Any) -> dict[str, dict[str, int]]:
+        told = [part.partition(":") for part in value.split(";") if part.strip()]
+        plans = {name.strip(): dict(self._allowed(name, one) for one in rest.split(",")) for name, _, rest in told}
+        if len(plans) != len(told) or "" in plans:
+            raise ValidationError("Every plan needs a name of its own.")
+        return plans
+
+    def _allowed(self, plan: str, text: str) -> tuple[str, int]:
+        name, _, number = (part.strip() for part in text.partition("="))
+        if name not in self.limits or not re.fullmatch(r"[1-9][0-9]{0,8}", number):
+            raise ValidationError(f"The plan {plan.strip()} needs name=number; names are {', '.join(self.limits)}.")
+        return name, int(number)
+
+
 class Sender(fields.Field[str]):
     """A sender's address, with or without a name."""
 

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from marshmallow import ValidationError
 
-from app.core.environment_fields import Database, Keys, Names, Pem, Place, Sender, Url, line
+from app.core.environment_fields import Database, Keys, Names, Pem, Place, Plans, Sender, Url, line
 
 KEY = bytes(range(220, 252))  # the same in every process: it stands in the names of tests
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----"
@@ -96,6 +96,26 @@ class TestDatabase:
     def test_what_the_server_and_the_worker_cannot_share_is_refused(self, tmp_path: Path, given: str) -> None:
         with pytest.raises(ValidationError):
             Database(tmp_path).deserialize(given)
+
+
+class TestPlans:
+    LIMITS = ("projects", "members")
+
+    def test_each_plan_says_what_it_allows(self) -> None:
+        given = "Pro: projects=300, members=100; Team plus :members=500;"
+        assert Plans(*self.LIMITS).deserialize(given) == {
+            "Pro": {"projects": 300, "members": 100},
+            "Team plus": {"members": 500},
+        }
+
+    @pytest.mark.parametrize(
+        "given",
+        ["Pro", "Pro:", ": projects=1", "Pro: projects=0", "Pro: projects=-1", "Pro: projects=x", "Pro: sites=3",
+         "Pro: projects=1; Pro: members=2", "Pro: projects=1,", "Pro: projects=9999999999"],
+    )  # fmt: skip
+    def test_anything_else_is_refused(self, given: str) -> None:
+        with pytest.raises(ValidationError):
+            Plans(*self.LIMITS).deserialize(given)
 
 
 class TestOthers:
