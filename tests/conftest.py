@@ -37,6 +37,8 @@ class postgresql_database:
         try:
             with self.engine.connect() as connection:
                 connection.execute(sa.text(f"CREATE DATABASE {self.name}"))
+                # A test database need not survive the machine.
+                connection.execute(sa.text(f"ALTER DATABASE {self.name} SET synchronous_commit = off"))
         except sa.exc.OperationalError:
             if os.environ.get("CI"):
                 raise
