@@ -152,6 +152,6 @@ class TestPlatesCompletion:
 
     def test_failure_is_found(self, browser: Browser, upstream: AiDouble) -> None:
         upstream.fault = 401
-        own = {"apiKey": "k", "provider": "xai", "model": "m"}
+        own = {"apiKey": "k", "provider": "openai", "model": "m"}
         seen = browser.do("completion", "copilot", text="Say", body=own)
         assert seen == {"status": 422, "error": "The model provider does not accept this key"}
