@@ -1,0 +1,152 @@
+"""An application whose Git hosts are doubles, and what people do there."""
+
+import secrets
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+from flask import Flask
+
+from config import Settings
+from tests.apps import another_database, application
+from tests.doubles.github import GitHub
+from tests.doubles.gitlab import GitLab
+from tests.doubles.plumbing import Plumbing
+from tests.gitrepo import Content
+from tests.world import Person, World
+
+FILES: dict[str, Content] = {"hugo.toml": b'title = "T"\n', "content/a.md": b"# A\n", "content/b.md": b"# B\n"}
+HOOK_A, HOOK_B = "hook-word-of-a", "hook-word-of-b"
+
+
+class Hosts:
+    """Both doubles, and a folder for their repositories."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.github, self.gitlab = folder, GitHub(), GitLab()
+
+    def environment(self) -> dict[str, object]:
+        """The variables that make an application use them."""
+        a, b = self.github, self.gitlab
+        return {
+            "GITHUB_URL": a.url,
+            "GITHUB_API_URL": a.api_url,
+            "GITHUB_APP_ID": a.app_id,
+            "GITHUB_APP_SLUG": a.app_slug,
+            "GITHUB_APP_CLIENT_ID": a.client_id,
+            "GITHUB_APP_CLIENT_SECRET": a.client_secret,
+            "GITHUB_APP_PRIVATE_KEY": a.private_key,
+            "GITHUB_WEBHOOK_SECRET": HOOK_A,
+            "GITLAB_URL": b.url,
+            "GITLAB_CLIENT_ID": b.client_id,
+            "GITLAB_CLIENT_SECRET": b.client_secret,
+            "GITLAB_WEBHOOK_SECRET": HOOK_B,
+        }
+
+    def on_github(self, *logins: str, files: dict[str, Content] | None = None, installed: bool = True) -> "OnGitHub":
+        """A repository on GitHub that these people write to, with the app installed on its owner's account."""
+        owner = f"team{secrets.token_hex(4)}"
+        name = f"{owner}/site"
+        git = Plumbing(self.folder / f"{owner}.git", files or FILES)
+        self.github.add(name, git, *logins)
+        number = self.github.install(owner, *([name] if installed else [])).id
+        return OnGitHub(name, git, str(number))
+
+    def on_gitlab(self, *logins: str, files: dict[str, Content] | None = None) -> "OnGitLab":
+        """A repository on GitLab that these people write to."""
+        owner = f"group{secrets.token_hex(4)}"
+        git = Plumbing(self.folder / f"{owner}.git", files or FILES)
+        made = self.gitlab.add(f"{owner}/site", git, *logins)
+        return OnGitLab(made.name, git, str(made.id))
+
+    def close(self) -> None:
+        self.github.close()
+        self.gitlab.close()
+
+
+class OnGitHub:
+    """A repository on GitHub."""
+
+    def __init__(self, name: str, git: Plumbing, installation: str) -> None:
+        self.name, self.git, self.installation = name, git, installation
+
+
+class OnGitLab:
+    """A repository on GitLab."""
+
+    def __init__(self, name: str, git: Plumbing, number: str) -> None:
+        self.name, self.git, self.number = name, git, number
+
+
+@contextmanager
+def hosted_application(store: str, home: Path, **more: object) -> Iterator[tuple[Flask, Hosts]]:
+    """An application on a database of its own, and its hosts."""
+    hosts = Hosts(home / "hosts")
+    try:
+        with another_database(store, home) as url:
+            settings = Settings.for_tests(
+                home / "instance",
+                DATABASE_URL=url,
+                MAIL_DRIVER="file",
+                MAIL_DIR=home / "mail",
+                RATE_LIMIT_SCALE=100_000,
+                GIT_BOT_NAME="Galley Bot",
+                GIT_BOT_EMAIL="bot@galley.example.org",
+                **{**hosts.environment(), **more},
+            )
+            with application(settings) as app:
+                yield app, hosts
+    finally:
+        hosts.close()
+
+
+def login_of(person: Person) -> str:
+    """What a person is called at the hosts."""
+    return f"l{person.id[-12:]}"
+
+
+def connect_github(person: Person, hosts: Hosts, installation: str) -> dict[str, Any]:
+    """Install and approve, as a person does in the browser; the credential."""
+    url = person.post("/api/auth/provider_a/start", {}).ok()["url"]
+    state = parse_qs(urlsplit(url).query)["state"][0]
+    body = {"code": hosts.github.approve(login_of(person)), "installation_id": installation, "state": state}
+    made: dict[str, Any] = person.post("/api/auth/provider_a", body).ok()
+    return made
+
+
+def connect_gitlab(person: Person, hosts: Hosts) -> dict[str, Any]:
+    """Approve, as a person does in the browser; the credential."""
+    url = person.post("/api/auth/provider_b/start", {}).ok()["url"]
+    state = parse_qs(urlsplit(url).query)["state"][0]
+    body = {"code": hosts.gitlab.approve(url, login_of(person)), "state": state}
+    made: dict[str, Any] = person.post("/api/auth/provider_b", body).ok()
+    return made
+
+
+def new_project(person: Person, org: str, provider: str, repository: str, **more: Any) -> str:
+    """Connect a repository as a project; its id."""
+    return person.new_project(org, repository, provider=provider, **more)
+
+
+def at_once(count: int, call: Any) -> list[Any]:
+    """Call `count` times from as many threads, all released together; the results."""
+    start, results = threading.Barrier(count), [None] * count
+
+    def run(place: int) -> None:
+        start.wait(10)
+        results[place] = call()
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    return results
+
+
+def pushed(world: World, repository: OnGitHub | OnGitLab, files: dict[str, Content]) -> str:
+    """A push from elsewhere; the new head."""
+    return repository.git.commit(files)
