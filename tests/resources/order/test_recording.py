@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core.emails import email_key
+from app.core.jobs import registry
 from app.drivers.billing import port
+from app.drivers.billing.none import NoBilling
 from app.drivers.billing.paddle_values import read_event
 from app.extensions import db
 from app.models.order import BillingCustomer, BillingDay, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
@@ -213,6 +215,9 @@ class TestOwner:
 
 
 class TestDeletedAccount:
+    def test_a_subscription_the_provider_does_not_know_needs_no_end(self) -> None:
+        registry["billing.end"].run(provider_id="sub_1", billing=NoBilling())
+
     def test_what_it_paid_for_is_canceled_at_the_provider(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         data, ended = subscription(user_id=me.id), subscription(user_id=me.id, status="canceled")
