@@ -85,6 +85,7 @@ class HttpClient:
         params: Mapping[str, str | list[str]] | None = None,
         json: object = None,
         form: Mapping[str, str] | None = None,
+        content: bytes | None = None,
         basic: tuple[str, str] | None = None,
         max_bytes: int | None = None,
         deadline_s: float | None = None,
@@ -98,7 +99,9 @@ class HttpClient:
         """
         start = time.monotonic()
         within_s = min(deadline_s or self._limits.deadline_s, self._limits.deadline_s)
-        body, kind = (form, {}) if json is None else (orjson.dumps(json), {"Content-Type": "application/json"})
+        body, kind = (
+            (content or form, {}) if json is None else (orjson.dumps(json), {"Content-Type": "application/json"})
+        )
         request = requests.Request(
             method, url, headers={**kind, **(headers or {})}, params=params, data=body, auth=basic
         )

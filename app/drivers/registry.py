@@ -7,6 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.core.secrets import hash_token
 from app.drivers.ai.port import Model, Models
 from app.drivers.billing.port import BillingProvider
 from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
@@ -200,7 +201,14 @@ def sandbox_host(settings: Settings) -> SandboxHost:
         case "hosted":
             from app.drivers.sandbox.hosted import HostedSandboxes
 
-            return HostedSandboxes(sandbox.api_url or "", sandbox.api_key or "", domain=sandbox.domain, limits=limits)
+            return HostedSandboxes(
+                sandbox.api_url or "",
+                sandbox.api_key or "",
+                domain=sandbox.domain,
+                deployment=hash_token(settings.security.secret_key)[:16],
+                egress=sandbox.egress,
+                http=HttpClient(limits=settings.limits.outbound),
+            )
         case _:
             from app.drivers.sandbox.none import NoSandboxes
 

@@ -87,7 +87,7 @@ def _origin(environ: Mapping[str, Any], upstream: Upstream) -> str:
     """The preview's own origin becomes the server's own; any other stays what it is."""
     given = str(environ["HTTP_ORIGIN"])
     same = urlsplit(given).netloc.lower() == environ.get("HTTP_HOST", "").lower()
-    return f"http://{upstream.host}" if same else given
+    return upstream.origin if same else given
 
 
 def _cookies(header: str) -> str:
@@ -105,7 +105,7 @@ def _own_cookie(value: str) -> Iterator[str]:
 def _outer(value: str, upstream: Upstream) -> str:
     """An address of the server inside as one of the preview."""
     parts = urlsplit(value)
-    if parts.netloc != upstream.host:
+    if parts.netloc not in (upstream.host, urlsplit(upstream.origin).netloc):
         return value
     return (
         (parts.path or "/")

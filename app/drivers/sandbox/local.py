@@ -113,7 +113,8 @@ class LocalSandboxes:
         folder = self._folder(reference)
         if not _is_held(folder):
             raise SandboxGone("The preview has ended")
-        return Upstream(_connect(folder, "serve.sock"), f"localhost:{PORT_INSIDE}")
+        inside = f"localhost:{PORT_INSIDE}"
+        return Upstream(_connect(folder, "serve.sock"), inside, f"http://{inside}")
 
     def stop(self, reference: str) -> None:
         """Ask the supervisor to end; make it, if it does not; then remove the folder."""

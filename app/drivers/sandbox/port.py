@@ -68,10 +68,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Upstream:
-    """An open connection to the server inside, and what a request on it must say."""
+    """An open connection to the server inside, and what a request on it must say.
+
+    `host` is whom the connection asks for, `origin` where the server itself believes to be.
+    """
 
     connection: socket.socket
     host: str
+    origin: str
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
