@@ -14,6 +14,7 @@ from app.resources.git_provider.exchange_routes import blueprint as git_exchange
 from app.resources.git_provider.routes import blueprint as git_provider
 from app.resources.order.routes import blueprint as order
 from app.resources.organization.routes import blueprint as organization
+from app.resources.project.pull_request_routes import blueprint as pull_requests
 from app.resources.project.routes import blueprint as project
 from app.resources.project_content.routes import blueprint as project_content
 from app.resources.project_draft.routes import blueprint as project_draft
@@ -24,6 +25,7 @@ from app.resources.system.routes import blueprint as system
 from app.resources.user.routes import blueprint as user
 from app.resources.user_preference.routes import blueprint as user_preference
 from app.resources.webhooks.billing import blueprint as billing_webhooks
+from app.resources.webhooks.git_routes import blueprint as git_webhooks
 
 UNVERSIONED: tuple[tuple[str, Blueprint], ...] = (("", system), ("", media))
 
@@ -35,6 +37,7 @@ REST: tuple[tuple[str, Blueprint], ...] = (
     ("/organization", organization),
     ("/user-preference", user_preference),
     ("/project", project),
+    ("/project", pull_requests),
     ("/project-preview", project_preview),
     ("/git-provider", git_provider),
     ("/provider", git_provider),
@@ -51,6 +54,7 @@ HANDLERS: tuple[tuple[str, Blueprint], ...] = (
     ("/ai", ai),
     ("/sandbox", sandbox),
     ("/webhooks", billing_webhooks),
+    ("/webhooks", git_webhooks),
 )
 
 

@@ -6,11 +6,12 @@ from app.cli.billing import billing
 from app.cli.config import config
 from app.cli.git import git
 from app.cli.index import index
+from app.cli.keys import keys
 from app.cli.seed import seed
 from app.cli.user import user
 from app.cli.worker import worker
 
-COMMANDS = (billing, config, git, index, seed, user, worker)
+COMMANDS = (billing, config, git, index, keys, seed, user, worker)
 
 
 def register(app: Flask) -> None:

@@ -20,6 +20,11 @@ def _branch_name(value: str) -> None:
         raise ValidationError("This cannot be the name of a branch.")
 
 
+def branch_field() -> fields.String:
+    """The name of a branch."""
+    return fields.String(required=True, validate=_branch_name)
+
+
 def _branch_name_or_empty(value: str) -> None:
     if value:
         _branch_name(value)
