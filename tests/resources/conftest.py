@@ -1,6 +1,6 @@
 """Fixtures of the resources' tests."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from datetime import timedelta
 
@@ -8,6 +8,7 @@ import pytest
 from flask import Flask
 
 from app.core import clock
+from tests.git_hosts import Hosts, hosted_application
 from tests.newcomer import Newcomer
 from tests.world import World
 
@@ -30,3 +31,22 @@ def newcomer(app: Flask, world: World) -> Callable[..., Newcomer]:
         return Newcomer(app, world, address)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def hosted(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Flask, Hosts]]:
+    """An application whose Git hosts are doubles, and these; modules that want it name it their `app`."""
+    with hosted_application(store, tmp_path_factory.mktemp("hosted")) as made:
+        yield made
+
+
+@pytest.fixture
+def hosts(hosted: tuple[Flask, Hosts]) -> Iterator[Hosts]:
+    """The doubles, with clean journals and no faults."""
+    found = hosted[1]
+    for double in (found.github, found.gitlab):
+        double.journal.clear()
+        double.faults.clear()
+        double.latency_s = 0.0
+    yield found
+    assert found.github.violations == []

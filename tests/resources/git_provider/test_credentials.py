@@ -1,0 +1,228 @@
+"""Tokens that callers bring, rotate and take away, and the repositories they reach, over HTTP."""
+
+from datetime import timedelta
+from functools import partial
+
+import pytest
+
+from app.extensions import db
+from app.models.base import moment
+from app.models.git_credential import GitCredential, GitRevocation
+from app.models.user import User
+from app.resources.git_provider import jobs
+from app.resources.user.events import user_deleting
+from tests.doubles.server import Fault, Reply
+from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of
+from tests.together import statuses, together
+from tests.world import Person, World
+
+ITEM = {"id", "full_name", "owner", "name", "default_branch", "private", "url", "updated_at"}
+
+
+def brought(person: Person, hosts: Hosts, **more: object) -> dict[str, object]:
+    body = {
+        "provider": "gitlab",
+        "access_token": hosts.gitlab.token(login_of(person)),
+        "refresh_token": "first-refresh",
+    }
+    return body | more
+
+
+class TestCreate:
+    def test_first_is_made_and_the_next_replaces_it(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        first = me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        second = me.post("/provider/create", brought(me, hosts)).ok(200)
+        assert (first["id"], first["token_hint"] != second["token_hint"]) == (second["id"], True)
+        assert first["provider_account"]["login"] == login_of(me)
+        assert me.get(f"/provider/{me.id}").ok() == [second]
+
+    def test_token_is_tried_first(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        me.post("/git-provider/create", brought(me, hosts, access_token="made-up")).fails(422, "TOKEN_REJECTED")
+        body = {"provider": "provider_a", "access_token": "made-up"}
+        me.post("/git-provider/create", body).fails(422, "TOKEN_REJECTED")
+        assert me.get(f"/git-provider/{me.id}").ok() == []
+
+    def test_times_are_iso_or_milliseconds(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        times = {"access_token_expires_at": 1_900_000_000_000, "refresh_token_expires_at": "2031-01-02T03:04:05+01:00"}
+        made = me.post("/git-provider/create", brought(me, hosts, **times)).ok(201)
+        assert made["access_token_expires_at"] == "2030-03-17T17:46:40.000Z"
+        assert made["refresh_token_expires_at"] == "2031-01-02T02:04:05.000Z"
+
+    def test_installation_must_be_the_accounts_own(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        mine, theirs = hosts.on_github(login_of(me)), hosts.on_github("somebody")
+        body = {"provider": "GITHUB", "access_token": hosts.github.user_token(login_of(me))}
+        me.post("/git-provider/create", body | {"installation_id": theirs.installation}).fails(
+            403, "INSTALLATION_NOT_VISIBLE"
+        )
+        made = me.post("/git-provider/create", body | {"installation_id": int(mine.installation)}).ok(201)
+        assert made["installation_id"] == mine.installation
+
+    @pytest.mark.parametrize(
+        ("change", "path"),
+        [
+            ({"provider": "local"}, "provider"),
+            ({"access_token": ""}, "access_token"),
+            ({"access_token": "a\nb"}, "access_token"),
+            ({"access_token": "ä"}, "access_token"),
+            ({"access_token": None}, "access_token"),
+            ({"refresh_token": 7}, "refresh_token"),
+            ({"access_token_expires_at": "soon"}, "access_token_expires_at"),
+            ({"access_token_expires_at": 1e300}, "access_token_expires_at"),
+            ({"installation_id": "x/../y"}, "installation_id"),
+        ],
+    )
+    def test_refuses_what_does_not_fit(self, world: World, hosts: Hosts, change: dict[str, object], path: str) -> None:
+        me = world.person()
+        me.post("/git-provider/create", brought(me, hosts) | change).fails(400, "VALIDATION_FAILED", path)
+
+    def test_one_row_whatever_races(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        sends = [partial(me.again().post, "/git-provider/create", brought(me, hosts)) for _ in range(8)]
+        assert statuses(together(sends)) == {201: 1, 200: 7}
+        assert len(me.get(f"/git-provider/{me.id}").ok()) == 1
+
+    def test_user_named_in_the_body_is_ignored(self, world: World, hosts: Hosts) -> None:
+        me, other = world.person(), world.person()
+        assert me.post("/git-provider/create", brought(me, hosts, user_id=other.id)).ok(201)["user_id"] == me.id
+
+
+class TestRotate:
+    def rotation(self, old: str, new: str) -> dict[str, str]:
+        return {"provider": "gitlab", "old_refresh_token": old, "access_token": f"access-{new}", "refresh_token": new}
+
+    def test_new_pair_takes_the_old_ones_place(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        rotated = me.post("/git-provider/rotate", self.rotation("first-refresh", "second")).ok()
+        assert rotated["token_hint"] == "cond"
+        assert rotated["last_refreshed_at"] is not None
+        me.post("/provider/rotate", self.rotation("second", "third")).ok()
+
+    def test_pair_before_is_a_conflict(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        me.post("/git-provider/rotate", self.rotation("first-refresh", "second")).ok()
+        me.post("/git-provider/rotate", self.rotation("second", "third")).ok()
+        for old in ("first-refresh", "second"):
+            me.post("/git-provider/rotate", self.rotation(old, "other")).fails(409, "ALREADY_ROTATED")
+
+    def test_one_of_many_wins(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        sends = [
+            partial(me.again().post, "/git-provider/rotate", self.rotation("first-refresh", f"next-{number}"))
+            for number in range(8)
+        ]
+        assert statuses(together(sends)) == {200: 1, 409: 7}
+
+    def test_token_that_was_never_ones_own_is_not_found(self, world: World, hosts: Hosts) -> None:
+        me, other = world.person(), world.person()
+        other.post("/git-provider/create", brought(other, hosts, refresh_token="theirs")).ok(201)
+        me.post("/git-provider/rotate", self.rotation("theirs", "mine")).fails(404)
+        me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        me.post("/git-provider/rotate", self.rotation("theirs", "mine")).fails(404)
+        me.post("/git-provider/rotate", self.rotation("first-refresh", "x") | {"provider": "github"}).fails(404)
+
+
+class TestDisconnect:
+    def test_row_goes_at_once_and_the_tokens_are_ended(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        made = connect_gitlab(me, hosts)
+        held = {token for token, (name, _) in hosts.gitlab.grants.items() if name == login_of(me)}
+        assert me.delete(f"/git-provider/{made['id']}").ok() == {"id": made["id"], "deleted": True}
+        assert me.get(f"/git-provider/{me.id}").ok() == []
+        world.work_off()
+        assert held & set(hosts.gitlab.grants) == set()
+        assert login_of(me) not in hosts.gitlab.refreshing.values()
+        with world.app.app_context():
+            assert db.session.query(GitRevocation).count() == 0
+
+    def test_ends_a_users_and_an_installations_token(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        repository = hosts.on_github(login_of(me))
+        made = connect_github(me, hosts, repository.installation)
+        me.delete(f"/provider/{made['id']}").ok()
+        world.work_off()
+        left = [g for g in hosts.github.grants.values() if g.login == login_of(me)]
+        left += [g for g in hosts.github.grants.values() if g.installation == int(repository.installation)]
+        assert left == []
+
+    def test_somebody_elses_is_not_found(self, world: World, hosts: Hosts) -> None:
+        me, other = world.person(), world.person()
+        theirs = connect_gitlab(other, hosts)["id"]
+        for credential in (theirs, "cred_unknown", me.id):
+            me.delete(f"/git-provider/{credential}").fails(404)
+        assert len(other.get(f"/git-provider/{other.id}").ok()) == 1
+
+    def test_account_that_goes_takes_its_tokens_along(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        connect_gitlab(me, hosts)
+        with world.app.app_context():
+            user_deleting.announce(db.session.get_one(User, me.id))
+            db.session.commit()
+        world.work_off()
+        assert login_of(me) not in {name for name, _ in hosts.gitlab.grants.values()}
+
+    def test_what_a_host_does_not_end_is_forgotten_after_a_week(self, world: World) -> None:
+        with world.app.app_context():
+            for days in (1, 8):
+                row = GitRevocation(provider="gitlab", kind="access_token", token_secret="sealed")
+                row.created_at = moment() - timedelta(days=days)
+                db.session.add(row)
+            db.session.commit()
+            jobs.forget()
+            db.session.remove()
+            (kept,) = db.session.query(GitRevocation).all()
+            assert kept.created_at > moment() - timedelta(days=2)
+            db.session.delete(kept)
+            db.session.commit()
+
+
+class TestRepositories:
+    def test_lists_what_a_gitlab_account_writes_to_page_by_page(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        connect_gitlab(me, hosts)
+        names = sorted(hosts.on_gitlab(login_of(me)).name for _ in range(52))
+        first = me.get("/git-provider/repositories?provider=gitlab")
+        assert {frozenset(item) for item in first.ok()} == {frozenset(ITEM)}
+        cursor = first.json["meta"]["next_cursor"]
+        rest = me.get(f"/git-provider/repositories?provider=provider_b&cursor={cursor}")
+        assert rest.json["meta"] == {"total": None, "next_cursor": None}
+        assert sorted(item["full_name"] for item in first.ok() + rest.ok()) == names
+        (found,) = me.get(f"/provider/repositories?provider=gitlab&search={names[3].split('/')[0]}").ok()
+        assert found["full_name"] == names[3]
+        me.get("/git-provider/repositories?provider=gitlab&cursor=x").fails(400, None, "cursor")
+
+    def test_lists_what_a_github_installation_has(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        repository = hosts.on_github(login_of(me))
+        hosts.on_github(login_of(me))
+        connect_github(me, hosts, repository.installation)
+        (item,) = me.get("/git-provider/repositories?provider=github").ok()
+        assert (item["full_name"], item["private"]) == (repository.name, True)
+
+    def test_token_that_the_host_refuses_is_renewed_once(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        connect_gitlab(me, hosts)
+        hosts.on_gitlab(login_of(me))
+        hosts.gitlab.journal.clear()
+        for token in [token for token, (name, _) in hosts.gitlab.grants.items() if name == login_of(me)]:
+            del hosts.gitlab.grants[token]
+        assert len(me.get("/git-provider/repositories?provider=gitlab").ok()) == 1
+        assert len(hosts.gitlab.calls("POST /oauth/token")) == 1
+
+    def test_renewed_token_that_is_refused_too_ends_the_connection(self, world: World, hosts: Hosts) -> None:
+        me = world.person()
+        connect_gitlab(me, hosts)
+        hosts.gitlab.journal.clear()
+        hosts.gitlab.faults.append(Fault("GET /api/v4/projects$", times=99, reply=Reply(401, {"message": "no"})))
+        for _ in range(4):
+            me.get("/git-provider/repositories?provider=gitlab").fails(409, "NEEDS_RECONNECT")
+        assert len(hosts.gitlab.calls("POST /oauth/token")) == 1
+        assert len(hosts.gitlab.calls("GET /api/v4/projects$")) <= 4
+        with world.app.app_context():
+            assert db.session.query(GitCredential).filter_by(user_id=me.id).one().status == "needs_reconnect"
