@@ -54,6 +54,7 @@ def paying(store: str, home: Path, api_url: str) -> Settings:
         PADDLE_API_URL=api_url,
         PADDLE_WEBHOOK_SECRET=",".join(SECRETS),
         PADDLE_CLIENT_TOKEN=TOKEN,
+        PLAN_LIMITS="Patron: organizations=11, projects=101, projects_per_organization=26, members=51",
     )
 
 

@@ -14,6 +14,7 @@ from app.http.guards import permission, roles, verified
 from app.http.scope import Scope
 from app.resources.organization import members, reading, service
 from app.resources.organization import schemas as s
+from app.resources.user.allowances import limits_of
 
 blueprint = Blueprint("organization", __name__)
 
@@ -43,7 +44,7 @@ def details(scope: Scope) -> reading.Shown:
 )
 def create(scope: Scope, body: s.NewOrganizationBody) -> reading.Shown:
     """Create an organization."""
-    return reading.details(service.create(**body, by=scope.actor, limit=settings().limits.organizations))
+    return reading.details(service.create(**body, by=scope.actor, limit=limits_of(scope.actor.id).organizations))
 
 
 @blueprint.post("/ensure-default")
@@ -63,10 +64,8 @@ def ensure_default(scope: Scope) -> reading.Shown:
 )
 def invite(scope: Scope, body: s.InviteMemberBody) -> members.Outcome:
     """Invite a person by e-mail; the mail leaves after commit."""
-    known = settings()
-    return members.invite(
-        scope.organization, **body, by=scope.actor, limit=known.limits.members, web_url=known.server.web_url
-    )
+    limit, web_url = limits_of(scope.organization.owner_id).members, settings().server.web_url
+    return members.invite(scope.organization, **body, by=scope.actor, limit=limit, web_url=web_url)
 
 
 @blueprint.patch("/update-role/<org_id>")
@@ -112,7 +111,8 @@ def leave(scope: Scope) -> members.Outcome:
 )
 def transfer(scope: Scope, body: s.NewOwnerBody) -> reading.Shown:
     """Hand the organization over to another member."""
-    return reading.details(service.transfer(scope.organization, **body, by=scope.actor, limits=settings().limits))
+    limits = limits_of(body["member_id"])
+    return reading.details(service.transfer(scope.organization, **body, by=scope.actor, limits=limits))
 
 
 @blueprint.patch("/status/<org_id>")

@@ -8,13 +8,13 @@ from flask import Blueprint
 from app.core.permissions import Permission, Role
 from app.drivers.git.port import Branch
 from app.extensions import drivers
-from app.http.configuration import settings
 from app.http.endpoint import endpoint
 from app.http.guards import moves_project, own_user, project_permission, roles, roles_in_body
 from app.http.scope import Scope
 from app.resources.project import branches, connecting, reading, service
 from app.resources.project import schemas as s
 from app.resources.project.preparation import Prepared, prepare_connection, prepare_project
+from app.resources.user.allowances import limits_of
 
 blueprint = Blueprint("project", __name__)
 
@@ -56,7 +56,7 @@ def list_of_user(scope: Scope, query: s.WhichProjectsQuery) -> list[reading.Show
 )
 def create(scope: Scope, _body: dict[str, Any], prepared: Prepared) -> reading.Shown:
     """Connect a repository as a new project."""
-    limits = settings().limits
+    limits = limits_of(scope.organization.owner_id)
     return reading.anew(
         service.create(scope.organization, prepared.values, prepared.reached, by=scope.actor, limits=limits)
     )
@@ -99,7 +99,8 @@ def set_visibility(scope: Scope, body: dict[str, Any]) -> reading.Shown:
 )
 def set_status(scope: Scope, body: s.ChangeStatusBody) -> reading.Shown:
     """Archive the project or make it active."""
-    changed = service.set_status(scope.project, scope.organization, body["status"], limits=settings().limits)
+    limits = limits_of(scope.organization.owner_id)
+    changed = service.set_status(scope.project, scope.organization, body["status"], limits=limits)
     return reading.shown(changed, scope.index)
 
 
@@ -134,7 +135,7 @@ def set_connection(scope: Scope, _body: dict[str, Any], reached: connecting.Reac
 @endpoint(guard=moves_project("projectId", "orgId"), result=s.ProjectObject, archived_too=True, message="Project moved")
 def move(scope: Scope) -> reading.Shown:
     """Move the project to another organization of its owner."""
-    limits = settings().limits
+    limits = limits_of(scope.destination.owner_id)
     service.move(scope.project, scope.organization, scope.destination, by=scope.actor, limits=limits)
     return reading.shown(scope.project, scope.index)
 

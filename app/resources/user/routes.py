@@ -11,6 +11,7 @@ from app.http.scope import Scope
 from app.models.user import User
 from app.resources.user import limits as creation_limits
 from app.resources.user import preparation, service
+from app.resources.user.allowances import limits_of
 from app.resources.user.schemas import (
     ChangeCountry,
     ChangeNewsletter,
@@ -54,7 +55,7 @@ def set_password(scope: Scope, _body: SetPasswordBody, hashes: tuple[str | None,
 @endpoint(guard=verified("verifyAuth (decided)"), result=Limits, message="Limits checked")
 def check_limits(scope: Scope) -> dict[str, object]:
     """Tell how much of the creation limits the caller has used."""
-    return creation_limits.check(scope.actor, limits=settings().limits)
+    return creation_limits.check(scope.actor, limits=limits_of(scope.actor.id))
 
 
 @blueprint.patch("/update-country/<id>")
