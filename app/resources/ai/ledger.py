@@ -6,6 +6,7 @@ pass a limit. Each change is a short transaction of its own: it has to outlive a
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, time, timedelta
+from typing import Any
 
 import sqlalchemy as sa
 import structlog
@@ -26,7 +27,31 @@ UNLIMITED = frozenset({"copilot"})
 """Handlers whose short calls do not count among those that run at once (limits, section 1: Rate limits)."""
 BUSY_RETRY_S = 5
 LEASE_SLACK_S = 30
-NO_BUDGET = 0
+
+# Made once: composing a statement costs several times what running it does, before every first token.
+_user: sa.BindParameter[Any] = sa.bindparam("user")
+_on: sa.BindParameter[Any] = sa.bindparam("on")
+_now: sa.BindParameter[Any] = sa.bindparam("now")
+_LOCK = sa.select(User.id).where(User.id == _user).with_for_update(key_share=True)
+_RUNNING = sa.select(sa.func.count()).where(
+    AiUsage.user_id == _user,
+    AiUsage.created_at > sa.bindparam("since"),
+    AiUsage.ended_at.is_(None),
+    AiUsage.expires_at > _now,
+    AiUsage.handler.not_in(sorted(UNLIMITED)),
+)
+_INSERT = sa.insert(AiUsage)
+_END = (
+    sa.update(AiUsage)
+    .where(AiUsage.id == sa.bindparam("usage"))
+    .values({name: sa.bindparam(name) for name in ("input_tokens", "output_tokens", "ended_at")})
+)
+_SETTLE = (
+    sa.update(AiBudget)
+    .where(AiBudget.user_id == _user, AiBudget.day == _on)
+    .values(tokens=AiBudget.tokens + sa.bindparam("more"))
+)
+_RESERVE = _SETTLE.where(AiBudget.tokens <= sa.bindparam("room"))
 
 
 @dataclass(frozen=True)
@@ -88,19 +113,15 @@ class Meter:
 
     def _settle(self, connection: sa.Connection, usage_id: str) -> None:
         spent = {"input_tokens": self.input_tokens, "output_tokens": self.output_tokens}
-        connection.execute(sa.update(AiUsage).where(AiUsage.id == usage_id).values(**spent, ended_at=moment()))
+        connection.execute(_END, {"usage": usage_id, "ended_at": moment(), **spent})
         if not self.entry.own_key:
-            change = self.input_tokens + self.output_tokens - self.reserved
-            connection.execute(
-                sa.update(AiBudget)
-                .where(AiBudget.user_id == self.entry.user_id, AiBudget.day == self.day.date())
-                .values(tokens=AiBudget.tokens + change)
-            )
+            more = self.input_tokens + self.output_tokens - self.reserved
+            connection.execute(_SETTLE, {"user": self.entry.user_id, "on": self.day.date(), "more": more})
 
 
 def _lock(connection: sa.Connection, user_id: str) -> None:
     """SQLite holds its one write lock already."""
-    if connection.scalar(sa.select(User.id).where(User.id == user_id).with_for_update(key_share=True)) is None:
+    if connection.scalar(_LOCK, {"user": user_id}) is None:
         raise NotSignedIn
 
 
@@ -108,30 +129,22 @@ def _start(connection: sa.Connection, entry: Entry, limits: AiLimits) -> str:
     now = moment()
     lease = timedelta(seconds=limits.total_timeout_s + LEASE_SLACK_S)
     if entry.handler not in UNLIMITED:
-        running = sa.select(sa.func.count()).where(
-            AiUsage.user_id == entry.user_id,
-            AiUsage.created_at > now - lease,
-            AiUsage.ended_at.is_(None),
-            AiUsage.expires_at > now,
-            AiUsage.handler.not_in(UNLIMITED),
-        )
-        if (connection.scalar(running) or 0) >= limits.streams:
+        running = connection.scalar(_RUNNING, {"user": entry.user_id, "now": now, "since": now - lease})
+        if (running or 0) >= limits.streams:
             raise TooManyStreams(retry_after_s=BUSY_RETRY_S)
     usage_id = new_id("aiu")
     row = {"id": usage_id, "created_at": now, "expires_at": now + lease, "input_tokens": 0, "output_tokens": 0}
-    connection.execute(sa.insert(AiUsage).values(**row, **vars(entry)))
+    connection.execute(_INSERT, {**row, **vars(entry)})
     return usage_id
 
 
 def _reserve(connection: sa.Connection, user_id: str, day: datetime, tokens: int, most: int) -> None:
+    change = {"user": user_id, "on": day.date(), "more": tokens, "room": most - tokens}
+    if connection.execute(_RESERVE, change).rowcount:
+        return
     first = {"user_id": user_id, "day": day.date(), "tokens": 0}
     connection.execute(insert_unless_there(connection.dialect.name, AiBudget, first, unique=["user_id", "day"]))
-    done = connection.execute(
-        sa.update(AiBudget)
-        .where(AiBudget.user_id == user_id, AiBudget.day == day.date(), AiBudget.tokens + tokens <= most)
-        .values(tokens=AiBudget.tokens + tokens)
-    )
-    if done.rowcount == 0:
+    if not connection.execute(_RESERVE, change).rowcount:
         raise BudgetUsed(retry_after_s=round((next_day(day) - day).total_seconds()))
 
 
