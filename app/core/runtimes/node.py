@@ -10,11 +10,13 @@ from app.core.runtimes.recipe import HOST, PORT, Recipe
 Read = Callable[[str], bytes | None]
 
 MAX_MANIFEST_BYTES = 1024 * 1024
+# Lock files of another platform's npm are often short of optional packages; a preview is not the place to insist.
+_NPM = ("sh", "-c", "npm ci --no-audit --no-fund || npm install --no-audit --no-fund")
 MANAGERS: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("pnpm-lock.yaml", ("corepack", "pnpm", "install", "--frozen-lockfile")),
     ("yarn.lock", ("corepack", "yarn", "install", "--frozen-lockfile")),
-    ("package-lock.json", ("npm", "ci", "--no-audit", "--no-fund")),
-    ("npm-shrinkwrap.json", ("npm", "ci", "--no-audit", "--no-fund")),
+    ("package-lock.json", _NPM),
+    ("npm-shrinkwrap.json", _NPM),
 )
 WITHOUT_LOCK = ("npm", "install", "--no-audit", "--no-fund")
 # The more telling ones come first: most of them bring Vite along.

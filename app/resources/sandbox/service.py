@@ -76,7 +76,7 @@ def heartbeat(sandbox: Sandbox, *, limits: SandboxLimits) -> float | None:
 
 def handed_over(sandbox: Sandbox, reference: str) -> bool:
     """Note what the host calls it; False when it was stopped meanwhile."""
-    return _change(sandbox, PreviewState.STARTING, reference=reference)
+    return _change(sandbox, *LIVE, reference=reference)
 
 
 def commit_found(sandbox: Sandbox, commit_sha: str) -> bool:

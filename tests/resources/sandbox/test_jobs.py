@@ -9,6 +9,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
 
+import sqlalchemy as sa
+
 from app.core import clock
 from app.core.runtimes.choose import static
 from app.drivers.sandbox.port import Order
@@ -109,6 +111,17 @@ class TestReap:
             host.start(Order(uuid.uuid4().hex, "prj_gone", static(), 600), [])
         reap(desk)
         assert desk.held() == []
+
+    def test_one_whose_starter_was_killed_goes_on(self, desk: Desk) -> None:
+        made = desk.created()
+        with desk.world.app.app_context():
+            db.session.execute(
+                sa.update(Sandbox).where(Sandbox.id == made["sandboxId"]).values(reference=None, state="starting")
+            )
+            db.session.commit()
+        reap(desk)
+        reap(desk)
+        assert desk.create(onlyIfActive=True).ok()["sandboxId"] == made["sandboxId"]
 
     def test_one_that_was_never_handed_over_is_given_up(self, desk: Desk) -> None:
         with desk.world.app.app_context():
