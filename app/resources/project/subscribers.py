@@ -4,7 +4,7 @@ import sqlalchemy as sa
 
 from app.extensions import db
 from app.models.organization import Membership, Organization
-from app.models.project import Project
+from app.models.project import ConnectionStatus, Project, Provider
 from app.models.user import User
 from app.resources.organization.events import member_left, organization_deleting
 from app.resources.project import service
@@ -29,8 +29,10 @@ def lose_member(organization: Organization, user_id: str) -> None:
 def check_connection(project: Project, _came_from: str) -> None:
     """Mark a project that hangs on the credential of somebody who is no member where it is now."""
     by = project.connected_by
-    if by is not None and db.session.get(Membership, (project.organization_id, by)) is None:
-        service.lose_connections(by, project.organization_id)
+    if project.provider == Provider.LOCAL or project.installation_id is not None or by is None:
+        return
+    if db.session.get(Membership, (project.organization_id, by)) is None:
+        project.connection_status = ConnectionStatus.NEEDS_RECONNECT
 
 
 @user_deleting.subscribe

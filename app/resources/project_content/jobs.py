@@ -44,11 +44,11 @@ def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -
 def _fail(index_id: str, problem: str) -> None:
     """An index that was whole stays readable, as stale."""
     db.session.rollback()
-    index = db.session.get(ContentIndex, index_id)
-    if index is not None:
-        index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
-        index.problem = problem
-    db.session.commit()
+    with transactions.writing():
+        index = db.session.get(ContentIndex, index_id)
+        if index is not None:
+            index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
+            index.problem = problem
 
 
 @job("content.describe", uses=("git", "progress"))
