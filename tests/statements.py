@@ -12,16 +12,18 @@ from app.extensions import db
 
 @contextmanager
 def counted(app: Flask) -> Iterator[list[str]]:
-    """Collect every statement of the application's engine while inside."""
+    """Collect every statement of the application's engines while inside."""
     seen: list[str] = []
 
     def note(_connection: sa.Connection, _cursor: object, statement: str, *_: object) -> None:
         seen.append(statement)
 
     with app.app_context():
-        engine = db.engine
-    event.listen(engine, "before_cursor_execute", note)
+        engines = (db.engine, app.extensions["reading_engine"])
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", note)
     try:
         yield seen
     finally:
-        event.remove(engine, "before_cursor_execute", note)
+        for engine in engines:
+            event.remove(engine, "before_cursor_execute", note)
