@@ -65,6 +65,9 @@ async def _install(order: dict[str, Any], writer: asyncio.StreamWriter) -> int:
                 return status
     finally:
         outward.close()
+    for place in order["keep_folders"]:
+        with contextlib.suppress(OSError):
+            Path(place).mkdir()
     return 0
 
 

@@ -75,6 +75,13 @@ def _give(folder: Path, user: int) -> None:
         os.chown(place, user, user)
 
 
+def make_folder(folder: Path, user: int | None) -> None:
+    """A folder that the jail's user may fill."""
+    folder.mkdir(mode=0o755)
+    if user is not None:
+        os.chown(folder, user, user)
+
+
 def end_processes(folder: Path) -> None:
     """Kill what the supervisor wrote down, the jail's first process and the supervisor included, if it still runs."""
     try:

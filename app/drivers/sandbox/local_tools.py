@@ -17,6 +17,10 @@ from app.drivers.sandbox.supervising.jail import TOOLS, command, outer_user
 
 PROBE_TIMEOUT_S = 20
 BELIEVED_S = 60
+LIBRARY = f"{TOOLS}/lib"
+PACKAGES = ("pip",)
+"""Tools that are Python packages; the system's own Python often lacks them."""
+
 SYSTEM_PYTHONS = ("/usr/bin/python3", "/usr/local/bin/python3")
 
 
@@ -44,7 +48,20 @@ def tools(wanted: Iterable[str]) -> list[dict[str, object]]:
     Raises:
         Rejected: one is not on this machine.
     """
-    return [{"source": _tool(name), "inside": f"{TOOLS}/{name}"} for name in wanted]
+    return [
+        {"source": _package(name), "inside": f"{LIBRARY}/{name}"}
+        if name in PACKAGES
+        else {"source": _tool(name), "inside": f"{TOOLS}/{name}"}
+        for name in wanted
+    ]
+
+
+def _package(name: str) -> str:
+    """The folder of a Python package of ours, which the jail's own Python can import."""
+    spec = find_spec(name)
+    if spec is None or not spec.submodule_search_locations:
+        raise Rejected(f"This installation cannot run {name}", code="RUNTIME_UNAVAILABLE")
+    return next(iter(spec.submodule_search_locations))
 
 
 def _tool(name: str) -> str:

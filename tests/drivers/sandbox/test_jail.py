@@ -20,6 +20,9 @@ from tests.drivers.sandbox.contract import SITE, fetch, wait_for
 from tests.drivers.sandbox.machine import jails_of
 
 SCRIPT = Path(__file__).with_name("probes.py").read_bytes()
+OWN = ("PATH", "HOME", "LANG", "PWD", "PORT", "HOST", "PIP_CERT", "NODE_EXTRA_CA_CERTS")
+"""What every site is told; the values are the jail's."""
+
 NAMES = re.findall(r"@probe\ndef (\w+)", SCRIPT.decode())
 pytestmark = pytest.mark.skipif(
     platform.machine() != "x86_64", reason="the probes call the kernel by that machine's numbers"
@@ -50,7 +53,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
             "secret_file": str(secret_file),
             "secret_name": secret_file.name,
             "repository": str(REPOSITORY),
-            "environment": [name for name in os.environ if name not in ("PATH", "HOME", "LANG", "PWD", "PORT", "HOST")],
+            "environment": [name for name in os.environ if name not in OWN],
             "service_pid": os.getpid(),
             "service_port": service.getsockname()[1],
             "address": _address(),

@@ -6,6 +6,7 @@ import socket
 import subprocess
 import time
 import uuid
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -132,6 +133,62 @@ class TestNothingStays:
         wait_for(host, name, Phase.READY)
         host.stop(name)
         assert host.names() == []
+
+
+FILL = "import os; os.makedirs('node_modules/made', exist_ok=True); open('node_modules/made/by', 'w').write('install')"
+READ = serving(
+    "str([sorted(os.listdir('node_modules')), os.access('node_modules/made', os.W_OK), os.access('node_modules/.vite', os.W_OK)]).encode()"
+)
+
+
+class TestDependencies:
+    def run(self, host: LocalSandboxes, *, owner: str = "prj_1", lock: str = "lock", install: str = FILL) -> str:
+        recipe = Recipe(("python3", "-c", READ), install=(("python3", "-c", install),), dependencies=lock)
+        name = uuid.uuid4().hex
+        host.start(Order(name, owner, recipe, 60), SITE)
+        wait_for(host, name, Phase.READY)
+        return fetch(host, name)[1].decode()
+
+    @pytest.fixture(autouse=True)
+    def _nothing_left(self, host: LocalSandboxes) -> Iterator[None]:
+        yield
+        for name in host.names():
+            host.stop(name)
+
+    def test_a_second_sandbox_of_the_same_lock_gets_them_read_only_and_installs_nothing(
+        self, host: LocalSandboxes
+    ) -> None:
+        first = self.run(host)
+        second = self.run(host, install="raise SystemExit(1)")
+        assert first == "[['.astro', '.cache', '.tmp', '.vite', '.vite-temp', 'made'], True, True]"
+        assert second == first.replace("], True, True", "], False, True")
+
+    def test_they_outlive_the_sandbox_that_made_them(self, host: LocalSandboxes) -> None:
+        self.run(host)
+        for name in host.names():
+            host.stop(name)
+        assert "'made'" in self.run(host, install="raise SystemExit(1)")
+
+    def test_another_owner_or_lock_installs_its_own(self, host: LocalSandboxes) -> None:
+        self.run(host)
+        nothing = "import os; os.makedirs('node_modules/other')"
+        other = nothing.replace("other", "made") + "; open('mine', 'w').close()"
+        assert "True, True" in self.run(host, owner="prj_2", install=other)
+        assert "True, True" in self.run(host, lock="another", install=other)
+
+    def test_what_failed_is_not_kept(self, host: LocalSandboxes, root: Path) -> None:
+        recipe = Recipe(("x",), install=(("python3", "-c", FILL + "; raise SystemExit(1)"),), dependencies="lock")
+        host.start(Order("failing", "prj_1", recipe, 60), SITE)
+        wait_for(host, "failing", Phase.FAILED)
+        assert not (root / ".kept").exists()
+
+    def test_old_ones_beyond_twenty_are_forgotten(self, host: LocalSandboxes, root: Path) -> None:
+        for number in range(23):
+            folder = root / ".kept" / f"k{number}"
+            folder.mkdir(parents=True)
+            os.utime(folder, (number, number))
+        self.run(host)
+        assert len(list((root / ".kept").iterdir())) == 21
 
 
 class TestEgress:

@@ -41,7 +41,7 @@ class Confined:
             self._egress.start()
         else:
             self._egress.close()
-        words = {name: spec[name] for name in ("install", "serve", "environment", "port")}
+        words = {name: spec[name] for name in ("install", "serve", "environment", "port", "keep_folders")}
         self._send(words | {"limits": _rlimits(spec["limits"])})
 
     def _start(
@@ -95,6 +95,15 @@ class Confined:
     def close_egress(self) -> None:
         """From here on nobody gets out."""
         self._egress.close()
+
+    def keep_dependencies(self) -> None:
+        """Put what was installed where later sandboxes find it; the jail goes on with it, wherever it is called."""
+        if self._spec["keep"] is None or not any(Path("deps").iterdir()):
+            return
+        place = Path(self._spec["keep"])
+        place.parent.mkdir(exist_ok=True)
+        with contextlib.suppress(OSError):  # another sandbox was faster
+            Path("deps").rename(place)
 
     def tell(self, **words: object) -> None:
         """Ask the guest to write a file."""

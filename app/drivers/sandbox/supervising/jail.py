@@ -7,7 +7,7 @@ else.
 import os
 import shutil
 import zlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 INSIDE_ID = "1000"
@@ -31,11 +31,12 @@ FILES = {
 
 @dataclass(frozen=True)
 class Mount:
-    """A path of the host and where the jail sees it."""
+    """A path of the host and where the jail sees it; `over` are folders in it that the jail gets in memory instead."""
 
     source: str
     inside: str
     writable: bool = False
+    over: tuple[str, ...] = ()
 
 
 def outer_user(name: str) -> int | None:
@@ -67,7 +68,7 @@ def command(
     if user is None:
         return [bwrap, *_walls(mounts, info_fd, files, seccomp), "--", *inside]
     stage = next(place for place in STAGES if not any(mount.source.startswith(place + "/") for mount in mounts))
-    staged = [Mount(f"{stage}/{n}", mount.inside, mount.writable) for n, mount in enumerate(mounts)]
+    staged = [replace(mount, source=f"{stage}/{n}") for n, mount in enumerate(mounts)]
     walls = _walls(staged, info_fd, files, seccomp)
     drop = ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups", "--no-new-privs"]
     drop += ["--inh-caps=-all", "--bounding-set=-all"]
@@ -123,6 +124,8 @@ def _walls(mounts: list[Mount], info_fd: int, files: dict[str, int], seccomp: in
     walls += ["--proc", "/proc", "--dev", "/dev", "--size", str(SHARED_MEMORY_BYTES), "--tmpfs", "/dev/shm"]  # noqa: S108 (the jail's own)
     for mount in mounts:
         walls += ["--bind" if mount.writable else "--ro-bind", mount.source, mount.inside]
+        for name in mount.over:
+            walls += ["--size", str(SHARED_MEMORY_BYTES), "--tmpfs", f"{mount.inside}/{name}"]
     walls += ["--remount-ro", "/dev", "--remount-ro", "/", "--chdir", "/work"]
     return walls + (["--seccomp", str(seccomp)] if seccomp is not None else [])
 

@@ -79,7 +79,7 @@ class Supervisor:
             if memory_bytes(self.jail.process.pid) > self.spec["limits"]["memory_bytes"]:
                 return "The site used more memory than a sandbox has"
         if now > self._disk_at:
-            used = disk_bytes([self.folder / "work", self.folder / "tmp"])
+            used = disk_bytes([self.folder / name for name in ("work", "tmp", "deps")])
             self._disk_at = time.monotonic() + max(DISK_EVERY_S, 10 * (time.monotonic() - now))
             if used > self.spec["limits"]["disk_bytes"]:
                 return "The site used more disk than a sandbox has"
@@ -92,6 +92,7 @@ class Supervisor:
                 told = json.loads(line[:LINE_BYTES])
                 if told.get("phase") == "starting":
                     self.jail.close_egress()
+                    self.jail.keep_dependencies()
                     self._enter("waiting")
                 elif "wrote" in told:
                     with self._answered:

@@ -3,6 +3,8 @@
 import os
 import stat
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 UNITS = {b"RssAnon:", b"RssShmem:"}
@@ -23,20 +25,25 @@ def memory_bytes(pid: int) -> int:
 
 
 def disk_bytes(folders: list[Path]) -> int:
-    """Allocated bytes below folders; symbolic links are not followed, hard links count once."""
+    """Allocated bytes below folders, those that are there; symbolic links are not followed, hard links count once."""
     seen: set[tuple[int, int]] = set()
     total = 0
     for folder in folders:
-        for _, names, files, descriptor in os.fwalk(folder, follow_symlinks=False, onerror=lambda _: None):
-            for name in (*files, *names):
-                try:
-                    found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
-                except OSError:
-                    continue
-                if stat.S_ISDIR(found.st_mode) or (found.st_dev, found.st_ino) not in seen:
-                    seen.add((found.st_dev, found.st_ino))
-                    total += found.st_blocks * 512
+        with suppress(FileNotFoundError):
+            total += sum(_sizes(folder, seen))
     return total
+
+
+def _sizes(folder: Path, seen: set[tuple[int, int]]) -> Iterator[int]:
+    for _, names, files, descriptor in os.fwalk(folder, follow_symlinks=False, onerror=lambda _: None):
+        for name in (*files, *names):
+            try:
+                found = os.stat(name, dir_fd=descriptor, follow_symlinks=False)
+            except OSError:
+                continue
+            if stat.S_ISDIR(found.st_mode) or (found.st_dev, found.st_ino) not in seen:
+                seen.add((found.st_dev, found.st_ino))
+                yield found.st_blocks * 512
 
 
 def _parent(pid: str) -> int:
