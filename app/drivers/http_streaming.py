@@ -14,6 +14,7 @@ import requests
 from requests.structures import CaseInsensitiveDict
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from app.core.ticker import ticker
 from app.drivers.errors import Absent, Broken, Late
 
 PIECE_BYTES = 64 * 1024
@@ -49,8 +50,21 @@ class StreamedAnswer:
         self.status = response.status_code
         self.headers: Mapping[str, str] = CaseInsensitiveDict(response.headers)
         self._response, self._idle_s, self._until = response, idle_s, until
+        self._reading_since: float | None = None
+        self._cancelled = self._late = False
         self._socket = _socket_of(response.raw)
-        self._cancelled = self._reading = False
+        if self._socket is not None:
+            # A socket's own timeout is a new timer for every read; the ticker looks after all of them.
+            self._socket.settimeout(None)
+        ticker.watch(self)
+
+    def tick(self, now_s: float) -> None:
+        """End a read that takes too long."""
+        since = self._reading_since
+        if now_s >= self._until or (since is not None and now_s - since >= self._idle_s):
+            self._late = True
+            ticker.forget(self)
+            self._shut()
 
     def pieces(self) -> Iterator[bytes]:
         """The body, each piece as soon as it is there.
@@ -64,33 +78,33 @@ class StreamedAnswer:
             while piece := self._read():
                 yield piece
         except ReadTimeoutError as fault:
-            raise self._told(TimedOut("The other service stopped answering")) from fault
+            raise TimedOut("The other service stopped answering") from fault
         except (HTTPError, OSError) as fault:
-            raise self._told(Cut("The other service's answer was cut short")) from fault
+            raise self._ended() or Cut("The other service's answer was cut short") from fault
         except (AttributeError, ValueError) as fault:  # what a body raises that is closed while it is read
-            if not self._cancelled:
+            ended = self._ended()
+            if ended is None:
                 raise
-            raise Cancelled("Given up") from fault
-        if self._cancelled:
-            raise Cancelled("Given up")
+            raise ended from fault
+        ended = self._ended()
+        if ended is not None:
+            raise ended
 
     def _read(self) -> bytes:
-        left_s = self._until - time.monotonic()
-        if left_s <= 0:
-            raise TimedOut("The other service did not finish its answer in time")
-        if self._socket is not None and self._socket.fileno() >= 0:
-            self._socket.settimeout(min(self._idle_s, left_s))
-        self._reading = True
+        self._reading_since = time.monotonic()
         try:
             piece: bytes = self._response.raw.read1(PIECE_BYTES, decode_content=True)
         finally:
-            self._reading = False
+            self._reading_since = None
             if self._cancelled:
                 self._response.close()
         return piece
 
-    def _told(self, failure: Late | Broken) -> Late | Broken | Cancelled:
-        return Cancelled("Given up") if self._cancelled else failure
+    def _ended(self) -> TimedOut | Cancelled | None:
+        """Why the answer was ended by us, if it was."""
+        if self._cancelled:
+            return Cancelled("Given up")
+        return TimedOut("The other service did not go on, or did not finish, in time") if self._late else None
 
     def body(self, *, max_bytes: int) -> bytes:
         """At most the first `max_bytes` of the body, as far as it comes: for the words of a refusal."""
@@ -105,10 +119,11 @@ class StreamedAnswer:
     def close(self) -> None:
         """Give the answer up; a thread or greenlet that waits for its next piece goes on with Cancelled."""
         self._cancelled = True
-        if self._socket is not None:
-            with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
-        if not self._reading:  # else the reader, whom the shutdown wakes, closes: a buffer being read cannot be closed
+        ticker.forget(self)
+        self._shut()
+        if (
+            self._reading_since is None
+        ):  # else the reader closes, whom the shutdown wakes: a buffer in use cannot be closed
             self._response.close()
 
     def finish(self) -> None:
@@ -116,8 +131,14 @@ class StreamedAnswer:
         self._idle_s = ENDING_S
         if len(self.body(max_bytes=PIECE_BYTES)) == PIECE_BYTES:
             self.close()
+        ticker.forget(self)
         self._socket = None
         self._response.close()
+
+    def _shut(self) -> None:
+        if self._socket is not None:
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
 
 
 def _socket_of(raw: Any) -> socket.socket | None:

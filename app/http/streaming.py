@@ -14,6 +14,7 @@ import structlog
 from flask import Response
 
 from app.core.errors import NotAllowed, Unavailable, UpstreamLate
+from app.core.ticker import ticker
 
 log = structlog.get_logger(__name__)
 
@@ -61,6 +62,9 @@ def sse_response(events: Events, *, timing: Timing | None = None, headers: Mappi
     return response
 
 
+_WAKE = bytes(bytearray(b"wake"))  # told apart by what it is, not by what it says
+
+
 class _Left(Exception):
     """Nobody reads any more."""
 
@@ -71,6 +75,7 @@ class _Stream:
     def __init__(self, events: Events, timing: Timing) -> None:
         self._events, self._timing = events, timing
         self._blocks: SimpleQueue[bytes | None] = SimpleQueue()
+        self._waiting_since: float | None = None
         self._until = time.monotonic() + timing.total_s
         self._next_check = time.monotonic() + timing.check_s
         self._drain_until: float | None = None
@@ -94,6 +99,7 @@ class _Stream:
         if not self._over:
             self._left = True
             self._events.cancel()
+        ticker.forget(self)
         # One that nobody began to read is run as well, so that what it holds is given back.
         self._start()
         self._over = True
@@ -101,15 +107,31 @@ class _Stream:
     def _start(self) -> None:
         if not self._started:
             self._started = True
+            if not self._over and not self._left:
+                ticker.watch(self)
             threading.Thread(target=self._pump, name="stream", daemon=True).start()
 
+    def tick(self, now_s: float) -> None:
+        """Wake a reader's wait that is to end for now: with a comment, or for good."""
+        since = self._waiting_since
+        if since is None:
+            return
+        draining_ends = draining() and (self._drain_until is None or now_s >= self._drain_until)
+        if draining_ends or now_s - since >= self._timing.keep_alive_s or now_s >= min(self._until, self._next_check):
+            self._waiting_since = None
+            self._blocks.put(_WAKE)
+
     def _next_block(self) -> bytes:
-        wait_s = min(self._timing.keep_alive_s, max(0.001, self._until - time.monotonic()))
-        try:
-            return self._joined(self._blocks.get(timeout=wait_s))
-        except Empty:
-            self._half_said = True
-            return b":"
+        self._waiting_since = time.monotonic()
+        block = self._blocks.get()
+        self._waiting_since = None
+        if block is not _WAKE:
+            return self._joined(block)
+        failure = self._must_end()
+        if failure is not None:
+            return self._break_off(failure)
+        self._half_said = True
+        return b":"
 
     def _finish_comment(self) -> bytes:
         """The other half of a keep-alive comment.
@@ -127,8 +149,9 @@ class _Stream:
         parts: list[bytes] = []
         size = 0
         while block is not None:
-            parts.append(block)
-            size += len(block)
+            if block is not _WAKE:
+                parts.append(block)
+                size += len(block)
             if size > JOINED_BYTES:
                 return b"".join(parts)
             try:
