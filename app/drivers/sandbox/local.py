@@ -15,17 +15,16 @@ import time
 from collections.abc import Collection, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Any
 
 from app.core.limits import SandboxLimits
-from app.core.runtimes.recipe import HOST, PORT, Recipe
 from app.core.threadpool import offload
 from app.drivers.errors import Rejected
 from app.drivers.sandbox.local_folders import check_name, end_processes, lay_out, make_folder, remove
-from app.drivers.sandbox.local_kept import WRITABLE, Kept, forget_old, note_use, place_of
-from app.drivers.sandbox.local_tools import LIBRARY, check_confinement, interpreter, tools
+from app.drivers.sandbox.local_kept import forget_old, place_of
+from app.drivers.sandbox.local_spec import PORT_INSIDE, specification
+from app.drivers.sandbox.local_tools import check_confinement
 from app.drivers.sandbox.port import Order, Phase, SandboxGone, SandboxUnavailable, SiteFile, Upstream, View
-from app.drivers.sandbox.supervising.jail import TOOLS, outer_user
+from app.drivers.sandbox.supervising.jail import outer_user
 from app.drivers.sandbox.supervising.logs import tail
 
 APP = Path(__file__).resolve().parents[2]
@@ -35,27 +34,11 @@ BOOT = (
 )
 """Loads the supervisor without the package's own `__init__`, which would bring all of Flask."""
 
-PORT_INSIDE = 3000
 KEPT = ".kept"
-FILES = 4096
 INSTALL_TIMEOUT_S = 300
 TAIL_BYTES = 8 * 1024
 CONTROL_TIMEOUT_S = 15
 STOP_TIMEOUT_S = 3
-AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
-"""Whom the machine trusts; package managers that bring lists of their own would not know an operator's."""
-
-ENVIRONMENT = {
-    "HOME": "/tmp",  # noqa: S108 (the jail's own)
-    "LANG": "C.UTF-8",
-    "NODE_ENV": "development",
-    "NO_UPDATE_NOTIFIER": "1",
-    "ASTRO_TELEMETRY_DISABLED": "1",
-    "NEXT_TELEMETRY_DISABLED": "1",
-    "NUXT_TELEMETRY_DISABLED": "1",
-    "GATSBY_TELEMETRY_DISABLED": "1",
-    "HUGO_CACHEDIR": "/tmp/hugo",  # noqa: S108
-}
 
 
 class LocalSandboxes:
@@ -87,7 +70,16 @@ class LocalSandboxes:
             folder.mkdir(parents=True, mode=0o700)
             lay_out(folder, files, user=user, max_bytes=self._limits.disk_bytes)
             kept = place_of(self._root / KEPT, order.owner, order.recipe)
-            (folder / "spec.json").write_text(json.dumps(self._spec(order, user, kept)))
+            spec = specification(
+                folder,
+                order,
+                kept,
+                user=user,
+                egress=self._egress,
+                limits=self._limits,
+                install_timeout_s=self._install_timeout_s,
+            )
+            (folder / "spec.json").write_text(json.dumps(spec))
             if kept is not None and not kept.exists:
                 make_folder(folder / "deps", user)
             self._supervise(folder)
@@ -145,34 +137,6 @@ class LocalSandboxes:
     def _folder(self, reference: str) -> Path:
         return self._root / check_name(reference)
 
-    def _spec(self, order: Order, user: int | None, kept: Kept | None) -> dict[str, Any]:
-        recipe, limits = order.recipe, self._limits
-        made = kept is not None and kept.exists
-        path = f"{TOOLS}:/work/{recipe.folder}/node_modules/.bin:/usr/local/bin:/usr/bin:/bin"
-        return {
-            "name": order.name,
-            "user": user,
-            "python": interpreter().path,
-            "mounts": [*interpreter().mounts, *tools(recipe.tools), *_dependencies(self._root / order.name, kept)],
-            "install": [] if made else [_filled(command) for command in recipe.install],
-            "keep": str(kept.folder) if kept is not None and not made else None,
-            "keep_folders": [f"{kept.inside}/{name}" for name in WRITABLE] if kept is not None and not made else [],
-            "serve": _filled(recipe.serve),
-            "environment": _environment(recipe) | {"PATH": path},
-            "port": PORT_INSIDE,
-            "egress": self._egress,
-            "lifetime_s": order.lifetime_s,
-            "install_timeout_s": self._install_timeout_s,
-            "limits": {
-                "cpus": limits.cpus,
-                "memory_bytes": limits.memory_bytes,
-                "processes": limits.processes,
-                "disk_bytes": limits.disk_bytes,
-                "log_bytes": limits.log_bytes,
-                "files": FILES,
-            },
-        }
-
     def _supervise(self, folder: Path) -> None:
         command = [sys.executable, "-I", "-S", "-B", "-c", BOOT, str(APP), str(folder)]
         environment = {"PATH": os.environ.get("PATH", os.defpath)}
@@ -201,28 +165,6 @@ class LocalSandboxes:
         error = json.loads(answer)["error"]
         if error is not None:
             raise Rejected(f"The file could not be written: {error}")
-
-
-def _dependencies(folder: Path, kept: Kept | None) -> list[dict[str, object]]:
-    """What was kept, read-only; or the folder that is to be kept, to be filled."""
-    if kept is None:
-        return []
-    if not kept.exists:
-        return [{"source": f"{folder}/deps", "inside": kept.inside, "writable": True}]
-    note_use(kept)
-    return [{"source": str(kept.folder), "inside": kept.inside, "over": WRITABLE}]
-
-
-def _filled(command: Iterable[str]) -> list[str]:
-    return [part.replace(PORT, str(PORT_INSIDE)).replace(HOST, "127.0.0.1") for part in command]
-
-
-def _environment(recipe: Recipe) -> dict[str, str]:
-    own = {"PORT": str(PORT_INSIDE), "HOST": "127.0.0.1", "GALLEY_FOLDER": recipe.folder}
-    paths = [recipe.environment.get("PYTHONPATH"), LIBRARY if recipe.tools else None]
-    own |= {"PYTHONPATH": ":".join(filter(None, paths))} if any(paths) else {}
-    trusted = dict.fromkeys(("PIP_CERT", "NODE_EXTRA_CA_CERTS"), AUTHORITIES) if Path(AUTHORITIES).exists() else {}
-    return ENVIRONMENT | trusted | dict(recipe.environment) | own
 
 
 def _is_held(folder: Path) -> bool:
