@@ -31,15 +31,28 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     Raises:
         ConfigError: the environment does not fit; the message names every fault.
     """
-    from app import cli, extensions, surfaces
-    from app.core import database, logging
-    from app.core.rates import RateCounter
-    from app.drivers import registry
-    from app.http import caching, error_handlers, headers, login, metrics, openapi, preview_proxy
+    from app import cli, surfaces
+    from app.core import logging
+    from app.http import error_handlers, openapi, preview_proxy
     from app.resources import subscriptions
 
     settings = settings or Settings.from_environment()
     logging.configure(settings.log.format, settings.log.level)
+    app = _flask(settings)
+    _connect_stores(app, settings)
+    _connect_drivers(app, settings, drivers or {})
+    _hook_requests(app, settings)
+    error_handlers.init_app(app)
+    surfaces.register(app)
+    openapi.init_app(app)
+    subscriptions.connect()
+    preview_proxy.init_app(app)
+    cli.register(app)
+    return app
+
+
+def _flask(settings: Settings) -> Flask:
+    from app.core import database
 
     app = Flask(__name__, static_folder=None)
     app.json = OrjsonProvider(app)
@@ -54,17 +67,37 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
         COMPRESS_ALGORITHM=["gzip", "br", "zstd"],
         COMPRESS_EVALUATE_CONDITIONAL_REQUEST=False,
     )
-    extensions.db.init_app(app)
-    extensions.migrate.init_app(app, extensions.db)
+    return app
+
+
+def _connect_stores(app: Flask, settings: Settings) -> None:
+    from app.core import database
+    from app.core.rates import RateCounter
+    from app.extensions import db, limiter, migrate
+
+    db.init_app(app)
+    migrate.init_app(app, db)
     with app.app_context():
-        database.prepare_engine(extensions.db.engine)
-        app.extensions["reading_engine"] = database.reading_engine(settings.database.url, extensions.db.engine)
-        built = {**registry.build(settings, extensions.db.engine), **(drivers or {})}
-    extensions.drivers.init_app(app, built)
-    extensions.jobs.init_app(app, built["jobs"])
-    server = settings.server
-    counter = RateCounter(redis_url=settings.redis_url, workers=server.web_concurrency, scale=server.rate_limit_scale)
-    extensions.limiter.init_app(app, counter)
+        database.prepare_engine(db.engine)
+        app.extensions["reading_engine"] = database.reading_engine(settings.database.url, db.engine)
+    redis, server = settings.redis_url, settings.server
+    counter = RateCounter(redis_url=redis, workers=server.web_concurrency, scale=server.rate_limit_scale)
+    limiter.init_app(app, counter)
+
+
+def _connect_drivers(app: Flask, settings: Settings, replaced: Mapping[str, object]) -> None:
+    from app.drivers import registry
+    from app.extensions import db, drivers, jobs
+
+    with app.app_context():
+        built = {**registry.build(settings, db.engine), **replaced}
+    drivers.init_app(app, built)
+    jobs.init_app(app, built["jobs"])
+
+
+def _hook_requests(app: Flask, settings: Settings) -> None:
+    """What runs before and after every request; Flask runs what comes after in reverse order of registration."""
+    from app.http import caching, headers, login, metrics
 
     headers.init_app(app, settings.server.allowed_origins)
     login.init_app(app)
@@ -72,10 +105,3 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     caching.init_app(app)
     Compress(app)
     caching.init_after_compression(app)
-    error_handlers.init_app(app)
-    surfaces.register(app)
-    openapi.init_app(app)
-    subscriptions.connect()
-    preview_proxy.init_app(app)
-    cli.register(app)
-    return app
