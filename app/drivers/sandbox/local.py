@@ -8,6 +8,7 @@ import base64
 import fcntl
 import json
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -16,6 +17,7 @@ from collections.abc import Collection, Iterable
 from contextlib import closing, suppress
 from pathlib import Path
 
+from app.core.instance import kept
 from app.core.limits import SandboxLimits
 from app.core.threadpool import offload
 from app.drivers.errors import Rejected
@@ -52,9 +54,13 @@ class LocalSandboxes:
         limits: SandboxLimits | None = None,
         install_timeout_s: float = INSTALL_TIMEOUT_S,
     ) -> None:
-        self.node = socket.gethostname()
         self._root, self._egress, self._limits = root, tuple(egress), limits or SandboxLimits()
         self._install_timeout_s = install_timeout_s
+
+    @property
+    def node(self) -> str:
+        """Whoever shares the folder is one node, be it in several containers."""
+        return kept(self._root / ".node", lambda: f"local-{secrets.token_hex(8)}")
 
     def check(self) -> None:
         """Build a jail around nothing, now and then."""
@@ -69,18 +75,18 @@ class LocalSandboxes:
         try:
             folder.mkdir(parents=True, mode=0o700)
             lay_out(folder, files, user=user, max_bytes=self._limits.disk_bytes)
-            kept = place_of(self._root / KEPT, order.owner, order.recipe)
+            dependencies = place_of(self._root / KEPT, order.owner, order.recipe)
             spec = specification(
                 folder,
                 order,
-                kept,
+                dependencies,
                 user=user,
                 egress=self._egress,
                 limits=self._limits,
                 install_timeout_s=self._install_timeout_s,
             )
             (folder / "spec.json").write_text(json.dumps(spec))
-            if kept is not None and not kept.exists:
+            if dependencies is not None and not dependencies.exists:
                 make_folder(folder / "deps", user)
             self._supervise(folder)
         except BaseException:

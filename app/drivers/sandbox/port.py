@@ -82,8 +82,9 @@ class Upstream:
 class SandboxHost(Protocol):
     """Runs sandboxes. Safe to share between greenlets and between processes of one node."""
 
-    node: str
-    """Which machine's sandboxes `names` tells; a hosted service is one machine for all."""
+    @property
+    def node(self) -> str:
+        """Whose sandboxes `names` tells; a hosted service is one node for all."""
 
     def check(self) -> None:
         """Make sure that sandboxes can be run. Raises SandboxUnavailable."""

@@ -48,7 +48,7 @@ class TestReap:
     def test_an_expired_one_is_stopped(self, desk: Desk) -> None:
         made = desk.created()
         processes = jails_of(root_of(desk), made["sandboxName"])
-        with clock.moved(timedelta(seconds=599)):
+        with clock.moved(timedelta(seconds=580)):
             reap(desk)
         assert len(desk.held()) == 1
         with clock.moved(timedelta(seconds=601)):
