@@ -615,7 +615,7 @@ class TestUsage:
     def test_parallel_calls_cannot_pass_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(operator_tokens_a_day=1000)
         double.script = [say("x", tokens=(200, 50), pause_s=0.1)]
-        told = in_parallel(12, lambda: me.again().post("/api/ai/copilot", BODIES["copilot"]).status)
+        told = in_parallel(8, lambda: me.again().post("/api/ai/copilot", BODIES["copilot"]).status)
         used = me.get("/ai/usage").ok()["budget"]["used"]
         assert set(told) == {200, 429}
         assert used == 250 * told.count(200)
@@ -637,9 +637,8 @@ class TestUsage:
 
     def test_at_most_four_of_many_at_once_get_through(self, me: Person, double: AiDouble) -> None:
         double.script = [say("a", pause_s=0.4)]
-        told = in_parallel(12, lambda: me.again().post("/api/ai/command", ASK).status)
-        assert told.count(200) == 4
-        assert told.count(429) == 8
+        told = in_parallel(8, lambda: me.again().post("/api/ai/command", ASK).status)
+        assert sorted(told) == [200] * 4 + [429] * 4
 
     def test_place_of_a_worker_that_died_is_free_again(self, me: Person, double: AiDouble) -> None:
         from datetime import timedelta
