@@ -62,6 +62,10 @@ class Hosts:
         made = self.gitlab.add(f"{owner}/site", git, *logins)
         return OnGitLab(made.name, git, str(made.id))
 
+    def installation_of(self, name: str) -> str:
+        """The installation that has a repository of GitHub."""
+        return str(next(one.id for one in self.github.installations.values() if name in one.repositories))
+
     def close(self) -> None:
         self.github.close()
         self.gitlab.close()
