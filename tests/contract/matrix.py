@@ -113,7 +113,7 @@ class Matrix:
             given["query_string"] = given.get("query_string", {}) | own
             if "json" in given:
                 given["json"] = given["json"] | own
-            path = _filled(row.path, ids_of(scene, key))
+            path = _filled(row.path, ids_of(scene, key, scene.other))
             status = _open(scene.caller("owner_other"), row.method, path, given | {"headers": headers})
             tally.note(f"{row.method} {row.path} with own ids beside it", status, row.cells["owner_other"])
         return tally
@@ -129,7 +129,7 @@ class Matrix:
 
     @staticmethod
     def _send(scene: Scene, key: Key, who: Browser, replaced: dict[str, str]) -> int:
-        path = _filled(key[1], ids_of(scene, key) | replaced)
+        path = _filled(key[1], ids_of(scene, key, who) | replaced)
         return _open(who, key[0], path, arguments(scene, key, who))
 
 

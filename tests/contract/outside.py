@@ -1,12 +1,15 @@
-"""The outer world of the contract tests: a model and a payment service on loopback."""
+"""The outer world of the contract tests: a model, a payment service and Git hosts on loopback."""
 
+import tempfile
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 
 from config import Settings
 from tests.doubles.ai import AiDouble
 from tests.doubles.paddle import KEY, Paddle
 from tests.doubles.paddle_data import event, subscription
+from tests.git_hosts import Hosts, OnGitHub
 from tests.payments import SECRETS, TOKEN, notify
 from tests.world import Person, World
 
@@ -16,6 +19,8 @@ class Outside:
 
     def __init__(self) -> None:
         self.models, self.paddle = AiDouble(), Paddle()
+        self._folder = tempfile.TemporaryDirectory()
+        self.hosts = Hosts(Path(self._folder.name))
 
     def __enter__(self) -> "Outside":
         return self
@@ -23,6 +28,13 @@ class Outside:
     def __exit__(self, *_: object) -> None:
         self.models.close()
         self.paddle.close()
+        self.hosts.close()
+        self._folder.cleanup()
+
+    @cached_property
+    def on_github(self) -> OnGitHub:
+        """A repository that has our app."""
+        return self.hosts.on_github("somebody")
 
     def subscribed(self, person: Person) -> str:
         """A fresh subscription of that person: the payment service's id of it."""
@@ -54,4 +66,5 @@ class Outside:
             PADDLE_API_URL=self.paddle.url,
             PADDLE_WEBHOOK_SECRET=",".join(SECRETS),
             PADDLE_CLIENT_TOKEN=TOKEN,
+            **self.hosts.environment(),
         )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from app.models.login import Purpose
+from tests.contract import git_requests
 from tests.contract.scene import PASSWORD, Scene
 from tests.pictures import picture
 from tests.resources.ai.test_routes import BODIES as QUESTIONS
@@ -80,7 +81,7 @@ def _asked_of_model(scene: Scene, path: str) -> dict[str, Any]:
     return body if variant == WITHOUT_PROJECT else body | {"projectId": scene.project}
 
 
-BODIES: dict[Key, Make] = {
+BODIES: dict[Key, Make] = git_requests.BODIES | {
     ("POST", "/auth/sign-up/email"): _signed_up,
     ("POST", "/auth/sign-in/email"): lambda scene, who: {"email": _email(who, scene), "password": PASSWORD},
     ("POST", "/auth/verify-email"): _verify,
@@ -167,7 +168,7 @@ DOUBLES = frozenset(
 """Whose success ends sessions: sent by somebody of the same standing."""
 
 
-def ids_of(scene: Scene, key: Key) -> dict[str, str]:
+def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
     """What stands for each variable of a path: O, P, O's owner, the second organization of a move, a cover of O."""
     owner = scene.owner.id
     return {
@@ -179,7 +180,7 @@ def ids_of(scene: Scene, key: Key) -> dict[str, str]:
         "userId": owner,
         "subscriptionId": scene.outside.subscribed(scene.owner) if ":subscriptionId" in key[1] else "",
         "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else scene.served_key,
-    }
+    } | git_requests.ids_of(scene, key, who)
 
 
 def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:

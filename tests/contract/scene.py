@@ -6,7 +6,7 @@ Written straight into the database, so that a cell which spoils its scene can ha
 import secrets
 import shutil
 from datetime import timedelta
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from flask import Flask
@@ -92,6 +92,27 @@ class Scene:
             row.code_hash = hash_of(CODE, row.id) if purpose == Purpose.VERIFY_EMAIL else hash_token(token)
             db.session.commit()
             return user.email, given
+
+    @cached_property
+    def remote_project(self) -> str:
+        """A project of O on GitHub, where everybody acts through the app's installation; its id."""
+        repository = self.outside.on_github
+        with self.app.app_context():
+            made = Project(
+                organization_id=self.org,
+                name=f"Project {secrets.token_hex(6)}",
+                provider=Provider.GITHUB,
+                repository=repository.name,
+                branch="main",
+                installation_id=repository.installation,
+            )
+            db.session.add(made)
+            db.session.commit()
+            return made.id
+
+    def may_connect(self, who: Browser) -> bool:
+        """Whether the caller's own accounts at Git hosts can be connected: with a verified session."""
+        return isinstance(who, Person) and who.id != self.people["unverified"].id
 
     def asset(self) -> str:
         """The key of a cover of O that its owner uploaded."""
