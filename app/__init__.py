@@ -61,13 +61,18 @@ def _flask(settings: Settings) -> Flask:
         SETTINGS=settings,
         SECRET_KEY=settings.security.secret_key,
         SQLALCHEMY_DATABASE_URI=settings.database.url,
-        SQLALCHEMY_ENGINE_OPTIONS=database.engine_options(settings.database.url),
+        SQLALCHEMY_ENGINE_OPTIONS=database.engine_options(settings.database.url, kept=_kept(settings)),
         COMPRESS_MIN_SIZE=1024,
         COMPRESS_STREAMS=False,
         COMPRESS_ALGORITHM=["gzip", "br", "zstd"],
         COMPRESS_EVALUATE_CONDITIONAL_REQUEST=False,
     )
     return app
+
+
+def _kept(settings: Settings) -> int:
+    """How many connections a pool keeps; a test run holds many applications at once."""
+    return 2 if settings.env == "test" else 10
 
 
 def _connect_stores(app: Flask, settings: Settings) -> None:
@@ -79,7 +84,8 @@ def _connect_stores(app: Flask, settings: Settings) -> None:
     migrate.init_app(app, db)
     with app.app_context():
         database.prepare_engine(db.engine)
-        app.extensions["reading_engine"] = database.reading_engine(settings.database.url, db.engine)
+        reading = database.reading_engine(settings.database.url, db.engine, kept=_kept(settings))
+        app.extensions["reading_engine"] = reading
     redis, server = settings.redis_url, settings.server
     counter = RateCounter(redis_url=redis, workers=server.web_concurrency, scale=server.rate_limit_scale)
     limiter.init_app(app, counter)

@@ -22,16 +22,16 @@ READING = "galley_reading"
 """Execution option of a connection that only reads: no transaction is opened on either store."""
 
 WRITE_LOCK_WAIT_S = 3.0
-POOL_WAIT_S = 2
+POOL_SIZE, POOL_WAIT_S = 10, 2
 PG_STATEMENT_MS, PG_LOCK_MS, PG_IDLE_MS = 5_000, 2_000, 10_000
 
 
-def engine_options(url: str, *, pool_size: int = 10, statement_ms: int = PG_STATEMENT_MS) -> dict[str, Any]:
-    """What `create_engine` needs for that store (limits, section 1: Stores)."""
+def engine_options(url: str, *, kept: int = POOL_SIZE, statement_ms: int = PG_STATEMENT_MS) -> dict[str, Any]:
+    """What `create_engine` needs for that store (limits, section 1: Stores); `kept` connections stay open unused."""
     if sa.make_url(url).get_backend_name() == "sqlite":
         return {
             "connect_args": {"timeout": 0, "check_same_thread": False},
-            "pool_size": pool_size,
+            "pool_size": kept,
             "max_overflow": 50,
             "pool_timeout": POOL_WAIT_S,
         }
@@ -41,8 +41,8 @@ def engine_options(url: str, *, pool_size: int = 10, statement_ms: int = PG_STAT
     )
     return {
         "connect_args": {"options": limits, "connect_timeout": POOL_WAIT_S},
-        "pool_size": pool_size,
-        "max_overflow": pool_size,
+        "pool_size": kept,
+        "max_overflow": 2 * POOL_SIZE - kept,
         "pool_timeout": POOL_WAIT_S,
     }
 
@@ -55,12 +55,12 @@ def reading_options(engine: sa.Engine) -> dict[str, Any]:
     return options
 
 
-def reading_engine(url: str, writing: sa.Engine) -> sa.Engine:
+def reading_engine(url: str, writing: sa.Engine, *, kept: int = POOL_SIZE) -> sa.Engine:
     """A second engine whose connections never open a transaction: each statement stands by itself.
 
     It has a pool of its own, so that connections need not be switched to and fro; disposing of `writing` empties both.
     """
-    options = engine_options(url)
+    options = engine_options(url, kept=kept)
     if writing.dialect.name == "postgresql":
         options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True, "pool_reset_on_return": None}
     engine = sa.create_engine(url, **options)

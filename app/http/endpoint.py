@@ -95,7 +95,7 @@ def endpoint(
     def decorate(view: Callable[..., Any]) -> Callable[..., Response]:
         @functools.wraps(view)
         def call(**ids: str) -> Response:
-            return _serve(declared, view, ids)
+            return _serve(declared, view, {name: _storable(value) for name, value in ids.items()})
 
         call.declaration = declared  # type: ignore[attr-defined]
         call.view = view  # type: ignore[attr-defined]
@@ -108,6 +108,11 @@ def declaration_of(view: Callable[..., Any]) -> Declaration | None:
     """What was declared of a view function, if it is an endpoint's."""
     found: Declaration | None = getattr(view, "declaration", None)
     return found
+
+
+def _storable(value: str) -> str:
+    """No id holds U+0000, and PostgreSQL would not even compare it: what stands in its place is nobody's id either."""
+    return value.replace("\0", "\ufffd")
 
 
 def _serve(declared: Declaration, view: Callable[..., Any], ids: dict[str, str]) -> Response:

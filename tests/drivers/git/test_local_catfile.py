@@ -30,8 +30,22 @@ def shas_of(repo: GitRepo) -> list[str]:
     return [known[2] for known in repo.entries().values()]
 
 
-def readers() -> list[psutil.Process]:
+_OTHERS: set[int] = set()
+
+
+def _reading() -> list[psutil.Process]:
     return [child for child in psutil.Process().children() if "cat-file" in child.cmdline()]
+
+
+@pytest.fixture(autouse=True)
+def others() -> None:
+    """Applications of other tests in this process keep readers of their own; they are not counted."""
+    _OTHERS.clear()
+    _OTHERS.update(child.pid for child in _reading())
+
+
+def readers() -> list[psutil.Process]:
+    return [child for child in _reading() if child.pid not in _OTHERS]
 
 
 class TestReading:
