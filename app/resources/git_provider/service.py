@@ -4,11 +4,12 @@ from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
+from app import transactions
 from app.drivers.errors import NeedsReconnect
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef, Repository, RepositoryUnavailable
 from app.drivers.git.rest import TokenSupplier
-from app.extensions import db, vault
+from app.extensions import READING, db, vault
 from app.models.git_credential import GitCredential
 from app.models.project import Project, Provider
 from app.models.user import User
@@ -76,6 +77,7 @@ def provider_for(project: Project, *, hosts: GitHosts, actor: User | None = None
     target = Target(
         project.id, project.provider, project.repository, project.repository_id, actor.id if actor else None
     )
+    _hold_no_connection()
     patience_s = REQUEST_PATIENCE_S if actor else JOB_PATIENCE_S
     return hosts.acting(project.provider, ProjectTokens(keeper(hosts), target, reach), patience_s=patience_s)
 
@@ -96,5 +98,12 @@ def connect(provider: Provider, repository: str, organization_id: str, *, hosts:
     ).one_or_none()
     if own is None:
         raise RepositoryUnavailable("Connect an account that reaches this repository first")
+    _hold_no_connection()
     tokens = OwnTokens(keeper(hosts), own.id)
     return Connection(hosts.acting(provider, tokens), own.account_login, hosts, tokens, own.installation_id)
+
+
+def _hold_no_connection() -> None:
+    """The network is asked next: whoever only reads gives the database connection back until it is needed again."""
+    if db.session.info.get(READING):
+        transactions.rest()
