@@ -137,6 +137,17 @@ class TestGitHubFailing(RemoteContract):
             list(subject.provider.tree(subject.repo, subject.git.head()))
 
 
+class TestWritable:
+    def test_is_what_github_says_of_the_one_who_asks(self, host: GitHub, make: Make) -> None:
+        make({"a": b"a"})
+        host.repositories[REPO.name].collaborators |= {"reader", "writer"}
+        host.repositories[REPO.name].readers.add("reader")
+        for login, writes in (("reader", False), ("writer", True)):
+            token = host.user_token(login)
+            acting = GitHubProvider(host.api_url, lambda rejected=None, token=token: token, bot=BOT)
+            assert acting.repository(REPO).writable is writes
+
+
 class TestTrees:
     """Trees that the host cuts, and what reading them costs."""
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import pytest
 
 from app.drivers.errors import Broken, Rejected, Throttled
+from app.drivers.git import gitlab_values
 from app.drivers.git.gitlab import GitLabProvider
 from app.drivers.git.port import Action, BranchMoved, FileChange, PathConflict, Person, RepoRef, RepositoryUnavailable
 from tests.doubles.gitlab import GitLab
@@ -63,6 +64,31 @@ class TestGitLab(GitContract, PathConflictContract):
         author, committer = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", "main").splitlines()
         assert author == "Galley Bot <bot@mail.example.org>"
         assert committer == "Grace Owner <grace@mail.example.org>"
+
+
+class TestWritable:
+    def test_is_what_gitlab_says_of_the_one_who_asks(self, host: GitLab, make: Make) -> None:
+        make({"a": b"a"})
+        host.projects[0].members |= {"reader", "writer"}
+        host.projects[0].readers.add("reader")
+        for login, writes in (("reader", False), ("writer", True)):
+            token = host.token(login)
+            acting = GitLabProvider(host.url, lambda rejected=None, token=token: token, bot=BOT)
+            assert acting.repository(REPO).writable is writes
+
+    @pytest.mark.parametrize(
+        ("permissions", "writes"),
+        [
+            (None, True),
+            ({"project_access": None, "group_access": {"access_level": 40}}, True),
+            ({"project_access": {"access_level": 20}, "group_access": {"access_level": 30}}, True),
+            ({"project_access": {"access_level": 20}, "group_access": None}, False),
+            ({"project_access": None, "group_access": None}, False),
+        ],
+    )
+    def test_higher_of_two_roles_counts(self, permissions: dict | None, writes: bool) -> None:
+        facts = {"id": 1, "path_with_namespace": "a/b", "permissions": permissions}
+        assert gitlab_values.repository(facts).writable is writes
 
 
 class TestGitLabFailing(RemoteContract):
