@@ -20,6 +20,9 @@ from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import search_words
 
 PATH_WEIGHT, TITLE_WEIGHT = 0.5, 0.8
+RANKED, LOOKED_AT = 300, 600
+"""How many texts are told apart by their words, and how many files by all that counts."""
+
 _ESCAPE = "\\"
 
 
@@ -41,36 +44,56 @@ def search(project: Project, index: ContentIndex | None, q: str, *, kind: str | 
     types = [*question.types, kind] if kind else question.types
     if index is None or index.generation == 0 or not (question.terms or question.types):
         return []
-    found = db.session.execute(_statement(project.id, index, question, types).limit(limit)).all()
-    texts = _texts(project.id, [row.sha for row in found])
-    return [_hit(row, texts.get(row.sha), question.terms) for row in found]
+    ranks = _ranks(project.id, question.terms)
+    found = db.session.execute(_statement(project.id, index, question, types, bool(ranks)).limit(LOOKED_AT)).all()
+    best = sorted(((row.score + ranks.get(row.sha, 0.0), row) for row in found), key=_order)[:limit]
+    texts = _texts(project.id, [row.sha for _, row in best])
+    return [_hit(score, row, texts.get(row.sha), question.terms) for score, row in best]
+
+
+def _order(scored: tuple[float, Any]) -> tuple[float, int, str]:
+    score, row = scored
+    return -score, len(row.path), row.path
+
+
+def _ranks(project_id: str, terms: Sequence[Term]) -> dict[str, float]:
+    """How well the best texts fit the words, by sha."""
+    worded = [term for term in terms if term.words]
+    if not worded:
+        return {}
+    rows = db.session.execute(_best(project_id, worded))
+    return {sha: float(rank) for sha, rank in rows}
+
+
+def _best(project_id: str, worded: Sequence[Term]) -> sa.Select[*tuple[Any, ...]]:
+    found = search_words.ranking(db.engine.dialect.name, project_id, worded)
+    return found.order_by(sa.desc("rank"), ContentText.sha).limit(RANKED)
 
 
 def _statement(
-    project_id: str, index: ContentIndex, question: Question, types: Iterable[str]
+    project_id: str, index: ContentIndex, question: Question, types: Iterable[str], ranked: bool
 ) -> sa.Select[*tuple[Any, ...]]:
-    """One look through the branch's paths, joined with what the full-text index found for each term."""
+    """One look through the branch's paths, held against what the full-text index finds for each term."""
     file = ContentFile
-    looked = _Looked(project_id, file)
+    looked = _Looked(project_id)
     conditions = [file.index_id == index.id, file.generation == index.generation]
     conditions += [sa.or_(*(_ends_with(ending) for ending in endings_of(kind))) for kind in types]
     conditions += [looked.for_term(term, PATH_WEIGHT / len(question.terms)) for term in question.terms]
-    looked.rank(question.terms)
+    looked.for_title(question.terms)
     score: sa.ColumnElement[float] = sum(looked.scores, start=sa.literal(0.0))
+    best = looked.bonus(_best(project_id, [t for t in question.terms if t.words])) if ranked else sa.literal(0.0)
     return (
         sa.select(file.path, file.sha, file.size, score.label("score"))
-        .select_from(looked.source)
         .where(*conditions)
-        .order_by(sa.desc("score"), sa.func.length(file.path), file.path)
+        .order_by((score + best).desc(), sa.func.length(file.path), file.path)
     )
 
 
 class _Looked:
-    """The tables joined so far, and what they add to a file's score."""
+    """What was looked up in the full-text index so far, and what it adds to a file's score."""
 
-    def __init__(self, project_id: str, source: Any) -> None:
+    def __init__(self, project_id: str) -> None:
         self._project_id, self._dialect = project_id, db.engine.dialect.name
-        self.source = source
         self.scores: list[sa.ColumnElement[float]] = []
 
     def for_term(self, term: Term, weight: float) -> sa.ColumnElement[bool]:
@@ -80,24 +103,27 @@ class _Looked:
             met.append(_holds(term.part))
             self.scores.append(sa.case((met[0], weight), else_=0.0))
         if term.words:
-            met.append(self._join(search_words.matching(self._dialect, self._project_id, term)).sha.is_not(None))
+            met.append(self._is_among(search_words.matching(self._dialect, self._project_id, term)))
         return sa.or_(*met)
 
-    def rank(self, terms: Sequence[Term]) -> None:
-        """Let texts count by how well they fit, and more where the title alone does."""
-        worded = [term for term in terms if term.words]
-        if worded:
-            ranks = self._join(search_words.ranking(self._dialect, self._project_id, worded))
-            self.scores.append(sa.func.coalesce(ranks.rank, 0.0))
-        titled = [search_words.in_title(term) for term in worded if term.where is Where.ANYWHERE]
+    def for_title(self, terms: Sequence[Term]) -> None:
+        """Let texts count more whose title alone holds the words."""
+        titled = [search_words.in_title(term) for term in terms if term.words and term.where is Where.ANYWHERE]
         if titled:
-            titles = self._join(search_words.matching(self._dialect, self._project_id, *titled))
-            self.scores.append(sa.case((titles.sha.is_not(None), TITLE_WEIGHT), else_=0.0))
+            titles = self._is_among(search_words.matching(self._dialect, self._project_id, *titled))
+            self.scores.append(sa.case((titles, TITLE_WEIGHT), else_=0.0))
 
-    def _join(self, found: sa.Select[*tuple[Any, ...]]) -> Any:
-        joined = found.subquery()
-        self.source = sa.outerjoin(self.source, joined, joined.c.sha == ContentFile.sha)
-        return joined.c
+    def bonus(self, best: sa.Select[*tuple[Any, ...]]) -> sa.ColumnElement[float]:
+        """What puts the texts that fit best before the others, until their ranks are added."""
+        shas = sa.select(best.subquery().c.sha)
+        return sa.case((self._is_among(shas), 1.0), else_=0.0)
+
+    def _is_among(self, found: sa.Select[*tuple[Any, ...]]) -> sa.ColumnElement[bool]:
+        """Whether a file's text was found: looked up in one table of hashes, which is made once and not for every path."""
+        if self._dialect == "postgresql":
+            # As an array whose length is not known beforehand; otherwise the plan turns on how many are expected.
+            found = sa.select(sa.func.unnest(sa.func.array(found.scalar_subquery())))
+        return ContentFile.sha.in_(found)
 
 
 def _holds(part: str) -> sa.ColumnElement[bool]:
@@ -132,6 +158,6 @@ def _texts(project_id: str, shas: Sequence[str]) -> dict[str, Any]:
     return {row.sha: row for row in rows}
 
 
-def _hit(row: Any, text: Any, terms: Sequence[Term]) -> Hit:
+def _hit(score: float, row: Any, text: Any, terms: Sequence[Term]) -> Hit:
     snippet = make_snippet(text.body, terms) if text is not None and text.body else None
-    return Hit(row.path, row.sha, row.size, text.title if text else None, round(float(row.score), 4), snippet)
+    return Hit(row.path, row.sha, row.size, text.title if text else None, round(float(score), 4), snippet)

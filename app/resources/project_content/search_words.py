@@ -48,23 +48,19 @@ def _pack_vector(project_id: str, text: SearchText) -> str:
 
 def matching(dialect: str, project_id: str, *terms: Term) -> sa.Select[str]:
     """The shas of the project's texts that hold all of the terms."""
-    text = ContentText
-    mine = sa.select(text.sha).where(text.project_id == project_id)
     if dialect == "postgresql":
-        return mine.where(_holds_words(project_id, " & ".join(map(_vector_term, terms))))
-    return mine.join(_FTS, text.id == _ROWID).where(_matches(project_id, " AND ".join(map(_fts_term, terms))))
+        return _in_vectors(project_id, " & ".join(map(_vector_term, terms)))
+    return _in_fts(project_id, " AND ".join(map(_fts_term, terms)))
 
 
 def ranking(dialect: str, project_id: str, terms: Sequence[Term]) -> sa.Select[str, float]:
     """The shas of the texts that hold any of the terms, each with a rank between 0 and 1."""
-    text = ContentText
-    mine = sa.select(text.sha).where(text.project_id == project_id)
     if dialect == "postgresql":
         query = " | ".join(map(_vector_term, terms))
-        rank = sa.func.ts_rank(text.words, _tsquery(query), _BY_LENGTH | _BELOW_ONE)
-        return mine.where(_holds_words(project_id, query)).add_columns(rank.label("rank"))
-    found = mine.join(_FTS, text.id == _ROWID).where(_matches(project_id, " OR ".join(map(_fts_term, terms))))
+        rank = sa.func.ts_rank(ContentText.words, _tsquery(query), _BY_LENGTH | _BELOW_ONE)
+        return _in_vectors(project_id, query).add_columns(rank.label("rank"))
     score: sa.ColumnElement[float] = -sa.func.bm25(_TABLE, 0.0, 1.0)
+    found = _in_fts(project_id, " OR ".join(map(_fts_term, terms)))
     return found.add_columns((score / (score + 4.0)).label("rank"))
 
 
@@ -79,16 +75,19 @@ _TABLE: sa.ColumnElement[str] = sa.literal_column(FTS_TABLE)
 _ROWID: sa.ColumnElement[int] = sa.literal_column(f"{FTS_TABLE}.rowid", sa.Integer)
 
 
-def _matches(project_id: str, query: str) -> sa.ColumnElement[bool]:
-    return _TABLE.op("MATCH", is_comparison=True)(f'project_id : "{project_id}" AND words : ({query})')
+def _in_fts(project_id: str, query: str) -> sa.Select[str]:
+    """Nothing is asked of the texts' own columns: SQLite would begin there, and ask the full-text index once a text."""
+    matches = _TABLE.op("MATCH", is_comparison=True)(f'project_id : "{project_id}" AND words : ({query})')
+    return sa.select(ContentText.sha).join(_FTS, ContentText.id == _ROWID).where(matches)
 
 
 def _fts_term(term: Term) -> str:
     return f'"{" ".join(term.words)}"' + (" *" if term.begun else "")
 
 
-def _holds_words(project_id: str, query: str) -> sa.ColumnElement[bool]:
-    return ContentText.words.op("@@", is_comparison=True)(_tsquery(f"{_lexeme(f'={project_id}')} & ({query})"))
+def _in_vectors(project_id: str, query: str) -> sa.Select[str]:
+    scoped = _tsquery(f"{_lexeme(f'={project_id}')} & ({query})")
+    return sa.select(ContentText.sha).where(ContentText.words.op("@@", is_comparison=True)(scoped))
 
 
 def _tsquery(query: str) -> sa.ColumnElement[str]:
