@@ -5,7 +5,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 from urllib.parse import parse_qs, quote, urlsplit
 
 from app.core.retry import RetryOptions, retry
@@ -27,6 +27,14 @@ class TokenSupplier(Protocol):
 
     def __call__(self, rejected: str | None = None) -> str:
         """The current token; `rejected` is one the host has just refused: give a newer one, or raise NeedsReconnect."""
+
+
+@runtime_checkable
+class HearsRefusals(Protocol):
+    """A supplier that wants to know when even a newer token was refused, so that nobody tries it again."""
+
+    def refused(self, token: str) -> None:
+        """The host has refused this token, which was given in another one's place."""
 
 
 def fixed_token(token: str) -> TokenSupplier:
@@ -127,8 +135,11 @@ class RestClient:
         token = self._current(rejected=None)
         answer = self._once(request, token, until)
         if answer.status == 401:
-            answer = self._once(request, self._current(rejected=token), until)
+            token = self._current(rejected=token)
+            answer = self._once(request, token, until)
         if answer.status == 401:
+            if isinstance(self._supplier, HearsRefusals):
+                self._supplier.refused(token)
             raise NeedsReconnect("The Git host no longer takes this account's credential; connect it again")
         return checked(answer)
 

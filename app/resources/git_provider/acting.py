@@ -14,7 +14,6 @@ import sqlalchemy as sa
 
 from app.drivers.errors import NeedsReconnect, Throttled
 from app.drivers.git.port import RepoRef, RepositoryUnavailable
-from app.drivers.git.rest import TokenSupplier
 from app.models.git_credential import CredentialStatus, GitCredential
 from app.models.organization import Membership
 from app.models.project import ConnectionStatus, Project
@@ -45,6 +44,10 @@ class OwnTokens:
         """The person's token."""
         return self._keeper.token(self._credential_id, rejected)
 
+    def refused(self, token: str) -> None:
+        """Not even the renewed token was taken."""
+        self._keeper.refuse(self._credential_id, token)
+
 
 class InstallationTokens:
     """The app's tokens for one repository of an installation."""
@@ -62,6 +65,10 @@ class InstallationTokens:
             self._keeper.lose_project(self._target.project_id)
             raise
 
+    def refused(self, token: str) -> None:
+        """Not even a fresh token was taken."""
+        self._keeper.lose_project(self._target.project_id)
+
 
 class ProjectTokens:
     """The tokens of whoever acts on a project; a caller whose own credential ends is followed by the connection."""
@@ -69,8 +76,8 @@ class ProjectTokens:
     def __init__(self, keeper: Keeper, target: Target, reaches: "Reach") -> None:
         self._keeper, self._target, self._reaches = keeper, target, reaches
         self._lock = threading.Lock()
-        self._own: TokenSupplier | None = None
-        self._chosen: TokenSupplier | None = None
+        self._own: OwnTokens | None = None
+        self._chosen: OwnTokens | InstallationTokens | None = None
 
     def __call__(self, rejected: str | None = None) -> str:
         """The present token."""
@@ -86,7 +93,12 @@ class ProjectTokens:
             self._chosen = self._connection()
             return self._chosen()
 
-    def _callers_own(self) -> TokenSupplier | None:
+    def refused(self, token: str) -> None:
+        """Not even the renewed token was taken."""
+        if self._chosen is not None:
+            self._chosen.refused(token)
+
+    def _callers_own(self) -> OwnTokens | None:
         if self._target.actor_id is None:
             return None
         wanted = sa.select(GitCredential.id).where(
@@ -101,7 +113,7 @@ class ProjectTokens:
         own = OwnTokens(self._keeper, credential_id)
         return own if self._reaches(own, self._target) else None
 
-    def _connection(self) -> TokenSupplier:
+    def _connection(self) -> OwnTokens | InstallationTokens:
         row = self._connected()
         if row is None or row.connection_status != ConnectionStatus.ACTIVE:
             raise NeedsReconnect(LOST)

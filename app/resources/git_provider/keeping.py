@@ -33,7 +33,6 @@ log = structlog.get_logger(__name__)
 LEASE = timedelta(seconds=45)  # longer than an outbound call may take
 WAIT_S, POLL_S = 25.0, 0.05
 EARLY = timedelta(seconds=60)
-YOUNG = timedelta(minutes=5)
 REFRESH_COLUMNS = (sealing.column(sealing.REFRESH), "refresh_token_expires_at", "refresh_hash")
 GONE = "Connect an account of this provider first"
 ENDED = "The Git host no longer takes this account's credential; connect it again"
@@ -89,9 +88,6 @@ class Keeper:
                 self.give_up(row)
                 raise NeedsReconnect(ENDED)
             return held
-        if held == rejected and row.last_refreshed_at and clock.now() - row.last_refreshed_at < YOUNG:
-            self.give_up(row)  # a token fresh from the host is refused: another one would be too
-            raise NeedsReconnect(ENDED)
         return self._open(self.renew(row), sealing.ACCESS) or ""
 
     def renew(self, seen: GitCredential, *, installation: bool = False) -> GitCredential:
@@ -127,6 +123,15 @@ class Keeper:
                     .values(connection_status=ConnectionStatus.NEEDS_RECONNECT)
                 )
         log.info("git_credential.needs_reconnect", credential_id=row.id, provider=row.provider)
+
+    def refuse(self, credential_id: str, token: str) -> None:
+        """Note that the host refused a token that was renewed a moment ago: another renewal would not help."""
+        try:
+            row = self.find(credential_id)
+        except NeedsReconnect:
+            return
+        if self._open(row, sealing.ACCESS) == token:
+            self.give_up(row)
 
     def lose_project(self, project_id: str) -> None:
         """Mark a project that nobody's credential acts on any more."""

@@ -1,7 +1,7 @@
 """The repositories a person can reach at a provider, and making one on this machine."""
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import sqlalchemy as sa
@@ -98,9 +98,18 @@ def _remote(
     try:
         found = page(token)
     except NeedsReconnect:
-        found = page(tokens(token))
+        found = _again(tokens, tokens(token), page)
     following = encode_cursor(f"{CURSOR}.{provider}", found.cursor) if found.cursor else None
     return found.repositories, {"total": None, "next_cursor": following}
+
+
+def _again(tokens: OwnTokens, renewed: str, page: Callable[[str], RepositoryPage]) -> RepositoryPage:
+    """Ask with the renewed token; when it is refused as well, nobody tries again."""
+    try:
+        return page(renewed)
+    except NeedsReconnect:
+        tokens.refused(renewed)
+        raise
 
 
 def _local(

@@ -324,4 +324,17 @@ def test_renewed_token_is_refused_too(world: World, hosts: Hosts) -> None:
     for _ in range(5):
         me.get(f"/project/{project}/branches").fails(409, "NEEDS_RECONNECT")
     assert len(hosts.gitlab.calls("POST /oauth/token")) == 1
+    assert len(hosts.gitlab.calls("GET /api/v4/")) == 2
     assert me.get(f"/project/{project}").ok()["connection"]["status"] == "needs_reconnect"
+
+
+def test_token_that_ends_early_is_renewed_each_time(world: World, hosts: Hosts) -> None:
+    """Renewing it lately is no reason to give up."""
+    me = world.person()
+    repository = hosts.on_gitlab(login_of(me))
+    connect_gitlab(me, hosts)
+    project = new_project(me, me.new_organization(), "gitlab", repository.name)
+    for _ in range(3):
+        for token in [token for token, (name, _) in hosts.gitlab.grants.items() if name == login_of(me)]:
+            del hosts.gitlab.grants[token]
+        me.get(f"/project/{project}/branches").ok()

@@ -223,6 +223,6 @@ class TestRepositories:
         for _ in range(4):
             me.get("/git-provider/repositories?provider=gitlab").fails(409, "NEEDS_RECONNECT")
         assert len(hosts.gitlab.calls("POST /oauth/token")) == 1
-        assert len(hosts.gitlab.calls("GET /api/v4/projects$")) <= 4
+        assert len(hosts.gitlab.calls("GET /api/v4/projects$")) == 2
         with world.app.app_context():
             assert db.session.query(GitCredential).filter_by(user_id=me.id).one().status == "needs_reconnect"
