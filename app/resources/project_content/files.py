@@ -9,13 +9,14 @@ from sqlalchemy.dialects import postgresql, sqlite
 from app import transactions
 from app.core.content import describe
 from app.core.content.filetypes import BINARY, file_type
+from app.core.errors import NotFound
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import EntryType, ObjectNotFound
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
 from app.models.user import User
-from app.resources.project_content import indexing, reading
+from app.resources.project_content import indexing
 from app.resources.project_content.source import Source, source_of
 
 KIND_LENGTH = 120
@@ -28,8 +29,8 @@ def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: 
 
     Asks the Git host only for what nobody has asked about this blob and path before. Raises NotFound.
     """
-    file = reading.file(index, path)
-    facts, last = _known_facts(project, file), file.last_commit
+    file, facts = _known(project, index, path)
+    last = file.last_commit
     if facts is None or last is None:
         source = source_of(project, hosts, branch=index.branch if index else None, actor=by)
         facts = facts if facts is not None else _find_facts(project, file, source)
@@ -71,16 +72,28 @@ def keep_facts(project_id: str, found: list[tuple[str, str, dict[str, Any]]]) ->
     db.session.execute(dialect.insert(ContentBlob).on_conflict_do_nothing(), rows)
 
 
-def _known_facts(project: Project, file: ContentFile) -> dict[str, Any] | None:
-    if file.type != EntryType.BLOB or (file.size or 0) > READ_AT_MOST:
-        kind = file_type(file.path)
-        told: dict[str, Any] = {"mime": kind.mime or BINARY, "language": kind.language, "headings": [], "links": []}
-        return dict.fromkeys(KEPT, None) | told
-    return db.session.scalar(
-        sa.select(ContentBlob.facts).where(
-            ContentBlob.project_id == project.id, ContentBlob.sha == file.sha, ContentBlob.kind == kind_of(file.path)
-        )
-    )
+def _known(project: Project, index: ContentIndex | None, path: str) -> tuple[ContentFile, dict[str, Any] | None]:
+    """A file with what is known of its bytes already, in one statement. Raises NotFound."""
+    file, blob = ContentFile, ContentBlob
+    of_file = sa.and_(blob.project_id == project.id, blob.sha == file.sha, blob.kind == kind_of(path))
+    here = (file.index_id == (index.id if index else None), file.generation == (index.generation if index else 0))
+    row = db.session.execute(
+        sa.select(file, blob.facts).outerjoin(blob, of_file).where(*here, file.path == path)
+    ).first()
+    if row is None:
+        raise NotFound("There is no such file on this branch")
+    found, facts = row
+    return found, facts if _is_read(found) else _told_by_name(path)
+
+
+def _is_read(file: ContentFile) -> bool:
+    return file.type == EntryType.BLOB and (file.size or 0) <= READ_AT_MOST
+
+
+def _told_by_name(path: str) -> dict[str, Any]:
+    kind = file_type(path)
+    told: dict[str, Any] = {"mime": kind.mime or BINARY, "language": kind.language, "headings": [], "links": []}
+    return dict.fromkeys(KEPT, None) | told
 
 
 def _find_facts(project: Project, file: ContentFile, source: Source) -> dict[str, Any]:

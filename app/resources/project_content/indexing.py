@@ -39,13 +39,15 @@ def catch_up(index: ContentIndex, source: Source, progress: Progress) -> None:
         _confirm(index)
     elif not _incremental(index, source, head):
         _cold(index, source, head, progress)
-    snapshot.refresh(index.id)
-    _ask_for_texts(index.id)
+    _ask_for_the_rest(index.id)
 
 
-def _ask_for_texts(index_id: str) -> None:
+def _ask_for_the_rest(index_id: str) -> None:
+    """What takes as long as the tree is large, or waits for many blobs, is done by jobs of its own."""
     with transactions.writing():
         found = db.session.get(ContentIndex, index_id)
+        if found is not None and not snapshot.is_fresh(found):
+            snapshot.ask(found)
         if found is not None and found.described_sha != found.commit_sha:
             describing.ask(found)
 

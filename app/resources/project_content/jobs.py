@@ -13,7 +13,7 @@ from app.extensions import db
 from app.models.organization import Status
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import describing, indexing
+from app.resources.project_content import describing, indexing, snapshot
 from app.resources.project_content.source import Disconnected, source_of
 
 log = structlog.get_logger(__name__)
@@ -49,6 +49,13 @@ def _fail(index_id: str, problem: str) -> None:
         if index is not None:
             index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
             index.problem = problem
+
+
+@job("content.snapshot", priority=5)
+def store_snapshot(*, index_id: str) -> None:
+    """Write the whole tree of a branch down as the answer that is sent."""
+    transactions.start_reading()
+    snapshot.refresh(index_id)
 
 
 @job("content.describe", uses=("git", "progress"))

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from app import transactions
 from app.core import clock
-from app.extensions import db
+from app.extensions import db, jobs
 from app.models.project_content import ContentFile, ContentIndex, ContentSnapshot
 
 MESSAGE = "Project content"
@@ -81,11 +81,31 @@ def build(index: ContentIndex) -> bytes:
     return compress(head(index, index.project_id, index.branch, "ready"), rows(index))
 
 
+def ask(index: ContentIndex) -> None:
+    """Enqueue the writing of the answer; a person may be waiting for it."""
+    jobs.enqueue(
+        "content.snapshot",
+        unique=f"content.snapshot:{index.id}",
+        lock=f"content.snapshot:{index.id}",
+        index_id=index.id,
+    )
+
+
+def is_fresh(index: ContentIndex) -> bool:
+    """Whether the stored answer is of the commit the index is at."""
+    snapshot = ContentSnapshot
+    return bool(
+        db.session.scalar(
+            sa.select(sa.literal(True)).where(snapshot.index_id == index.id, snapshot.commit_sha == index.commit_sha)
+        )
+    )
+
+
 def refresh(index_id: str) -> None:
     """Bring the stored answer to the commit the index is at; built while reading, stored in a short transaction."""
     db.session.expire_all()
     index = db.session.get(ContentIndex, index_id)
-    if index is None or index.commit_sha is None or load(index) is not None:
+    if index is None or index.commit_sha is None or is_fresh(index):
         return
     commit_sha, body = index.commit_sha, build(index)
     with transactions.writing():
