@@ -60,14 +60,13 @@ class ContentSnapshot(Base):
 class ContentFile(Base):
     """One path of a branch in one generation.
 
-    `folded` is the path as search compares it, where case alone does not make it so.
+    `folded` is the path as search compares it, where case alone does not make it so. There is no foreign key: checking it
+    would double the time that indexing takes; `project_content.sweeping` takes away what is left over.
     """
 
     __tablename__ = "content_files"
 
-    index_id: Mapped[str] = mapped_column(
-        sa.String(40), sa.ForeignKey("content_indexes.id", ondelete="CASCADE"), primary_key=True
-    )
+    index_id: Mapped[str] = mapped_column(sa.String(40), primary_key=True)
     generation: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     path: Mapped[str] = mapped_column(PathText, primary_key=True)
     type: Mapped[str] = mapped_column(sa.String(8))

@@ -645,12 +645,6 @@ def upgrade() -> None:
         sa.Column("size", sa.BigInteger(), nullable=True),
         sa.Column("folded", sa.Text(), nullable=True),
         sa.Column("last_commit", sa.JSON(), nullable=True),
-        sa.ForeignKeyConstraint(
-            ["index_id"],
-            ["content_indexes.id"],
-            name=op.f("fk_content_files_index_id_content_indexes"),
-            ondelete="CASCADE",
-        ),
         sa.PrimaryKeyConstraint("index_id", "generation", "path", name=op.f("pk_content_files")),
     )
     op.create_table(

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from app.drivers.errors import Absent
 from app.drivers.git.connections import Accounts, CodeFlow, InstallationAccounts, InstallationApp
-from app.drivers.git.port import GitProvider, Repository, RepositoryUnavailable
+from app.drivers.git.port import GitProvider, RepoRef, Repository, RepositoryUnavailable
 from app.drivers.git.rest import TokenSupplier, fixed_token
 from app.drivers.http import LIMITS
 
@@ -22,6 +22,9 @@ class LocalHost(GitProvider, Protocol):
 
     def create(self, name: str, *, source: Path | None = None) -> Repository:
         """Make the repository `owner/name`, empty or from a folder. Raises RepositoryExists, Rejected."""
+
+    def tidy(self, repo: RepoRef) -> None:
+        """Pack what many commits have left loose; may take minutes, readers and writers go on meanwhile."""
 
 
 @dataclass(frozen=True)

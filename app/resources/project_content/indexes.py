@@ -6,7 +6,7 @@ from sqlalchemy.exc import IntegrityError
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import indexing
+from app.resources.project_content import indexing, sweeping
 
 
 def find(project: Project, branch: str) -> ContentIndex | None:
@@ -40,4 +40,5 @@ def lock(index: ContentIndex) -> ContentIndex:
 def drop(project: Project) -> None:
     """Forget everything indexed of a project (its repository changed)."""
     db.session.execute(sa.delete(ContentIndex).where(ContentIndex.project_id == project.id))
+    sweeping.ask()
     db.session.expire_all()

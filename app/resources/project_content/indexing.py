@@ -18,7 +18,7 @@ from app.models.base import moment
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource
 from app.resources.project.activity import FileEvent, FilesChanged, files_changed
-from app.resources.project_content import describing, snapshot
+from app.resources.project_content import describing, snapshot, sweeping
 from app.resources.project_content.source import Source
 
 BATCH = 5_000
@@ -114,17 +114,9 @@ def _start_generation(index: ContentIndex) -> int:
 
 
 def _drop_generations(index_id: str, kept: int) -> None:
-    """Delete the rows of other generations, a batch a transaction."""
-    file = ContentFile
-    doomed = (file.index_id == index_id, file.generation != kept)
-    while True:
-        with transactions.writing():
-            some = sa.select(file.path).where(*doomed).limit(BATCH)
-            gone = db.session.execute(
-                sa.delete(file).where(*doomed, file.path.in_(some)).execution_options(synchronize_session=False)
-            )
-        if gone.rowcount < BATCH:  # type: ignore[attr-defined]
-            return
+    """Delete the rows of other generations, some thousand a transaction."""
+    while sweeping.delete_some(ContentFile.index_id == index_id, ContentFile.generation != kept):
+        pass
 
 
 def _lock(index_id: str) -> ContentIndex | None:

@@ -9,16 +9,19 @@ from app import transactions
 from app.core.jobs import job
 from app.drivers.errors import DriverError, NeedsReconnect, Rejected
 from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import RepoRef
 from app.extensions import db
 from app.models.organization import Status
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import describing, indexing, snapshot
+from app.resources.project_content import describing, indexing, snapshot, sweeping
 from app.resources.project_content.source import Disconnected, source_of
 
 log = structlog.get_logger(__name__)
 
 FOLLOW_EVERY = timedelta(seconds=15)
+
+SWEEP_EVERY, TIDY_EVERY = timedelta(hours=6), timedelta(hours=24)
 
 BLOBS_AT_ONCE, REST = 1_500, timedelta(minutes=20)
 """Of a host that gives one blob a call, so that people's own calls keep most of its hourly allowance."""
@@ -76,6 +79,34 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
     if not whole:
         with transactions.writing():
             describing.ask(index, delay=REST)
+
+
+@job("content.sweep")
+def sweep() -> None:
+    """Delete what indexes that went have left behind."""
+    sweeping.sweep()
+
+
+@job("content.sweep_all", every=SWEEP_EVERY, retries=0)
+def sweep_regularly() -> None:
+    """The same, for what went in another way, and for blobs that no branch has any more."""
+    sweeping.sweep()
+
+
+@job("content.tidy", every=TIDY_EVERY, retries=0, uses=("git",), priority=-5)
+def tidy_repositories(*, git: GitHosts) -> None:
+    """Pack local repositories that many saves have left loose."""
+    if git.local is None:
+        return
+    transactions.start_reading()
+    names = sa.select(Project.repository).where(Project.provider == Provider.LOCAL, Project.repository != "").distinct()
+    found = list(db.session.scalars(names))
+    transactions.rest()
+    for name in found:
+        try:
+            git.local.tidy(RepoRef(name))
+        except DriverError as error:
+            log.info("content.untidy", repository=name, error=str(error))
 
 
 @job("content.follow_local", every=FOLLOW_EVERY, retries=0, uses=("git",))

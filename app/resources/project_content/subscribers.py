@@ -1,8 +1,8 @@
 """What other resources' doings mean for the index."""
 
 from app.models.project import Project
-from app.resources.project.events import project_connected
-from app.resources.project_content import indexes
+from app.resources.project.events import project_connected, project_deleting
+from app.resources.project_content import indexes, sweeping
 
 
 @project_connected.subscribe
@@ -11,3 +11,9 @@ def queue_index(project: Project) -> None:
     indexes.drop(project)
     if project.repository and project.branch:
         indexes.ensure(project, project.branch)
+
+
+@project_deleting.subscribe
+def sweep_files(_project: Project) -> None:
+    """A project goes: its index by foreign key, the files after it."""
+    sweeping.ask()

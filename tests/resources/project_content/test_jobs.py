@@ -1,0 +1,78 @@
+"""The jobs beside indexing: what is swept away, what is kept, and what is packed."""
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.drivers.git.port import RepoRef
+from app.extensions import db
+from app.models.content_search import ContentLink, ContentText
+from app.models.project_content import ContentFile, ContentIndex
+from app.resources.project_content import jobs
+from tests.resources.project_content.conftest import Site
+
+
+def shas(site: Site, table: Any) -> set[str]:
+    with site.world.app.app_context():
+        return set(db.session.scalars(sa.select(table.sha).where(table.project_id == site.project)))
+
+
+def run(app: Flask, job: Any, **given: Any) -> None:
+    with app.app_context():
+        job(**given)
+        db.session.commit()
+
+
+class TestSweep:
+    def test_files_go_with_their_project(self, site: Site) -> None:
+        def files() -> int:
+            mine = sa.select(sa.func.count()).select_from(ContentFile).where(ContentFile.index_id == index_id)
+            with site.world.app.app_context():
+                return db.session.scalar(mine) or 0
+
+        with site.world.app.app_context():
+            index_id = db.session.scalar(sa.select(ContentIndex.id).where(ContentIndex.project_id == site.project))
+        assert files() == 4
+        site.owner.delete(f"/project/{site.project}").ok()
+        site.world.work_off()
+        assert files() == 0
+
+    def test_blobs_that_no_branch_has_are_forgotten_and_others_kept(self, site: Site, app: Flask) -> None:
+        before = site.oracle()
+        site.repo.commit({"content/about.md": None, "content/copy.md": b"[x](/about)\n"})
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        site.world.work_off()
+        assert before["content/about.md"][1] in shas(site, ContentText)
+        run(app, jobs.sweep_regularly)
+        kept = shas(site, ContentText)
+        assert before["content/about.md"][1] not in kept
+        assert {before["content/posts/hello.md"][1], site.oracle()["content/copy.md"][1]} <= kept
+        assert shas(site, ContentLink) <= kept
+
+    def test_a_blob_that_comes_back_is_read_again(self, site: Site, app: Flask) -> None:
+        site.repo.commit({"content/about.md": None})
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        site.world.work_off()
+        run(app, jobs.sweep_regularly)
+        site.repo.commit({"content/again.md": b"# About\n\nUs.\n"})
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        site.world.work_off()
+        [hit] = site.owner.get(site.path("/search?q=us")).ok()
+        assert hit["path"] == "content/again.md"
+
+
+class TestTidy:
+    def test_loose_objects_are_packed_and_everything_is_still_there(self, site: Site, app: Flask) -> None:
+        for n in range(3):
+            site.repo.commit({f"f{n}-{k}.md": f"{n} {k}\n".encode() for k in range(1_000)})
+        before = site.oracle()
+        run(app, jobs.tidy_repositories, git=app.extensions["drivers"]["git"])
+        assert site.oracle() == before
+        site.repo.check()
+
+    def test_a_repository_that_is_gone_does_not_keep_the_others_from_it(self, site: Site, app: Flask) -> None:
+        with pytest.raises(Exception, match="repository"):
+            app.extensions["drivers"]["git"].local.tidy(RepoRef("no/such"))
+        run(app, jobs.tidy_repositories, git=app.extensions["drivers"]["git"])
