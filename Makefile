@@ -24,7 +24,7 @@ run: install ## Migrate, seed the demo once, start the server and the worker
 	@exec $(BIN)/python deploy/run.py
 
 test: install-dev ## The whole test suite, on SQLite and on PostgreSQL
-	@$(BIN)/python -m pytest -n 2
+	@$(BIN)/python -m pytest -n 4
 
 check: install-dev ## Formatter, linter, types, import contracts
 	@$(BIN)/ruff format --check .
