@@ -58,6 +58,19 @@ class Service:
             time.sleep(0.1)
         raise AssertionError(f"the service does not answer:\n{(self.home / 'service.log').read_text()[-3000:]}")
 
+    def wait_for(self, line: str, within_s: float = 60) -> None:
+        """Wait until the log tells that a job with this in its line has finished."""
+        deadline = time.monotonic() + within_s
+        while time.monotonic() < deadline:
+            if any("job_finished" in told and line in told for told in self.told()):
+                return
+            time.sleep(0.1)
+        raise AssertionError(f"{line} did not finish:\n" + "\n".join(self.told()[-40:]))
+
+    def told(self) -> list[str]:
+        """The lines of the log so far."""
+        return (self.home / "service.log").read_text(errors="replace").splitlines()
+
     def stop(self) -> None:
         """End it, group and all."""
         with contextlib.suppress(ProcessLookupError):
