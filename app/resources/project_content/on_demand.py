@@ -2,10 +2,12 @@
 
 from app import transactions
 from app.core.errors import NotFound
+from app.drivers.errors import DriverError
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import RepositoryUnavailable
-from app.models.project import Project
-from app.models.project_content import ContentIndex
+from app.drivers.git.port import RepoRef, RepositoryUnavailable
+from app.extensions import db
+from app.models.project import Project, Provider
+from app.models.project_content import ContentIndex, IndexStatus
 from app.models.user import User
 from app.resources.project_content import indexes, indexing
 from app.resources.project_content.source import source_of
@@ -32,3 +34,29 @@ def index_of(
             found = indexes.ensure(project, ref)
             indexing.ask(found, priority=10)
     return found
+
+
+def noticed(project: Project, index: ContentIndex | None, *, hosts: GitHosts) -> ContentIndex | None:
+    """The same index, told `stale` and asked to catch up where a local branch has moved on without it."""
+    if index is None or index.status != IndexStatus.READY or project.provider != Provider.LOCAL or hosts.local is None:
+        return index
+    try:
+        head = hosts.local.head(RepoRef(project.repository), index.branch)
+    except DriverError:
+        return index
+    return index if head == index.commit_sha else _told_stale(index.id, head)
+
+
+def _told_stale(index_id: str, head: str) -> ContentIndex | None:
+    """As long as it still is: a job may have been faster, or the project be gone."""
+    with transactions.writing():
+        index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
+        if index is not None:
+            _tell_stale(index, head)
+    return index
+
+
+def _tell_stale(index: ContentIndex, head: str) -> None:
+    if index.status == IndexStatus.READY and index.commit_sha != head:
+        index.status = IndexStatus.STALE
+        indexing.ask(index, priority=10)

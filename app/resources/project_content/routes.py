@@ -53,8 +53,12 @@ def _index(scope: Scope, query: TreeArguments | FileArguments | SearchArguments)
     return on_demand.index_of(scope.project, scope.index, query["ref"], hosts=drivers["git"], by=scope.actor)
 
 
+def _fresh_index(scope: Scope, query: TreeArguments) -> ContentIndex | None:
+    return on_demand.noticed(scope.project, _index(scope, query), hosts=drivers["git"])
+
+
 @blueprint.get("/<project_id>")
-@endpoint(guard=member_of_org(), query=TreeQuery, prepare=_index, raw=True, message=snapshot.MESSAGE)
+@endpoint(guard=member_of_org(), query=TreeQuery, prepare=_fresh_index, raw=True, message=snapshot.MESSAGE)
 def tree(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:
     """Read the file tree of a branch, or a part of it."""
     return _send_part(scope, query, index) if _is_part(query) else _send_whole(scope, query, index)

@@ -270,6 +270,16 @@ class TestCommit:
 
 
 class TestPushes:
+    def test_a_read_notices_one_tells_the_tree_stale_and_has_it_caught_up(self, site: Site) -> None:
+        before, old = site.blobs(), site.repo.head()
+        site.repo.commit({"content/new.md": b"# New\n"}, "Pushed")
+        stale = site.tree()
+        assert (stale["status"], stale["commit_sha"]) == ("stale", old)
+        assert {f["path"] for f in stale["files"]} == set(before)
+        assert site.tree(limit=1)["status"] == "stale"
+        site.world.work_off()
+        assert (site.tree()["status"], site.blobs()) == ("ready", site.oracle())
+
     def test_a_push_behind_our_back_is_indexed_and_logged(self, site: Site) -> None:
         site.repo.commit({"content/new.md": b"# New\n", "hugo.toml": None, "content/about.md": b"x\n"}, "Pushed")
         site.owner.post(site.path("/reindex"), {}).ok(202)
