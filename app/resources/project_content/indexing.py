@@ -88,10 +88,11 @@ def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
 def _cold(index: ContentIndex, source: Source, head: str, progress: Progress) -> None:
     index_id, generation, files = index.id, _start_generation(index), 0
     for batch in bulk.batches(source.git.tree(source.repo, head), BATCH):
+        files += sum(e.type == "blob" for e in batch)
         with transactions.writing():
             rows = ((index_id, generation, *e, folded(e.path)) for e in batch)
             bulk.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
-        files += sum(e.type == "blob" for e in batch)
+            db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index_id).values(progress=files))
         progress(files, None)
     with transactions.writing():
         found = _lock(index_id)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, Response, current_app, request
 
 from app.core.limits import InputLimits
 from app.extensions import drivers
@@ -11,11 +11,13 @@ from app.http.endpoint import endpoint
 from app.http.envelope import success
 from app.http.guards import member_of_org
 from app.http.scope import Scope
+from app.http.streaming import Timing, sse_response
 from app.models.project_content import ContentIndex
 from app.resources.project_content import (
     files,
     front_matter,
     on_demand,
+    progress,
     raw,
     reading,
     saving,
@@ -29,6 +31,8 @@ from app.resources.project_content.raw import RawFile
 from app.resources.project_content.saving import Saved
 from app.resources.project_content.schemas import (
     BacklinkShape,
+    BranchArguments,
+    BranchQuery,
     CommitBody,
     Committed,
     EditFrontMatter,
@@ -47,6 +51,8 @@ from app.resources.project_content.schemas import (
 from app.resources.project_content.source import source_of
 
 blueprint = Blueprint("project_content", __name__)
+
+FOLLOWED_S = 600
 
 
 def _index(scope: Scope, query: TreeArguments | FileArguments | SearchArguments) -> ContentIndex | None:
@@ -86,6 +92,16 @@ def _send_part(scope: Scope, query: TreeArguments, index: ContentIndex | None) -
         cursor=query["cursor"],
     )
     return success(request, found.result, snapshot.MESSAGE, meta=found.meta)
+
+
+@blueprint.get("/<project_id>/index/events")
+@endpoint(guard=member_of_org(), query=BranchQuery, raw=True, message="How far the index is")
+def index_events(scope: Scope, query: BranchArguments) -> Response:
+    """Follow the index of a branch until it is ready or has failed, as server-sent events."""
+    app = current_app._get_current_object()  # type: ignore[attr-defined]
+    branch, organization_id = query["ref"] or scope.project.branch, scope.organization.id
+    found = progress.events_of(app, scope.project.id, branch, organization_id=organization_id, user_id=scope.actor.id)
+    return sse_response(found, timing=Timing(total_s=FOLLOWED_S))
 
 
 def _metadata(scope: Scope, query: FileArguments) -> dict[str, Any]:

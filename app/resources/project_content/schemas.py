@@ -87,6 +87,18 @@ class TreeArguments(TypedDict):
     cursor: str | None
 
 
+class BranchQuery(Body):
+    """A branch; the working one where none is named."""
+
+    ref = fields.String(load_default=None, validate=branch_name)
+
+
+class BranchArguments(TypedDict):
+    """`BranchQuery`, cleaned."""
+
+    ref: str | None
+
+
 class FileQuery(Body):
     """One file of a branch."""
 

@@ -1,0 +1,67 @@
+"""How far a branch's index is, told as it goes: one event for each change, the last when it is ready or has failed."""
+
+import threading
+from collections.abc import Callable, Generator
+from typing import Any
+
+import orjson
+import sqlalchemy as sa
+from flask import Flask
+
+from app.core.errors import AppError
+from app.http.streaming import Events
+from app.models.organization import Membership
+from app.models.project_content import ContentIndex, IndexStatus
+
+LOOK_EVERY_S = 0.5
+OVER = (IndexStatus.READY, IndexStatus.FAILED)
+
+
+def events_of(app: Flask, project_id: str, branch: str, *, organization_id: str, user_id: str) -> Events:
+    """The stream of one branch's index, for as long as the reader is a member. Holds no connection between two looks."""
+    left = threading.Event()
+    asked = sa.select(
+        ContentIndex.status, ContentIndex.commit_sha, ContentIndex.progress, ContentIndex.files, ContentIndex.problem
+    ).where(ContentIndex.project_id == project_id, ContentIndex.branch == branch)
+    member = sa.select(Membership.role).where(
+        Membership.organization_id == organization_id, Membership.user_id == user_id
+    )
+
+    def look(statement: sa.Select[*tuple[Any, ...]]) -> Any:
+        with app.extensions["reading_engine"].connect() as connection:
+            return connection.execute(statement).first()
+
+    return Events(
+        _blocks(lambda: look(asked), left),
+        cancel=left.set,
+        failed=_failed,
+        allowed=lambda: look(member) is not None,
+    )
+
+
+def _blocks(look: Callable[[], Any], left: threading.Event) -> Generator[bytes, None, None]:
+    before = None
+    while not left.is_set():
+        row = look()
+        if row != before:
+            yield _event(_told(row))
+            before = row
+        if row is not None and row.status in OVER:
+            return
+        left.wait(LOOK_EVERY_S)
+
+
+def _told(row: Any) -> dict[str, Any]:
+    if row is None:
+        return {"status": IndexStatus.QUEUED, "commit_sha": None, "files": 0, "problem": None}
+    files = row.progress if row.progress is not None else row.files
+    return {"status": row.status, "commit_sha": row.commit_sha, "files": files, "problem": row.problem}
+
+
+def _failed(error: Exception) -> bytes:
+    told = error if isinstance(error, AppError) else AppError()
+    return _event({"error": told.message, "code": told.code})
+
+
+def _event(words: dict[str, Any]) -> bytes:
+    return b"data: " + orjson.dumps(words) + b"\n\n"

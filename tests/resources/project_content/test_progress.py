@@ -1,0 +1,45 @@
+"""Following an index over server-sent events."""
+
+import json
+import threading
+from typing import Any
+
+from tests.resources.project_content.conftest import FILES, Site, make_site
+from tests.world import World
+
+
+def follow(site: Site, **query: str) -> list[Any]:
+    response = site.owner.again().client.get(f"/api/v1{site.path('/index/events')}", query_string=query, buffered=False)
+    assert response.headers["Content-Type"].startswith("text/event-stream")
+    text = b"".join(response.response).decode()
+    response.close()
+    return [json.loads(line.removeprefix("data: ")) for line in text.splitlines() if line.startswith("data: ")]
+
+
+class TestIndexEvents:
+    def test_a_ready_index_is_told_once(self, site: Site) -> None:
+        assert follow(site) == [
+            {"status": "ready", "commit_sha": site.repo.head(), "files": len(FILES), "problem": None}
+        ]
+
+    def test_one_in_the_making_is_followed_to_its_end(self, world: World) -> None:
+        site = make_site(world, FILES, indexed=False)
+        told: list[Any] = []
+        reader = threading.Thread(target=lambda: told.extend(follow(site)))
+        reader.start()
+        world.work_off()
+        reader.join(30)
+        assert told[0]["status"] in ("queued", "indexing", "ready")
+        assert (told[-1]["status"], told[-1]["commit_sha"]) == ("ready", site.repo.head())
+
+    def test_a_failed_one_tells_why(self, world: World) -> None:
+        site = make_site(world, FILES, indexed=False)
+        site.repo.folder.rename(site.repo.folder.with_name("away.git"))
+        world.work_off()
+        [*_, last] = follow(site)
+        assert last["status"] == "failed"
+        assert last["problem"]
+
+    def test_strangers_and_bad_names_are_refused(self, site: Site) -> None:
+        site.world.person().get(site.path("/index/events")).fails(403)
+        site.owner.get(site.path("/index/events?ref=a..b")).fails(400, None, "ref")
