@@ -179,6 +179,7 @@ EXTENSIONS = (
     Extension("project-content", "POST", "/project-content/:project_id/reindex", "memberOfOrg", MEMBERS),
     Extension("search", "GET", "/project-content/:project_id/search", "memberOfOrg", MEMBERS),
     Extension("search", "GET", "/project-content/:project_id/backlinks", "memberOfOrg", MEMBERS),
+    Extension("project-content", "GET", "/project-content/:project_id/index/events", "memberOfOrg", MEMBERS),
     Extension("project-content", "PATCH", "/project-content/:project_id/front-matter", "memberOfOrg", MEMBERS),
     Extension("drafts", "GET", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
     Extension("drafts", "PUT", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
