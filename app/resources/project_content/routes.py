@@ -27,27 +27,23 @@ from app.resources.project_content import (
 )
 from app.resources.project_content.backlinks import Backlink, backlinks
 from app.resources.project_content.commits import Save
+from app.resources.project_content.front_matter_schemas import EditFrontMatter, FrontMatterBody
 from app.resources.project_content.raw import RawFile
 from app.resources.project_content.saving import Saved
 from app.resources.project_content.schemas import (
-    BacklinkShape,
     BranchArguments,
     BranchQuery,
     CommitBody,
     Committed,
-    EditFrontMatter,
     FileArguments,
     FileMetadata,
     FileQuery,
-    FrontMatterBody,
     MakeCommit,
     Queued,
-    SearchArguments,
-    SearchHit,
-    SearchQuery,
     TreeArguments,
     TreeQuery,
 )
+from app.resources.project_content.search_schemas import BacklinkShape, SearchArguments, SearchHit, SearchQuery
 from app.resources.project_content.source import source_of
 
 blueprint = Blueprint("project_content", __name__)

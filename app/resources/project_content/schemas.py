@@ -13,12 +13,9 @@ from app.core.refs import is_branch_name, is_sha
 from app.drivers.git.port import Action, FileChange
 from app.http.validation import Body, Moment, Page, text
 from app.resources.project_content.commits import Edit
-from app.resources.project_content.front_matter import FrontMatterEdit
 
 MAX_FILES, MAX_BYTES = 300, 25 * 1024 * 1024
 MAX_PAGE = 100
-MAX_QUESTION = 400
-MAX_KEY, MAX_KEYS = 200, 256
 
 
 def plain_path(value: str) -> None:
@@ -242,87 +239,3 @@ class Queued(Body):
 
     job_id = fields.String(allow_none=True)
     status = fields.String()
-
-
-class SearchQuery(Body):
-    """What is looked for, in which branch, and how much of it."""
-
-    q = fields.String(required=True, validate=[validate.Length(max=MAX_QUESTION), without_nul])
-    type = fields.String(load_default=None, validate=[validate.Length(min=1, max=80), without_nul])
-    limit = fields.Integer(load_default=20, validate=validate.Range(min=1))
-    ref = fields.String(load_default=None, validate=branch_name)
-
-    @post_load
-    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """A limit above the maximum is clamped."""
-        return data | {"limit": min(data["limit"], MAX_PAGE)}
-
-
-class SearchArguments(TypedDict):
-    """`SearchQuery`, cleaned."""
-
-    q: str
-    type: str | None
-    limit: int
-    ref: str | None
-
-
-class Snippet(Body):
-    """A piece of a file's text on one line; `marks` are the [start, end] of the words that were found in it."""
-
-    text = fields.String()
-    marks = fields.List(fields.List(fields.Integer()))
-
-
-class SearchHit(Body):
-    """A file that was found; the higher its score, the better it fits."""
-
-    path = fields.String()
-    sha = fields.String()
-    size = fields.Integer(allow_none=True)
-    title = fields.String(allow_none=True)
-    score = fields.Float()
-    snippet = fields.Nested(Snippet, allow_none=True)
-
-
-class WrittenLink(Body):
-    """A link as it is written; its kind is how: link, image, html, wiki, reference, media, style or field."""
-
-    url = fields.String()
-    kind = fields.String()
-
-
-class BacklinkShape(Body):
-    """A file that leads to another."""
-
-    path = fields.String()
-    title = fields.String(allow_none=True)
-    links = fields.List(fields.Nested(WrittenLink))
-
-
-class EditFrontMatter(Body):
-    """Some keys of one file's front matter: set to values, or taken out."""
-
-    file = fields.String(required=True, validate=plain_path)
-    branch = fields.String(load_default=None, allow_none=True, validate=branch_name)
-    base_sha = fields.String(required=True, validate=commit_sha)
-    base_blob_sha = fields.String(load_default=None, allow_none=True, validate=commit_sha)
-    set = fields.Dict(keys=fields.String(validate=validate.Length(1, MAX_KEY)), values=fields.Raw(allow_none=True))
-    unset = fields.List(fields.String(validate=validate.Length(1, MAX_KEY)), validate=validate.Length(max=MAX_KEYS))
-    message = text(1, 2_000, required=False, load_default=None, allow_none=True)
-
-    @post_load
-    def gather(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """The edit as one value; a key is either set or taken out."""
-        changes, unset = data.pop("set", {}), data.pop("unset", [])
-        if not changes and not unset:
-            raise ValidationError("Say which keys to set or to take out.", "set")
-        if both := changes.keys() & set(unset):
-            raise ValidationError(f"“{min(both)}” is both set and taken out.", "unset")
-        return {"edit": FrontMatterEdit(changes=changes, unset=tuple(unset), **data)}
-
-
-class FrontMatterBody(TypedDict):
-    """`EditFrontMatter`, cleaned."""
-
-    edit: FrontMatterEdit

@@ -30,7 +30,10 @@ class LogQuery(Page):
     """Which entries."""
 
     action = fields.Enum(LogAction, by_value=True, load_default=None)
-    file = fields.String(load_default=None, validate=validate.Length(max=1024))
+    file = fields.String(
+        load_default=None,
+        validate=[validate.Length(max=1024), validate.ContainsNoneOf("\0", error="May not hold NUL.")],
+    )
 
     @post_load
     def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:

@@ -1,0 +1,93 @@
+"""The project log: what clients report, who is named for it, filters and pages."""
+
+from typing import Any
+
+import pytest
+
+from tests import factories
+from tests.world import Person, World
+
+
+class Log:
+    """Somebody's project without a repository of interest, and its log."""
+
+    def __init__(self, world: World) -> None:
+        self.world, self.owner = world, world.person()
+        name, _ = factories.repository(world, {"a.md": b"a\n"})
+        self.project = factories.project(world, self.owner, factories.organization(world, self.owner), name)
+
+    def record(self, action: str = "update", file: str = "content/a.md", **more: Any) -> Any:
+        return self.owner.post(f"/project-log/{self.project}", {"action": action, "file": file} | more)
+
+    def read(self, who: Person | None = None, **query: Any) -> Any:
+        return (who or self.owner).get(f"/project-log/{self.project}", query_string=query)
+
+
+@pytest.fixture
+def log(world: World) -> Log:
+    return Log(world)
+
+
+class TestRecord:
+    def test_actor_project_and_time_are_the_servers(self, log: Log) -> None:
+        stranger = log.world.person()
+        entry = log.record(user_id=stranger.id, user_name="Forged", source="commit", project_id="x", createdAt="x").ok(
+            201
+        )
+        assert (entry["user_id"], entry["source"], entry["commit_sha"]) == (log.owner.id, "client", None)
+        assert entry["user_name"] != "Forged"
+        assert entry["createdAt"].endswith("Z")
+
+    @pytest.mark.parametrize("action", ["create", "update", "delete", "rename", "duplicate"])
+    def test_each_kind_of_change(self, log: Log, action: str) -> None:
+        assert log.record(action).ok(201)["action"] == action
+
+    @pytest.mark.parametrize(
+        ("file", "kind"), [("a/b.MD", "md"), ("Makefile", None), (".env", None), ("a.tar.gz", "gz")]
+    )
+    def test_the_type_follows_from_the_name(self, log: Log, file: str, kind: str | None) -> None:
+        assert log.record(file=file).ok(201)["file_type"] == kind
+
+    @pytest.mark.parametrize(
+        ("body", "path"), [({"action": "explode"}, "action"), ({"file": ""}, "file"), ({"file": "x" * 1025}, "file")]
+    )
+    def test_a_bad_body_is_refused_by_path(self, log: Log, body: dict[str, Any], path: str) -> None:
+        log.owner.post(f"/project-log/{log.project}", {"action": "update", "file": "a"} | body).fails(400, None, path)
+
+
+class TestRead:
+    def test_pages_join_to_the_whole_newest_first(self, log: Log) -> None:
+        for n in range(7):
+            log.record(file=f"f{n}.md")
+        seen, query = [], {"limit": 3}
+        while True:
+            page = log.read(**query).ok()
+            assert page["meta"]["total"] == 7
+            seen += [entry["file"] for entry in page["logs"]]
+            if page["meta"]["next_cursor"] is None:
+                break
+            query["cursor"] = page["meta"]["next_cursor"]
+        assert seen == [f"f{n}.md" for n in range(6, -1, -1)]
+
+    def test_filters_by_action_and_file(self, log: Log) -> None:
+        log.record("create", "a.md")
+        log.record("update", "a.md")
+        log.record("update", "b.md")
+        assert [e["action"] for e in log.read(file="a.md").ok()["logs"]] == ["update", "create"]
+        assert [e["file"] for e in log.read(action="update").ok()["logs"]] == ["b.md", "a.md"]
+        assert log.read(action="update", file="a.md").ok()["meta"]["total"] == 1
+
+    @pytest.mark.parametrize(
+        ("query", "path"),
+        [
+            ({"limit": "x"}, "limit"),
+            ({"cursor": "rubbish"}, "cursor"),
+            ({"action": "x"}, "action"),
+            ({"file": "a\0"}, "file"),
+        ],
+    )
+    def test_a_bad_query_is_refused_by_name(self, log: Log, query: dict[str, Any], path: str) -> None:
+        log.read(**query).fails(400, None, path)
+
+    def test_strangers_are_refused(self, log: Log) -> None:
+        log.read(log.world.person()).fails(403)
