@@ -28,6 +28,15 @@ def insert(connection: sa.Connection, table: sa.Table, columns: Sequence[str], r
         raw.close()
 
 
+def take_stock(connection: sa.Connection, table: sa.Table, columns: Sequence[str]) -> None:
+    """Tell PostgreSQL how large a table has grown; SQLite plans well without.
+
+    Otherwise it keeps plans from when the table was small, and looks through all of it for every few rows.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.exec_driver_sql(f"ANALYZE {table.name} ({', '.join(columns)})")
+
+
 def batches(items: Iterable[T], size: int) -> Iterator[list[T]]:
     """Lists of at most `size` items, in order, taken only as they are asked for."""
     iterator = iter(items)

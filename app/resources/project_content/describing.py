@@ -4,7 +4,7 @@ Kept by blob, so that branches share it and moved files cost nothing. Follows th
 it was last done for; a file that cannot be read is passed over.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, cast
@@ -57,19 +57,29 @@ def catch_up(
     index: ContentIndex, source: Source, *, at_most: int | None, progress: Callable[[int, None], None]
 ) -> bool:
     """Read the blobs that are new; False when `at_most` of them were read and more are left."""
-    project_id, commit_sha, done = index.project_id, index.commit_sha, 0
+    project_id, commit_sha, done, counted = index.project_id, index.commit_sha, 0, 0
     if commit_sha is None or commit_sha == index.described_sha:
         return True
+    if index.described_sha is None:
+        _take_stock(ContentFile, ("index_id", "generation", "path"))
     for part in bulk.batches(_wanted(index, source), SHAS):
         if at_most is not None and done >= at_most:
             return False
         for held in _held(_texts(source, part)):
             _keep(project_id, held)
         done += len(part)
+        if done >= 2 * counted:
+            _take_stock(ContentText, ("project_id", "sha"))
+            counted = done
         progress(done, None)
     with transactions.writing():
         db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index.id).values(described_sha=commit_sha))
     return True
+
+
+def _take_stock(table: Any, columns: Sequence[str]) -> None:
+    with transactions.writing():
+        bulk.take_stock(db.session.connection(), table.__table__, columns)
 
 
 def _wanted(index: ContentIndex, source: Source) -> Iterator[_Blob]:
