@@ -10,12 +10,17 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
-# What the service calls beside Python: the Debian package, its command, whether nothing works without it.
-SYSTEM = {"git": ("git", True), "bubblewrap": ("bwrap", False)}
+# What is called beside Python: the Debian package, its command, what is not to be had without it.
+SERVICE = {"git": ("git", "service at all"), "bubblewrap": ("bwrap", "preview")}
+DEVELOPMENT = {"nginx-light": ("nginx", "`make cluster`")}
+NEEDED = "git"
+# Debian keeps servers where only root's PATH looks.
+PLACES = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
 
 
 def main(requirements: str) -> None:
@@ -25,7 +30,7 @@ def main(requirements: str) -> None:
     checkout = os.open(ROOT, os.O_RDONLY)
     fcntl.flock(checkout, fcntl.LOCK_EX)
     install(ROOT / requirements)
-    install_system_packages()
+    install_system_packages(SERVICE if requirements == "requirements.txt" else SERVICE | DEVELOPMENT)
 
 
 def install(requirements: Path) -> None:
@@ -49,25 +54,26 @@ def runs() -> bool:
     return python.exists() and subprocess.run([python, "-c", "import pip"], check=False).returncode == 0
 
 
-def install_system_packages() -> None:
+def install_system_packages(packages: Mapping[str, tuple[str, str]]) -> None:
     """Install what is missing where that is ours to do (root on Debian, once); elsewhere name it in one line."""
     tried = VENV / ".system-packages-tried"
-    if missing() and os.geteuid() == 0 and shutil.which("apt-get") and not tried.exists():
-        tried.touch()
-        say(f"Installing {', '.join(missing())} …")
+    known = tried.read_text().split() if tried.exists() else []
+    new = [package for package in missing(packages) if package not in known]
+    if new and os.geteuid() == 0 and shutil.which("apt-get"):
+        tried.write_text("\n".join([*known, *new]))
+        say(f"Installing {', '.join(new)} …")
         apt("update")
-        apt("install", "-y", "--no-install-recommends", *missing())
-    if missing():
-        say(
-            f"Not installed: {', '.join(missing())}. Without bubblewrap there are no previews, without git nothing works."
-        )
-    if any(SYSTEM[package][1] for package in missing()):
+        apt("install", "-y", "--no-install-recommends", *new)
+    lost = missing(packages)
+    for package in lost:
+        say(f"Not installed: {package}. Without it there is no {packages[package][1]}.")
+    if NEEDED in lost:
         sys.exit(1)
 
 
-def missing() -> list[str]:
-    """The packages whose command is not there."""
-    return [package for package, (command, _) in SYSTEM.items() if not shutil.which(command)]
+def missing(packages: Mapping[str, tuple[str, str]]) -> list[str]:
+    """Those whose command is not there."""
+    return [package for package, (command, _) in packages.items() if not shutil.which(command, path=PLACES)]
 
 
 def apt(*arguments: str) -> None:

@@ -48,5 +48,5 @@ class TestMissing:
     def test_a_command_that_is_not_there_is_named_by_its_package(
         self, bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
-        monkeypatch.setenv("PATH", str(tmp_path))
-        assert bootstrap.missing() == ["git", "bubblewrap"]
+        monkeypatch.setattr(bootstrap, "PLACES", str(tmp_path))
+        assert bootstrap.missing(bootstrap.SERVICE) == ["git", "bubblewrap"]

@@ -1,0 +1,124 @@
+"""Runs named processes, starts those again that die, and ends them within the time they need to drain.
+
+Knows nothing of what the processes do. Each leads a process group of its own, so that a signal from the terminal
+reaches only whoever supervises; its id stands in a file, its words in another.
+"""
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+KILL_AFTER_S = 28.0
+"""The server drains for 25 s; all is to be gone within 30."""
+
+STEP_S = 0.1
+
+
+def say(text: str) -> None:
+    """Tell the person who started it."""
+    sys.stdout.write(f"{text}\n")
+    sys.stdout.flush()
+
+
+@dataclass
+class Process:
+    """One process to keep alive; `ends_with` is the signal that makes it finish its work and exit."""
+
+    name: str
+    command: Sequence[str]
+    environment: Mapping[str, str] = field(repr=False)
+    folder: Path
+    ends_with: signal.Signals = signal.SIGTERM
+    running: subprocess.Popen[bytes] | None = field(default=None, repr=False)
+    ended_at_s: float | None = None
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it runs."""
+        return self.running is not None and self.running.poll() is None
+
+
+class Supervisor:
+    """Looks after processes; `home` gets `pids/<name>` and `logs/<name>.log`."""
+
+    def __init__(self, home: Path, *, restart_after_s: float) -> None:
+        self._home, self._restart_after_s = home, restart_after_s
+        self._processes: list[Process] = []
+        for folder in ("pids", "logs"):
+            (home / folder).mkdir(parents=True, exist_ok=True)
+
+    def start(self, process: Process) -> None:
+        """Start a process, and keep it running from now on."""
+        if process not in self._processes:
+            self._processes.append(process)
+        with (self._home / "logs" / f"{process.name}.log").open("ab") as log:
+            process.running = subprocess.Popen(
+                process.command,
+                cwd=process.folder,
+                env=dict(process.environment),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        (self._home / "pids" / process.name).write_text(str(process.running.pid))
+        process.ended_at_s = None
+
+    def look_after(self) -> None:
+        """Start again what has died `restart_after_s` ago; to be called a few times a second."""
+        now_s = time.monotonic()
+        for process in self._processes:
+            if process.is_alive:
+                continue
+            if process.ended_at_s is None:
+                process.ended_at_s = now_s
+                say(f"{process.name} ended with status {process.running.returncode if process.running else None}")
+            if now_s - process.ended_at_s >= self._restart_after_s:
+                self.start(process)
+                say(f"{process.name} was started again")
+
+    def wait_until(self, is_so: Callable[[], bool], within_s: float) -> bool:
+        """Look after everything until `is_so`; False when that took too long."""
+        deadline_s = time.monotonic() + within_s
+        while not is_so():
+            if time.monotonic() > deadline_s:
+                return False
+            self.look_after()
+            time.sleep(STEP_S)
+        return True
+
+    def stop(self, processes: Iterable[Process] | None = None) -> float:
+        """End the given processes, or all, together; returns the seconds that took. They are not started again."""
+        ending = list(self._processes if processes is None else processes)
+        self._processes = [process for process in self._processes if process not in ending]
+        started_s = time.monotonic()
+        for process in ending:
+            _signal(process, process.ends_with)
+        while any(process.is_alive for process in ending) and time.monotonic() < started_s + KILL_AFTER_S:
+            time.sleep(STEP_S)
+            self.look_after()
+        for process in ending:
+            if process.is_alive:
+                say(f"{process.name} did not end in time and was killed")
+            _kill_group(process)
+            (self._home / "pids" / process.name).unlink(missing_ok=True)
+        return time.monotonic() - started_s
+
+
+def _signal(process: Process, number: signal.Signals) -> None:
+    if process.running is not None and process.is_alive:
+        process.running.send_signal(number)
+
+
+def _kill_group(process: Process) -> None:
+    """Kill what is left of it, its own children included."""
+    if process.running is not None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.running.pid, signal.SIGKILL)
+        process.running.wait()

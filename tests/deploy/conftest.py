@@ -1,0 +1,7 @@
+"""Makes the scripts of `deploy` importable, which import each other as siblings."""
+
+import sys
+
+from tests.serving.processes import ROOT
+
+sys.path.insert(0, str(ROOT / "deploy"))

@@ -1,0 +1,74 @@
+"""The dashboard and the alerts ask for numbers that exist, and show every number that there is."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+import yaml
+from flask import Flask
+
+from app import create_app
+from app.extensions import db
+from config import Settings
+from tests.world import World
+
+FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "grafana"
+SUFFIXES = {"counter": ("",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
+NAME = re.compile(r"\bgalley_[a-z_]+")
+
+
+def dashboard() -> list[str]:
+    """The dashboard's queries."""
+    told = json.loads((FOLDER / "galley.json").read_text())
+    return [target["expr"] for panel in told["panels"] for target in panel["targets"]]
+
+
+def alerts() -> list[str]:
+    """The alerts' conditions."""
+    told = yaml.safe_load((FOLDER / "alerts.yaml").read_text())
+    return [rule["expr"] for group in told["groups"] for rule in group["rules"]]
+
+
+@pytest.fixture
+def text(app: Flask, world: World, tmp_path: Path) -> Iterator[str]:
+    """What /metrics answers once a worker has run and an odd request has come."""
+    world.work_off()
+    with app.app_context(), db.engine.begin() as connection:
+        if connection.dialect.name == "postgresql":  # there a worker that ends takes its sign of life along
+            connection.execute(sa.text("INSERT INTO procrastinate_workers DEFAULT VALUES"))
+    settings = Settings.for_tests(tmp_path, DATABASE_URL=app.config["SETTINGS"].database.url, METRICS_TOKEN="m" * 32)
+    measured = create_app(settings)
+    client = measured.test_client()
+    client.open("/api/v1/organization/org_x", method="BREW")
+    client.get("/api/v1/user/profile")
+    yield client.get("/metrics", headers={"Authorization": "Bearer " + "m" * 32}).get_data(as_text=True)
+    with measured.app_context():
+        db.session.remove()
+        if db.engine.dialect.name == "postgresql":
+            with db.engine.begin() as connection:
+                connection.execute(sa.text("DELETE FROM procrastinate_workers"))
+        db.engine.dispose()
+
+
+def names(text: str) -> set[str]:
+    told = re.findall(r"^# TYPE (galley_\w+) (\w+)$", text, re.MULTILINE)
+    return {name + suffix for name, kind in told for suffix in SUFFIXES[kind] if not name.endswith("_created")}
+
+
+class TestGrafana:
+    @pytest.mark.parametrize("queries", [dashboard, alerts])
+    def test_every_query_names_metrics_that_exist(self, text: str, queries: "type[list[str]]") -> None:
+        asked = {name for query in queries() for name in NAME.findall(query)}
+        assert asked
+        assert asked - names(text) == set()
+
+    def test_the_dashboard_shows_every_metric(self, text: str) -> None:
+        shown = {name for query in dashboard() for name in NAME.findall(query)}
+        assert {name for name in names(text) if not name.endswith(("_sum", "_count"))} - shown == set()
+
+    def test_labels_hold_closed_words_whatever_a_caller_sends(self, text: str) -> None:
+        assert "BREW" not in text
+        assert 'method="other"' in text

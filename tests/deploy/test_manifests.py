@@ -1,0 +1,248 @@
+"""compose.yaml and the Kubernetes manifests say what the cluster, the image and the service say."""
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from dotenv import dotenv_values
+from flask import Flask
+
+from app.core.environment import Environment
+from config import Settings
+from tests.deploy.test_dockerfile import PROCFILE, STAGES
+from tests.serving.processes import ROOT
+
+KUBERNETES = ROOT / "deploy" / "kubernetes"
+VERSION = "1.33"
+# What is no setting of the service, but of what it is made with.
+AWS = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"}
+SECRETS = {
+    "SECRET_KEY": "wn1Zc7bq0Pj4Yx8Ls5Vt2Kd6Rf9Gh3Mm",
+    "ENCRYPTION_KEYS": "k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY=",
+    "AWS_ACCESS_KEY_ID": "a",
+    "AWS_SECRET_ACCESS_KEY": "b",
+    "POSTGRES_PASSWORD": "c",
+}
+# What the secret of a Kubernetes installation holds (deploy/kubernetes/base/galley.env names them).
+IN_THE_SECRET = {
+    **{name: SECRETS[name] for name in ("SECRET_KEY", "ENCRYPTION_KEYS", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")},
+    "DATABASE_URL": "postgresql+psycopg://galley:c@postgres/galley",
+    "REDIS_URL": "redis://redis:6379/0",
+    "SMTP_URL": "smtp://mail.example.org:587",
+}
+GONE_WITHIN_S = 30
+
+
+def cluster() -> dict[str, str]:
+    told = dotenv_values(ROOT / "deploy" / "cluster.env", interpolate=False)
+    return {name: str(value) for name, value in told.items() if not name.startswith("CLUSTER_")}
+
+
+def compose() -> Any:
+    return yaml.safe_load((ROOT / "compose.yaml").read_text())
+
+
+def of_compose(service: str) -> dict[str, str]:
+    """What a container is given, with the defaults of a `.env` that holds only what must stand there."""
+
+    def given(match: re.Match[str]) -> str:
+        name, _, default = match[1].partition(":")
+        return SECRETS[name] if default.startswith("?") else default.removeprefix("-")
+
+    told = {name: re.sub(r"\$\{([^}]+)\}", given, str(value)) for name, value in environment_of(service).items()}
+    return STAGES[-1].environment() | told
+
+
+def environment_of(service: str) -> dict[str, str]:
+    found: dict[str, str] = compose()["services"][service]["environment"]
+    return found
+
+
+def of_kubernetes() -> dict[str, str]:
+    told = dotenv_values(KUBERNETES / "base" / "galley.env", interpolate=False)
+    return STAGES[-1].environment() | {name: str(value) for name, value in told.items()} | IN_THE_SECRET
+
+
+def manifests() -> Iterator[dict[str, Any]]:
+    for file in sorted((KUBERNETES / "base").glob("*.yaml")):
+        if file.name != "kustomization.yaml":
+            yield from yaml.safe_load_all(file.read_text())
+
+
+def manifest(kind: str, name: str) -> Any:
+    return next(found for found in manifests() if (found["kind"], found["metadata"]["name"]) == (kind, name))
+
+
+def pod(kind: str, name: str) -> Any:
+    return manifest(kind, name)["spec"]["template"]["spec"]
+
+
+def variables(environment: dict[str, str]) -> set[str]:
+    return set(environment) & (set(Environment().fields) | AWS)
+
+
+class TestVariables:
+    def test_every_one_is_known_to_the_service(self) -> None:
+        known = set(Environment().fields) | AWS
+        base = set(dotenv_values(KUBERNETES / "base" / "galley.env", interpolate=False))
+        example = yaml.safe_load((KUBERNETES / "example" / "kustomization.yaml").read_text())
+        literals = {each.partition("=")[0] for each in example["configMapGenerator"][0]["literals"]}
+        for told in (set(cluster()), set(environment_of("web")), base, literals, set(IN_THE_SECRET)):
+            assert told - known == set()
+
+    def test_all_three_ways_set_the_same(self) -> None:
+        made = {"SECRET_KEY", "ENCRYPTION_KEYS", "HOST", "PORT", *AWS}  # by deploy/cluster.py itself
+        assert variables(of_compose("web")) == set(cluster()) | made
+        assert variables(of_kubernetes()) == set(cluster()) | made | {"SMTP_URL"}
+
+    @pytest.mark.parametrize("way", [lambda: of_compose("web"), of_kubernetes], ids=["compose", "kubernetes"])
+    def test_they_make_settings_of_production_that_agree_with_the_cluster_s(self, way: Any, tmp_path: Path) -> None:
+        ours = cluster() | {name: SECRETS[name] for name in ("SECRET_KEY", "ENCRYPTION_KEYS")}
+        ours |= {"BASE_URL": "http://127.0.0.1:8080", "S3_ENDPOINT_URL": "http://127.0.0.1:8103"}
+        one, other = (
+            Settings.from_environment(given | {"INSTANCE_DIR": str(tmp_path)}) for given in (ours, dict(way()))
+        )
+        assert other.is_production
+        assert other.server.trusted_hops == one.server.trusted_hops
+        assert other.storage.driver == one.storage.driver
+        assert (other.database.url.partition(":")[0], bool(other.redis_url)) == ("postgresql+psycopg", True)
+
+    def test_compose_gives_every_process_the_same(self) -> None:
+        assert environment_of("web") == environment_of("worker") == environment_of("migrate")
+
+    def test_kubernetes_gives_every_container_the_same(self) -> None:
+        places = [{"configMapRef": {"name": "galley"}}, {"secretRef": {"name": "galley"}}]
+        pods = [pod("Deployment", "web"), pod("Deployment", "worker"), pod("Job", "migrate")]
+        containers = [each for one in pods for each in [*one["containers"], *one.get("initContainers", ())]]
+        assert [each["envFrom"] for each in containers] == [places] * 5
+
+
+class TestProcesses:
+    def test_they_are_the_procfile_s_and_the_migration(self) -> None:
+        wanted = {"web": PROCFILE["web"], "worker": PROCFILE["worker"], "migrate": "flask db upgrade"}
+        services = compose()["services"]
+        assert {name: " ".join(services[name]["command"]) for name in wanted} == wanted
+        kinds = {"web": "Deployment", "worker": "Deployment", "migrate": "Job"}
+        assert {name: " ".join(pod(kinds[name], name)["containers"][0]["command"]) for name in wanted} == wanted
+
+    def test_commands_before_them_exist(self, app: Flask) -> None:
+        for name in ("web", "worker"):
+            [waits] = pod("Deployment", name)["initContainers"]
+            assert waits["command"] == ["flask", "database", "await"]
+        assert "await" in app.cli.commands["database"].commands  # type: ignore[attr-defined]
+
+    def test_each_may_drain_before_it_is_killed(self) -> None:
+        for name in ("web", "worker"):
+            assert int(compose()["services"][name]["stop_grace_period"].removesuffix("s")) > GONE_WITHIN_S
+            told = pod("Deployment", name)
+            stop = (
+                told["containers"][0].get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["", "0"])
+            )
+            assert told["terminationGracePeriodSeconds"] >= int(stop[1]) + GONE_WITHIN_S
+
+    def test_none_runs_as_root_or_may_become_it(self) -> None:
+        run = " ".join(each.rest for each in STAGES[-1].instructions if each.word == "RUN")
+        uid = int(re.findall(r"useradd --uid (\d+)", run)[0])
+        for kind, name in (("Deployment", "web"), ("Deployment", "worker"), ("Job", "migrate")):
+            told = pod(kind, name)
+            assert (told["securityContext"]["runAsNonRoot"], told["securityContext"]["runAsUser"]) == (True, uid)
+            for container in [*told["containers"], *told.get("initContainers", ())]:
+                assert container["securityContext"] == {
+                    "allowPrivilegeEscalation": False,
+                    "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                }
+            assert compose()["services"][name]["cap_drop"] == ["ALL"]
+
+
+class TestPorts:
+    def test_they_are_the_image_s_from_end_to_end(self) -> None:
+        port = int(STAGES[-1].environment()["PORT"])
+        assert f"server web:{port} " in compose()["services"]["nginx"]["environment"]["GALLEY_SERVERS"]
+        assert dotenv_values(KUBERNETES / "base" / "galley.env")["PORT"] == str(port)
+        [told] = pod("Deployment", "web")["containers"][0]["ports"]
+        assert told == {"name": "http", "containerPort": port}
+        [service] = manifest("Service", "web")["spec"]["ports"]
+        assert service["targetPort"] == "http"
+        for name in ("galley", "previews"):
+            [rule] = manifest("Ingress", name)["spec"]["rules"]
+            assert rule["http"]["paths"][0]["backend"]["service"] == {"name": "web", "port": {"name": service["name"]}}
+
+    def test_probes_ask_for_routes_there_are(self, app: Flask) -> None:
+        container = pod("Deployment", "web")["containers"][0]
+        paths = {name: container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness", "readiness")}
+        assert paths == {"startup": "/healthz", "liveness": "/healthz", "readiness": "/readyz"}
+        assert set(paths.values()) <= {str(rule) for rule in app.url_map.iter_rules()}
+
+    def test_the_ingress_says_what_nginx_is_told(self) -> None:
+        template = (ROOT / "deploy" / "nginx" / "galley.conf.template").read_text()
+        service, previews = template.split("\nserver {")[1:]
+        common = template.split("\nserver {")[0]
+        for name, text in (("galley", service), ("previews", previews)):
+            for annotation, value in manifest("Ingress", name)["metadata"]["annotations"].items():
+                word = annotation.rpartition("/")[2].replace("-", "_")
+                word = {"proxy_body_size": "client_max_body_size"}.get(word, word)
+                found = re.search(rf"^\s*{word} (.+);", text, re.MULTILINE) or re.search(
+                    rf"^\s*{word} (.+);", common, re.MULTILINE
+                )
+                assert found is not None, word
+                assert found[1].removesuffix("s") == value, word
+
+    def test_nginx_in_compose_is_given_all_that_its_template_asks_for(self) -> None:
+        template = (ROOT / "deploy" / "nginx" / "galley.conf.template").read_text()
+        assert set(re.findall(r"\$\{([A-Z_]+)\}", template)) == set(environment_of("nginx"))
+
+
+class TestKubernetes:
+    @pytest.mark.parametrize(
+        "found", list(manifests()), ids=lambda found: f"{found['kind']}-{found['metadata']['name']}"
+    )
+    def test_each_manifest_fits_the_schema(self, found: dict[str, Any]) -> None:
+        import kubernetes_validate
+
+        kubernetes_validate.validate(found, VERSION, strict=True)
+
+    def test_the_example_is_built_and_all_of_it_fits_the_schema(self) -> None:
+        import kubernetes_validate
+
+        if shutil.which("kubectl") is None:
+            pytest.skip("kubectl is not installed")
+        done = subprocess.run(
+            ["kubectl", "kustomize", str(KUBERNETES / "example")], capture_output=True, text=True, check=True
+        )
+        built = list(yaml.safe_load_all(done.stdout))
+        for found in built:
+            kubernetes_validate.validate(found, VERSION, strict=True)
+        [given] = [found for found in built if found["kind"] == "ConfigMap"]
+        assert given["data"]["BASE_URL"] == "https://cms.example.org"
+        [web] = [found for found in built if (found["kind"], found["metadata"]["name"]) == ("Deployment", "web")]
+        container = web["spec"]["template"]["spec"]["containers"][0]
+        assert container["image"] == "registry.example.org/galley:0.1.0"
+        assert container["envFrom"][0]["configMapRef"]["name"] == given["metadata"]["name"]
+
+    def test_selectors_find_what_they_are_for(self) -> None:
+        for name in ("web", "worker"):
+            labels = manifest("Deployment", name)["spec"]["template"]["metadata"]["labels"]
+            assert manifest("Deployment", name)["spec"]["selector"]["matchLabels"] == labels
+            assert manifest("PodDisruptionBudget", name)["spec"]["selector"]["matchLabels"] == labels
+            assert manifest("HorizontalPodAutoscaler", name)["spec"]["scaleTargetRef"]["name"] == name
+        assert manifest("Service", "web")["spec"]["selector"] == {"app.kubernetes.io/component": "web"}
+
+    def test_the_base_lists_every_file_and_the_example_changes_what_there_is(self) -> None:
+        base = yaml.safe_load((KUBERNETES / "base" / "kustomization.yaml").read_text())
+        files = {file.name for file in (KUBERNETES / "base").glob("*.yaml")} - {"kustomization.yaml"}
+        assert set(base["resources"]) == files
+        example = yaml.safe_load((KUBERNETES / "example" / "kustomization.yaml").read_text())
+        assert example["resources"] == ["../base"]
+        for each in example["patches"]:
+            target = manifest(each["target"]["kind"], each["target"]["name"])
+            for change in yaml.safe_load(each["patch"]):
+                place: Any = target
+                for step in change["path"].strip("/").split("/"):
+                    place = place[int(step)] if isinstance(place, list) else place[step]
+                assert type(place) is type(change["value"])

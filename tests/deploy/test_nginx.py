@@ -1,0 +1,186 @@
+"""nginx as configured, before nodes that misbehave: what is sent again, what is not, and how things are passed on."""
+
+import contextlib
+import os
+import re
+import shutil
+import socket
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import cluster_nginx
+import pytest
+import requests
+
+from app.core.limits import InputLimits
+from tests.serving.processes import free_port
+
+PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+Talk = Callable[[socket.socket, bytes], None]
+
+
+class Node:
+    """A node that does with each connection what `talk` says; keeps the heads of the requests it was sent."""
+
+    def __init__(self) -> None:
+        self.heads: list[bytes] = []
+        self.talk: Talk = answer
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self.port = int(self._listener.getsockname()[1])
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def close(self) -> None:
+        self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+
+    def _serve(self) -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                connection, _ = self._listener.accept()
+                threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
+
+    def _hear(self, connection: socket.socket) -> None:
+        with connection, contextlib.suppress(OSError):
+            head = b""
+            while b"\r\n\r\n" not in head and (piece := connection.recv(65536)):
+                head += piece
+            head, _, body = head.partition(b"\r\n\r\n")
+            told = re.search(rb"content-length: (\d+)", head.lower())
+            missing = int(told[1]) - len(body) if told else 0
+            while missing > 0 and (piece := connection.recv(65536)):
+                missing -= len(piece)
+            if head:
+                self.heads.append(head + b"\r\n")
+                self.talk(connection, head)
+
+
+def answer(connection: socket.socket, _head: bytes) -> None:
+    connection.sendall(OK)
+
+
+def die(_connection: socket.socket, _head: bytes) -> None:
+    """The node is killed once it has the request."""
+
+
+class Front:
+    """nginx before two nodes."""
+
+    def __init__(self, home: Path) -> None:
+        self.nodes = [Node(), Node()]
+        self.port = free_port()
+        (home / "logs").mkdir()
+        environment = {"CLUSTER_PORT": str(self.port), "PREVIEW_HOST": "preview.localhost"}
+        cluster_nginx.write(home, environment, [node.port for node in self.nodes])
+        self.log = (home / "nginx.log").open("wb")
+        nginx = str(shutil.which("nginx", path=PLACES))
+        self.process = subprocess.Popen([nginx, *cluster_nginx.command(home)[1:]], stdout=self.log, stderr=self.log)
+        deadline = time.monotonic() + 20
+        while True:
+            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=2):
+                return
+            assert self.process.poll() is None, (home / "nginx.log").read_text()
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    def send(self, method: str, path: str = "/", **more: object) -> requests.Response:
+        return requests.request(method, f"http://127.0.0.1:{self.port}{path}", timeout=20, **more)  # type: ignore[arg-type]
+
+    def asked(self) -> int:
+        return sum(len(node.heads) for node in self.nodes)
+
+    def stop(self) -> None:
+        self.process.terminate()
+        self.process.wait(20)
+        self.log.close()
+        for node in self.nodes:
+            with contextlib.suppress(OSError):
+                node.close()
+
+
+@pytest.fixture
+def front(tmp_path: Path) -> Iterator[Front]:
+    if shutil.which("nginx", path=PLACES) is None and not os.environ.get("CI"):
+        pytest.skip("nginx is not installed")
+    front = Front(tmp_path)
+    yield front
+    front.stop()
+
+
+class TestNodeLost:
+    @pytest.mark.parametrize("method", ["POST", "PATCH"])
+    def test_a_write_that_a_node_had_is_not_sent_to_another(self, front: Front, method: str) -> None:
+        for node in front.nodes:
+            node.talk = die
+        answer = front.send(method, json={})
+        assert front.asked() == 1
+        assert (answer.status_code, answer.json()["code"]) == (502, "NODE_LOST")
+        assert answer.headers["Retry-After"] == "2"
+
+    def test_a_read_goes_on_to_the_next_node(self, front: Front) -> None:
+        front.nodes[0].talk = die
+        answers = [front.send("GET").status_code for _ in range(4)]
+        assert answers == [200] * 4
+
+    @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
+    def test_what_no_node_has_had_goes_on_whatever_it_is(self, front: Front, method: str) -> None:
+        front.nodes[0].close()
+        answers = [front.send(method, data=b"x").status_code for _ in range(6)]
+        assert answers == [200] * 6
+        assert len(front.nodes[1].heads) == 6
+
+
+class TestPassedOn:
+    def test_the_client_is_the_last_forwarded_address_and_other_words_are_dropped(self, front: Front) -> None:
+        forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Host": "evil.example", "Forwarded": "for=1.2.3.4"}
+        front.send("GET", headers={**forged, "Host": "galley.example"})
+        head = next(node.heads[0] for node in front.nodes if node.heads).decode().lower()
+        assert "x-forwarded-for: 203.0.113.9, 127.0.0.1\r\n" in head
+        assert "host: galley.example\r\n" in head
+        assert "evil.example" not in head
+        assert "1.2.3.4" not in head
+
+    def test_the_largest_body_of_the_service_passes_and_no_larger_one(self, front: Front) -> None:
+        most = InputLimits.commit_bytes
+        assert front.send("POST", data=b"x" * most).status_code == 200
+        refused = front.send("POST", data=b"x" * (most + 1))
+        assert (refused.status_code, refused.json()["code"]) == (413, "TOO_LARGE")
+
+    @pytest.mark.parametrize("host", ["galley.example", "0123.preview.localhost"])
+    def test_a_stream_arrives_piece_by_piece(self, front: Front, host: str) -> None:
+        heard = threading.Event()
+
+        def stream(connection: socket.socket, _head: bytes) -> None:
+            kind = b"Content-Type: text/event-stream\r\nX-Accel-Buffering: no\r\nConnection: close\r\n"
+            connection.sendall(b"HTTP/1.1 200 OK\r\n" + kind + b"\r\ndata: 1\n\n")
+            if heard.wait(20):
+                connection.sendall(b"data: 2\n\n")
+
+        for node in front.nodes:
+            node.talk = stream
+        with front.send("GET", headers={"Host": host}, stream=True) as answer:
+            pieces = answer.iter_content(None)
+            assert next(pieces) == b"data: 1\n\n"
+            heard.set()
+            assert next(pieces) == b"data: 2\n\n"
+
+    def test_a_websocket_of_a_preview_carries_bytes_both_ways(self, front: Front) -> None:
+        def echo(connection: socket.socket, head: bytes) -> None:
+            assert b"upgrade: websocket" in head.lower()
+            connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+            connection.sendall(connection.recv(100))
+
+        for node in front.nodes:
+            node.talk = echo
+        with socket.create_connection(("127.0.0.1", front.port), timeout=20) as client:
+            words = "GET / HTTP/1.1\r\nHost: 01.preview.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+            client.sendall(words.encode())
+            assert client.recv(12) == b"HTTP/1.1 101"
+            while b"\r\n\r\n" not in client.recv(4096, socket.MSG_PEEK):
+                time.sleep(0.01)
+            client.recv(4096)
+            client.sendall(b"ping")
+            assert client.recv(4) == b"ping"

@@ -1,0 +1,72 @@
+"""The documentation site is built without a complaint, and says what the code does."""
+
+import importlib.util
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from app.core.environment import Environment
+
+ROOT = Path(__file__).resolve().parents[2]
+ELSEWHERE = re.compile(r"""(?:src|href)=["']?(?:https?:)?//(?!github\.com|squidfunk|127\.0\.0\.1|zensical)[^"'> ]+""")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The site, built strictly: any warning, a dead link above all, is an error."""
+    folder = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
+        cwd=ROOT, capture_output=True, text=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"}, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout + done.stderr
+    return folder
+
+
+@pytest.fixture(scope="module")
+def pages() -> ModuleType:
+    """The hook that makes pages."""
+    spec = importlib.util.spec_from_file_location("site_pages", ROOT / "deploy" / "site_pages.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+class TestSite:
+    def test_it_is_built_strictly_with_every_page_of_the_menu(self, site: Path) -> None:
+        assert {"tour", "configuration", "operations", "security", "architecture", "scale"} <= {
+            place.parent.name for place in site.glob("*/index.html")
+        }
+
+    def test_nothing_is_fetched_from_elsewhere(self, site: Path) -> None:
+        loaded = re.compile(r"<(?:script|img|iframe|link)\b[^>]*>")
+        found = [
+            tag
+            for page in site.rglob("*.html")
+            for tag in loaded.findall(page.read_text(encoding="utf-8"))
+            if ELSEWHERE.search(tag) and "canonical" not in tag
+        ]
+        assert found == []
+
+    def test_the_tour_is_readmes(self, site: Path) -> None:
+        assert "content/posts/winter-berths.md" in (site / "tour/index.html").read_text(encoding="utf-8")
+
+    def test_every_variable_has_its_row(self, pages: ModuleType) -> None:
+        text = pages.configuration()
+        assert [name for name in Environment().fields if f"| `{name}` |" not in text] == []
+
+    def test_every_route_stands_on_exactly_one_page(self, pages: ModuleType) -> None:
+        named = [
+            tag
+            for page in (ROOT / "docs/api").glob("*.md")
+            for found in pages.ROUTES.findall(page.read_text(encoding="utf-8"))
+            for tag in found.replace(" ", "").split(",")
+        ]
+        assert sorted(named) == sorted(pages.tags())
