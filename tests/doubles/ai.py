@@ -46,15 +46,23 @@ def say(*pieces: str, **more: Any) -> Turn:
 
 
 class AiDouble:
-    """The server. `fault` is one of: a status (with `fault_body`, `fault_headers`), or a word of `FAULTS`."""
+    """The server. `fault` is one of: a status (with `fault_body`, `fault_headers`), or a word of `INSTEAD` or `AMID`.
 
-    FAULTS = ("html", "silent", "stall", "reset", "cut", "garbage", "error", "no-events", "endless")
+    The first `fault_after` calls are answered well.
+    """
+
+    INSTEAD = ("html", "json", "silent", "no-events")
+    """What comes instead of an answer."""
+    AMID = ("stall", "reset", "cut", "garbage", "error", "not-utf8", "huge", "endless")
+    """What comes after `fault_at` events of one."""
 
     def __init__(self, *script: Turn) -> None:
         self.script = list(script) or [say("Hel", "lo")]
         self.asked: list[Asked] = []
         self.fault: int | str | None = None
         self.fault_times = 10**9
+        self.fault_after = 0
+        self.fault_at = 3
         self.fault_body: bytes = b'{"error": {"message": "no"}}'
         self.fault_headers: dict[str, str] = {}
         self.answer_to: Callable[[dict[str, Any]], Turn] | None = None
@@ -95,7 +103,7 @@ class AiDouble:
     def next_turn(self, asked: Asked) -> tuple[Turn, int | str | None]:
         with self._lock:
             self.asked.append(asked)
-            fault = self.fault if self.fault_times > 0 else None
+            fault = self.fault if self.fault_times > 0 and len(self.asked) > self.fault_after else None
             if fault is not None:
                 self.fault_times -= 1
             if self.answer_to is not None:
@@ -198,6 +206,8 @@ class _Handler(BaseHTTPRequestHandler):
             return self._plain(fault, double.fault_body, "application/json")
         if fault == "html":
             return self._plain(200, b"<html><body>Bad gateway</body></html>", "text/html")
+        if fault == "json":
+            return self._plain(200, b'{"choices": [{"message": {"content": "rubbish"}}]}', "application/json")
         if fault == "silent":
             return self._hold(asked)
         self._head()
@@ -209,7 +219,7 @@ class _Handler(BaseHTTPRequestHandler):
         if fault == "no-events":
             return self._end()
         for at, event in enumerate(events):
-            if fault in ("stall", "reset", "cut", "garbage", "error", "endless") and at == 3:
+            if fault in double.AMID and at == double.fault_at:
                 return self._break(asked, fault)
             if turn.pause_s:
                 time.sleep(turn.pause_s)
@@ -222,6 +232,16 @@ class _Handler(BaseHTTPRequestHandler):
             return self._hold(asked)
         if fault == "garbage":
             self._chunk(b"data: {rubbish\n\n")
+            return self._end()
+        if fault == "not-utf8":
+            self._chunk(
+                b'data: {"type": "content_block_delta", "choices": [{"delta": {"content": "rubbish \xff\xfe"}}]}\n\n'
+            )
+            return self._end()
+        if fault == "huge":
+            self._chunk(b"data: ")
+            for _ in range(20):
+                self._chunk(b"rubbish " * 8192)
             return self._end()
         if fault == "error":
             self._chunk(_data({"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}))

@@ -158,7 +158,7 @@ class _Handler(BaseHTTPRequestHandler):
         found = [vm for vm in double.vms.values() if wanted.items() <= vm.told["metadata"].items()]
         at, size = int(query.get("nextToken", ["0"])[0]), 2
         more = {"X-Next-Token": str(at + size)} if at + size < len(found) else {}
-        self._json(200, [{"sandboxID": vm.id, "templateID": "base"} for vm in found[at : at + size]], more)
+        self._json(200, [{"sandboxID": vm.id, "metadata": vm.told["metadata"]} for vm in found[at : at + size]], more)
 
     @staticmethod
     def _sandbox(vm: Vm) -> dict[str, Any]:

@@ -13,11 +13,13 @@ HOURLY = 5000
 
 
 class GitHub(Pulls):
-    """The double; `budget` is what each token has left in this hour."""
+    """The double; `budget` is what each token has left in this hour; `checks` holds requests against the description."""
 
     def __init__(self) -> None:
         self.violations: list[str] = []
         self.budget: dict[str, int] = {}
+        self.hourly = HOURLY
+        self.checks = True
         self.reset_at = int(time.time()) + 1800
         super().__init__()
 
@@ -28,14 +30,14 @@ class GitHub(Pulls):
     def admit(self, call: Call) -> None:
         if not call.path.startswith("/api/"):
             return
-        known = description()
+        known = description() if self.checks else None
         if known is not None:
             self.violations += known.faults(call, call.path.removeprefix("/api"))
         if call.path.startswith(("/api/app/", "/api/applications/")):
             return
         self.grant_of(call)
         token = call.headers["Authorization"]
-        left = self.budget.get(token, HOURLY)
+        left = self.budget.get(token, self.hourly)
         if left <= 0:
             said = "API rate limit exceeded for installation ID 90."
             raise Stop(403, {"message": said, "documentation_url": "https://docs.github.com/rest/rate-limit"})
@@ -43,15 +45,15 @@ class GitHub(Pulls):
 
     def answer(self, call: Call) -> Reply:
         reply = super().answer(call)
-        known = description()
+        known = description() if self.checks else None
         if known is not None and "/git/" in call.path and reply.status < 300 and not isinstance(reply.body, bytes):
             path = call.path.removeprefix("/api")
             self.violations += [f"double: {f}" for f in known.reply_faults(call, path, reply.status, reply.body)]
         return reply
 
     def dress(self, call: Call, reply: Reply) -> None:
-        left = self.budget.get(call.headers.get("Authorization", ""), HOURLY)
-        reply.headers.setdefault("X-RateLimit-Limit", str(HOURLY))
+        left = self.budget.get(call.headers.get("Authorization", ""), self.hourly)
+        reply.headers.setdefault("X-RateLimit-Limit", str(self.hourly))
         reply.headers.setdefault("X-RateLimit-Remaining", str(left))
         reply.headers.setdefault("X-RateLimit-Reset", str(self.reset_at))
         reply.headers.setdefault("X-GitHub-Request-Id", "D0:UB:LE")

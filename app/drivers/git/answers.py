@@ -1,5 +1,6 @@
 """What a Git host's answers mean: results, refusals, failures that may pass; makes no call."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
@@ -11,6 +12,9 @@ from app.drivers.http import Answer, Unreachable
 
 P = ParamSpec("P")
 T = TypeVar("T")
+
+_SECRET = re.compile(r"\b(?:gh[a-z]_|github_pat_|gl[a-z]+-)[\w-]+|\b(?=\w*\d)\w{24,}\b")
+"""Tokens of both hosts by their beginnings, and whatever else is as long as one."""
 
 
 class Refusal(Rejected):
@@ -67,7 +71,7 @@ def checked(answer: Answer) -> Answer:
 
 
 def said(answer: Answer) -> str:
-    """The host's own sentence in an error's body, cut to a line; empty when there is none."""
+    """The host's own sentence in an error's body, cut to a line, without what may be a secret; empty when there is none."""
     try:
         body = answer.json()
     except Broken:
@@ -77,4 +81,9 @@ def said(answer: Answer) -> str:
     details = body.get("errors") if isinstance(body, dict) else None
     if isinstance(details, list):
         parts += [str(each.get("message") or each.get("code")) for each in details if isinstance(each, dict)]
-    return " ".join("; ".join(parts).split())[:300]
+    return quotable("; ".join(parts))
+
+
+def quotable(words: str) -> str:
+    """A host's words as people may read them: one line, and nothing in it that may be a secret it was sent."""
+    return _SECRET.sub("…", " ".join(words.split()))[:300]

@@ -14,6 +14,7 @@ from app.drivers.git.github_commit import GitHubCommit
 from app.drivers.git.github_history import GitHubHistory
 from app.drivers.git.github_pulls import GitHubPulls
 from app.drivers.git.github_trees import GitHubTrees
+from app.drivers.git.github_ways import Memory
 from app.drivers.git.port import (
     Branch,
     BranchExists,
@@ -56,6 +57,7 @@ class GitHubProvider(GitProvider, PullRequests):
     ) -> None:
         self._client = RestClient(api_url, token, headers=HEADERS, shared=shared or Shared(), patience_s=patience_s)
         self._bot, self._turn, self._patience_s = bot, turn, patience_s
+        self._memories: dict[str, Memory] = {}
 
     def repository(self, repo: RepoRef) -> Repository:
         """The repository's own facts."""
@@ -156,7 +158,7 @@ class GitHubProvider(GitProvider, PullRequests):
         return GitHubPulls(self._at(repo)).merge(number)
 
     def _at(self, repo: RepoRef) -> GitHubRepository:
-        return GitHubRepository(self._client, repo)
+        return GitHubRepository(self._client, repo, self._memories.setdefault(repo.name, Memory()))
 
 
 def _is_in_doubt(failure: Exception) -> bool:

@@ -8,7 +8,7 @@ from app.drivers.git.accounts import Account, Installation, RepositoryPage, Toke
 from app.drivers.git.answers import Refusal, parses
 from app.drivers.git.github import HEADERS
 from app.drivers.git.port import Repository
-from app.drivers.git.rest import RestClient, Shared, fixed_token, segment
+from app.drivers.git.rest import RestClient, Shared, fixed_token
 
 PAGE = 100
 ENOUGH = 50  # found repositories after which no further page is searched
@@ -41,23 +41,25 @@ class GitHubAccounts:
     def repositories(
         self, token: str, installation_id: str | None = None, *, search: str | None = None, cursor: str | None = None
     ) -> RepositoryPage:
-        """Some repositories that a user reaches, of one installation where the token is an app's; with `search` in their names.
+        """Some repositories that a user reaches, with `search` in their names.
 
-        GitHub cannot search these, so page after page is looked through, ten at most in one call.
+        Where the token is an app's (`installation_id` is given), these are those of every installation that the user
+        can see. GitHub cannot search them, so page after page is looked through, ten at most in one call.
         """
-        client, wanted = self._as(token), (search or "").lower()
-        page = int(cursor) if cursor and cursor.isdecimal() else 1
-        path = f"/user/installations/{segment(installation_id)}/repositories" if installation_id else "/user/repos"
-        found = []
-        for number in range(page, page + MAX_PAGES_SEARCHED):
-            answer = client.get(path, {"per_page": str(PAGE), "page": str(number)})
-            listed = _repositories(answer)
-            found += [each for each in listed if wanted in each.full_name.lower()]
-            if len(listed) < PAGE:
-                return RepositoryPage(found, None)
-            if len(found) >= ENOUGH:
-                break
-        return RepositoryPage(found, str(number + 1))
+        client, wanted, (first, page) = self._as(token), (search or "").lower(), _position(cursor)
+        found: list[Repository] = []
+        asked = 0
+        for number, path in self._lists(token, installed=installation_id is not None):
+            if number < first:
+                continue
+            page, is_last = (page if number == first else 1), False
+            while not is_last:
+                if asked == MAX_PAGES_SEARCHED or len(found) >= ENOUGH:
+                    return RepositoryPage(found, f"{number}.{page}")
+                listed = _repositories(client.get(path, {"per_page": str(PAGE), "page": str(page)}))
+                found += [each for each in listed if wanted in each.full_name.lower()]
+                asked, page, is_last = asked + 1, page + 1, len(listed) < PAGE
+        return RepositoryPage(found, None)
 
     def revoke_installation_token(self, token: str) -> None:
         """End an installation's token; one that is gone already is no error."""
@@ -66,8 +68,21 @@ class GitHubAccounts:
         except NeedsReconnect:
             return
 
+    def _lists(self, token: str, *, installed: bool) -> list[tuple[int, str]]:
+        """Where repositories are listed, each place with a number that stays its own."""
+        if not installed:
+            return [(0, "/user/repos")]
+        numbers = sorted(int(each.id) for each in self.installations(token))
+        return [(number, f"/user/installations/{number}/repositories") for number in numbers]
+
     def _as(self, token: str) -> RestClient:
         return RestClient(self._api_url, fixed_token(token), headers=HEADERS, shared=self._shared)
+
+
+def _position(cursor: str | None) -> tuple[int, int]:
+    """The place and the page to go on with."""
+    place, _, page = (cursor or "").partition(".")
+    return (int(place), int(page)) if place.isdecimal() and page.isdecimal() else (0, 1)
 
 
 @parses

@@ -13,7 +13,7 @@ from app.drivers.errors import Broken, NeedsReconnect
 from app.drivers.git import accounts
 from app.drivers.git import github_values as values
 from app.drivers.git.accounts import CodeRejected, InstallationToken, Tokens
-from app.drivers.git.answers import Refusal, checked, parses
+from app.drivers.git.answers import Refusal, checked, parses, quotable
 from app.drivers.git.github import HEADERS
 from app.drivers.git.rest import RestClient, Shared, segment
 
@@ -53,7 +53,7 @@ class GitHubApp:
         """Turn a code into the user's tokens; never repeated, as a code is good for once. Raises CodeRejected."""
         found = self._token_call({"code": code})
         if found.get("error"):
-            raise CodeRejected(str(found.get("error_description") or found["error"]))
+            raise CodeRejected(quotable(str(found.get("error_description") or found["error"])))
         return accounts.tokens(found)
 
     def refresh(self, refresh_token: str) -> Tokens:
@@ -62,7 +62,7 @@ class GitHubApp:
         if found.get("error") in ("bad_refresh_token", "unauthorized"):
             raise NeedsReconnect("GitHub no longer renews this connection; connect the account again")
         if found.get("error"):
-            raise Broken(f"GitHub does not renew tokens for this app: {found['error']}")
+            raise Broken(f"GitHub does not renew tokens for this app: {quotable(str(found['error']))}")
         return accounts.tokens(found)
 
     def installation_token(

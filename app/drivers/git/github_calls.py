@@ -2,7 +2,7 @@
 
 import base64
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.paths import path_fault
@@ -10,6 +10,7 @@ from app.core.refs import is_branch_name, is_sha
 from app.drivers.errors import Broken
 from app.drivers.git import github_values as values
 from app.drivers.git.answers import Refusal, parses
+from app.drivers.git.github_ways import Memory, Way, way
 from app.drivers.git.objects import blob_sha
 from app.drivers.git.port import ObjectNotFound, RepoRef, Repository, RepositoryUnavailable
 from app.drivers.git.rest import TREE_BYTES, Query, RestClient, segment
@@ -25,10 +26,11 @@ _NOT_THERE = (404, 409, 422)
 
 @dataclass(frozen=True)
 class GitHubRepository:
-    """One repository, with the client that acts on it."""
+    """One repository, with the client that acts on it, and what is remembered meanwhile."""
 
     client: RestClient
     repo: RepoRef
+    memory: Memory = field(default_factory=Memory)
 
     @property
     def path(self) -> str:
@@ -77,8 +79,23 @@ class GitHubRepository:
         params = {"recursive": "1"} if recursive else None
         return self.read(f"/git/trees/{name}", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
 
+    def folder(self, commit: str, path: str) -> Any:
+        """The JSON of a folder's tree by its path, which spares the way down to it."""
+        require_shas(commit)
+        return self.read(f"/git/trees/{segment(f'{commit}:{path}')}", missing=NO_COMMIT, max_bytes=TREE_BYTES)
+
+    def way(self, old: str, new: str) -> Way | None:
+        """The way between two commits, asked once; None where one call does not tell it."""
+        require_shas(old, new)
+        if self.memory.way is None or self.memory.way.ends != (old, new):
+            found = self.read(f"/compare/{old}...{new}", {"per_page": PAGE}, missing=NO_COMMIT, max_bytes=TREE_BYTES)
+            self.memory.way = way(found, old, new)
+        return self.memory.way
+
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
         """Whether `ancestor` is reachable from `descendant`, or is it."""
+        if self.memory.way is not None and self.memory.way.ends == (ancestor, descendant):
+            return True
         try:
             require_shas(ancestor, descendant)
             path = f"/compare/{ancestor}...{descendant}"

@@ -1,7 +1,7 @@
 """A commit on GitHub in four steps: blobs, tree, commit, branch (spec 4.13); nothing shows before the last.
 
 What the first three make is named by its content, so doing them twice is doing them once; only moving the branch is
-looked up before it is repeated.
+looked up before it is repeated. A commit that is made anew on a newer head finds its blobs where they are.
 """
 
 import base64
@@ -71,10 +71,12 @@ class GitHubCommit:
 
     def _make_blob(self, write: Write) -> str:
         content = write.content or b""
-        body = {"content": base64.b64encode(content).decode(), "encoding": "base64"}
-        sha = values.sha(self._repository.write("POST", "/git/blobs", body, repeatable=True))
-        if sha != blob_sha(content):
-            raise Broken("The Git host stored other bytes than it was given")
+        sha = blob_sha(content)
+        if sha not in self._repository.memory.blobs:
+            body = {"content": base64.b64encode(content).decode(), "encoding": "base64"}
+            if values.sha(self._repository.write("POST", "/git/blobs", body, repeatable=True)) != sha:
+                raise Broken("The Git host stored other bytes than it was given")
+            self._repository.memory.blobs.add(sha)
         return sha
 
     def _make_commit(self, tree: str, message: str, parent: str) -> dict[str, Any]:
@@ -91,10 +93,12 @@ class GitHubCommit:
             try:
                 self._update(sha)
             except Refusal as fault:
-                if not _is_moved(fault):
-                    raise _refused(fault) from fault
-                if not self._has_landed(sha, expected_head):
+                # It words lost races in many ways, but then the branch is elsewhere.
+                if self._has_landed(sha, expected_head):
+                    return
+                if _is_moved(fault):
                     raise BranchMoved(MOVED) from fault
+                raise _refused(fault) from fault
             except DriverError as failure:
                 if not in_doubt(failure) or not self._has_landed(sha, expected_head):
                     raise

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from app.core.refs import is_branch_name, is_sha
 from app.drivers.errors import Late, Rejected
+from app.drivers.git.local_bundles import LocalBundles
 from app.drivers.git.local_catfile import CatFiles
 from app.drivers.git.local_commands import run
 from app.drivers.git.local_create import create_repository
@@ -17,7 +18,7 @@ from app.drivers.git.local_folders import folder_of, is_bare_repository
 from app.drivers.git.local_import import check_person, import_commit
 from app.drivers.git.local_locks import turn
 from app.drivers.git.local_log import read_history, read_last
-from app.drivers.git.local_refs import NOTHING, default_branch, list_branches, move
+from app.drivers.git.local_refs import NOTHING, default_branch, list_branches, move, read_loose
 from app.drivers.git.local_trees import Tree, list_changes, list_tree, sized
 from app.drivers.git.plan import make_plan
 from app.drivers.git.port import (
@@ -48,6 +49,7 @@ class LocalGit(GitProvider):
         check_person(bot)
         root.mkdir(parents=True, exist_ok=True)
         self._root, self._bot, self._timeout_s = root.resolve(), bot, timeout_s
+        self.bundles = LocalBundles(self._root)
         self._objects = CatFiles(timeout_s)
 
     def close(self) -> None:
@@ -92,7 +94,9 @@ class LocalGit(GitProvider):
 
     def head(self, repo: RepoRef, branch: str) -> str:
         """The sha a branch is at."""
-        sha = self._find_head(self._folder(repo), branch)
+        folder = folder_of(self._root, repo.name)
+        sha = read_loose(folder, branch) if folder is not None and is_branch_name(branch) else None
+        sha = sha or self._find_head(self._folder(repo), branch)
         if sha is None:
             raise RepositoryUnavailable("There is no such branch in the repository")
         return sha

@@ -31,13 +31,10 @@ def create_repository(root: Path, folder: Path, *, source: Path | None, bot: Per
         RepositoryExists: something of that name is there.
         Rejected: the source cannot be read, or holds a path the service cannot name.
     """
-    if folder.exists():
-        raise RepositoryExists("A repository of that name already exists")
-    with _scaffold(root) as made:
+    with in_place(root, folder) as made:
         run(made, "init", "--quiet", "--bare", f"--initial-branch={BRANCH}", "--template=", timeout_s=TIMEOUT_S)
         if source is not None:
             _fill(made, source.resolve(), bot)
-        _put_in_place(made, folder)
 
 
 def _fill(made: Path, source: Path, bot: Person) -> None:
@@ -78,6 +75,16 @@ def _write(source: Path, file: Path) -> Write:
     if not file.is_file():
         raise Rejected(f"{path!a}: it is neither a file nor a link", code="INVALID_PATH")
     return Write(path, EXECUTABLE if os.access(file, os.X_OK) else PLAIN, file.read_bytes())
+
+
+@contextmanager
+def in_place(root: Path, folder: Path) -> Iterator[Path]:
+    """An empty folder to make a repository in, which becomes `folder` at the end. Raises RepositoryExists."""
+    if folder.exists():
+        raise RepositoryExists("A repository of that name already exists")
+    with _scaffold(root) as made:
+        yield made
+        _put_in_place(made, folder)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import os
 import re
+from functools import cache
 from pathlib import Path
 
 _PART = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
@@ -22,8 +23,14 @@ def folder_of(root: Path, name: str) -> Path | None:
     """
     if not is_repository_name(name):
         return None
-    folder = Path(os.path.realpath(root), *f"{name}.git".split("/"))
-    return folder if os.path.realpath(folder) == str(folder) else None
+    owner = Path(_resolved(root), name.partition("/")[0])
+    folder = owner / f"{name.partition('/')[2]}.git"
+    return None if owner.is_symlink() or folder.is_symlink() else folder
+
+
+@cache
+def _resolved(root: Path) -> str:
+    return os.path.realpath(root)
 
 
 def is_bare_repository(folder: Path) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
+from app.core.refs import is_sha
 from app.drivers.errors import Late
 from app.drivers.git.local_commands import GitFailed, fields, run
 from app.drivers.git.local_locks import exclusive
@@ -30,6 +31,19 @@ def list_branches(directory: Path, *, timeout_s: float) -> list[Branch]:
     values = [field.decode(errors="replace").lstrip("\n") for field in fields(iter([done.stdout]))]
     names = (ref.removeprefix("refs/heads/") for ref in values[::2])
     return [Branch(name, sha, name == default, False) for name, sha in zip(names, values[1::2], strict=True)]
+
+
+def read_loose(directory: Path, branch: str) -> str | None:
+    """The sha in a branch's own file, as Git writes it whenever the branch moves; None where that file does not tell.
+
+    Costs a hundredth of asking a process. `branch` must be a branch's name.
+    """
+    try:
+        told = (directory / "refs/heads" / branch).read_bytes()
+    except OSError:
+        return None  # packed, kept in another format, or no such branch
+    sha = told.decode(errors="replace").removesuffix("\n")
+    return sha if is_sha(sha) else None
 
 
 def move(

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 from urllib.parse import parse_qs, quote, urlsplit
 
+from app.core.metrics import GIT_BUDGET
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import Absent, Broken, Late, NeedsReconnect, Throttled
 from app.drivers.git.answers import AskedToWait, checked, parses
 from app.drivers.git.etags import EtagCache
 from app.drivers.git.link import next_link
-from app.drivers.git.rate import RateBudgets
+from app.drivers.git.rate import RateBudgets, remaining
 from app.drivers.http import LIMITS, Answer, HttpClient, TooLong, Unreachable
 
 MAX_PAGES = 10_000
@@ -55,7 +56,7 @@ def segment(text: str) -> str:
 
 @dataclass(frozen=True)
 class Shared:
-    """What all providers of a process share: connections, rate budgets and kept answers."""
+    """What all providers of a process share: connections, rate budgets (with all nodes where they have a board), kept answers."""
 
     http: HttpClient = field(default_factory=HttpClient)
     budgets: RateBudgets = field(default_factory=RateBudgets)
@@ -63,7 +64,10 @@ class Shared:
 
 
 class RestClient:
-    """One host's API below `base_url`, called with one supplier's tokens; `patience_s` bounds a call with its retries."""
+    """One host's API below `base_url`, called with one supplier's tokens; `patience_s` bounds a call with its retries.
+
+    Who has more patience than a request works in the background, and leaves the rest of a budget to requests.
+    """
 
     def __init__(
         self,
@@ -76,6 +80,7 @@ class RestClient:
     ) -> None:
         self._base_url, self._supplier, self._headers = base_url.rstrip("/"), token, dict(headers)
         self._shared, self._patience_s = shared, patience_s
+        self._background = patience_s > LIMITS.deadline_s
         self._lock = threading.Lock()
         self._token: str | None = None
 
@@ -159,7 +164,7 @@ class RestClient:
             headers["Accept"] = request.accept
         if known:
             headers["If-None-Match"] = known[0]
-        self._shared.budgets.check(fingerprint)
+        self._shared.budgets.check(fingerprint, background=self._background)
         answer = self._shared.http.send(
             request.method,
             request.url,
@@ -170,6 +175,8 @@ class RestClient:
             deadline_s=max(1.0, until - time.monotonic()),
         )
         self._shared.budgets.observe(fingerprint, answer)
+        if (left := remaining(answer)) is not None:
+            GIT_BUDGET.labels(urlsplit(request.url).hostname or "-").set(left)
         if known and answer.status == 304:
             return known[1]
         if request.kept:

@@ -1,8 +1,7 @@
 """Connecting an account, step by step before its transaction: states, codes, and what the host says of them."""
 
-from urllib.parse import urlsplit
-
 from app.core.errors import FieldError, Invalid, NotAllowed
+from app.core.urls import parts_of
 from app.drivers.errors import DriverError
 from app.drivers.git.connections import InstallationApp
 from app.drivers.git.hosts import GitHosts
@@ -113,7 +112,7 @@ def _redirect_uri() -> str:
 
 def _own_page(address: str) -> str:
     """An absolute address of the web app. Raises NotAllowed."""
-    server, parts = settings().server, urlsplit(address)
+    server, parts = settings().server, parts_of(address)
     origin = f"{parts.scheme}://{parts.netloc}"
     if "\\" in address or origin not in {server.web_url, server.base_url, *server.allowed_origins}:
         raise NotAllowed("This address is not the web app's", code="INVALID_REDIRECT")

@@ -8,7 +8,7 @@ import pytest
 
 from app.drivers.errors import Broken, Rejected, Throttled
 from app.drivers.git.github import GitHubProvider
-from app.drivers.git.port import Action, FileChange, PathConflict, Person, RepoRef, RepositoryUnavailable
+from app.drivers.git.port import Action, BranchMoved, FileChange, PathConflict, Person, RepoRef, RepositoryUnavailable
 from tests.doubles.github import GitHub
 from tests.doubles.plumbing import Plumbing
 from tests.doubles.server import Fault, Reply
@@ -71,6 +71,26 @@ class TestGitHubFailing(RemoteContract):
         "POST .*/git/commits$",
         WRITES,
     ]
+
+    def test_race_that_is_worded_as_another_refusal_is_a_moved_branch(self, subject: Subject, host: GitHub) -> None:
+        def push() -> None:
+            subject.git.commit({"other.md": b"theirs\n"}, "Theirs")
+
+        refused = Reply(422, {"message": "Reference cannot be updated"})
+        host.faults.append(Fault(self.WRITES, reply=refused, first=push))
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+
+    def test_commit_made_anew_on_a_newer_head_makes_its_blobs_once(self, subject: Subject, host: GitHub) -> None:
+        def push() -> None:
+            subject.git.commit({"other.md": b"theirs\n"}, "Theirs")
+
+        host.faults.append(Fault(self.WRITES, first=push))
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+        self.write(subject)
+        assert self.is_written_once(subject)
+        assert len(host.calls("POST .*/git/blobs$")) == 2
 
     def test_exhausted_budget_is_told_with_its_reset(self, subject: Subject, host: GitHub) -> None:
         host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
@@ -190,8 +210,53 @@ class TestTrees:
         host.journal.clear()
         [change] = subject.provider.changes(subject.repo, old, new)
         assert change.path == "d03/s01/new.md"
-        assert len(host.journal) == 6
-        assert not host.calls("recursive")
+        assert len(host.journal) == 2
+        assert not any(call.one("recursive") for call in host.journal)
+
+    @pytest.mark.parametrize("spread", [1, 3, 10])
+    def test_push_of_ten_files_is_told_by_four_calls(self, host: GitHub, make: Make, spread: int) -> None:
+        subject = make(many_files(1000))
+        old = subject.git.head()
+        edited = {f"d{n % spread:02}/s00/f{n:04}.md": ("100755", b"new") for n in range(9)}
+        new = subject.git.commit({**edited, "d01/s00/f0001.md": None}, "Push")
+        host.journal.clear()
+        assert subject.provider.head(subject.repo, "main") == new
+        told = list(subject.provider.changes(subject.repo, old, new))
+        after = subject.git.entries(new)
+        assert {c.path: c.entry and (c.entry.type, c.entry.mode, c.entry.sha, c.entry.size) for c in told} == {
+            path: after.get(path) for path in {*edited, "d01/s00/f0001.md"}
+        }
+        assert subject.provider.is_ancestor(subject.repo, old, new)
+        [info] = subject.provider.history(subject.repo, new, since=old)
+        assert (info.sha, info.message.strip(), info.paths) == (
+            new,
+            "Push",
+            tuple(sorted(change.path for change in told)),
+        )
+        assert len(host.journal) <= 5
+
+    def test_difference_that_github_gives_up_on_is_read_from_trees(self, host: GitHub, make: Make) -> None:
+        subject = make(many_files(100))
+        old = subject.git.head()
+        new = subject.git.commit({"d03/s01/new.md": b"n"})
+        for status in (404, 422, 500):
+            host.faults.append(Fault("GET .*/compare/", times=4, reply=Reply(status, {"message": "Diff too large"})))
+            assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["d03/s01/new.md"]
+            host.faults.clear()
+
+    def test_folders_that_are_not_found_by_path_are_walked_to(self, host: GitHub, make: Make) -> None:
+        subject = make(many_files(100))
+        old = subject.git.head()
+        new = subject.git.commit({"d03/s01/new.md": b"n"})
+        host.faults.append(Fault("GET .*/git/trees/.*:", reply=Reply(404, {"message": "Not Found"})))
+        assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["d03/s01/new.md"]
+
+    def test_branch_that_went_back_is_compared_by_its_trees(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        old = subject.git.commit({"b.md": b"b"})
+        new = subject.git.commit({"c.md": b"c"}, start=subject.git.commits()[1], branch="other")
+        assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["b.md", "c.md"]
+        assert not subject.provider.is_ancestor(subject.repo, old, new)
 
     def test_difference_everywhere_is_read_from_whole_trees(self, host: GitHub, make: Make) -> None:
         subject = make(many_files(1000))

@@ -179,6 +179,35 @@ class TestAccounts:
         page = accounts.repositories(host.user_token("bob"))
         assert [each.full_name for each in page.repositories] == ["team/blog"]
 
+    def test_repositories_of_every_installation_come_page_by_page(self, host: GitHub, accounts: GitHubAccounts) -> None:
+        git, wanted = host.repositories["team/site"].git, ["team/blog"]
+        for owner, count in (("crew", 120), ("gang", 0), ("club", 3)):
+            names = [f"{owner}/r{number}" for number in range(count)]
+            for name in names:
+                host.add(name, git, "bob")
+            host.install(owner, *names)
+            wanted += names
+        token, found, cursor, rounds = host.user_token("bob"), [], None, 0
+        while rounds == 0 or cursor:
+            page = accounts.repositories(token, "90", cursor=cursor)
+            found += [each.full_name for each in page.repositories]
+            cursor, rounds = page.cursor, rounds + 1
+        assert sorted(found) == sorted(wanted)
+        assert rounds > 1
+
+    def test_one_call_looks_at_ten_pages_at_most(self, host: GitHub, accounts: GitHubAccounts) -> None:
+        git = host.repositories["team/site"].git
+        for number in range(15):
+            host.add(f"crew{number}/site", git, "bob")
+            host.install(f"crew{number}", f"crew{number}/site")
+        token = host.user_token("bob")
+        host.journal.clear()
+        page = accounts.repositories(token, "90", search="nothing")
+        assert len(host.calls("/repositories$")) == 10
+        assert page.cursor
+        assert accounts.repositories(token, "90", search="nothing", cursor=page.cursor).cursor is None
+        assert len(host.calls("/repositories$")) == 16
+
     def test_repositories_are_searched_through_all_pages(self, host: GitHub, accounts: GitHubAccounts) -> None:
         git = host.repositories["team/site"].git
         names = [f"team/r{number:03}" for number in range(250)]

@@ -1,11 +1,17 @@
 """What a host says of its rate limits."""
 
+import os
 import time
+import uuid
+from collections.abc import Iterator
 
 import pytest
+from redis import Redis
+from redis.exceptions import RedisError
 
 from app.drivers.errors import Throttled
 from app.drivers.git.rate import KEPT, RateBudgets, refused_for_s
+from app.drivers.git.rate_board import PREFIX, RedisBoard
 from app.drivers.http import Answer
 
 
@@ -64,3 +70,57 @@ class TestRateBudgets:
         budgets.check("0")
         with pytest.raises(Throttled):
             budgets.check(str(KEPT))
+
+    def test_last_tenth_is_left_to_requests(self) -> None:
+        budgets = RateBudgets()
+        at = int(time.time()) + 300
+        limit = {"X-RateLimit-Limit": 5000, "X-RateLimit-Reset": at}
+        budgets.observe("a", answer(200, **limit, **{"X-RateLimit-Remaining": 500}))
+        budgets.check("a", background=True)
+        budgets.observe("a", answer(200, **limit, **{"X-RateLimit-Remaining": 499}))
+        budgets.check("a")
+        with pytest.raises(Throttled) as told:
+            budgets.check("a", background=True)
+        assert 298 <= told.value.retry_after_s <= 300
+        budgets.observe("a", answer(200, **limit, **{"X-RateLimit-Remaining": 0}))
+        with pytest.raises(Throttled):
+            budgets.check("a")
+
+
+class TestRedisBoard:
+    URL = "redis://127.0.0.1:6379/0"
+
+    @pytest.fixture
+    def token(self) -> Iterator[str]:
+        redis = Redis.from_url(self.URL)
+        if not os.environ.get("CI"):
+            try:
+                redis.ping()
+            except RedisError:
+                pytest.skip("Redis is not reachable on 127.0.0.1:6379")
+        name = uuid.uuid4().hex
+        yield name
+        redis.delete("none", *redis.scan_iter(f"{PREFIX}{name}*"))
+
+    def test_what_one_node_is_told_the_others_know(self, token: str) -> None:
+        here, there = RateBudgets(RedisBoard(self.URL)), RateBudgets(RedisBoard(self.URL))
+        here.observe(token, answer(429, Retry_After=30))
+        with pytest.raises(Throttled) as told:
+            there.check(token)
+        assert 28 <= told.value.retry_after_s <= 30
+        there.check(token + "other")
+
+    def test_what_is_kept_for_requests_is_kept_on_every_node(self, token: str) -> None:
+        here, there = RateBudgets(RedisBoard(self.URL)), RateBudgets(RedisBoard(self.URL))
+        said = {"X-RateLimit-Limit": 100, "X-RateLimit-Remaining": 9, "X-RateLimit-Reset": int(time.time()) + 60}
+        here.observe(token, answer(200, **said))
+        there.check(token)
+        with pytest.raises(Throttled):
+            there.check(token, background=True)
+
+    def test_without_redis_each_node_knows_what_it_was_told_itself(self) -> None:
+        nowhere = RateBudgets(RedisBoard("redis://127.0.0.1:1/0"))
+        nowhere.check("a")
+        nowhere.observe("a", answer(429, Retry_After=30))
+        with pytest.raises(Throttled):
+            nowhere.check("a")

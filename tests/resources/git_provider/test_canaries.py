@@ -1,16 +1,13 @@
 """Tokens planted everywhere a token may come from, and looked for everywhere they must never be."""
 
 import gzip
-import zlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
-import sqlalchemy as sa
 from flask import Flask, Response
 
-from app.extensions import db
+from tests.canaries import dump
 from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
 from tests.world import Person, World
 
@@ -30,23 +27,6 @@ def answers(app: Flask) -> Iterator[list[bytes]]:
     app.after_request_funcs.setdefault(None, []).insert(0, keep)
     yield seen
     app.after_request_funcs[None].remove(keep)
-
-
-def dump(app: Flask) -> bytes:
-    """Every value of every table, the jobs' own ones among them."""
-    with app.app_context(), db.engine.connect() as connection:
-        names = sa.inspect(connection).get_table_names()
-        rows = [row for name in names for row in connection.execute(sa.text(f'SELECT * FROM "{name}"'))]
-    return b"\n".join(_bytes(value) for row in rows for value in row)
-
-
-def _bytes(value: Any) -> bytes:
-    if not isinstance(value, bytes | memoryview):
-        return str(value).encode()
-    try:
-        return zlib.decompress(bytes(value), zlib.MAX_WBITS | 16)
-    except zlib.error:
-        return bytes(value)
 
 
 def use(me: Person, hosts: Hosts, world: World) -> None:

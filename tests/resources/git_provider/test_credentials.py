@@ -12,7 +12,7 @@ from app.models.user import User
 from app.resources.git_provider import jobs
 from app.resources.user.events import user_deleting
 from tests.doubles.server import Fault, Reply
-from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of
+from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
 from tests.together import statuses, together
 from tests.world import Person, World
 
@@ -197,13 +197,16 @@ class TestRepositories:
         assert found["full_name"] == names[3]
         me.get("/git-provider/repositories?provider=gitlab&cursor=x").fails(400, None, "cursor")
 
-    def test_lists_what_a_github_installation_has(self, world: World, hosts: Hosts) -> None:
+    def test_lists_what_all_installations_have_that_a_github_account_sees(self, world: World, hosts: Hosts) -> None:
         me = world.person()
-        repository = hosts.on_github(login_of(me))
-        hosts.on_github(login_of(me))
-        connect_github(me, hosts, repository.installation)
-        (item,) = me.get("/git-provider/repositories?provider=github").ok()
-        assert (item["full_name"], item["private"]) == (repository.name, True)
+        first, second = hosts.on_github(login_of(me)), hosts.on_github(login_of(me))
+        hosts.on_github("somebody")
+        connect_github(me, hosts, second.installation)
+        items = me.get("/git-provider/repositories?provider=github").ok()
+        assert [(item["full_name"], item["private"]) for item in items] == [(first.name, True), (second.name, True)]
+        org = me.new_organization()
+        for repository in (first, second):
+            new_project(me, org, "github", repository.name)
 
     def test_token_that_the_host_refuses_is_renewed_once(self, world: World, hosts: Hosts) -> None:
         me = world.person()

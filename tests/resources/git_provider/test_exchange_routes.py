@@ -131,7 +131,13 @@ class TestProviderB:
 
     def test_way_back_is_a_page_of_the_web_app(self, world: World) -> None:
         me = world.person()
-        for address in ("https://evil.example.org/x", "//evil.example.org", "javascript:alert(1)", "\\\\evil"):
+        for address in (
+            "https://evil.example.org/x",
+            "//evil.example.org",
+            "javascript:alert(1)",
+            "\\\\evil",
+            "http://[::1",
+        ):
             me.post("/api/auth/provider_b/start", {"redirect_uri": address}).fails(403, "INVALID_REDIRECT")
 
 

@@ -190,7 +190,7 @@ class TestProcesses:
             "credential_id": credential_id,
             "ready": str(folder / f"ready-{name}"),
             "go": str(folder / "go"),
-            "greenlets": 25,
+            "greenlets": 50,
         }
         command = [sys.executable, "tests/token_askers.py"]
         process = subprocess.Popen(
@@ -227,7 +227,7 @@ class TestProcesses:
             got += json.loads(process.stdout.read())
             process.stdout.close()
             process.wait(30)
-        assert len(got) == 100
+        assert len(got) == 200
         assert len(set(got)) == 1
         assert got[0] in hosts.gitlab.grants
         assert len(hosts.gitlab.calls(RENEWAL)) == 1

@@ -1,0 +1,28 @@
+"""What a host says, as it may be passed on."""
+
+import pytest
+
+from app.drivers.git.answers import quotable, said
+from app.drivers.http import Answer
+
+SECRETS = ["ghu_16C7e42F292c6912E7710c838347Ae178B4a", "glpat-abcDEF-12345678901234", "5f" * 32, "github_pat_11ABC_x9"]
+
+
+class TestQuotable:
+    @pytest.mark.parametrize("secret", SECRETS)
+    def test_what_may_be_a_secret_is_left_out(self, secret: str) -> None:
+        told = said(
+            Answer(422, {}, f'{{"message": "Bad token {secret}", "errors": [{{"message": "{secret}"}}]}}'.encode())
+        )
+        assert secret not in told
+        assert told.startswith("Bad token …")
+
+    @pytest.mark.parametrize(
+        "words", ["A file with this name already exists: content/posts/2026-11-20-a-rather-long-name.md", "Not Found"]
+    )
+    def test_other_words_stay(self, words: str) -> None:
+        assert quotable(words) == words
+
+    def test_it_is_one_line_of_bounded_length(self) -> None:
+        assert quotable("a\n b\t" + "word " * 100).startswith("a b word")
+        assert len(quotable("word " * 100)) == 300

@@ -1,0 +1,28 @@
+"""Thirty pairs of editors at each host, half of them on each store; a thousand in `tests/faults/test_edit_pairs.py`."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.edit_nodes import Nodes, nodes
+from tests.edit_pairs import Pairs
+from tests.edit_witness import Witness
+
+PAIRS = 15
+
+
+@pytest.fixture(scope="module")
+def two(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+    with nodes(store, tmp_path_factory.mktemp("nodes")) as made:
+        yield made
+
+
+@pytest.mark.parametrize("kind", ["github", "gitlab", "local"])
+def test_nothing_is_lost_and_nothing_is_there_twice(two: Nodes, kind: str) -> None:
+    pairs = Pairs(two.site(kind, PAIRS))
+    pairs.run(PAIRS)
+    Witness(pairs.site.git, pairs.start).check(pairs)
+    two.check_index(pairs)
+    print(f"\n{kind}: {pairs.statuses()}, {len(pairs.pushes)} pushes, {pairs.faults} faults")
+    assert sum(save.answer.status == 201 for save in pairs.saves) > PAIRS / 3
+    assert two.hosts.github.violations == []
