@@ -36,25 +36,38 @@ def _token() -> bytes:
 
 @dataclass
 class Provider:
-    """Answers every request with `tokens` tokens, one each `every_s` (0: as fast as they are taken)."""
+    """Answers every request with `tokens` tokens, one each `every_s` (0: as fast as they are taken).
+
+    It listens on `port`, or on any with 0; `open` counts the connections to it.
+    """
 
     tokens: int
     every_s: float
     port: int = 0
+    open: int = 0
     _tasks: set["asyncio.Task[None]"] = field(default_factory=set)
 
     @contextlib.asynccontextmanager
     async def serving(self) -> AsyncIterator["Provider"]:
-        server = await asyncio.start_server(self._begin, "127.0.0.1", 0, backlog=2048)
+        server = await asyncio.start_server(self._begin, "127.0.0.1", self.port, backlog=2048)
         self.port = server.sockets[0].getsockname()[1]
         yield self
         server.close()
-        for task in self._tasks:
+        left = list(self._tasks)
+        for task in left:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*left, return_exceptions=True)
 
     def _begin(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._tasks.add(asyncio.create_task(self._serve(reader, writer)))
+        self._tasks.add(task := asyncio.create_task(self._counted(reader, writer)))
+        task.add_done_callback(self._tasks.discard)
+
+    async def _counted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.open += 1
+        try:
+            await self._serve(reader, writer)
+        finally:
+            self.open -= 1
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         with contextlib.closing(writer), contextlib.suppress(ConnectionError, asyncio.IncompleteReadError):
@@ -111,7 +124,8 @@ async def read_stream(port: int, path: str, body: bytes, headers: str) -> Seen:
 
 async def read_many(port: int, path: str, headers: list[str], *, spread_s: float) -> list[Seen]:
     """As many streams at once as there are headers, begun one after another within `spread_s`."""
-    body = json.dumps({"prompt": "Write", "model": "m", "messages": []}).encode()
+    asked = [{"role": "user", "content": "Write"}]
+    body = json.dumps({"model": "m", "stream": True, "messages": asked}).encode()
 
     async def one(number: int) -> Seen:
         await asyncio.sleep(spread_s * number / len(headers))

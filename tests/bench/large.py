@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psutil
 import sqlalchemy as sa
-from flask import Flask, current_app
+from flask import Flask, Response, current_app
 from flask_migrate import upgrade
 from sqlalchemy import event
 
@@ -49,6 +49,13 @@ def application(home: Path, url: str) -> Iterator[Flask]:
         db.engine.dispose()
 
 
+def bare_route(file: Path) -> Flask:
+    """An application that does nothing but send a file's bytes."""
+    bare = Flask("bare")
+    bare.add_url_rule("/", view_func=lambda: Response(file.read_bytes(), mimetype="application/json"))
+    return bare
+
+
 def index_of(app: Flask, project_id: str) -> tuple[ContentIndex, Source]:
     """The index of the project's working branch, and where it comes from; read anew."""
     transactions.start_reading()
@@ -64,9 +71,9 @@ def forget(index_id: str) -> None:
     transactions.start_reading()
     with transactions.writing():
         index = db.session.get_one(ContentIndex, index_id)
-        for table in ("content_files", "content_snapshots"):
-            db.session.execute(sa.text(f"DELETE FROM {table} WHERE index_id = :id"), {"id": index_id})
+        db.session.execute(sa.text("DELETE FROM content_files WHERE index_id = :id"), {"id": index_id})
         index.commit_sha, index.generation, index.files = None, 0, 0
+        index.snapshot_sha = index.snapshot_key = None
 
 
 def catch_up(app: Flask, project_id: str) -> None:
@@ -77,7 +84,7 @@ def catch_up(app: Flask, project_id: str) -> None:
 
 def write_snapshot(app: Flask, project_id: str) -> None:
     """What the snapshot's job does."""
-    snapshot.refresh(index_of(app, project_id)[0].id)
+    snapshot.refresh(index_of(app, project_id)[0].id, app.extensions["drivers"]["trees"])
 
 
 @contextmanager
@@ -109,6 +116,13 @@ def cpu_s() -> float:
     """CPU used so far by this process and by children that have ended."""
     mine, gone = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return mine.ru_utime + mine.ru_stime + gone.ru_utime + gone.ru_stime
+
+
+def cpu_taken(call: Callable[[], object]) -> float:
+    """How many seconds of CPU a call takes, with the programs it runs to their end."""
+    before = cpu_s()
+    call()
+    return cpu_s() - before
 
 
 def resident_mb() -> float:

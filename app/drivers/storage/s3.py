@@ -127,7 +127,8 @@ def _client(endpoint_url: str | None, region: str | None, limits: OutboundLimits
         signature_version="s3v4",
         connect_timeout=limits.connect_timeout_s,
         read_timeout=limits.read_timeout_s,
-        retries={"mode": "standard", "total_max_attempts": limits.attempts},
+        # A silent store is given up within the deadline of a call.
+        retries={"mode": "standard", "total_max_attempts": max(1, int(limits.deadline_s // limits.read_timeout_s))},
         max_pool_connections=limits.concurrency_max,
         s3={"addressing_style": style},
         # Servers other than Amazon's refuse the newer trailing checksums.

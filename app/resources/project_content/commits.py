@@ -4,6 +4,7 @@ What was read (`base_sha`, `base_blob_sha`) is held against what is there now, p
 changed since are a conflict (contract, 4.9).
 """
 
+import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -14,6 +15,9 @@ from app.resources.project_content.source import Source
 
 ATTEMPTS = 30
 """A branch that moves between reading its head and writing is tried again; writers of one node take turns anyway."""
+
+PATIENCE_S = 30.0
+"""No attempt begins later than this: whoever saves is told rather than kept waiting."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +66,10 @@ def write(source: Source, save: Save) -> Commit:
     message = create_git_commit_message(save.message, save.trailers, save.description)
     changes = [edit.change for edit in save.edits]
     with source.git.writing(source.repo, source.branch):
-        for _ in range(ATTEMPTS):
+        until = time.monotonic() + PATIENCE_S
+        for attempt in range(ATTEMPTS):
+            if attempt and time.monotonic() > until:
+                break
             head = source.git.head(source.repo, source.branch)
             faults = dict(_faults(source, save, head))
             if faults:

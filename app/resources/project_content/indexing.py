@@ -47,7 +47,7 @@ def _ask_for_the_rest(index_id: str) -> None:
     with transactions.writing():
         found = db.session.get(ContentIndex, index_id)
         if found is not None and not snapshot.is_fresh(found):
-            snapshot.ask(found)
+            snapshot.ask(found.id)
         if found is not None and found.described_sha != found.commit_sha:
             describing.ask(found)
 

@@ -10,6 +10,7 @@ from app.core.jobs import job
 from app.drivers.errors import DriverError, NeedsReconnect, Rejected
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
+from app.drivers.storage.near import NearStore
 from app.extensions import db
 from app.models.organization import Status
 from app.models.project import Project, Provider
@@ -21,7 +22,10 @@ log = structlog.get_logger(__name__)
 
 FOLLOW_EVERY = timedelta(seconds=15)
 
-SWEEP_EVERY, TIDY_EVERY = timedelta(hours=6), timedelta(hours=24)
+SWEEP_EVERY, TIDY_EVERY, COMPLETE_EVERY = timedelta(hours=6), timedelta(hours=24), timedelta(hours=1)
+
+KEPT_FOR = timedelta(hours=24)
+"""A stored tree is put before it is named, and somebody may still be reading the one before."""
 
 BLOBS_AT_ONCE, REST = 1_500, timedelta(minutes=20)
 """Of a host that gives one blob a call, so that people's own calls keep most of its hourly allowance."""
@@ -54,11 +58,11 @@ def _fail(index_id: str, problem: str) -> None:
             index.problem = problem
 
 
-@job("content.snapshot", priority=5)
-def store_snapshot(*, index_id: str) -> None:
-    """Write the whole tree of a branch down as the answer that is sent."""
+@job("content.snapshot", uses=("trees",), priority=5)
+def store_snapshot(*, index_id: str, trees: NearStore) -> None:
+    """Store the tree of a branch where every node finds it."""
     transactions.start_reading()
-    snapshot.refresh(index_id)
+    snapshot.refresh(index_id, trees)
 
 
 @job("content.describe", uses=("git", "progress"))
@@ -91,6 +95,18 @@ def sweep() -> None:
 def sweep_regularly() -> None:
     """The same, for what went in another way, and for blobs that no branch has any more."""
     sweeping.sweep()
+
+
+@job("content.sweep_trees", every=SWEEP_EVERY, retries=0, uses=("trees",), priority=-5)
+def sweep_trees(*, trees: NearStore) -> None:
+    """Delete stored trees that no branch is at any more."""
+    sweeping.sweep_trees(trees, KEPT_FOR)
+
+
+@job("content.complete", every=COMPLETE_EVERY, retries=0)
+def complete() -> None:
+    """Have done again what was given up: trees that are not stored, texts that were not read."""
+    sweeping.ask_for_missing()
 
 
 @job("content.tidy", every=TIDY_EVERY, retries=0, uses=("git",), priority=-5)

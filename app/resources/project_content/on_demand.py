@@ -11,6 +11,7 @@ from app.models.project_content import ContentIndex, IndexStatus
 from app.models.user import User
 from app.resources.project_content import indexes, indexing
 from app.resources.project_content.source import source_of
+from app.resources.project_content.unchanged import Known
 
 
 def index_of(
@@ -38,13 +39,25 @@ def index_of(
 
 def noticed(project: Project, index: ContentIndex | None, *, hosts: GitHosts) -> ContentIndex | None:
     """The same index, told `stale` and asked to catch up where a local branch has moved on without it."""
-    if index is None or index.status != IndexStatus.READY or project.provider != Provider.LOCAL or hosts.local is None:
+    if index is None or index.status != IndexStatus.READY or index.commit_sha is None:
         return index
+    head = _local_head(project.provider, project.repository, index.branch, hosts)
+    return index if head in (None, index.commit_sha) else _told_stale(index.id, str(head))
+
+
+def has_moved(known: Known, *, hosts: GitHosts) -> bool:
+    """Whether a local branch has moved on without its index."""
+    return _local_head(known.provider, known.repository, known.branch, hosts) not in (None, known.commit_sha)
+
+
+def _local_head(provider: Provider, repository: str, branch: str, hosts: GitHosts) -> str | None:
+    """Where the branch is; None where that cannot be told without asking over the network."""
+    if provider != Provider.LOCAL or hosts.local is None:
+        return None
     try:
-        head = hosts.local.head(RepoRef(project.repository), index.branch)
+        return hosts.local.head(RepoRef(repository), branch)
     except DriverError:
-        return index
-    return index if head == index.commit_sha else _told_stale(index.id, head)
+        return None
 
 
 def _told_stale(index_id: str, head: str) -> ContentIndex | None:

@@ -1,4 +1,4 @@
-"""Reads of indexed content: the tree, a part of it, one file. Answers from rows and stored snapshots only."""
+"""Reads of indexed content: the tree, a part of it, one file. Answers from rows and stored trees only."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -7,18 +7,28 @@ import sqlalchemy as sa
 
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import NotFound
+from app.drivers.storage.near import NearStore
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
-from app.resources.project_content import snapshot
+from app.resources.project_content import packing, snapshot
 
 
 @dataclass(frozen=True)
 class Tree:
-    """A whole tree ready to be sent: gzipped JSON, tagged with its commit."""
+    """A whole tree ready to be sent, tagged with its commit: the beginning of its JSON, and the packed rest."""
 
     commit_sha: str | None
-    body: bytes
+    start: bytes
+    files: bytes
+
+    def gzipped(self) -> bytes:
+        """The answer, compressed."""
+        return packing.gzipped(self.start, self.files)
+
+    def plain(self) -> bytes:
+        """The answer."""
+        return packing.plain(self.start, self.files)
 
 
 @dataclass(frozen=True)
@@ -34,17 +44,10 @@ def status_of(index: ContentIndex | None) -> str:
     return str(index.status) if index is not None else IndexStatus.QUEUED
 
 
-def whole(project: Project, index: ContentIndex | None, branch: str) -> Tree:
-    """The whole tree: the stored answer where it is of the index's commit, else built from the rows."""
-    start = snapshot.head(index, project.id, branch, status_of(index))
-    if index is None or index.commit_sha is None:
-        return Tree(None, snapshot.compress(start, ()))
-    stored = snapshot.load(index)
-    if stored is None:
-        return Tree(index.commit_sha, snapshot.compress(start, snapshot.rows(index)))
-    if index.status != IndexStatus.READY:
-        stored = snapshot.repack(stored, start)
-    return Tree(index.commit_sha, stored)
+def whole(project: Project, index: ContentIndex | None, branch: str, *, trees: NearStore) -> Tree:
+    """The whole tree: the packed files, stored or made from the rows, behind the index's present state."""
+    files = snapshot.read(index, trees) if index is not None and index.commit_sha else packing.pack(()).data
+    return Tree(index.commit_sha if index else None, snapshot.head(index, project.id, branch, status_of(index)), files)
 
 
 def part(

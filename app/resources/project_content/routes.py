@@ -1,12 +1,13 @@
 """The files of a project's branch: read, searched and saved (spec 4.9)."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from flask import Blueprint, Response, current_app, request
 
 from app.core.limits import InputLimits
 from app.extensions import drivers
-from app.http.caching import gzipped, not_modified, streamed
+from app.http.caching import in_either_form, not_modified, streamed
 from app.http.endpoint import endpoint
 from app.http.envelope import success
 from app.http.guards import member_of_org
@@ -24,6 +25,7 @@ from app.resources.project_content import (
     search,
     service,
     snapshot,
+    unchanged,
 )
 from app.resources.project_content.backlinks import Backlink, backlinks
 from app.resources.project_content.commits import Save
@@ -59,8 +61,22 @@ def _fresh_index(scope: Scope, query: TreeArguments) -> ContentIndex | None:
     return on_demand.noticed(scope.project, _index(scope, query), hosts=drivers["git"])
 
 
+def _unchanged(ids: Mapping[str, str]) -> Response | None:
+    index = unchanged.known(request, ids["project_id"])
+    if index is None or on_demand.has_moved(index, hosts=drivers["git"]):
+        return None
+    return not_modified(request, index.commit_sha)
+
+
 @blueprint.get("/<project_id>")
-@endpoint(guard=member_of_org(), query=TreeQuery, prepare=_fresh_index, raw=True, message=snapshot.MESSAGE)
+@endpoint(
+    guard=member_of_org(),
+    query=TreeQuery,
+    prepare=_fresh_index,
+    raw=True,
+    shortcut=_unchanged,
+    message=snapshot.MESSAGE,
+)
 def tree(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:
     """Read the file tree of a branch, or a part of it."""
     return _send_part(scope, query, index) if _is_part(query) else _send_whole(scope, query, index)
@@ -74,8 +90,8 @@ def _send_whole(scope: Scope, query: TreeArguments, index: ContentIndex | None) 
     known = not_modified(request, index.commit_sha) if index and index.commit_sha else None
     if known is not None:
         return known
-    found = reading.whole(scope.project, index, query["ref"] or scope.project.branch)
-    return gzipped(request, found.body, found.commit_sha)
+    found = reading.whole(scope.project, index, query["ref"] or scope.project.branch, trees=drivers["trees"])
+    return in_either_form(request, found, found.commit_sha)
 
 
 def _send_part(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:

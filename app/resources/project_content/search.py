@@ -13,6 +13,7 @@ import sqlalchemy as sa
 from app.core.content.filetypes import endings_of
 from app.core.content.search_query import Question, Term, Where, parse
 from app.core.content.snippets import Snippet, make_snippet
+from app.core.content.words import words
 from app.extensions import db
 from app.models.content_search import ContentText
 from app.models.project import Project
@@ -20,8 +21,8 @@ from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import search_words
 
 PATH_WEIGHT, TITLE_WEIGHT = 0.5, 0.8
-RANKED, LOOKED_AT = 300, 600
-"""How many texts are told apart by their words, and how many files by all that counts."""
+RANKED, BEST, LOOKED_AT = 3_000, 300, 600
+"""How many texts are told apart by their words, how many of these go before others, and how many files are compared."""
 
 _ESCAPE = "\\"
 
@@ -39,16 +40,23 @@ class Hit:
 
 
 def search(project: Project, index: ContentIndex | None, q: str, *, kind: str | None = None, limit: int) -> list[Hit]:
-    """The best `limit` files of a branch for what somebody typed; `kind` narrows them to a type."""
+    """The best `limit` files of a branch for what somebody typed; `kind` narrows them to a type.
+
+    Every file that fits can be found. Where more than `RANKED` texts fit, the best of so many are shown; unless they do not
+    fill the page, because few of them are on this branch or of that type, and then all are looked at.
+    """
     question = parse(q)
-    types = [*question.types, kind] if kind else question.types
-    if index is None or index.generation == 0 or not (question.terms or question.types):
+    types = [*question.types, kind] if kind else list(question.types)
+    if index is None or index.generation == 0 or not (question.terms or types):
         return []
-    ranks = _ranks(project.id, question.terms)
-    found = db.session.execute(_statement(project.id, index, question, types, bool(ranks)).limit(LOOKED_AT)).all()
-    best = sorted(((row.score + ranks.get(row.sha, 0.0), row) for row in found), key=_order)[:limit]
-    texts = _texts(project.id, [row.sha for _, row in best])
-    return [_hit(score, row, texts.get(row.sha), question.terms) for score, row in best]
+    worded = [term for term in question.terms if term.words]
+    texts = _best_texts(project.id, worded)
+    found = _files(project.id, index, question, types, texts)
+    if len(found) < limit and len(texts) > RANKED:
+        found = _files(project.id, index, question, types, texts, look_at_all=True)
+    best = sorted(((row.score + texts.get(row.sha, 0.0), row) for row in found), key=_order)[:limit]
+    shown = _texts(project.id, [row.sha for _, row in best])
+    return [_hit(score, row, shown.get(row.sha), question.terms) for score, row in best]
 
 
 def _order(scored: tuple[float, Any]) -> tuple[float, int, str]:
@@ -56,74 +64,91 @@ def _order(scored: tuple[float, Any]) -> tuple[float, int, str]:
     return -score, len(row.path), row.path
 
 
-def _ranks(project_id: str, terms: Sequence[Term]) -> dict[str, float]:
-    """How well the best texts fit the words, by sha."""
-    worded = [term for term in terms if term.words]
+def _best_texts(project_id: str, worded: Sequence[Term]) -> dict[str, float]:
+    """Texts that hold all of the words, by sha, with how well they fit: all of them, or `RANKED` + 1 where there are more."""
     if not worded:
         return {}
-    rows = db.session.execute(_best(project_id, worded))
-    return {sha: float(rank) for sha, rank in rows}
+    ranking = search_words.ranking(db.engine.dialect.name, project_id, worded).add_columns(ContentText.title)
+    titled = [term for term in worded if term.where is Where.ANYWHERE]
+    rows = db.session.execute(ranking.limit(RANKED + 1))
+    return {
+        sha: float(rank) + (TITLE_WEIGHT if titled and _holds_all(title, titled) else 0.0) for sha, rank, title in rows
+    }
 
 
-def _best(project_id: str, worded: Sequence[Term]) -> sa.Select[*tuple[Any, ...]]:
-    found = search_words.ranking(db.engine.dialect.name, project_id, worded)
-    return found.order_by(sa.desc("rank"), ContentText.sha).limit(RANKED)
+def _holds_all(title: str | None, terms: Sequence[Term]) -> bool:
+    """Whether a title holds the words of every term."""
+    there = words(title or "")
+    return all(_is_in(term, there) for term in terms)
 
 
-def _statement(
-    project_id: str, index: ContentIndex, question: Question, types: Iterable[str], ranked: bool
-) -> sa.Select[*tuple[Any, ...]]:
-    """One look through the branch's paths, held against what the full-text index finds for each term."""
-    file = ContentFile
-    looked = _Looked(project_id)
-    conditions = [file.index_id == index.id, file.generation == index.generation]
-    conditions += [sa.or_(*(_ends_with(ending) for ending in endings_of(kind))) for kind in types]
-    conditions += [looked.for_term(term, PATH_WEIGHT / len(question.terms)) for term in question.terms]
-    looked.for_title(question.terms)
-    score: sa.ColumnElement[float] = sum(looked.scores, start=sa.literal(0.0))
-    best = looked.bonus(_best(project_id, [t for t in question.terms if t.words])) if ranked else sa.literal(0.0)
-    return (
-        sa.select(file.path, file.sha, file.size, score.label("score"))
-        .where(*conditions)
-        .order_by((score + best).desc(), sa.func.length(file.path), file.path)
+def _is_in(term: Term, there: Sequence[str]) -> bool:
+    *before, last = term.words
+    return any(
+        list(there[place : place + len(before)]) == before and (word.startswith(last) if term.begun else word == last)
+        for place, word in enumerate(there[len(before) :])
     )
 
 
-class _Looked:
-    """What was looked up in the full-text index so far, and what it adds to a file's score."""
+def _files(
+    project_id: str,
+    index: ContentIndex,
+    question: Question,
+    types: Iterable[str],
+    texts: dict[str, float],
+    *,
+    look_at_all: bool = False,
+) -> Sequence[Any]:
+    """One look through the branch's paths, held against what the full-text index found."""
+    file, terms = ContentFile, question.terms
+    held = {term: _holds(term.part) for term in terms if term.where is not Where.FIELD}
+    conditions = [file.index_id == index.id, file.generation == index.generation]
+    conditions += [sa.or_(*(_ends_with(ending) for ending in endings_of(kind))) for kind in types]
+    conditions += [held[term] for term in terms if not term.words]
+    if any(term.words for term in terms):
+        conditions.append(_is_met(project_id, [term for term in terms if term.words], held, texts, look_at_all))
+    score: sa.ColumnElement[float] = sum(
+        (sa.case((holds, PATH_WEIGHT / len(terms)), else_=0.0) for holds in held.values()), start=sa.literal(0.0)
+    )
+    best = sorted(texts, key=texts.__getitem__, reverse=True)[:BEST]
+    bonus = sa.case((file.sha.in_(best), 1.0), else_=0.0) if best else sa.literal(0.0)
+    return db.session.execute(
+        sa.select(file.path, file.sha, file.size, score.label("score"))
+        .where(*conditions)
+        .order_by((score + bonus).desc(), sa.func.length(file.path), file.path)
+        .limit(LOOKED_AT)
+    ).all()
 
-    def __init__(self, project_id: str) -> None:
-        self._project_id, self._dialect = project_id, db.engine.dialect.name
-        self.scores: list[sa.ColumnElement[float]] = []
 
-    def for_term(self, term: Term, weight: float) -> sa.ColumnElement[bool]:
-        """The condition that a file meets a term."""
-        met: list[sa.ColumnElement[bool]] = []
-        if term.where is not Where.FIELD:
-            met.append(_holds(term.part))
-            self.scores.append(sa.case((met[0], weight), else_=0.0))
-        if term.words:
-            met.append(self._is_among(search_words.matching(self._dialect, self._project_id, term)))
-        return sa.or_(*met)
+def _is_met(
+    project_id: str,
+    worded: Sequence[Term],
+    held: dict[Term, sa.ColumnElement[bool]],
+    texts: dict[str, float],
+    look_at_all: bool,
+) -> sa.ColumnElement[bool]:
+    """The condition that a file meets every term that has words, each by its path or by its text."""
+    paths = [held[term] for term in worded if term in held]
+    if len(texts) > RANKED and not look_at_all:
+        by_path = sa.and_(*paths) if len(paths) == len(worded) else sa.false()
+        return sa.or_(ContentFile.sha.in_(texts), by_path)
+    if look_at_all:
+        return sa.and_(*(sa.or_(*_ways(project_id, term, held)) for term in worded))
+    # Whoever is not among the texts that hold all words meets at least one term by path; few do, so few are looked up.
+    partly = (
+        sa.and_(sa.or_(*paths), *(sa.or_(*_ways(project_id, term, held)) for term in worded)) if paths else sa.false()
+    )
+    return sa.or_(ContentFile.sha.in_(texts), partly)
 
-    def for_title(self, terms: Sequence[Term]) -> None:
-        """Let texts count more whose title alone holds the words."""
-        titled = [search_words.in_title(term) for term in terms if term.words and term.where is Where.ANYWHERE]
-        if titled:
-            titles = self._is_among(search_words.matching(self._dialect, self._project_id, *titled))
-            self.scores.append(sa.case((titles, TITLE_WEIGHT), else_=0.0))
 
-    def bonus(self, best: sa.Select[*tuple[Any, ...]]) -> sa.ColumnElement[float]:
-        """What puts the texts that fit best before the others, until their ranks are added."""
-        shas = sa.select(best.subquery().c.sha)
-        return sa.case((self._is_among(shas), 1.0), else_=0.0)
-
-    def _is_among(self, found: sa.Select[*tuple[Any, ...]]) -> sa.ColumnElement[bool]:
-        """Whether a file's text was found: looked up in one table of hashes, which is made once and not for every path."""
-        if self._dialect == "postgresql":
-            # As an array whose length is not known beforehand; otherwise the plan turns on how many are expected.
-            found = sa.select(sa.func.unnest(sa.func.array(found.scalar_subquery())))
-        return ContentFile.sha.in_(found)
+def _ways(project_id: str, term: Term, held: dict[Term, sa.ColumnElement[bool]]) -> list[sa.ColumnElement[bool]]:
+    """How a file may meet a term; the lookup, made once and not for every path, comes last."""
+    dialect = db.engine.dialect.name
+    found = search_words.matching(dialect, project_id, term)
+    if dialect == "postgresql":
+        # As an array whose length is not known beforehand; otherwise the plan turns on how many are expected.
+        found = sa.select(sa.func.unnest(sa.func.array(found.scalar_subquery())))
+    return [*([held[term]] if term in held else []), ContentFile.sha.in_(found)]
 
 
 def _holds(part: str) -> sa.ColumnElement[bool]:

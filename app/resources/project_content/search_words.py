@@ -6,12 +6,11 @@ other projects.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSQUERY
 
-from app.core.content.search_query import Term, Where, field_word
+from app.core.content.search_query import Term, field_word
 from app.core.content.search_text import SearchText
 from app.models.content_search import FTS_TABLE, ContentText
 
@@ -46,27 +45,22 @@ def _pack_vector(project_id: str, text: SearchText) -> str:
     return " ".join(f"'{word}':{','.join(found)}" for word, found in places.items())
 
 
-def matching(dialect: str, project_id: str, *terms: Term) -> sa.Select[str]:
-    """The shas of the project's texts that hold all of the terms."""
+def matching(dialect: str, project_id: str, term: Term) -> sa.Select[str]:
+    """The shas of the project's texts that hold a term."""
     if dialect == "postgresql":
-        return _in_vectors(project_id, " & ".join(map(_vector_term, terms)))
-    return _in_fts(project_id, " AND ".join(map(_fts_term, terms)))
+        return _in_vectors(project_id, _vector_term(term))
+    return _in_fts(project_id, _fts_term(term))
 
 
 def ranking(dialect: str, project_id: str, terms: Sequence[Term]) -> sa.Select[str, float]:
-    """The shas of the texts that hold any of the terms, each with a rank between 0 and 1."""
+    """The shas of the texts that hold all of the terms, each with a rank between 0 and 1, in no order."""
     if dialect == "postgresql":
-        query = " | ".join(map(_vector_term, terms))
+        query = " & ".join(map(_vector_term, terms))
         rank = sa.func.ts_rank(ContentText.words, _tsquery(query), _BY_LENGTH | _BELOW_ONE)
         return _in_vectors(project_id, query).add_columns(rank.label("rank"))
     score: sa.ColumnElement[float] = -sa.func.bm25(_TABLE, 0.0, 1.0)
-    found = _in_fts(project_id, " OR ".join(map(_fts_term, terms)))
+    found = _in_fts(project_id, " AND ".join(map(_fts_term, terms)))
     return found.add_columns((score / (score + 4.0)).label("rank"))
-
-
-def in_title(term: Term) -> Term:
-    """The same words, in a text's title."""
-    return replace(term, words=tuple(field_word("title", word) for word in term.words), where=Where.FIELD)
 
 
 _BY_LENGTH, _BELOW_ONE = 1, 32

@@ -1,26 +1,32 @@
-"""The whole tree as the answer that is sent: JSON, compressed once, stored, and served as it is.
+"""The stored tree of a branch: its files packed, in the object store under their address, and near every node that read it.
 
-The array of files is by far the largest part; it is written entry by entry, so that building it needs little memory.
+What is served is of the commit the index is at, always: where nothing stored is, it is made from the rows.
 """
 
-import gzip
-import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
 from typing import Any
 
 import orjson
 import sqlalchemy as sa
+import structlog
+from flask import current_app
 
 from app import transactions
 from app.core import clock
+from app.core.errors import NotFound, Unavailable
+from app.drivers.errors import DriverError
+from app.drivers.storage.near import NearStore
+from app.drivers.storage.port import ObjectMissing
 from app.extensions import db, jobs
-from app.models.project_content import ContentFile, ContentIndex, ContentSnapshot
+from app.models.project_content import ContentFile, ContentIndex
+from app.resources.project_content import packing
+
+log = structlog.get_logger(__name__)
 
 MESSAGE = "Project content"
-GZIP = 16 + zlib.MAX_WBITS
-LEVEL = 6
-PAGE = 5_000
-TAIL = b"]}}"
+PREFIX, MIMETYPE = "trees/", "application/octet-stream"
+PAGE, ATTEMPTS = 5_000, 5
 
 
 def facts(index: ContentIndex | None, project_id: str, branch: str, status: str) -> dict[str, Any]:
@@ -47,91 +53,123 @@ def entry(path: str, kind: str, mode: str, sha: str, size: int | None) -> dict[s
     return {"path": path, "type": kind, "size": size, "sha": sha, "mode": mode}
 
 
+class Moved(Exception):
+    """The branch was indexed further between reading its index and its files."""
+
+
 def rows(index: ContentIndex) -> Iterator[dict[str, Any]]:
-    """The files of the index's present generation, as answers show them, in Git's order; read a page at a time."""
-    file, after = ContentFile, ""
-    while True:
-        page = db.session.execute(
-            sa.select(file.path, file.type, file.mode, file.sha, file.size)
-            .where(file.index_id == index.id, file.generation == index.generation, file.path > after)
-            .order_by(file.path)
-            .limit(PAGE)
-        ).all()
-        for path, kind, mode, sha, size in page:
-            yield entry(path, kind, mode, sha, size)
-        if len(page) < PAGE:
-            return
-        after = page[-1].path
+    """The files of the index's commit, as answers show them, in Git's order; streamed by one statement.
 
+    One statement sees one state: no file of the commit before or after is among them.
 
-def compress(start: bytes, files: Iterable[dict[str, Any]]) -> bytes:
-    """The whole answer, gzipped."""
-    packer = zlib.compressobj(LEVEL, zlib.DEFLATED, GZIP)
-    parts = [packer.compress(start)]
-    separator = b""
-    for file in files:
-        parts.append(packer.compress(separator + orjson.dumps(file)))
-        separator = b","
-    parts += [packer.compress(TAIL), packer.flush()]
-    return b"".join(parts)
-
-
-def build(index: ContentIndex) -> bytes:
-    """The answer for a ready index, from its rows."""
-    return compress(head(index, index.project_id, index.branch, "ready"), rows(index))
-
-
-def ask(index: ContentIndex) -> None:
-    """Enqueue the writing of the answer; a person may be waiting for it."""
-    jobs.enqueue(
-        "content.snapshot",
-        unique=f"content.snapshot:{index.id}",
-        lock=f"content.snapshot:{index.id}",
-        index_id=index.id,
+    Raises:
+        Moved: the index given is not the present one any more.
+    """
+    file, seen = ContentFile, False
+    commit_sha = sa.select(ContentIndex.commit_sha).where(ContentIndex.id == index.id).scalar_subquery()
+    wanted = (
+        sa.select(file.path, file.type, file.mode, file.sha, file.size, commit_sha)
+        .where(file.index_id == index.id, file.generation == index.generation)
+        .order_by(file.path)
     )
+    transactions.rest()
+    with _streaming() as connection:
+        for path, kind, mode, sha, size, now_at in connection.execute(wanted):
+            if now_at != index.commit_sha:
+                raise Moved
+            seen = True
+            yield entry(path, kind, mode, sha, size)
+    if not seen and index.files:
+        raise Moved
+
+
+def _streaming() -> AbstractContextManager[sa.Connection]:
+    """A connection beside the session's that gives rows as they are asked for."""
+    if db.engine.dialect.name == "postgresql":
+        return db.engine.connect().execution_options(stream_results=True, max_row_buffer=PAGE)
+    reading: sa.Engine = current_app.extensions["reading_engine"]
+    return reading.connect()
 
 
 def is_fresh(index: ContentIndex) -> bool:
-    """Whether the stored answer is of the commit the index is at."""
-    snapshot = ContentSnapshot
-    return bool(
-        db.session.scalar(
-            sa.select(sa.literal(True)).where(snapshot.index_id == index.id, snapshot.commit_sha == index.commit_sha)
-        )
-    )
+    """Whether what is stored is of the commit the index is at."""
+    return index.snapshot_key is not None and index.snapshot_sha == index.commit_sha
 
 
-def refresh(index_id: str) -> None:
-    """Bring the stored answer to the commit the index is at; built while reading, stored in a short transaction."""
+def ask(index_id: str) -> None:
+    """Enqueue its storing; a person may be waiting for it."""
+    name = f"content.snapshot:{index_id}"
+    jobs.enqueue("content.snapshot", unique=name, lock=name, index_id=index_id)
+
+
+def refresh(index_id: str, trees: NearStore) -> None:
+    """Store the tree of the commit the index is at: packed while reading, put, then named in a short transaction.
+
+    Raises:
+        DriverError: the object store does not take it now; this node has it all the same.
+    """
     db.session.expire_all()
     index = db.session.get(ContentIndex, index_id)
     if index is None or index.commit_sha is None or is_fresh(index):
         return
-    commit_sha, body = index.commit_sha, build(index)
+    try:
+        commit_sha, packed = index.commit_sha, packing.pack(rows(index))
+    except Moved:
+        return  # whoever moved it has asked for this again
+    key = f"{PREFIX}{index.project_id}/{packed.address}"
+    trees.keep(_unnamed(index), packed.data)
+    transactions.rest()
+    trees.put(key, packed.data, mimetype=MIMETYPE)
     with transactions.writing():
         found = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
         if found is not None and found.commit_sha == commit_sha:
-            _keep(index_id, commit_sha, body)
+            found.snapshot_sha, found.snapshot_key = commit_sha, key
 
 
-def _keep(index_id: str, commit_sha: str, body: bytes) -> None:
-    kept = db.session.get(ContentSnapshot, index_id)
-    if kept is None:
-        db.session.add(ContentSnapshot(index_id=index_id, commit_sha=commit_sha, body=body))
-    else:
-        kept.commit_sha, kept.body = commit_sha, body
+def read(index: ContentIndex, trees: NearStore) -> bytes:
+    """The packed files of the commit the index is at; never fails for the object store's sake."""
+    return (_stored(index, trees) if is_fresh(index) else _near(index, trees)) or _made(index, trees)
 
 
-def load(index: ContentIndex) -> bytes | None:
-    """The stored answer, when it is of the commit the index is at."""
-    snapshot = ContentSnapshot
-    return db.session.scalar(
-        sa.select(snapshot.body).where(snapshot.index_id == index.id, snapshot.commit_sha == index.commit_sha)
-    )
+def _stored(index: ContentIndex, trees: NearStore) -> bytes | None:
+    transactions.rest()
+    try:
+        return trees.get(str(index.snapshot_key), packing.is_sound)
+    except ObjectMissing:
+        _told_lost(index.id, str(index.snapshot_key))
+    except DriverError as error:
+        log.warning("trees.store_unavailable", index_id=index.id, error=str(error))
+    return _near(index, trees)
 
 
-def repack(body: bytes, start: bytes) -> bytes:
-    """A stored answer with another beginning: the index's status has changed since it was built."""
-    plain = zlib.decompress(body, GZIP)
-    opening = b'"files":['
-    return gzip.compress(start + plain[plain.index(opening) + len(opening) :], 1)
+def _near(index: ContentIndex, trees: NearStore) -> bytes | None:
+    return trees.near(_unnamed(index), packing.is_sound)
+
+
+def _made(index: ContentIndex, trees: NearStore) -> bytes:
+    """From the rows; kept here, so that the next reader need not wait for what has not been stored yet."""
+    for _ in range(ATTEMPTS):
+        try:
+            data = packing.pack(rows(index)).data
+        except Moved:
+            db.session.refresh(index)
+        else:
+            trees.keep(_unnamed(index), data)
+            return data
+    raise Unavailable("This branch is changing too fast to be read", retry_after_s=1)
+
+
+def _unnamed(index: ContentIndex) -> str:
+    """What a node calls the tree of a commit whose address is not in the index."""
+    return f"{index.id}/{index.generation}/{index.commit_sha}"
+
+
+def _told_lost(index_id: str, key: str) -> None:
+    """What should be in the store is not: have it stored again."""
+    with transactions.writing():
+        index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
+        if index is None:
+            raise NotFound("There is no such branch any more")
+        if index.snapshot_key == key:
+            index.snapshot_sha = index.snapshot_key = None
+            ask(index_id)

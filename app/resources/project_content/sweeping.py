@@ -1,18 +1,22 @@
-"""Takes away what nothing leads to any more: files of indexes that are gone, and what was known of blobs that are gone.
+"""Takes away what nothing leads to any more: files and trees of indexes that are gone, what was known of blobs likewise.
 
 Rows of files have no foreign key: checking it would take longer than all the rest of indexing.
 """
 
 from collections.abc import Sequence
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
 from app import transactions
+from app.core import clock
+from app.drivers.storage.near import NearStore
 from app.extensions import db, jobs
+from app.models import bulk
 from app.models.content_search import ContentLink, ContentText
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
-from app.resources.project_content import describing
+from app.resources.project_content import describing, snapshot
 
 AT_ONCE, ROWS_AT_ONCE = 500, 5_000
 
@@ -32,6 +36,38 @@ def sweep() -> None:
     for project_id in db.session.scalars(sa.select(ContentText.project_id).distinct()).all():
         for table in (ContentText, ContentLink, ContentBlob):
             _sweep_blobs(table, project_id)
+
+
+def ask_for_missing() -> None:
+    """Ask for the stored trees and the texts that indexes lack: a job that dies too often is not run again by itself."""
+    index = ContentIndex
+    transactions.start_reading()
+    for done, ask in (
+        (index.snapshot_sha, lambda found: snapshot.ask(found.id)),
+        (index.described_sha, describing.ask),
+    ):
+        lacking = sa.or_(done.is_(None), done != index.commit_sha)
+        for index_id in db.session.scalars(sa.select(index.id).where(index.commit_sha.is_not(None), lacking)).all():
+            with transactions.writing():
+                found = db.session.get(index, index_id)
+                if found is not None:
+                    ask(found)
+
+
+def sweep_trees(trees: NearStore, after: timedelta) -> None:
+    """Delete stored trees, at least that old, that no index names.
+
+    Raises:
+        DriverError: the object store cannot be asked; the next time will do.
+    """
+    index, before = ContentIndex, clock.now() - after
+    transactions.start_reading()
+    for some in bulk.batches((o.key for o in trees.list(snapshot.PREFIX) if o.stored_at < before), AT_ONCE):
+        named = set(db.session.scalars(sa.select(index.snapshot_key).where(index.snapshot_key.in_(some))))
+        transactions.rest()
+        for key in some:
+            if key not in named:
+                trees.delete(key)
 
 
 def delete_some(*conditions: sa.ColumnElement[bool]) -> bool:
