@@ -1,6 +1,9 @@
 """One request to the server inside a sandbox, and its answer, both streamed."""
 
+import errno
+import time
 from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
 from typing import Any
 
@@ -9,6 +12,7 @@ from app.http import preview_pages as pages
 from app.http.preview_headers import answered, head
 
 PIECE_BYTES = 64 * 1024
+REASONS = {status.value: status.phrase for status in HTTPStatus}
 TIMEOUT_S = 600
 """A development server may build for a while before it answers; a stream of events may be silent as long."""
 
@@ -20,8 +24,21 @@ class Exchange:
         self._response, self._upstream = response, upstream
 
     def __iter__(self) -> Iterator[bytes]:
-        while piece := self._response.read1(PIECE_BYTES):
-            yield piece
+        """Yield the body; one that breaks off breaks the visitor's connection too, which nobody may use again then.
+
+        Raises:
+            ConnectionResetError: it broke off.
+        """
+        left = self._response.length
+        try:
+            while piece := self._response.read1(PIECE_BYTES if left is None else min(PIECE_BYTES, left)):
+                left = None if left is None else left - len(piece)
+                yield piece
+                time.sleep(0)  # lets others of this worker in between, however fast both ends are
+        except (OSError, HTTPException) as error:
+            raise _broken() from error
+        if left:
+            raise _broken()
 
     def close(self) -> None:
         """Let go of the connection, whoever broke off."""
@@ -31,17 +48,20 @@ class Exchange:
 
 def exchange(environ: dict[str, Any], start_response: Callable[..., Any], upstream: Upstream) -> Iterable[bytes]:
     """Pass the request in and the answer out."""
-    connection = upstream.connection
-    connection.settimeout(TIMEOUT_S)
-    response = HTTPResponse(connection, method=environ["REQUEST_METHOD"])
+    upstream.connection.settimeout(TIMEOUT_S)
+    response = HTTPResponse(upstream.connection, method=environ["REQUEST_METHOD"])
     try:
         _send(environ, upstream)
         response.begin()
+        _check_final(response)
     except (OSError, HTTPException):
         response.close()
-        connection.close()
+        upstream.connection.close()
         return pages.not_answering()(environ, start_response)
-    start_response(f"{response.status} {response.reason or 'Unknown'}", answered(response.getheaders(), upstream))
+    headers = answered(response.getheaders(), upstream)
+    if response.chunked:
+        headers = [(name, value) for name, value in headers if name.lower() != "content-length"]
+    start_response(f"{response.status} {REASONS.get(response.status, 'Unknown')}", headers)
     return Exchange(response, upstream)
 
 
@@ -60,5 +80,16 @@ def _send(environ: dict[str, Any], upstream: Upstream) -> None:
             break
         connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
         left = None if left is None else left - len(piece)
+        time.sleep(0)
     if chunked:
         connection.sendall(b"0\r\n\r\n")
+
+
+def _check_final(response: HTTPResponse) -> None:
+    """Raises HTTPException: it is no answer yet, or an upgrade that nobody asked for."""
+    if response.status < HTTPStatus.OK:
+        raise HTTPException("no answer")
+
+
+def _broken() -> ConnectionResetError:
+    return ConnectionResetError(errno.ECONNRESET, "The answer broke off")

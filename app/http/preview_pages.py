@@ -43,6 +43,13 @@ def not_answering() -> Response:
     return _page(502, "The site's server did not answer", "It may be starting anew; try again in a moment.")
 
 
+def too_many(wait_s: int) -> Response:
+    """More requests than one preview gets, in a minute or at once."""
+    response = _page(429, "Too many requests", "This preview asks for more than a preview gets; wait a moment.")
+    response.headers["Retry-After"] = str(wait_s)
+    return response
+
+
 def unavailable() -> Response:
     """Who may see it cannot be asked right now."""
     response = _page(503, "Not available right now", "Try again shortly.")

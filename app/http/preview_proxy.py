@@ -1,7 +1,8 @@
 """Previews by host name: `<label>.<PREVIEW_HOST>` goes to the server inside that sandbox, for members only.
 
 Stands before the application, whose routes, cookies and headers a preview never sees. A link's token becomes a cookie
-of the preview's own host; who has neither, or is no member any more, gets 403.
+of the preview's own host; who has neither, or is no member any more, gets 403. Members are counted by preview, everybody
+else by address, and requests at once by preview.
 """
 
 import re
@@ -12,16 +13,19 @@ from urllib.parse import parse_qsl, urlencode
 
 import sqlalchemy as sa
 import structlog
-from flask import Flask, Response
+from flask import Flask, Request, Response
 from werkzeug.http import parse_cookie
+from werkzeug.wsgi import ClosingIterator
 
 from app import transactions
-from app.core.preview_links import COOKIE, MAX_AGE_S, PARAMETER, Links
+from app.core.preview_links import COOKIE, COOKIE_AGE_S, PARAMETER, SECURE_COOKIE, Links
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost, Upstream
-from app.extensions import db, drivers
+from app.extensions import db, drivers, limiter
 from app.http import preview_pages as pages
+from app.http.client_address import client_address, network_of
 from app.http.preview_exchange import exchange
+from app.http.preview_slots import Slots
 from app.http.preview_upgrade import is_upgrade, upgrade
 from app.models.organization import Membership
 from app.models.project import Project
@@ -50,23 +54,20 @@ class Standing:
 def init_app(app: Flask) -> None:
     """Stand before the application."""
     settings: Settings = app.config["SETTINGS"]
-    proxy = PreviewProxy(
-        app,
-        preview_host=settings.sandbox.preview_host,
-        links=Links(settings.security.secret_key),
-        secure=settings.server.base_url.startswith("https:"),
-    )
-    app.wsgi_app = proxy  # type: ignore[method-assign]
+    app.wsgi_app = PreviewProxy(app, settings)  # type: ignore[method-assign]
 
 
 class PreviewProxy:
     """The WSGI callable before the application's own."""
 
-    def __init__(self, app: Flask, *, preview_host: str, links: Links, secure: bool) -> None:
-        self._app = app
+    def __init__(self, app: Flask, settings: Settings) -> None:
+        self._app, self._settings = app, settings
         self._next: Callable[[Environ, StartResponse], Iterable[bytes]] = app.wsgi_app
-        self._suffix = "." + preview_host.partition(":")[0].lower()
-        self._links, self._secure = links, secure
+        self._suffix = "." + settings.sandbox.preview_host.partition(":")[0].lower()
+        self._links = Links(settings.security.secret_key)
+        self._secure = settings.server.base_url.startswith("https:")
+        self._cookie = SECURE_COOKIE if self._secure else COOKIE
+        self._slots = Slots(settings.limits.sandbox)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer for a preview's host name; leave every other one to the application."""
@@ -84,13 +85,30 @@ class PreviewProxy:
     def _serve(self, label: str, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         query = parse_qsl(environ.get("QUERY_STRING", ""), keep_blank_values=True)
         token = next((value for name, value in query if name == PARAMETER), None)
+        user_id = self._links.user_of_cookie(parse_cookie(environ).get(self._cookie, ""), label)
         if token is not None:
-            return self._admit(label, token, query, environ)(environ, start_response)
-        cookies = parse_cookie(environ)
-        user_id = self._links.user_of_cookie(cookies.get(COOKIE, ""), label)
+            user_id = self._links.user_of_link(token, label) or user_id
+        wait_s = self._wait_s(label, user_id, environ)
+        if wait_s:
+            return pages.too_many(wait_s)(environ, start_response)
         standing = self._standing(label, user_id)
         if user_id is None or standing is None:
             return pages.not_a_member()(environ, start_response)
+        if token is not None:
+            return self._admit(label, user_id, query, environ)(environ, start_response)
+        if not self._slots.take(label):
+            return pages.too_many(1)(environ, start_response)
+        try:
+            answer = self._pass(label, user_id, standing, environ, start_response)
+        except BaseException:
+            self._slots.give(label)
+            raise
+        return ClosingIterator(answer, lambda: self._slots.give(label))
+
+    def _pass(
+        self, label: str, user_id: str, standing: Standing, environ: Environ, start_response: StartResponse
+    ) -> Iterable[bytes]:
+        """Have the sandbox answer, or say why it does not."""
         try:
             upstream = self._connect(standing)
         except DriverError as error:
@@ -104,15 +122,26 @@ class PreviewProxy:
             )
         return exchange(environ, start_response, upstream)
 
-    def _admit(self, label: str, token: str, query: list[tuple[str, str]], environ: Environ) -> Response:
+    def _wait_s(self, label: str, user_id: str | None, environ: Environ) -> int:
+        """Count the request; the seconds to wait where a rate is used up."""
+        rates = self._settings.limits.rates
+        with self._app.app_context():
+            if user_id is not None:
+                return limiter.spend(rates.preview, "preview", f"{label} {user_id}")
+            visitor = client_address(Request(environ), trusted_hops=self._settings.server.trusted_hops)
+            return limiter.spend(rates.preview_address, "preview_address", network_of(visitor))
+
+    def _admit(self, label: str, user_id: str, query: list[tuple[str, str]], environ: Environ) -> Response:
         """Exchange a link's token for the cookie, and take it out of the address."""
-        user_id = self._links.user_of_link(token, label)
-        if user_id is None or self._standing(label, user_id) is None:
-            return pages.not_a_member()
         left = urlencode([pair for pair in query if pair[0] != PARAMETER])
         path = "/" + environ.get("PATH_INFO", "").encode("latin-1").decode(errors="replace").lstrip("/\\")
         return pages.admitted(
-            path, left, name=COOKIE, value=self._links.cookie(label, user_id), max_age_s=MAX_AGE_S, secure=self._secure
+            path,
+            left,
+            name=self._cookie,
+            value=self._links.cookie(label, user_id),
+            max_age_s=COOKIE_AGE_S,
+            secure=self._secure,
         )
 
     def _standing(self, label: str, user_id: str | None) -> Standing | None:

@@ -13,11 +13,18 @@ from typing import Any
 
 from app.drivers.sandbox.port import Upstream
 from app.http import preview_pages as pages
+from app.http import streaming
 from app.http.preview_headers import head
 
 PIECE_BYTES = 64 * 1024
+HEAD_BYTES = 16 * 1024
+HANDSHAKE_S = 30
 CHECK_S = 10
-"""How soon a lost membership ends an open connection."""
+"""How soon a lost membership, or the end of this process, ends an open connection."""
+
+
+class NoHandshake(Exception):
+    """The server inside did not agree to a WebSocket."""
 
 
 def is_upgrade(environ: dict[str, Any]) -> bool:
@@ -34,13 +41,16 @@ def upgrade(
     Raises:
         StopIteration: always, where the connection was taken over.
     """
-    client: socket.socket | None = environ.get("gunicorn.socket")
-    if client is None:
-        upstream.connection.close()
-        return pages.not_answering()(environ, start_response)
     with contextlib.closing(upstream.connection) as inner:
-        with contextlib.suppress(OSError):
+        try:
+            client: socket.socket = environ["gunicorn.socket"]
+            inner.settimeout(HANDSHAKE_S)
             inner.sendall(head(environ, upstream, ("Connection", "Upgrade"), ("Upgrade", "websocket")))
+            agreed, first = _agreed(inner)
+        except (KeyError, OSError, NoHandshake):
+            return pages.not_answering()(environ, start_response)
+        with contextlib.suppress(OSError):
+            client.sendall(agreed + first)
             threading.Thread(target=_carry, args=(client, inner), daemon=True).start()
             _carry_back(inner, client, allowed)
         for each in (inner, client):
@@ -49,10 +59,32 @@ def upgrade(
     raise StopIteration
 
 
+def _agreed(inner: socket.socket) -> tuple[bytes, bytes]:
+    """The head of the answer with what belongs to the handshake and nothing else, and what already came behind it.
+
+    Raises:
+        NoHandshake: it is no agreement.
+    """
+    read = b""
+    while b"\r\n\r\n" not in read:
+        piece = inner.recv(PIECE_BYTES)
+        if not piece or len(read) > HEAD_BYTES:
+            raise NoHandshake
+        read += piece
+    told, _, first = read.partition(b"\r\n\r\n")
+    status, *lines = told.split(b"\r\n")
+    if status.split(b" ", 2)[:2] != [b"HTTP/1.1", b"101"]:
+        raise NoHandshake
+    ours = [b"HTTP/1.1 101 Switching Protocols", b"Connection: Upgrade", b"Upgrade: websocket"]
+    ours += [line for line in lines if line.lower().startswith(b"sec-websocket-") and line.isascii()]
+    return b"\r\n".join([*ours, b"", b""]), first
+
+
 def _carry(source: socket.socket, sink: socket.socket) -> None:
     with contextlib.suppress(OSError):
         while piece := source.recv(PIECE_BYTES):
             sink.sendall(piece)
+            time.sleep(0)  # lets others of this worker in between
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_RDWR)
 
@@ -68,8 +100,9 @@ def _carry_back(source: socket.socket, sink: socket.socket, allowed: Callable[[]
         if piece == b"":
             return
         if time.monotonic() >= next_check:
-            if not allowed():
+            if streaming.draining() or not allowed():
                 return
             next_check = time.monotonic() + CHECK_S
         if piece:
             sink.sendall(piece)
+            time.sleep(0)

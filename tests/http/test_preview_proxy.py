@@ -1,17 +1,25 @@
 """Previews by host name, before a server in a real jail that tells what it was asked."""
 
 import json
+import socket
+import time
 from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 import pytest
 from flask import Flask
+from itsdangerous import TimestampSigner
 from werkzeug.test import Client, TestResponse
 
 from app.core.permissions import Role
 from app.core.preview_links import COOKIE, Links
+from app.core.rates import RateCounter
 from app.extensions import db, drivers
+from app.http.preview_proxy import PreviewProxy
+from app.http.preview_upgrade import _agreed
 from app.models.organization import Membership
 from tests.resources.sandbox.conftest import Desk, make_desk
 from tests.world import World
@@ -24,6 +32,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         length = int(self.headers.get("Content-Length") or 0)
         told = {"method": self.command, "path": self.path, "headers": dict(self.headers), "body": self.rfile.read(length).decode()}
         body = json.dumps(told).encode()
+        if self.path.startswith("/raw"):
+            self.wfile.write(self.rfile_of_raw())
+            self.close_connection = True
+            return
         self.send_response(302 if self.path.startswith("/away") else 200)
         self.send_header("Content-Length", str(len(body)))
         self.send_header("Location", "http://localhost:%s/there?a=1" % os.environ["PORT"])
@@ -34,10 +46,21 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.end_headers()
         if self.command != "HEAD":
             self.wfile.write(body)
+    def rfile_of_raw(self):
+        import urllib.parse
+        return urllib.parse.unquote_to_bytes(self.path.partition("?")[2])
     do_GET = do_POST = do_PUT = do_HEAD = do_OPTIONS = answer
 http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
 """
 FILES = {"package.json": b'{"scripts": {"dev": "exec python3 server.py"}}', "server.py": SERVER}
+
+
+@contextmanager
+def later(seconds: int) -> Iterator[None]:
+    """Signatures are that old."""
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(TimestampSigner, "get_timestamp", lambda _: int(time.time()) + seconds)
+        yield
 
 
 class Window:
@@ -107,6 +130,21 @@ class TestAdmission:
         window.host = window.host.replace(window.host[:32], "f" * 32)
         assert window.get().status_code == 403
 
+    def test_a_link_is_for_five_minutes(self, app: Flask, made: dict[str, Any]) -> None:
+        window = Window(app, made)
+        with later(301):
+            assert window.get(f"/?{window.link.query}").status_code == 403
+
+    def test_an_old_link_leads_on_who_has_the_cookie(self, window: Window) -> None:
+        with later(301):
+            assert window.get(f"/a?{window.link.query}").headers["Location"] == "/a"
+
+    def test_the_cookie_is_good_for_two_hours(self, window: Window) -> None:
+        with later(7190):
+            assert window.get().status_code == 200
+        with later(7201):
+            assert window.get().status_code == 403
+
     def test_a_link_is_no_cookie(self, app: Flask, made: dict[str, Any]) -> None:
         window = Window(app, made)
         window.cookies[COOKIE] = window.link.query.partition("=")[2]
@@ -140,6 +178,15 @@ class TestAdmission:
         assert window.get().status_code in (404, 200)
         assert b"method" not in window.get().data
 
+    def test_over_https_no_other_preview_s_page_can_set_it(self, app: Flask, made: dict[str, Any]) -> None:
+        settings = app.config["SETTINGS"]
+        secure = replace(settings, server=replace(settings.server, base_url="https://galley.example.org"))
+        window = Window(app, made)
+        window.client = Client(PreviewProxy(app, secure), use_cookies=False)
+        cookie = window.get(f"/?{window.link.query}").headers["Set-Cookie"]
+        assert cookie.startswith("__Host-preview_session=")
+        assert {"Secure", "Path=/", "SameSite=None", "Partitioned"} <= set(cookie.split("; "))
+
     def test_the_host_is_compared_without_case_and_port(self, window: Window) -> None:
         window.host = window.host.upper().partition(":")[0] + ":81"
         assert window.get().status_code == 200
@@ -172,6 +219,16 @@ class TestRequest:
         told = window.told("POST", headers={"Origin": "https://evil.example.org"})
         assert told["headers"]["Origin"] == "https://evil.example.org"
 
+    def test_who_the_visitor_is_is_not_told(self, window: Window) -> None:
+        given = {"X-Forwarded-For": "192.0.2.7", "X-Forwarded-Host": "evil.example.org", "X-Real-IP": "192.0.2.7"}
+        told = window.told(headers={**given, "Forwarded": "for=192.0.2.7", "CF-Connecting-IP": "192.0.2.7"})
+        assert "192.0.2.7" not in json.dumps(told)
+        assert told["headers"]["X-Forwarded-Host"] == window.host
+
+    def test_an_address_with_a_line_break_in_it_adds_no_header(self, window: Window) -> None:
+        told = window.told(path="/a", environ_overrides={"RAW_URI": "/a\nX-Evil: 1"})
+        assert "x-evil" not in {name.lower() for name in told["headers"]}
+
     def test_head_has_no_body(self, window: Window) -> None:
         assert window.send("HEAD", "/").data == b""
 
@@ -191,6 +248,101 @@ class TestAnswer:
 
     def test_it_is_not_to_be_indexed(self, window: Window) -> None:
         assert window.get().headers["X-Robots-Tag"] == "noindex"
+
+
+def raw(window: Window, answer: str) -> TestResponse:
+    """What becomes of exactly these bytes of the server inside."""
+    return window.get(f"/raw?{quote(answer)}")
+
+
+class TestRawAnswer:
+    def test_orders_to_a_web_server_before_us_stay_inside(self, window: Window) -> None:
+        orders = "X-Accel-Redirect: /private\r\nX-Sendfile: /etc/passwd\r\nX-Accel-Buffering: no\r\n"
+        names = {name.lower() for name, _ in raw(window, f"HTTP/1.1 200 OK\r\n{orders}\r\n").headers}
+        assert not names & {"x-accel-redirect", "x-sendfile", "x-accel-buffering"}
+
+    def test_a_length_beside_chunks_is_dropped(self, window: Window) -> None:
+        both = "Transfer-Encoding: chunked\r\nContent-Length: 1\r\n"
+        answer = raw(window, f"HTTP/1.1 200 OK\r\n{both}\r\n5\r\nwhole\r\n0\r\n\r\n")
+        assert answer.data == b"whole"
+        assert answer.headers.get("Content-Length") in (None, "5")
+
+    def test_what_comes_behind_the_length_is_not_passed_on(self, window: Window) -> None:
+        assert raw(window, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nfourHTTP/1.1 200 OK\r\n").data == b"four"
+
+    def test_one_that_breaks_off_breaks_the_connection(self, window: Window) -> None:
+        with pytest.raises(ConnectionResetError):
+            raw(window, "HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nshort")
+        with pytest.raises(ConnectionResetError):
+            raw(window, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n64\r\nshort")
+
+    def test_an_upgrade_that_nobody_asked_for_is_no_answer(self, window: Window) -> None:
+        assert raw(window, "HTTP/1.1 101 Switching Protocols\r\n\r\n").status_code == 502
+
+    def test_rubbish_is_no_answer(self, window: Window) -> None:
+        assert raw(window, "rubbish\r\n\r\n").status_code == 502
+
+    def test_a_header_in_two_lines_is_dropped(self, window: Window) -> None:
+        answer = raw(window, "HTTP/1.1 200 OK\r\nX-Two: a\r\n b\r\nX-One: c\r\n\r\n")
+        assert (answer.headers.get("X-Two"), answer.headers["X-One"]) == (None, "c")
+
+    def test_a_cookie_without_a_name_is_not_set(self, window: Window) -> None:
+        assert "Set-Cookie" not in raw(window, "HTTP/1.1 200 OK\r\nSet-Cookie: =preview_session=x\r\n\r\n").headers
+
+
+class TestHandshake:
+    def test_another_answer_than_an_agreement_is_none(self, window: Window) -> None:
+        """And nothing of it reaches the visitor: neither its cookies nor its body."""
+        wanted = {"Connection": "Upgrade", "Upgrade": "websocket"}
+        path = f"/raw?{quote('HTTP/1.1 200 OK' + chr(13) + chr(10) + 'Set-Cookie: a=b' + (chr(13) + chr(10)) * 2)}"
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            answer = window.get(path, headers=wanted, environ_overrides={"gunicorn.socket": ours})
+        assert answer.status_code == 502
+        assert "Set-Cookie" not in answer.headers
+
+    def test_of_an_agreement_only_the_handshake_goes_out(self) -> None:
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            more = b"Set-Cookie: a=b\r\nSec-WebSocket-Accept: x\r\nX-Accel-Redirect: /\r\n"
+            theirs.sendall(b"HTTP/1.1 101 Yes\r\n" + more + b"\r\nfirst frame")
+            head, first = _agreed(ours)
+        assert head == (
+            b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Accept: x\r\n\r\n"
+        )
+        assert first == b"first frame"
+
+
+class TestLimits:
+    def test_a_member_is_counted_by_preview_and_everybody_else_by_address(self, app: Flask, window: Window) -> None:
+        known = app.extensions["rates"]
+        app.extensions["rates"] = RateCounter()
+        try:
+            stranger = Window(app, {"previewUrl": f"http://{window.host}/"})
+            assert [stranger.get().status_code for _ in range(601)] == [403] * 600 + [429]
+            assert window.get().status_code == 200
+        finally:
+            app.extensions["rates"] = known
+
+    def test_no_more_than_sixty_four_are_served_at_once(self, app: Flask, window: Window) -> None:
+        label = window.host.partition(".")[0]
+        slots = app.wsgi_app._slots
+        taken = [slots.take(label) for _ in range(65)]
+        try:
+            answer = window.get()
+        finally:
+            for _ in range(taken.count(True)):
+                slots.give(label)
+        assert taken == [True] * 64 + [False]
+        assert (answer.status_code, answer.headers["Retry-After"]) == (429, "1")
+        assert window.get().status_code == 200
+
+    def test_places_come_back_whatever_the_answer_was(self, app: Flask, window: Window) -> None:
+        for _ in range(70):
+            window.get()
+            raw(window, "rubbish\r\n\r\n")
+        assert app.wsgi_app._slots._taken.total() == 0
 
 
 class TestPages:

@@ -1,70 +1,63 @@
-"""Sites of other generators, installed from their registry and served in a jail; with GALLEY_LONG=1 (minutes, network)."""
+"""A site of each generator, previewed through the API: the first start, and one with what the first has installed.
 
-import json
+Those that install packages need their registry and minutes, so only with GALLEY_LONG=1. The times are printed.
+"""
+
 import os
-import uuid
+import shutil
+import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from app.core.environment import REGISTRIES
-from app.core.runtimes.choose import choose
-from app.core.runtimes.recipe import Address
-from app.drivers.sandbox.local import LocalSandboxes
-from app.drivers.sandbox.port import Order, Phase, SiteFile
-from tests.drivers.sandbox.contract import fetch, wait_for
+from tests.serving.member import Member
+from tests.serving.processes import Service, running
+from tests.serving.sites import QUICK, SITES
 
-pytestmark = pytest.mark.skipif(os.environ.get("GALLEY_LONG") != "1", reason="takes minutes and a package registry")
-ADDRESS = Address("http://label.preview.localhost:8000/", 8000)
+LONG = bool(os.environ.get("GALLEY_LONG"))
+PROGRAMS = {"jekyll": "jekyll", **dict.fromkeys(("eleventy", "astro", "vite", "next"), "npm")}
 
 
-def package(**dependencies: str) -> bytes:
-    return json.dumps({"name": "site", "version": "1.0.0", "private": True, "dependencies": dependencies}).encode()
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("generators")) as service:
+        yield service
 
 
-SITES: dict[str, tuple[dict[str, bytes], bytes]] = {
-    "eleventy": (
-        {"package.json": package(**{"@11ty/eleventy": "3.1.2"}), "index.md": b"# Made by Eleventy"},
-        b"Made by Eleventy",
-    ),
-    "astro": (
-        {
-            "package.json": package(astro="5.14.1"),
-            "src/pages/index.astro": b"<html><body>{'Made by ' + 'Astro'}</body></html>",
-        },
-        b"Made by Astro",
-    ),
-    "vite": (
-        {"package.json": package(vite="7.1.9"), "index.html": b"<html><body>Made by Vite</body></html>"},
-        b"/@vite/client",
-    ),
-    "mkdocs": (
-        {
-            "mkdocs.yml": b"site_name: Docs\n",
-            "requirements.txt": b"mkdocs==1.6.1\n",
-            "docs/index.md": b"# Made by MkDocs",
-        },
-        b"Made by MkDocs",
-    ),
-}
+@pytest.fixture(scope="module")
+def owner(service: Service) -> Member:
+    return Member(service)
 
 
-@pytest.fixture
-def host(tmp_path: Path) -> Iterator[LocalSandboxes]:
-    host = LocalSandboxes(tmp_path / "sandboxes", egress=REGISTRIES)
-    yield host
-    for name in host.names():
-        host.stop(name)
+def lay_out(folder: Path, files: dict[str, bytes]) -> None:
+    """Write the site, with a lock file where packages are installed, as a site has one."""
+    for path, content in files.items():
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes(content)
+    if "package.json" in files:
+        command = ["npm", "install", "--package-lock-only", "--ignore-scripts", "--no-audit", "--no-fund"]
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
 
 
 @pytest.mark.parametrize("generator", SITES)
-def test_a_site_is_installed_and_served(host: LocalSandboxes, generator: str) -> None:
+def test_a_site_is_served_at_its_first_start_and_at_later_ones(owner: Member, tmp_path: Path, generator: str) -> None:
+    if generator not in QUICK and not LONG:
+        pytest.skip("takes minutes and a package registry")
+    program = PROGRAMS.get(generator, "sh")
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
     files, expected = SITES[generator]
-    name = uuid.uuid4().hex
-    recipe = choose(files, files.get, ADDRESS)
-    host.start(Order(name, "prj_1", recipe, 600), [SiteFile(path, "100644", text) for path, text in files.items()])
-    wait_for(host, name, Phase.READY, within_s=240)
-    status, page = fetch(host, name)
-    assert status == 200
-    assert expected in page
+    lay_out(tmp_path, files)
+    project = owner.connect(tmp_path, generator)
+    took_s = []
+    for _ in range(4 if LONG else 2):
+        started = time.monotonic()
+        preview = owner.create(projectId=project)
+        page = owner.follow(preview["previewUrl"])
+        took_s.append(time.monotonic() - started)
+        owner.stop(preview)
+        assert (page.status, expected in page.text) == (200, True), page.text
+    warm = ", ".join(f"{each:.1f}" for each in took_s[1:])
+    print(f"\n{generator}: first start to page {took_s[0]:.1f} s, later ones {warm} s")

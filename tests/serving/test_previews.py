@@ -6,33 +6,11 @@ from typing import Any
 
 import pytest
 
+from tests.serving.member import Member, host_of
 from tests.serving.processes import Service, running
 from tests.serving.visitor import Visitor
 
 POST = "content/posts/a-new-keel.md"
-
-
-class Member(Visitor):
-    """Somebody signed in to the demo."""
-
-    def __init__(self, service: Service, role: str) -> None:
-        super().__init__()
-        self.service = service
-        password = (service.home / "instance" / "demo_password").read_text().strip()
-        self.call("/api/v1/auth/sign-in/email", {"email": f"{role}@demo.example.org", "password": password})
-
-    def call(self, path: str, body: Any = None) -> Any:
-        method = "POST" if body is not None else "GET"
-        got = self.send(method, self.service.base + path, body, {"Accept": "application/json"}, timeout_s=120)
-        assert got.status in (200, 201), got.text
-        return got.json()["result"]
-
-    def project(self) -> str:
-        me = self.call("/api/v1/auth/get-session")["user"]["id"]
-        return str(self.call(f"/api/v1/project/user/{me}")[0]["project_id"])
-
-    def create(self, **body: Any) -> Any:
-        return self.call("/api/sandbox/create", {"projectId": self.project()} | body)
 
 
 @pytest.fixture(scope="module")
@@ -45,17 +23,13 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 def owner(service: Service) -> Iterator[Member]:
     owner = Member(service, "owner")
     yield owner
-    owner.call("/api/sandbox/stop", {"projectId": owner.project()})
+    owner.stop()
 
 
 @pytest.fixture
 def preview(owner: Member) -> Any:
     """The demo's preview, running."""
     return owner.create()
-
-
-def host_of(preview: Any) -> str:
-    return str(preview["previewUrl"].partition("?")[0].rstrip("/"))
 
 
 class TestAdmission:

@@ -128,9 +128,9 @@ class HostedSandboxes:
         with suppress(SandboxGone):
             self._api.kill(reference)
 
-    def names(self) -> Collection[str]:
+    def names(self) -> Mapping[str, str]:
         """The microVMs with our mark."""
-        return sorted(self._api.ids(self._mark))
+        return {machine_id: words.get("name", "") for machine_id, words in self._api.all_with(self._mark)}
 
     def _release(self, machine: Machine) -> None:
         """Close the way out, and only then let it serve; doing it twice does no harm."""

@@ -88,12 +88,12 @@ class Api:
         self._known.pop(machine_id, None)
         self._call("DELETE", f"/sandboxes/{quote(machine_id)}")
 
-    def ids(self, metadata: Mapping[str, str]) -> Iterator[str]:
-        """All that carry these words, page by page."""
+    def all_with(self, metadata: Mapping[str, str]) -> Iterator[tuple[str, dict[str, str]]]:
+        """The ids of all that carry these words, each with all of its words, page by page."""
         query = {"metadata": urlencode(metadata), "limit": str(PAGE)}
         for _ in range(1000):
             answer = self._call("GET", f"/v2/sandboxes?{urlencode(query)}")
-            yield from (str(each["sandboxID"]) for each in answer.json())
+            yield from ((str(each["sandboxID"]), each.get("metadata") or {}) for each in answer.json())
             token = answer.headers.get("X-Next-Token")
             if not token:
                 return

@@ -13,7 +13,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
 
@@ -133,12 +133,12 @@ class LocalSandboxes:
         _wait_until_free(folder, STOP_TIMEOUT_S)
         offload(remove, folder)
 
-    def names(self) -> Collection[str]:
-        """The folders there are."""
+    def names(self) -> Mapping[str, str]:
+        """The folders there are; a sandbox's reference is its name."""
         try:
-            return sorted(entry.name for entry in self._root.iterdir() if not entry.name.startswith("."))
+            return {entry.name: entry.name for entry in self._root.iterdir() if not entry.name.startswith(".")}
         except FileNotFoundError:
-            return ()
+            return {}
 
     def _folder(self, reference: str) -> Path:
         return self._root / check_name(reference)

@@ -105,7 +105,8 @@ def remove(folder: Path) -> None:
 
 
 def _open_folders(folder: Path) -> None:
-    for entry in os.scandir(folder):
-        if entry.is_dir(follow_symlinks=False):
-            Path(entry.path).chmod(stat.S_IRWXU)
-            _open_folders(Path(entry.path))
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if entry.is_dir(follow_symlinks=False):
+                Path(entry.path).chmod(stat.S_IRWXU)
+                _open_folders(Path(entry.path))

@@ -1,6 +1,6 @@
 """The host of an installation that runs no previews."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable, Mapping
 from typing import Never
 
 from app.drivers.sandbox.port import Order, Phase, SandboxGone, SandboxUnavailable, SiteFile, View
@@ -38,6 +38,6 @@ class NoSandboxes:
     def stop(self, reference: str) -> None:
         """Nothing is here."""
 
-    def names(self) -> Collection[str]:
+    def names(self) -> Mapping[str, str]:
         """Nothing is here."""
-        return ()
+        return {}

@@ -5,7 +5,7 @@ or by the reference the host answered with; stopping what is gone is no error.
 """
 
 import socket
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
@@ -112,5 +112,5 @@ class SandboxHost(Protocol):
     def stop(self, reference: str) -> None:
         """End every process of it and remove what it left; nothing is left when this returns."""
 
-    def names(self) -> Collection[str]:
-        """The references of all that this node holds, dead ones included."""
+    def names(self) -> Mapping[str, str]:
+        """The references of all that this node holds, dead ones included, each with the name its caller gave it."""

@@ -18,6 +18,9 @@ from app.resources.sandbox.addresses import Place
 from app.resources.sandbox.schemas import CreateBody, FileBody
 from app.resources.sandbox.starting import Starter, Wish
 
+CLAIMS = 3
+"""How often one that turns out to be gone is looked past for another."""
+
 
 @dataclass(frozen=True)
 class Creation:
@@ -38,6 +41,7 @@ def create(
     Raises:
         SandboxUnavailable: no sandbox can be run here.
         LimitReached: the caller or the organization has as many as they may.
+        SandboxStopped: others end what is found, one after another.
     """
     host = starter.host
     found = _reconciled(project, host)
@@ -48,13 +52,18 @@ def create(
     host.check()
     if found is not None and body["forceSync"]:
         stop(found, host)
-    with transactions.writing():
-        sandbox, made = service.claim(
-            project, actor, node=host.node, address=lambda label: place.address(label).url, limits=limits
-        )
-    if not made:
+    for _ in range(CLAIMS):
+        with transactions.writing():
+            sandbox, made = service.claim(
+                project, actor, node=host.node, address=lambda label: place.address(label).url, limits=limits
+            )
+        if made:
+            break
         renew(sandbox, host)
-        return Creation(sandbox.id, made=False, pending=file)
+        if sandbox.state in LIVE:
+            return Creation(sandbox.id, made=False, pending=file)
+    else:
+        raise watching.SandboxStopped
     wish = Wish(body["branch"], body["commitSha"], {file["path"]: file["content"].encode()} if file else None)
     starter.begin(sandbox.id, wish, place.address(sandbox.label), lifetime_s=limits.lifetime_s)
     return Creation(sandbox.id, made=True, pending=None)

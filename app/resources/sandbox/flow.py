@@ -16,7 +16,7 @@ from app.core.preview_links import Links
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
 from app.extensions import db, drivers
-from app.http import envelope
+from app.http import envelope, rate_limits
 from app.http.configuration import settings
 from app.http.error_handlers import from_driver
 from app.http.scope import Scope
@@ -47,7 +47,12 @@ class Outcome:
 
 
 def create(scope: Scope, body: CreateBody) -> Outcome:
-    """Claim or connect; with `Accept: application/json` wait until it runs."""
+    """Claim or connect; with `Accept: application/json` wait until it runs.
+
+    Editors call with `onlyIfActive` for every pause in typing; such calls start nothing and count as writes alone.
+    """
+    if not body["onlyIfActive"]:
+        rate_limits.count("sandbox_create", scope.actor.id)
     user_id, organization_id = scope.actor.id, scope.organization.id
     starter = Starter(_app(), drivers["git"], _host())
     creation = creating.create(scope.project, scope.actor, body, starter=starter, place=_place(), limits=_limits())

@@ -9,7 +9,7 @@ from app import transactions
 from app.core.jobs import job
 from app.core.limits import SandboxLimits
 from app.drivers.errors import DriverError
-from app.drivers.sandbox.port import Phase, SandboxHost
+from app.drivers.sandbox.port import SandboxHost
 from app.extensions import db
 from app.models.sandbox import LIVE, Sandbox
 from app.resources.sandbox import lease, service, watching
@@ -54,20 +54,8 @@ def _look_after(found: Sandbox, host: SandboxHost) -> None:
         if found.reference is not None and found.node == host.node:
             transactions.rest()
             host.stop(found.reference)
-    elif found.reference is None and _is_left_running(found, host):
-        with transactions.writing():
-            service.handed_over(found, found.label)
-    elif found.reference is None and found.created_at < now - service.HANDED_OVER_WITHIN:
-        with transactions.writing():
-            service.failed(found, "The preview could not be started; try again")
-    elif found.node == host.node:
+    elif found.reference is None or found.node == host.node:
         watching.advance(found, host)
-
-
-def _is_left_running(found: Sandbox, host: SandboxHost) -> bool:
-    """Whether the host has it although nobody wrote that down: the process that asked was killed in between."""
-    transactions.rest()
-    return found.label in host.names() and host.look(found.label).phase is not Phase.GONE
 
 
 def _sweep(host: SandboxHost) -> None:
@@ -77,7 +65,7 @@ def _sweep(host: SandboxHost) -> None:
     live = sa.select(Sandbox.reference, Sandbox.label).where(Sandbox.state.in_(LIVE))
     known = {name for row in db.session.execute(live) for name in row}
     transactions.rest()
-    for reference in held:
-        if reference not in known:
+    for reference, name in held.items():
+        if not known & {reference, name}:
             log.info("sandbox.swept", reference=reference)
             host.stop(reference)

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Callable
-from datetime import timedelta
 
 import sqlalchemy as sa
 
@@ -16,9 +15,6 @@ from app.models.project_preview import PreviewState
 from app.models.sandbox import LIVE, Sandbox
 from app.models.user import User
 from app.resources.sandbox import lease, records
-
-HANDED_OVER_WITHIN = timedelta(minutes=3)
-"""A sandbox that no host has by then was given up by the process that was to start it."""
 
 SHOWN_LOG = 8 * 1024
 
@@ -55,6 +51,7 @@ def claim(
         label=secrets.token_hex(16),
         node=node,
         created_at=now,
+        tended_at=now,
         expires_at=lease.at_create(now, limits),
     )
     db.session.add(made)
@@ -72,6 +69,15 @@ def heartbeat(sandbox: Sandbox, *, limits: SandboxLimits) -> float | None:
     locked.expires_at = lease.extended(locked.expires_at, locked.created_at, now, limits)
     records.follow(locked)
     return (locked.expires_at - now).total_seconds()
+
+
+def tended(sandbox_id: str) -> None:
+    """Note that it is still being started, unless a host has it or it is stopped."""
+    waiting = (Sandbox.id == sandbox_id, Sandbox.reference.is_(None), Sandbox.state.in_(LIVE))
+    db.session.execute(
+        sa.update(Sandbox).where(*waiting).values(tended_at=lease.now()),
+        execution_options={"synchronize_session": False},
+    )
 
 
 def handed_over(sandbox: Sandbox, reference: str) -> bool:

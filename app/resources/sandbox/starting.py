@@ -25,6 +25,7 @@ from app.models.sandbox import Sandbox
 from app.models.user import User
 from app.resources.project_content.source import Source, source_of
 from app.resources.sandbox import service
+from app.resources.sandbox.tending import tending
 
 log = structlog.get_logger(__name__)
 
@@ -55,7 +56,7 @@ class Starter:
         threading.Thread(target=self._run, args=arguments, name="sandbox-start", daemon=True).start()
 
     def _run(self, sandbox_id: str, wish: Wish, address: Address, lifetime_s: float) -> None:
-        with self.app.app_context():
+        with self.app.app_context(), tending(self.app, sandbox_id):
             try:
                 self._start(sandbox_id, wish, address, lifetime_s)
             except NoRuntime:

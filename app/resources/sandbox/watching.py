@@ -12,7 +12,7 @@ from app.drivers.sandbox.port import Phase, SandboxHost, View
 from app.extensions import db
 from app.models.project_preview import PreviewState
 from app.models.sandbox import LIVE, Sandbox
-from app.resources.sandbox import service
+from app.resources.sandbox import service, tending
 
 LOOK_EVERY_S = 0.1
 CHECKING, CLONING = "Checking session", "Cloning repository"
@@ -65,7 +65,10 @@ def advance(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
 
     Must be called while only reading; writes in a short transaction of its own.
     """
-    if sandbox.state not in LIVE or sandbox.reference is None:
+    if sandbox.state not in LIVE:
+        return None
+    if sandbox.reference is None:
+        tending.take_over(sandbox, host)
         return None
     transactions.rest()
     view = host.look(sandbox.reference)

@@ -189,6 +189,11 @@ class SandboxContract:
         assert fetch(host, other)[1] == b"<h1>Front</h1>"
         assert set(host.names()) == {one, other}
 
+    def test_what_it_holds_is_told_with_the_name_that_its_caller_gave(self, host: SandboxHost) -> None:
+        order = Order(uuid.uuid4().hex, "prj_owner", static(), 60)
+        reference = host.start(order, SITE)
+        assert host.names() == {reference: order.name}
+
     def test_another_driver_of_the_same_place_knows_it_too(self, host: SandboxHost, again: SandboxHost) -> None:
         reference = self.running(host)
         assert again.look(reference).phase is Phase.READY

@@ -46,13 +46,13 @@ class TestLocal(SandboxContract):
         host = LocalSandboxes(root, limits=SandboxLimits(disk_bytes=1000))
         with pytest.raises(Rejected, match="larger"):
             host.start(Order("toolarge", "o", static(), 60), [SiteFile("big", "100644", b"x" * 1001)])
-        assert host.names() == []
+        assert host.names() == {}
 
     def test_a_path_out_of_the_site_is_refused(self, host: LocalSandboxes) -> None:
         for path in ("../outside", "/etc/passwd", "a/../../b"):
             with pytest.raises(Rejected):
                 host.start(Order("badpath", "o", static(), 60), [SiteFile(path, "100644", b"")])
-        assert host.names() == []
+        assert host.names() == {}
 
     def test_a_file_never_goes_through_a_link_of_the_site(self, host: LocalSandboxes, tmp_path: Path) -> None:
         files = [SiteFile("out", "120000", str(tmp_path).encode()), SiteFile("out/evil", "100644", b"evil")]
@@ -100,7 +100,7 @@ class TestNothingStays:
             assert time.monotonic() < deadline
             time.sleep(0.02)
         host.stop(name)
-        assert host.names() == []
+        assert host.names() == {}
 
     def test_a_supervisor_that_hangs_is_ended_by_force(self, host: LocalSandboxes, root: Path) -> None:
         name = uuid.uuid4().hex
@@ -111,7 +111,7 @@ class TestNothingStays:
         host.stop(name)
         time.sleep(0.2)
         assert not any(map(is_alive, processes))
-        assert host.names() == []
+        assert host.names() == {}
 
     def test_a_sandbox_outlives_the_process_that_started_it(self, root: Path) -> None:
         name = uuid.uuid4().hex
@@ -132,7 +132,7 @@ class TestNothingStays:
         host.start(Order(name, "o", python(closing), 60), SITE)
         wait_for(host, name, Phase.READY)
         host.stop(name)
-        assert host.names() == []
+        assert host.names() == {}
 
 
 FILL = "import os; os.makedirs('node_modules/made', exist_ok=True); open('node_modules/made/by', 'w').write('install')"

@@ -24,7 +24,7 @@ host = LocalSandboxes(Path(sys.argv[1]))
 try:
     host.start(Order("a", "o", static(), 60), [])
 except SandboxUnavailable as error:
-    print(error.code, host.names())
+    print(error.code, list(host.names()))
 """
 
 

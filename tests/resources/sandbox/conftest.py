@@ -53,6 +53,9 @@ class Desk:
     def record(self) -> Any:
         return self.owner.get(f"/project-preview/{self.project}").ok()
 
+    def record_state(self) -> str:
+        return str(self.record()["state"])
+
     def held(self) -> list[str]:
         """What the host holds."""
         with self.world.app.app_context():

@@ -13,10 +13,13 @@ import sqlalchemy as sa
 
 from app.core import clock
 from app.core.runtimes.choose import static
+from app.drivers.sandbox.none import NoSandboxes
 from app.drivers.sandbox.port import Order
 from app.extensions import db, drivers
+from app.models.project import Project
 from app.models.sandbox import Sandbox
-from app.resources.sandbox import jobs
+from app.models.user import User
+from app.resources.sandbox import jobs, service
 from tests.drivers.sandbox.machine import is_alive, jails_of
 from tests.resources.sandbox.conftest import Desk
 
@@ -36,6 +39,30 @@ def soon(condition: Callable[[], bool], within_s: float = 10) -> None:
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.05)
+
+
+def claimed(desk: Desk) -> str:
+    """A row as a process leaves it that is killed before it has started anything."""
+    with desk.world.app.app_context():
+        limits = desk.world.app.config["SETTINGS"].limits.sandbox
+        project, user = db.session.get_one(Project, desk.project), db.session.get_one(User, desk.owner.id)
+        node = drivers["sandbox"].node
+        row, _ = service.claim(project, user, node=node, address="http://{}.preview.localhost/".format, limits=limits)
+        db.session.commit()
+        return row.id
+
+
+class Named(NoSandboxes):
+    """A host that calls its sandboxes otherwise than their callers do."""
+
+    def __init__(self, names: dict[str, str]) -> None:
+        self._names, self.stopped = names, list[str]()
+
+    def names(self) -> dict[str, str]:
+        return dict(self._names)
+
+    def stop(self, reference: str) -> None:
+        self.stopped.append(reference)
 
 
 class TestReap:
@@ -112,31 +139,54 @@ class TestReap:
         reap(desk)
         assert desk.held() == []
 
-    def test_one_whose_starter_was_killed_goes_on(self, desk: Desk) -> None:
+    def test_one_whose_starter_was_killed_after_it_was_started_goes_on(self, desk: Desk) -> None:
         made = desk.created()
         with desk.world.app.app_context():
             db.session.execute(
                 sa.update(Sandbox).where(Sandbox.id == made["sandboxId"]).values(reference=None, state="starting")
             )
             db.session.commit()
-        reap(desk)
-        reap(desk)
-        assert desk.create(onlyIfActive=True).ok()["sandboxId"] == made["sandboxId"]
-
-    def test_one_that_was_never_handed_over_is_given_up(self, desk: Desk) -> None:
-        with desk.world.app.app_context():
-            row = Sandbox(
-                project_id=desk.project,
-                user_id=desk.owner.id,
-                label=uuid.uuid4().hex,
-                node=drivers["sandbox"].node,
-                expires_at=clock.now() + timedelta(seconds=600),
-            )
-            db.session.add(row)
-            db.session.commit()
-        with clock.moved(timedelta(seconds=240)):
+        with clock.moved(timedelta(seconds=21)):
             reap(desk)
-        assert desk.create(onlyIfActive=True).ok() == {"active": False}
+            reap(desk)
+            assert desk.create(onlyIfActive=True).ok()["sandboxId"] == made["sandboxId"]
+
+    def test_one_whose_starter_was_killed_before_is_given_up_within_half_a_minute(self, desk: Desk) -> None:
+        claimed(desk)
+        with clock.moved(timedelta(seconds=19)):
+            reap(desk)
+            assert desk.record_state() == "starting"
+        with clock.moved(timedelta(seconds=21)):
+            reap(desk)
+            assert desk.record_state() == "failed"
+
+    def test_whoever_asks_next_need_not_wait_for_the_reaper(self, desk: Desk) -> None:
+        lost = claimed(desk)
+        with clock.moved(timedelta(seconds=21)):
+            assert desk.created()["sandboxId"] != lost
+
+    def test_one_that_is_tended_may_take_three_minutes(self, desk: Desk) -> None:
+        row = claimed(desk)
+        for after_s in range(15, 180, 15):
+            with clock.moved(timedelta(seconds=after_s)):
+                with desk.world.app.app_context():
+                    service.tended(row)
+                    db.session.commit()
+                reap(desk)
+                assert desk.record_state() == "starting"
+        with clock.moved(timedelta(seconds=181)):
+            reap(desk)
+        assert desk.record_state() == "failed"
+
+    def test_one_that_is_being_started_is_not_swept(self, desk: Desk) -> None:
+        """A host that has names of its own, and a row that does not know its one yet."""
+        row = claimed(desk)
+        with desk.world.app.app_context():
+            label = db.session.get_one(Sandbox, row).label
+        host = Named({"vm-1": label, "vm-2": "nobody's"})
+        with desk.world.app.app_context():
+            jobs.reap(sandbox=host)
+        assert host.stopped == ["vm-2"]
 
     def test_old_rows_are_forgotten(self, desk: Desk) -> None:
         made = desk.created()

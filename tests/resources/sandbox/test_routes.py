@@ -1,8 +1,13 @@
 """`/api/sandbox`: create or connect, heartbeat, stop — on a plain site in a real jail."""
 
 import threading
+from collections.abc import Iterator
 from datetime import datetime
 
+import pytest
+from flask import Flask
+
+from app.core.rates import RateCounter
 from tests import factories
 from tests.resources.sandbox.conftest import Desk, make_desk
 from tests.world import World
@@ -157,3 +162,21 @@ class TestStop:
 def desk_name(desk: Desk) -> str:
     """The name of the desk's repository, for another project on it."""
     return f"acme/{desk.repo.folder.name.removesuffix('.git')}"
+
+
+class TestRate:
+    @pytest.fixture(autouse=True)
+    def strict(self, app: Flask) -> Iterator[None]:
+        """The true rates, counted from nothing."""
+        known = app.extensions["rates"]
+        app.extensions["rates"] = RateCounter()
+        yield
+        app.extensions["rates"] = known
+
+    def test_ten_calls_an_hour_may_start_one(self, desk: Desk) -> None:
+        assert [desk.create().status for _ in range(11)] == [201] + [200] * 9 + [429]
+
+    def test_showing_unsaved_words_is_not_one_of_them(self, desk: Desk) -> None:
+        desk.created()
+        file = {"path": "index.html", "content": "typing"}
+        assert {desk.create(onlyIfActive=True, uncommittedFile=file).status for _ in range(30)} == {200}

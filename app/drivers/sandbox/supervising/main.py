@@ -87,9 +87,10 @@ class Supervisor:
 
     def _hear(self) -> None:
         """What the guest says. Its word moves phases forward and answers writes; it can grant itself nothing."""
-        for line in self.jail.channel.makefile("rb"):
-            with contextlib.suppress(ValueError, KeyError, TypeError):
-                told = json.loads(line[:LINE_BYTES])
+        channel = self.jail.channel.makefile("rb")
+        while line := channel.readline(LINE_BYTES):
+            with contextlib.suppress(ValueError, KeyError, TypeError, AttributeError, RecursionError):
+                told = json.loads(line)
                 if told.get("phase") == "starting":
                     self.jail.close_egress()
                     self.jail.keep_dependencies()
