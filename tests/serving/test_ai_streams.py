@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -44,7 +44,8 @@ def service(tmp_path_factory: pytest.TempPathFactory, double: AiDouble) -> Itera
 
 @pytest.fixture(autouse=True)
 def fresh(double: AiDouble) -> None:
-    double.fault, double.script = None, [say("Hel", "lo")]
+    double.fault, double.fault_after, double.script = None, 0, [say("Hel", "lo")]
+    double.asked.clear()
 
 
 class Reader:
@@ -64,6 +65,27 @@ class Reader:
         self.connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json", **sent})
         return self.connection.getresponse()
 
+    def leave_after(
+        self, path: str, body: Any, asked: Callable[[], bool], headers: dict[str, str] | None = None
+    ) -> None:
+        """Send a request, wait for a sign that the provider has it, and hang up without reading anything."""
+        connection = self.connect()
+        sent = {"Content-Type": "application/json", "Cookie": self.cookie, **(headers or {})}
+        connection.request("POST", path, json.dumps(body), sent)
+        wait_for(asked)
+        connection.close()
+
+    def project(self) -> str:
+        user = self.get("/api/v1/auth/get-session")["user"]["id"]
+        return str(self.get(f"/api/v1/project/user/{user}")[0]["project_id"])
+
+    def get(self, path: str) -> Any:
+        connection = self.connect()
+        connection.request("GET", path, headers={"Cookie": self.cookie})
+        result = json.loads(connection.getresponse().read())["result"]
+        connection.close()
+        return result
+
     def connect(self) -> http.client.HTTPConnection:
         made = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         self.connections.append(made)
@@ -79,11 +101,7 @@ class Reader:
         return answer
 
     def running(self) -> int:
-        connection = self.connect()
-        connection.request("GET", "/api/v1/ai/usage", headers={"Cookie": self.cookie})
-        running = json.loads(connection.getresponse().read())["result"]["running"]
-        connection.close()
-        return int(running)
+        return int(self.get("/api/v1/ai/usage")["running"])
 
 
 @pytest.fixture
@@ -99,6 +117,63 @@ def read_until(answer: http.client.HTTPResponse, wanted: bytes) -> bytes:
         assert piece, read
         read += piece
     return read
+
+
+def wait_for(condition: Callable[[], bool], within_s: float = 20) -> None:
+    until = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < until
+        time.sleep(0.02)
+
+
+COMMIT = {"diff": "--- a/x\n+++ b/x\n"}
+JSON_CALLS = [
+    ("/api/ai/commit", COMMIT, {}),
+    ("/api/ai/copilot", {"prompt": "The quick"}, {}),
+    ("/api/ai/metadata", {"content": "# Tea"}, {}),
+    ("/api/ai/seo-fix", {"content": "# Tea", "issues": [{"id": "t", "message": "No title"}]}, {}),
+    ("/api/ai/code-edit", {"code": "a\n", "instruction": "b"}, {"Accept": "application/json"}),
+]
+
+
+class TestLeaving:
+    """The call to the provider ends within a second, whatever the service is waiting for when its caller leaves."""
+
+    @pytest.mark.parametrize(("path", "body", "headers"), [*JSON_CALLS, ("/api/ai/command", ASK, {})])
+    def test_before_the_provider_says_anything(
+        self, reader: Reader, double: AiDouble, path: str, body: Any, headers: dict[str, str]
+    ) -> None:
+        double.fault = "silent"
+        reader.leave_after(path, body, lambda: len(double.asked) == 1, headers)
+        double.wait_closed(double.last, 2)
+        wait_for(lambda: reader.running() == 0, 2)
+
+    @pytest.mark.parametrize("fault", ["endless", "stall"])
+    @pytest.mark.parametrize(("path", "body", "headers"), JSON_CALLS)
+    def test_while_a_json_answer_is_collected(
+        self, reader: Reader, double: AiDouble, path: str, body: Any, headers: dict[str, str], fault: str
+    ) -> None:
+        double.script, double.fault = [say("a", "b", "c")], fault
+        reader.leave_after(path, body, lambda: bool(double.asked) and double.last.sent >= 3, headers)
+        double.wait_closed(double.last, 2)
+        wait_for(lambda: reader.running() == 0, 2)
+
+    def test_while_a_second_answer_is_asked_for_after_one_that_did_not_fit(
+        self, reader: Reader, double: AiDouble
+    ) -> None:
+        double.script, double.fault, double.fault_after = [say("no JSON")], "silent", 1
+        reader.leave_after("/api/ai/commit", COMMIT, lambda: len(double.asked) == 2)
+        double.wait_closed(double.last, 2)
+
+    @pytest.mark.parametrize("fault", ["silent", "stall", "endless"])
+    def test_during_a_later_round_of_tools(self, reader: Reader, double: AiDouble, fault: str) -> None:
+        double.script = [say("Let me look.", calls=[("search_files", {"query": "a"})]), say("a", "b", "c")]
+        double.fault, double.fault_after = fault, 1
+        body = {"projectId": reader.project(), "messages": [{"role": "user", "parts": [{"type": "text", "text": "?"}]}]}
+        reader.leave_after("/api/ai/chat", body, lambda: len(double.asked) == 2)
+        double.wait_closed(double.last, 2)
+        wait_for(lambda: reader.running() == 0, 2)
+        assert len(double.asked) == 2
 
 
 class TestStream:
@@ -130,7 +205,7 @@ class TestStream:
         double.wait_closed(double.last, 1)
         assert reader.running() == 0
 
-    def test_reader_who_leaves_during_silence_ends_the_call_within_eleven_seconds(
+    def test_reader_who_leaves_during_silence_ends_the_call_long_before_a_comment_is_due(
         self, reader: Reader, double: AiDouble
     ) -> None:
         double.script, double.fault = [say("a", "b", "c")], "stall"
@@ -138,7 +213,7 @@ class TestStream:
         read_until(answer, b'"a"')
         answer.close()
         reader.connection.close()
-        double.wait_closed(double.last, 11)
+        double.wait_closed(double.last, 2)
         assert reader.running() == 0
 
     def test_silence_is_commented_and_then_ended_with_an_error(self, reader: Reader, double: AiDouble) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import orjson
 
+from app.core.cancellation import Cancellation
 from app.drivers.ai import refusals
 from app.drivers.ai.port import Event, Garbled, ModelAnswer, Stop
 from app.drivers.ai.sse import SseReader
@@ -74,14 +75,15 @@ def ask(
     http: HttpClient,
     url: str,
     *,
+    key: str | None,
     headers: dict[str, str],
     body: dict[str, Any],
     reading: Callable[[], Reading],
     patience: Patience,
+    cancellation: Cancellation | None,
 ) -> ModelAnswer:
     """Send one prompt in a wire format that answers with events. Raises as `Model.ask` does."""
-    stream = http.stream(
-        "POST", url, headers={"Accept": refusals.EVENT_STREAM, **headers}, json=body, patience=patience
-    )
-    refusals.check(stream)
+    headers = {"Accept": refusals.EVENT_STREAM, **headers}
+    stream = http.stream("POST", url, headers=headers, json=body, patience=patience, cancellation=cancellation)
+    refusals.check(stream, key=key)
     return SseAnswer(stream, reading())

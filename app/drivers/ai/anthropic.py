@@ -8,6 +8,7 @@ from typing import Any
 
 import orjson
 
+from app.core.cancellation import Cancellation
 from app.drivers.ai.answer import ask
 from app.drivers.ai.port import (
     Access,
@@ -45,7 +46,9 @@ class Anthropic:
         self._url = f"{base_url.rstrip('/')}/v1/messages"
         self._http = http
 
-    def ask(self, prompt: Prompt, access: Access, *, patience: Patience) -> ModelAnswer:
+    def ask(
+        self, prompt: Prompt, access: Access, *, patience: Patience, cancellation: Cancellation | None = None
+    ) -> ModelAnswer:
         """See the port."""
         headers = {"anthropic-version": VERSION} | ({"x-api-key": access.key} if access.key else {})
         shaped = prompt.shape is not None
@@ -54,7 +57,10 @@ class Anthropic:
             return EventReading(shaped=shaped)
 
         body = _body(prompt, access.model)
-        return ask(self._http, self._url, headers=headers, body=body, reading=reading, patience=patience)
+        return ask(
+            self._http, self._url, key=access.key, headers=headers, body=body, reading=reading, patience=patience,
+            cancellation=cancellation,
+        )  # fmt: skip
 
 
 def _body(prompt: Prompt, model: str) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
+from app.core.cancellation import Cancellation
 from app.drivers.ai.answer import ask
 from app.drivers.ai.port import (
     Access,
@@ -44,11 +45,16 @@ class OpenAiCompatible:
         self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == _NEWER_LIMIT else "max_tokens"
         self._http = http
 
-    def ask(self, prompt: Prompt, access: Access, *, patience: Patience) -> ModelAnswer:
+    def ask(
+        self, prompt: Prompt, access: Access, *, patience: Patience, cancellation: Cancellation | None = None
+    ) -> ModelAnswer:
         """See the port."""
         headers = {"Authorization": f"Bearer {access.key}"} if access.key else {}
         body = self._body(prompt, access.model)
-        return ask(self._http, self._url, headers=headers, body=body, reading=ChunkReading, patience=patience)
+        return ask(
+            self._http, self._url, key=access.key, headers=headers, body=body, reading=ChunkReading, patience=patience,
+            cancellation=cancellation,
+        )  # fmt: skip
 
     def _body(self, prompt: Prompt, model: str) -> dict[str, Any]:
         said = [{"role": "system", "content": prompt.system}, *(_message(each) for each in prompt.messages)]

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
+from app.core.cancellation import Cancellation
 from app.drivers.errors import Broken, DriverError, Rejected
 from app.drivers.http_streaming import Patience
 
@@ -167,10 +168,15 @@ class ModelAnswer(Protocol):
 class Model(Protocol):
     """One provider of models. Safe to share between greenlets."""
 
-    def ask(self, prompt: Prompt, access: Access, *, patience: Patience) -> ModelAnswer:
+    def ask(
+        self, prompt: Prompt, access: Access, *, patience: Patience, cancellation: Cancellation | None = None
+    ) -> ModelAnswer:
         """Send the prompt and wait until the provider has said yes (2xx).
 
+        `cancellation` ends the call at any moment: before the provider said anything, or amid the answer.
+
         Raises:
+            Cancelled: the call was given up.
             KeyRejected: the key is not taken.
             OutOfCredit: the provider wants to be paid first.
             Throttled: the key's rate limit is used up.

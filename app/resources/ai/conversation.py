@@ -2,9 +2,10 @@
 
 import contextlib
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from app.core.cancellation import Cancellation
 from app.core.errors import AppError
 from app.core.limits import AiLimits
 from app.drivers.ai.port import (
@@ -28,6 +29,12 @@ from app.resources.ai.ledger import Meter
 CHARACTERS_A_TOKEN = 4
 """For estimates where a provider counts nothing; reservations take three, to be on the safe side."""
 
+Watch = Callable[[Callable[[], None]], Callable[[], None]]
+
+
+def _nothing() -> None:
+    """Ends a watch that never began."""
+
 
 @dataclass(frozen=True)
 class Said:
@@ -42,33 +49,47 @@ class Said:
 class Conversation:
     """Asks one model, once or several times, for one request.
 
-    Nothing is written down before the first question; whoever asked ends it with `close`, in any case.
+    Nothing is written down before the first question; whoever asked ends it with `close`, in any case. From the first
+    question on `watch` looks whether the caller is still there: it is given what to call when they leave, and gives
+    what ends it.
     """
 
-    def __init__(self, model: Model, credentials: Credentials, meter: Meter, limits: AiLimits, total_s: float) -> None:
+    def __init__(
+        self,
+        model: Model,
+        credentials: Credentials,
+        meter: Meter,
+        limits: AiLimits,
+        total_s: float,
+        *,
+        watch: Watch | None = None,
+    ) -> None:
         self._model, self._credentials, self._meter, self._limits = model, credentials, meter, limits
         self._until = time.monotonic() + total_s
         self._current: ModelAnswer | None = None
-        self._cancelled = False
+        self._cancellation = Cancellation()
+        self._watch, self._end_watch = watch, _nothing
 
     def ask(self, prompt: Prompt) -> "Answer":
         """Reserve the tokens, send the prompt, and wait until the provider has said yes.
 
         Raises:
+            Cancelled: nobody waits for an answer any more.
             TooManyStreams, BudgetUsed: not now.
             AppError, DriverError: the provider refuses, or does not work.
         """
         try:
+            self._begin()
             self._meter.reserve(prompt.characters // 3 + prompt.max_tokens)
-            self._current = self._model.ask(prompt, self._credentials.access, patience=self._patience())
+            self._current = self._model.ask(
+                prompt, self._credentials.access, patience=self._patience(), cancellation=self._cancellation
+            )
         except DriverError as error:
             self.close()
             raise told(error, own_key=self._credentials.own) from error
         except BaseException:
             self.close()
             raise
-        if self._cancelled:
-            self._current.close()
         return Answer(self._current, self._meter, prompt)
 
     def say(self, prompt: Prompt) -> Said:
@@ -78,11 +99,8 @@ class Conversation:
         return Said(text, answer.reason, answer.input_tokens, answer.output_tokens)
 
     def cancel(self) -> None:
-        """End the call to the provider from another thread."""
-        self._cancelled = True
-        current = self._current
-        if current is not None:
-            current.close()
+        """End the call to the provider from another thread, and begin no further one."""
+        self._cancellation.cancel()
 
     def settle(self) -> None:
         """Nothing more will be asked."""
@@ -90,9 +108,16 @@ class Conversation:
 
     def close(self) -> None:
         """End everything that still runs."""
+        self._end_watch()
         if self._current is not None:
             self._current.close()
         self.settle()
+
+    def _begin(self) -> None:
+        if self._cancellation.cancelled:
+            raise Cancelled("Given up")
+        if self._watch is not None:
+            self._end_watch, self._watch = self._watch(self.cancel), None
 
     def _patience(self) -> Patience:
         limits = self._limits
@@ -104,7 +129,7 @@ class Answer:
     """An answer on its way, counted as it comes."""
 
     def __init__(self, answer: ModelAnswer, meter: Meter, prompt: Prompt) -> None:
-        self._answer, self._meter, self._prompt = answer, meter, prompt
+        self._answer, self._meter, self._asked_characters = answer, meter, prompt.characters
         self._told = Usage()
         self._characters = 0
         self.reason = StopReason.OTHER
@@ -135,7 +160,7 @@ class Answer:
     def input_tokens(self) -> int:
         """As the provider counted, or an estimate."""
         known = self._told.input_tokens
-        return self._prompt.characters // CHARACTERS_A_TOKEN if known is None else known
+        return self._asked_characters // CHARACTERS_A_TOKEN if known is None else known
 
     @property
     def output_tokens(self) -> int:

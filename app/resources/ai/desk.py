@@ -1,5 +1,6 @@
 """What of the running request a conversation needs: keys, settings, drivers, and a database once the request is over."""
 
+import functools
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -8,7 +9,7 @@ from flask import Response, current_app, request
 from app import transactions
 from app.core.limits import AiLimits
 from app.extensions import db, drivers
-from app.http import configuration
+from app.http import configuration, presence
 from app.http.scope import Scope
 from app.http.streaming import Events, Timing, sse_response
 from app.resources.ai import ui_stream
@@ -46,7 +47,9 @@ def conversation(scope: Scope, body: Mapping[str, Any], handler: str, *, total_s
     meter = Meter(db.engine, settings.limits.ai, entry)
     transactions.rest()
     total_s = total_s or settings.limits.ai.total_timeout_s
-    return Conversation(drivers["ai"][credentials.provider], credentials, meter, settings.limits.ai, total_s)
+    model = drivers["ai"][credentials.provider]
+    watch = functools.partial(presence.watch, request)
+    return Conversation(model, credentials, meter, settings.limits.ai, total_s, watch=watch)
 
 
 def library(scope: Scope) -> Library:

@@ -11,7 +11,8 @@ Node = Mapping[str, Any]
 
 _MARKS = (("bold", "**"), ("italic", "_"), ("strikethrough", "~~"))
 _SPECIAL = re.compile(r"([\\`*_\[\]<>])")
-_LINE_START = re.compile(r"^(\s*)(#{1,6}(?=\s)|[-+](?=\s)|\d+[.)](?=\s)|~{3,}|={3,}|-{3,})", re.MULTILINE)
+_LINE_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|~{3,}|=+(?=\s*$)|-{2,})", re.MULTILINE)
+_NUMBERED = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)", re.MULTILINE)
 _HEADING = re.compile(r"h([1-6])")
 _LISTS = ("ul", "ol", "taskList", "action_item")
 
@@ -98,7 +99,7 @@ def _leaf_block(node: Node, kind: str) -> str:
     if any(_is_block(child) for child in _children(node)):
         return to_markdown(_children(node))
     text = _inline(node)
-    return _LINE_START.sub(r"\1\\\2", text)
+    return _NUMBERED.sub(r"\1\\\2", _LINE_START.sub(r"\1\\\2", text))
 
 
 def _is_block(node: Node) -> bool:

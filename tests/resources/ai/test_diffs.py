@@ -22,6 +22,20 @@ def applied(folder: Path, path: str, old: str, new: str) -> str:
     return file.read_bytes().decode() if file.exists() else ""
 
 
+def edit(dice: random.Random) -> tuple[str, str]:
+    """A text of few different lines, so that they are easily mistaken for each other, and what became of it."""
+    end = dice.choice(["\n", "\n", "\n", "\r\n"])
+    lines = ["a", "b", "c", "", " ", "\ta", "é", "+x", "-y", "@@ -1 +1 @@", "--- a/f", "\\ No newline at end of file"]
+    old = [dice.choice(lines) + end for _ in range(dice.choice([0, 1, 2, 5, 30, 120]))]
+    new = [line for line in old if dice.random() > dice.choice([0.0, 0.1, 0.5, 1.0])]
+    for _ in range(dice.randrange(1, 5)):
+        new.insert(dice.randrange(len(new) + 1), dice.choice([*lines, "new"]) + end)
+    before, after = "".join(old), "".join(new)
+    before = before.removesuffix(end) if dice.random() < 0.3 else before
+    after = after.removesuffix(end) if dice.random() < 0.3 else after
+    return before, after
+
+
 LINES = "".join(f"line {n}\n" for n in range(40))
 CASES = {
     "a change": (LINES, LINES.replace("line 20\n", "line twenty\n")),
@@ -54,18 +68,20 @@ class TestUnified:
     def test_git_finds_the_file_by_odd_names(self, path: str, tmp_path: Path) -> None:
         assert applied(tmp_path, path, "a\nb\n", "a\nc\n") == "a\nc\n"
 
-    def test_git_applies_random_edits(self, tmp_path: Path) -> None:
-        rng = random.Random(7)
-        for number in range(60):
-            old = [rng.choice("abc") + "\n" for _ in range(rng.randrange(1, 30))]
-            new = [line for line in old if rng.random() > 0.2]
-            for _ in range(rng.randrange(4)):
-                new.insert(rng.randrange(len(new) + 1), rng.choice("abcd") + "\n")
-            before, after = "".join(old), "".join(new)
-            if rng.random() < 0.3:
-                after = after.removesuffix("\n")
-            if before != after and after:
-                assert applied(tmp_path / str(number), "f", before, after) == after
+    @pytest.mark.parametrize("seed", range(4))
+    def test_git_applies_random_edits(self, tmp_path: Path, seed: int) -> None:
+        dice = random.Random(seed)
+        edits = {f"d{number % 7}/f{number}.txt": edit(dice) for number in range(100)}
+        for path, (old, _) in edits.items():
+            if old:
+                (tmp_path / path).parent.mkdir(exist_ok=True)
+                (tmp_path / path).write_bytes(old.encode())
+        diff = "".join(unified(path, old, new) for path, (old, new) in edits.items())
+        subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+        subprocess.run(["git", "apply", "--whitespace=nowarn", "-"], cwd=tmp_path, input=diff.encode(), check=True)
+        for path, (_, new) in edits.items():
+            file = tmp_path / path
+            assert (file.read_bytes().decode() if file.exists() else "") == new, path
 
     def test_same_text_has_no_diff(self) -> None:
         assert unified("f", "a\n", "a\n") == ""

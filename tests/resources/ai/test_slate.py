@@ -3,6 +3,9 @@
 from typing import Any
 
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from app.resources.ai.slate import plain_text, to_markdown
 
@@ -25,7 +28,7 @@ CASES: dict[str, tuple[list[dict[str, Any]], str]] = {
     "struck and code": ([p({"text": "x", "strikethrough": True}, {"text": "y*z", "code": True})], "~~x~~`y*z`"),
     "code with a backtick": ([p({"text": "a`b", "code": True})], "`` a`b ``"),
     "special characters are text": ([p("2*3*4 [x] <b> _y_ `z` \\")], r"2\*3\*4 \[x\] \<b\> \_y\_ \`z\` \\"),
-    "text like a heading is text": ([p("# no"), p("1. no"), p("- no"), p("--- no")], "\\# no\n\n\\1. no\n\n\\- no\n\n\\--- no"),
+    "text like a heading is text": ([p("# no"), p("1. no"), p("- no"), p("--- no")], "\\# no\n\n1\\. no\n\n\\- no\n\n\\--- no"),
     "link": ([p("see ", {"type": "a", "url": "/a?b", "children": [bold("here")]}, ".")], "see [**here**](/a?b)."),
     "mention": ([p({"type": "mention", "value": "ann", "children": [{"text": ""}]})], "@ann"),
     "image": (
@@ -68,6 +71,34 @@ CASES: dict[str, tuple[list[dict[str, Any]], str]] = {
         "left\n\nright",
     ),
 }  # fmt: skip
+
+
+def read_back(markdown: str) -> list[str]:
+    """The blocks' texts as a CommonMark reader sees them."""
+    return [token.content for token in MarkdownIt("commonmark").parse(markdown) if token.type == "inline"]
+
+
+def shown(markdown: str) -> str:
+    """The text of one block as a reader sees it, marks taken away."""
+    tokens = MarkdownIt("commonmark").parse(markdown)
+    assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"], markdown
+    assert {child.type for child in tokens[1].children or ()} <= {"text", "text_special"}, markdown
+    return "".join(child.content for child in tokens[1].children or ())
+
+
+class TestReadBack:
+    """What people typed is what a Markdown reader shows, whatever it looks like."""
+
+    @given(st.text(alphabet="ab1.)#-+*_`~=<>[]()!\\|:&; ", min_size=1, max_size=24))
+    @settings(max_examples=400, deadline=None)
+    def test_plain_text_stays_plain_text(self, typed: str) -> None:
+        text = " ".join(typed.split())
+        assume(text)
+        assert shown(to_markdown([p(text)])) == text
+
+    def test_blocks_stay_apart(self) -> None:
+        nodes = [p("One."), {"type": "h2", "children": [{"text": "# Two"}]}, p("=== "), p("1. three")]
+        assert len(read_back(to_markdown(nodes))) == 4
 
 
 class TestToMarkdown:

@@ -1,0 +1,77 @@
+"""Writing down what ended calls to models cost: one after another, or in one transaction where many end at once."""
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.models.ai_usage import AiBudget, AiUsage
+
+MOST = 500
+"""So many calls of one transaction."""
+
+_END = (
+    sa.update(AiUsage.__table__)  # type: ignore[arg-type]
+    .where(AiUsage.id == sa.bindparam("usage"))
+    .values({name: sa.bindparam(name) for name in ("input_tokens", "output_tokens", "ended_at")})
+)
+_GIVE_BACK = (
+    sa.update(AiBudget.__table__)  # type: ignore[arg-type]
+    .where(AiBudget.user_id == sa.bindparam("user"), AiBudget.day == sa.bindparam("on"))
+    .values(tokens=AiBudget.tokens + sa.bindparam("more"))
+)
+
+
+@dataclass
+class Ended:
+    """One call that has ended; `more` is what it cost beyond its reservation, None where it took nothing of a budget."""
+
+    engine: sa.Engine
+    usage_id: str
+    user_id: str
+    day: date
+    input_tokens: int
+    output_tokens: int
+    ended_at: datetime
+    more: int | None
+    taken: bool = False
+
+
+class Settling:
+    """One writer at a time; who waits for their turn may find that the one before has written theirs as well."""
+
+    def __init__(self, begin: Callable[[sa.Engine], AbstractContextManager[sa.Connection]]) -> None:
+        self._begin = begin
+        self._waiting: list[Ended] = []
+        self._turn = threading.Lock()
+
+    def settle(self, ended: Ended) -> None:
+        """Write it down. Raises what the database raises, to one of those whose calls were tried together."""
+        self._waiting.append(ended)
+        with self._turn:
+            while not ended.taken:
+                self._write([each for each in self._waiting if each.engine is ended.engine][:MOST])
+
+    def _write(self, batch: Sequence[Ended]) -> None:
+        for each in batch:
+            each.taken = True
+        self._waiting = [each for each in self._waiting if not each.taken]
+        more: Counter[tuple[str, date]] = Counter()
+        for each in batch:
+            if each.more is not None:
+                more[each.user_id, each.day] += each.more
+        with self._begin(batch[0].engine) as connection:
+            connection.execute(_END, [_row(each) for each in batch])
+            if more:  # in one order, so that two processes never wait for each other
+                rows = [{"user": user, "on": on, "more": tokens} for (user, on), tokens in sorted(more.items())]
+                connection.execute(_GIVE_BACK, rows)
+
+
+def _row(ended: Ended) -> dict[str, Any]:
+    spent = {"input_tokens": ended.input_tokens, "output_tokens": ended.output_tokens}
+    return {"usage": ended.usage_id, "ended_at": ended.ended_at, **spent}

@@ -1,0 +1,44 @@
+"""PostgreSQL behind a proxy that stalls."""
+
+from collections.abc import Iterator
+
+import psycopg
+import pytest
+
+from app.core.answering import Impatient
+from tests.conftest import postgresql_database
+from tests.doubles.fault_proxy import FaultProxy, Mode
+
+
+class InAHurry(Impatient):
+    answer_s = 0.3
+
+
+@pytest.fixture
+def proxy() -> Iterator[FaultProxy]:
+    with postgresql_database() as url:
+        parts = psycopg.conninfo.conninfo_to_dict(url.replace("+psycopg", ""))
+        with FaultProxy(int(str(parts["port"]))) as made:
+            made.database = str(parts["dbname"])  # type: ignore[attr-defined]
+            yield made
+
+
+def connect(proxy: FaultProxy) -> psycopg.Connection[object]:
+    name = proxy.database  # type: ignore[attr-defined]
+    return InAHurry.connect(host="127.0.0.1", port=proxy.port, user="postgres", dbname=name, connect_timeout=10)
+
+
+class TestSilence:
+    def test_a_server_that_answers_is_waited_for_by_statement(self, proxy: FaultProxy) -> None:
+        with connect(proxy) as connection:
+            for _ in range(3):
+                connection.execute("SELECT pg_sleep(0.1)")
+
+    @pytest.mark.parametrize("mode", [Mode.STALL, Mode.BLACKHOLE])
+    def test_a_silent_one_is_given_up_and_its_connection_closed(self, proxy: FaultProxy, mode: Mode) -> None:
+        connection = connect(proxy)
+        connection.execute("SELECT 1")
+        proxy.fail(mode)
+        with pytest.raises(psycopg.OperationalError, match="does not answer"):
+            connection.execute("SELECT 1")
+        assert connection.closed

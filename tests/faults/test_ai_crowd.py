@@ -1,0 +1,33 @@
+"""A thousand readers of streams before one worker for a minute, who all leave at once."""
+
+import resource
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import postgresql_database
+from tests.serving.test_ai_crowd import crowded, nothing_is_left_of
+
+STREAMS, HOLD_S = 1000, 60
+DESCRIPTORS = 5000
+
+
+@pytest.fixture(autouse=True)
+def enough_descriptors() -> None:
+    """The readers' and the provider's ends are all in this process."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft < DESCRIPTORS:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))
+
+
+class TestCrowd:
+    def test_thousand_readers_who_leave_at_once_leave_nothing_behind(self, tmp_path: Path) -> None:
+        with postgresql_database() as url:
+            crowd = crowded(tmp_path, url, streams=STREAMS, hold_s=HOLD_S)
+        print(
+            f"\n{STREAMS} streams for {HOLD_S} s: before {crowd.before}, during {crowd.during}, after {crowd.back_s:.1f} s"
+            f" {crowd.after}; {crowd.memory_a_stream / 1024:.0f} KiB a stream; /healthz p50 {crowd.health_ms(0.5):.0f},"
+            f" p99 {crowd.health_ms(0.99):.0f} ms, while all are held {crowd.health_ms(0.99, held_only=True):.0f} ms"
+            f" ({len(crowd.health_s)} probes)"
+        )
+        nothing_is_left_of(crowd, STREAMS)

@@ -1,0 +1,81 @@
+"""A model that says what it is told to, without a network, and a conversation's surroundings."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from app.core.limits import AiLimits
+from app.drivers.ai.port import Access, Event, Prompt, Stop, StopReason, TextDelta, ToolDelta, ToolStart, Usage
+from app.resources.ai.conversation import Conversation
+from app.resources.ai.credentials import Credentials
+
+LIMITS = AiLimits()
+
+
+def words(*texts: str, reason: StopReason = StopReason.STOP, tokens: tuple[int, int] | None = (10, 5)) -> list[Event]:
+    """The events of an answer in text."""
+    counted: list[Event] = [Usage(*tokens)] if tokens else []
+    return [*(TextDelta(text) for text in texts), *counted, Stop(reason)]
+
+
+def calls(*wanted: tuple[str, str], tokens: tuple[int, int] = (10, 5)) -> list[Event]:
+    """The events of an answer that asks for tools `(name, arguments)`."""
+    events: list[Event] = []
+    for number, (name, arguments) in enumerate(wanted):
+        events += [ToolStart(f"call_{number}", name), ToolDelta(f"call_{number}", arguments)]
+    return [*events, Usage(*tokens), Stop(StopReason.TOOLS)]
+
+
+class FakeModel:
+    """Gives its answers in order; an exception among the events is raised there, one in an answer's place at once."""
+
+    def __init__(self, *answers: Sequence[Event | Exception] | Exception) -> None:
+        self.answers = list(answers)
+        self.asked: list[Prompt] = []
+        self.closed = 0
+
+    def ask(self, prompt: Prompt, access: Access, **_: Any) -> "FakeAnswer":
+        self.asked.append(prompt)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return FakeAnswer(self, answer)
+
+
+class FakeAnswer:
+    """One event a batch."""
+
+    def __init__(self, model: FakeModel, events: Sequence[Event | Exception]) -> None:
+        self._model, self._events = model, events
+
+    def batches(self) -> Iterator[Sequence[Event]]:
+        for event in self._events:
+            if isinstance(event, Exception):
+                raise event
+            yield [event]
+
+    def close(self) -> None:
+        self._model.closed += 1
+
+
+class FakeMeter:
+    """Notes what is reserved, counted and settled."""
+
+    def __init__(self) -> None:
+        self.reserved: list[int] = []
+        self.counted: list[tuple[int, int]] = []
+        self.settled = 0
+
+    def reserve(self, tokens: int) -> None:
+        self.reserved.append(tokens)
+
+    def count(self, input_tokens: int, output_tokens: int) -> None:
+        self.counted.append((input_tokens, output_tokens))
+
+    def settle(self) -> None:
+        self.settled += 1
+
+
+def conversation(model: FakeModel, meter: FakeMeter | None = None, *, own: bool = True, **more: Any) -> Conversation:
+    """A conversation with that model."""
+    credentials = Credentials("openai", Access("m", "key"), own)
+    return Conversation(model, credentials, meter or FakeMeter(), LIMITS, 60, **more)  # type: ignore[arg-type]

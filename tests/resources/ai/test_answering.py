@@ -1,0 +1,87 @@
+"""Answers as streams of parts, without a request."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from app.drivers.ai.port import Event, Message, Prompt, Role, StopReason
+from app.drivers.errors import Broken
+from app.resources.ai import answering, coding
+from app.resources.ai.answering import MOST_COMMENTS
+from app.resources.ai.conversation import Answer, Conversation
+from app.resources.ai.errors import AnswerTooLong, InvalidAnswer
+from tests.resources.ai.fakes import FakeMeter, FakeModel, conversation, words
+from tests.resources.ai.streams import kinds, of_kind, parts, text
+
+PROMPT = Prompt("s", (Message(Role.USER, "u"),), 100)
+
+
+def asked(events: Sequence[Event | Exception], meter: FakeMeter | None = None) -> tuple[Conversation, Answer]:
+    talk = conversation(FakeModel(events), meter)
+    return talk, talk.ask(PROMPT)
+
+
+def read(blocks: answering.Blocks) -> list[dict[str, Any]]:
+    return parts(b"".join(blocks) + b"data: [DONE]\n\n")
+
+
+class TestText:
+    def test_call_is_settled_before_the_last_frame(self) -> None:
+        meter = FakeMeter()
+        blocks = answering.text(*asked(words("a", "b"), meter))
+        seen = [(block, meter.settled) for block in blocks]
+        assert [settled for block, settled in seen if b'"finish"' in block] == [1]
+        assert [settled for block, settled in seen if b"text-delta" in block] == [0, 0]
+
+    def test_answer_of_no_words_has_no_text(self) -> None:
+        assert kinds(read(answering.text(*asked(words())))) == ["start", "start-step", "finish-step", "finish"]
+
+    def test_break_is_raised_and_settled(self) -> None:
+        meter = FakeMeter()
+        blocks = answering.text(*asked([*words("a")[:1], Broken("cut")], meter))
+        with pytest.raises(Broken):
+            list(blocks)
+        assert meter.settled == len(meter.counted) == 1
+
+
+class TestRewritten:
+    def test_text_joined_is_the_code_of_the_diff(self) -> None:
+        found = read(
+            answering.rewritten(*asked(words("```\n", "new\nl", "ine\n", "```")), old="old\nline\n", path="a.txt")
+        )
+        edit = of_kind(found, "data-diff")[0]["data"]
+        assert text(found) == edit["code"] == "new\nline\n"
+        assert edit["diff"] == "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-old\n+new\n line\n"
+
+    @pytest.mark.parametrize(
+        ("events", "error"),
+        [(words("half", reason=StopReason.LENGTH), AnswerTooLong), (words(" \n"), InvalidAnswer), (words(), InvalidAnswer)],
+    )  # fmt: skip
+    def test_what_is_not_the_whole_has_no_diff(self, events: Sequence[Event], error: type[Exception]) -> None:
+        given: list[bytes] = []
+        with pytest.raises(error):
+            given.extend(answering.rewritten(*asked(events), old="x\n", path="a"))
+        assert b"data-diff" not in b"".join(given)
+        with pytest.raises(error):
+            coding.whole(conversation(FakeModel(events)), PROMPT, old="x\n", path="a")
+
+    def test_answer_at_once_is_the_same(self) -> None:
+        made = coding.whole(conversation(FakeModel(words("```\nb\n```"))), PROMPT, old="a\n", path="f")
+        assert made == {"path": "f", "code": "b\n", "diff": "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"}
+
+
+class TestComments:
+    def test_comments_are_bounded_and_only_on_blocks_there_are(self) -> None:
+        good = '{"blockId": "b", "content": "Hot", "comment": "Why?"}'
+        bad = [
+            '{"blockId": "x", "comment": "y"}',
+            '{"blockId": "b", "comment": " "}',
+            '{"blockId": ["b"], "comment": "y"}',
+        ]
+        said = "\n".join([*bad, *[good] * (MOST_COMMENTS + 5)])
+        found = of_kind(read(answering.comments(*asked(words(said)), blocks={"b": "Hot tea"})), "data-comment")
+        assert len(found) == MOST_COMMENTS + 1
+        assert found[0]["data"]["comment"] == {"blockId": "b", "comment": "Why?", "content": "Hot"}
+        assert found[-1]["data"] == {"comment": None, "status": "finished"}
+        assert len({part["id"] for part in found}) == len(found)

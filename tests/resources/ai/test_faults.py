@@ -1,0 +1,171 @@
+"""Everything a provider can do wrong, in both wire formats, before streams and JSON answers.
+
+Before the first word of an answer it is a status, after it an error part; never is any of it taken for text.
+"""
+
+from typing import Any
+
+import pytest
+
+from tests.doubles.ai import AiDouble, Turn, say
+from tests.resources.ai.conftest import Limits
+from tests.resources.ai.streams import kinds, of_kind, parts, text
+from tests.resources.project_content.conftest import Site
+from tests.world import Answer, Person
+
+FORMATS = {
+    "openai": {"X-AI-Key": "my-own-key", "X-AI-Provider": "openai", "X-AI-Model": "m"},
+    "anthropic": {"X-AI-Key": "my-own-key", "X-AI-Provider": "anthropic", "X-AI-Model": "m"},
+}
+AS_JSON = {"Accept": "application/json"}
+ASK = {"messages": [{"role": "user", "parts": [{"type": "text", "text": "Write about tea"}]}]}
+EDIT = {"code": "a\n", "instruction": "change"}
+STREAMS: dict[str, dict[str, Any]] = {"command": ASK, "code-edit": EDIT, "code-explain": {"code": "a\n"}, "chat": ASK}
+JSONS: dict[str, dict[str, Any]] = {
+    "copilot": {"prompt": "The quick"},
+    "commit": {"diff": "--- a/x\n+++ b/x\n"},
+    "metadata": {"content": "# Tea"},
+    "seo-fix": {"content": "# Tea", "issues": [{"id": "title", "message": "No title"}]},
+    "code-edit": EDIT,
+}
+CALLS = [*((name, False) for name in STREAMS), *((name, True) for name in JSONS)]
+
+# Fault, status and code with the caller's own key, status with the operator's.
+BEFORE: list[tuple[int | str, int, str | None, int]] = [
+    (400, 422, "AI_REFUSED", 422),
+    (401, 422, "AI_KEY_REJECTED", 503),
+    (402, 422, "AI_OUT_OF_CREDIT", 503),
+    (403, 422, "AI_KEY_REJECTED", 503),
+    (404, 422, "AI_REFUSED", 422),
+    (413, 422, "AI_REFUSED", 422),
+    (422, 422, "AI_REFUSED", 422),
+    (429, 429, "AI_RATE_LIMITED", 503),
+    (302, 502, None, 502),
+    (500, 502, None, 502),
+    (502, 502, None, 502),
+    (503, 502, None, 502),
+    (529, 502, None, 502),
+    ("html", 502, None, 502),
+    ("json", 502, None, 502),
+    ("silent", 504, None, 504),
+]
+# Fault and the status it is for an answer in JSON; places: before the first word, and amid the words.
+AMID = [
+    ("stall", 504),
+    ("reset", 502),
+    ("cut", 502),
+    ("garbage", 502),
+    ("error", 502),
+    ("not-utf8", 502),
+    ("huge", 502),
+]
+AMID_PLACES = (0, 1, 4)
+WORDS = ("one\n", "two\n", "three\n", "four\n", "five\n")
+
+
+@pytest.fixture(autouse=True)
+def hurried(limits: Limits) -> None:
+    limits.set(first_byte_timeout_s=0.4, idle_timeout_s=0.4, operator_tokens_a_day=10**9)
+
+
+class Caller:
+    """Asks one handler in one way."""
+
+    def __init__(self, site: Site, name: str, *, as_json: bool) -> None:
+        self.person: Person = site.owner
+        self.name, self.as_json = name, as_json
+        self.body = (JSONS if as_json else STREAMS)[name] | ({"projectId": site.project} if name == "chat" else {})
+
+    def ask(self, headers: dict[str, str]) -> Answer:
+        wanted = AS_JSON if self.as_json and self.name == "code-edit" else {}
+        return self.person.again().post(f"/api/ai/{self.name}", self.body, headers=headers | wanted)
+
+
+@pytest.fixture(params=CALLS, ids=lambda call: f"{call[0]}-{'json' if call[1] else 'stream'}")
+def caller(request: pytest.FixtureRequest, site: Site, double: AiDouble) -> Caller:
+    return Caller(site, request.param[0], as_json=request.param[1])
+
+
+class TestBeforeTheAnswer:
+    @pytest.mark.parametrize("wire", FORMATS)
+    def test_fault_is_a_plain_status(self, caller: Caller, double: AiDouble, wire: str) -> None:
+        double.fault_headers = {"Retry-After": "9", "Location": "http://127.0.0.1:1/"}
+        for fault, own, code, house in BEFORE:
+            double.fault = fault
+            refused = caller.ask(FORMATS[wire])
+            told = refused.fails(own, code)
+            assert "rubbish" not in str(told), fault
+            assert (refused.headers.get("Retry-After") == "9") == (fault == 429), fault
+            ours = caller.ask({})
+            ours.fails(house)
+            assert house != 503 or int(ours.headers["Retry-After"]) >= 1, fault
+        assert caller.person.get("/ai/usage").ok()["running"] == 0
+        assert caller.person.get("/ai/usage").ok()["budget"]["used"] == 0
+
+
+class TestAmidTheAnswer:
+    @pytest.mark.parametrize("wire", FORMATS)
+    def test_fault_is_told_apart_from_the_text(self, caller: Caller, double: AiDouble, wire: str) -> None:
+        double.script = [say(*WORDS)]
+        for fault, status in AMID:
+            for place in AMID_PLACES:
+                double.fault, double.fault_at = fault, place
+                answer = caller.ask(FORMATS[wire])
+                if caller.as_json:
+                    assert "rubbish" not in str(answer.fails(status)), (fault, place)
+                else:
+                    self.ends_with_an_error(answer, (fault, place))
+        assert caller.person.get("/ai/usage").ok()["running"] == 0
+
+    @staticmethod
+    def ends_with_an_error(answer: Answer, case: tuple[str, int]) -> None:
+        assert answer.status == 200
+        found = parts(answer)
+        assert kinds(found).count("error") == 1, case
+        assert kinds(found)[-1] == "error", case
+        assert found[-1]["errorText"], case
+        assert not {"finish", "data-diff"} & set(kinds(found)), case
+        assert "".join(WORDS).startswith(text(found).replace("\r", "")), case
+        assert "rubbish" not in str(found), case
+        assert case[1] == 4 or text(found) in ("", "one", "one\n"), case
+
+
+class TestToolCallThatIsCut:
+    @pytest.mark.parametrize("wire", FORMATS)
+    @pytest.mark.parametrize("fault", ["cut", "reset", "stall", "garbage"])
+    def test_it_is_not_run(self, site: Site, double: AiDouble, wire: str, fault: str) -> None:
+        """The name and half of the arguments have come."""
+        double.script = [say(calls=[("read_file", {"path": "content/about.md", "start_line": 1})])]
+        double.fault, double.fault_at = fault, 3 if wire == "openai" else 4
+        found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))
+        assert kinds(found).count("tool-input-start") == 1
+        assert kinds(found).count("tool-input-delta") == 1
+        assert kinds(found)[-1] == "error"
+        assert of_kind(found, "tool-output-available") == of_kind(found, "tool-input-available") == []
+        assert len(double.asked) == 1
+
+    @pytest.mark.parametrize("wire", FORMATS)
+    @pytest.mark.parametrize("arguments", ['{"path": "content/ab', "[1]", "7", "{bad}", "\ud83d"])
+    def test_arguments_that_are_no_object_are_told_to_the_model(
+        self, site: Site, double: AiDouble, wire: str, arguments: str
+    ) -> None:
+        """The provider calls the answer whole all the same."""
+        turn = Turn(calls=[("read_file", arguments)])  # type: ignore[list-item]
+        double.script = [turn, say("Sorry.")]
+        found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))
+        assert len(of_kind(found, "tool-input-error")) == 1
+        assert of_kind(found, "tool-output-available") == []
+        assert text(found) == "Sorry."
+        assert found[-1]["finishReason"] == "stop"
+
+    @pytest.mark.parametrize("wire", FORMATS)
+    def test_fault_in_a_later_round_is_an_error_part(self, site: Site, double: AiDouble, wire: str) -> None:
+        double.fault_after = 1
+        for fault in (401, 429, 500, "html", "silent", "stall", "cut"):
+            double.asked.clear()
+            double.script = [say("Looking.", calls=[("search_files", {"query": "about"})]), say(*WORDS)]
+            double.fault = fault
+            found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))
+            assert kinds(found)[-1] == "error", fault
+            assert text(found).startswith("Looking."), fault
+            assert len(of_kind(found, "tool-output-available")) == 1, fault

@@ -1,0 +1,83 @@
+"""Keys stay where they are used: in no log line, no row and no answer, even where a provider repeats them."""
+
+import logging
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+import structlog
+
+from app.extensions import db
+from tests.doubles.ai import AiDouble, say
+from tests.resources.ai.conftest import OPERATOR_KEY, Limits
+from tests.resources.ai.test_faults import AS_JSON, CALLS, JSONS, STREAMS
+from tests.resources.project_content.conftest import Site
+from tests.world import Answer, World
+
+IN_HEADER, IN_BODY = "sk-canary-header-1185", "sk-canary-body-7730"
+KEYS = (IN_HEADER, IN_BODY, OPERATOR_KEY)
+MODEL = {"provider": "openai", "model": "m"}
+WAYS: dict[str, tuple[str, dict[str, str], dict[str, str]]] = {
+    "header": (IN_HEADER, {"X-AI-Key": IN_HEADER, "X-AI-Provider": "anthropic", "X-AI-Model": "m"}, {}),
+    "body": (IN_BODY, {}, MODEL | {"apiKey": IN_BODY}),
+    "operator": (OPERATOR_KEY, {}, {}),
+}
+FAULTS = (None, 400, 401, 402, 403, 404, 422, 429, 500, 503, "html", "silent", "stall", "cut", "garbage", "error")
+
+
+@pytest.fixture(autouse=True)
+def hurried(limits: Limits) -> None:
+    limits.set(first_byte_timeout_s=0.3, idle_timeout_s=0.3, operator_tokens_a_day=10**9)
+
+
+def seen_by_caller(answer: Answer) -> str:
+    """Everything of an answer."""
+    return f"{answer.status} {answer.headers}\n{answer.response.get_data(as_text=True)}"
+
+
+def stored(world: World) -> str:
+    """Every row of every table."""
+    with world.app.app_context(), db.engine.connect() as connection:
+        tables = sa.inspect(connection).get_table_names()
+        return "\n".join(
+            str(row) for table in tables for row in connection.execute(sa.text(f'SELECT * FROM "{table}"'))
+        )
+
+
+class TestKeys:
+    @pytest.mark.parametrize("way", WAYS)
+    def test_key_is_seen_by_its_provider_alone(
+        self, world: World, site: Site, double: AiDouble, caplog: pytest.LogCaptureFixture, way: str
+    ) -> None:
+        key, headers, more = WAYS[way]
+        caplog.set_level(logging.DEBUG)
+        double.script = [say("one\n", "two\n", "three\n", "four\n")]
+        double.fault_body = f'{{"error": {{"message": "wrong token {key} ({key[:60]})", "param": "{key}"}}}}'.encode()
+        double.fault_headers = {"X-Request-Id": key, "Retry-After": "1", "X-Key": key}
+        found = []
+        with structlog.testing.capture_logs() as lines:
+            for name, as_json in CALLS:
+                body: dict[str, Any] = (JSONS if as_json else STREAMS)[name] | more | {"projectId": site.project}
+                for fault in FAULTS:
+                    double.fault = fault
+                    sent = headers | (AS_JSON if as_json and name == "code-edit" else {})
+                    found.append(seen_by_caller(site.owner.again().post(f"/api/ai/{name}", body, headers=sent)))
+        assert any(key in str(asked.headers) for asked in double.asked)
+        assert not [asked.path for asked in double.asked if key in str(asked.body)]
+        assert not [each for each in found for canary in KEYS if canary in each]
+        written = str(lines) + caplog.text
+        assert "outbound.call" in written
+        assert not [canary for canary in KEYS if canary in written]
+        assert not [canary for canary in KEYS if canary in stored(world)]
+
+    def test_key_that_is_none_is_refused_without_being_repeated(
+        self, site: Site, double: AiDouble, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level(logging.DEBUG)
+        with structlog.testing.capture_logs() as lines:
+            for broken in (f"{IN_BODY} with space", f"{IN_BODY}\u00fc", IN_BODY * 40):
+                refused = site.owner.post("/api/ai/copilot", {"prompt": "x", "apiKey": broken} | MODEL)
+                refused.fails(400, None, "apiKey")
+                assert IN_BODY not in seen_by_caller(refused)
+        assert IN_BODY not in str(lines) + caplog.text
+        assert double.asked == []

@@ -1,0 +1,44 @@
+"""Readers of streams who all leave at once, and what they leave behind: nothing. The long form is in `tests/faults`."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from tests.bench.ai_load import Provider
+from tests.bench.large import application
+from tests.conftest import postgresql_database
+from tests.serving.crowd import Crowd, hold_and_drop
+from tests.serving.one_worker import cookies, service
+
+
+def crowded(home: Path, url: str, *, streams: int, hold_s: float) -> Crowd:
+    """A crowd of that size before a worker that uses this store."""
+
+    async def held() -> Crowd:
+        async with Provider(tokens=3, every_s=0.0).serving() as provider:
+            with service(home, url, provider.port) as started:
+                return await hold_and_drop(app, started, provider, headers, hold_s=hold_s)
+
+    with application(home / "instance", url) as app:
+        headers = cookies(app, streams)
+        return asyncio.run(held())
+
+
+def nothing_is_left_of(crowd: Crowd, streams: int) -> None:
+    """All were held, and all that they held was given back."""
+    assert crowd.during["running"] == streams
+    assert crowd.during["upstream"] >= streams
+    assert crowd.during["reserved"] > 0
+    assert crowd.back_s, (crowd.before, crowd.after)
+    assert (crowd.after["running"], crowd.after["reserved"], crowd.after["watched"]) == (0, 0, 0)
+
+
+@pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
+class TestCrowd:
+    def test_sixty_readers_who_leave_at_once_leave_nothing_behind(self, tmp_path: Path, backend: str) -> None:
+        if backend == "sqlite":
+            nothing_is_left_of(crowded(tmp_path, f"sqlite:///{tmp_path}/app.db", streams=60, hold_s=3), 60)
+            return
+        with postgresql_database() as url:
+            nothing_is_left_of(crowded(tmp_path, url, streams=60, hold_s=3), 60)
