@@ -67,6 +67,13 @@ BODIES: dict[Key, Callable[[Scene, Browser], dict[str, Any]]] = {
     ("POST", PULLS): _proposal,
 }
 
+WHOLE: dict[Key, Callable[[Scene, Browser], dict[str, Any]]] = {
+    ("POST", "/git-provider/create"): _brought,
+    ("POST", "/provider/create"): _brought,
+    ("POST", "/git-provider/rotate"): _rotated,
+}
+"""Whole bodies for endpoints of which the authorization table sends the empty one."""
+
 
 def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
     """What the variables of such a path stand for: the caller's own credential, a project at a host, a fresh proposal."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask
+from werkzeug.test import TestResponse
 
 from tests.contract.expected import Expected, expected, fits
 from tests.contract.requests import DOUBLES, SPOILS, Key, arguments, ids_of
@@ -86,7 +87,7 @@ class Matrix:
             for value, cell in ((f"org_{GHOST}", "404"), ("nonsense", "400"), (f"prj_{GHOST}", "400")):
                 given = arguments(self.scene, (method, path), self.scene.owner)
                 given["json"][name] = value
-                status = _open(self.scene.caller("owner"), method, path, given)
+                status = _send(self.scene.caller("owner"), method, path, given)
                 tally.note(f"{method} {path} with {name}={value!r} in the body", status, cell)
         return tally
 
@@ -113,8 +114,8 @@ class Matrix:
             given["query_string"] = given.get("query_string", {}) | own
             if "json" in given:
                 given["json"] = given["json"] | own
-            path = _filled(row.path, ids_of(scene, key, scene.other))
-            status = _open(scene.caller("owner_other"), row.method, path, given | {"headers": headers})
+            path = filled(row.path, ids_of(scene, key, scene.other))
+            status = _send(scene.caller("owner_other"), row.method, path, given | {"headers": headers})
             tally.note(f"{row.method} {row.path} with own ids beside it", status, row.cells["owner_other"])
         return tally
 
@@ -129,20 +130,26 @@ class Matrix:
 
     @staticmethod
     def _send(scene: Scene, key: Key, who: Browser, replaced: dict[str, str]) -> int:
-        path = _filled(key[1], ids_of(scene, key, who) | replaced)
-        return _open(who, key[0], path, arguments(scene, key, who))
+        path = filled(key[1], ids_of(scene, key, who) | replaced)
+        return _send(who, key[0], path, arguments(scene, key, who))
 
 
-def _open(who: Browser, method: str, path: str, given: dict[str, Any]) -> int:
+def opened(who: Browser, method: str, path: str, given: dict[str, Any]) -> TestResponse:
+    """The whole answer to one request."""
     path = path.partition("#")[0]
     bare = path == "/" or path.startswith(("/api/", *UNVERSIONED))
     response = who.client.open(path if bare else f"/api/v1{path}", method=method, **given)
     response.get_data()
     response.close()
-    return response.status_code
+    return response
 
 
-def _filled(path: str, ids: dict[str, str]) -> str:
+def _send(who: Browser, method: str, path: str, given: dict[str, Any]) -> int:
+    return opened(who, method, path, given).status_code
+
+
+def filled(path: str, ids: dict[str, str]) -> str:
+    """A path with ids in place of its variables."""
     return VARIABLE.sub(lambda match: ids.get(match[1], "1"), path)
 
 

@@ -43,10 +43,11 @@ class Outside:
         notify(World(person.app), event("subscription.created", data, datetime.now(UTC))).ok()
         return str(data["id"])
 
-    def settings(self, store: str, home: Path) -> Settings:
-        """Settings under which every endpoint can answer what the contract says."""
+    def settings(self, store: str, home: Path, **more: object) -> Settings:
+        """Settings under which every endpoint can answer what the contract says, and `more` variables."""
         return Settings.for_tests(
             home,
+            **more,
             DATABASE_URL=store,
             MAIL_DRIVER="file",
             MAIL_DIR=home / "mail",

@@ -114,15 +114,15 @@ class Scene:
         """Whether the caller's own accounts at Git hosts can be connected: with a verified session."""
         return isinstance(who, Person) and who.id != self.people["unverified"].id
 
-    def asset(self) -> str:
-        """The key of a cover of O that its owner uploaded."""
+    def asset(self, owner: str = "owner") -> str:
+        """The key of a cover of O, or of the other organization, that its owner uploaded."""
         with self.app.app_context():
             key = new_key("orgs", "0" * 64, "png")
             db.session.add(
                 MediaAsset(
                     key=key,
-                    uploader_id=self.owner.id,
-                    organization_id=self.org,
+                    uploader_id=self.people[owner].id,
+                    organization_id=self.org if owner == "owner" else self.org_other,
                     mimetype="image/png",
                     size=1,
                     width=1,

@@ -42,15 +42,32 @@ def request_code(email_key: str, *, limits: CodeLimits, language: str) -> bool:
     The same is done for an e-mail that waits for none, save the mail: see `app.resources.auth.jobs`.
     """
     row = _row(email_key, Purpose.VERIFY_EMAIL)
-    now = moment()
-    times = [float(part) for part in row.sent_times.split(",") if part]
-    if not _may_send(times, now, limits):
+    if not _count_sending(row, limits):
         return False
-    kept = [sent for sent in times if sent > now.timestamp() - DAY]
-    row.sent_times = ",".join(f"{sent:.0f}" for sent in [*kept, now.timestamp()])
-    db.session.flush()
     jobs.enqueue("auth.send_code", code_id=row.id, language=language, unique=f"auth.send_code:{row.id}", priority=10)
     return True
+
+
+def request_for_sign_up(
+    email_key: str, *, limits: CodeLimits, language: str, contested: bool, may_notify: bool
+) -> None:
+    """Have whoever signed up mailed a code, or the owner of the e-mail a notice; which of them, the job finds out.
+
+    `contested` notes that another password was given than an unverified account has, `may_notify` that the owner was
+    not told too often.
+    """
+    row = _row(email_key, Purpose.VERIFY_EMAIL)
+    row.contested = row.contested or contested
+    may_send = _count_sending(row, limits)
+    if may_send or may_notify:
+        jobs.enqueue(
+            "auth.send_sign_up",
+            code_id=row.id,
+            language=language,
+            may_send=may_send,
+            may_notify=may_notify,
+            priority=10,
+        )
 
 
 def request_reset(email_key: str, *, page: str, language: str) -> None:
@@ -59,12 +76,6 @@ def request_reset(email_key: str, *, page: str, language: str) -> None:
     jobs.enqueue(
         "auth.send_reset", code_id=row.id, page=page, language=language, unique=f"auth.send_reset:{row.id}", priority=10
     )
-
-
-def contest(email_key: str) -> None:
-    """Note that an unverified e-mail was signed up again with another password."""
-    _row(email_key, Purpose.VERIFY_EMAIL).contested = True
-    db.session.flush()
 
 
 def settle(email_key: str) -> None:
@@ -100,11 +111,14 @@ def is_right(row: OneTimeCode, code: str) -> bool:
 
 
 def use(row_id: str, code_hash: str | None) -> OneTimeCode | None:
-    """Use a code or token up; None when somebody else did, or when a newer one was sent since."""
+    """Use a code or token up; None when somebody else did, or when a newer one was sent since.
+
+    Its attempts are forgotten: guesses at an e-mail that has nothing to guess count as those at an unknown one.
+    """
     used = db.session.execute(
         sa.update(OneTimeCode)
         .where(OneTimeCode.id == row_id, OneTimeCode.code_hash == code_hash, OneTimeCode.expires_at > moment())
-        .values(code_hash=None, expires_at=None)
+        .values(code_hash=None, expires_at=None, attempts=0)
         .returning(OneTimeCode.id)
         .execution_options(synchronize_session=False)
     ).first()
@@ -147,6 +161,18 @@ def _row(email_key: str, purpose: Purpose) -> OneTimeCode:
         db.session.execute(insert_unless_there(dialect, OneTimeCode, values, unique=["email_key", "purpose"]))
         found = db.session.scalars(wanted).one()
     return found
+
+
+def _count_sending(row: OneTimeCode, limits: CodeLimits) -> bool:
+    """Count a sending where the interval and the numbers an hour and a day allow it; says whether."""
+    now = moment()
+    times = [float(part) for part in row.sent_times.split(",") if part]
+    may_send = _may_send(times, now, limits)
+    if may_send:
+        kept = [sent for sent in times if sent > now.timestamp() - DAY]
+        row.sent_times = ",".join(f"{sent:.0f}" for sent in [*kept, now.timestamp()])
+    db.session.flush()
+    return may_send
 
 
 def _may_send(times: list[float], now: datetime, limits: CodeLimits) -> bool:

@@ -23,16 +23,23 @@ from app.resources.system.jobs import deliver
 
 @job("auth.send_code", uses=("mail",), priority=10)
 def send_code(*, code_id: str, language: str, mail: MailTransport) -> None:
-    """Mail a fresh verification code to the owner of the row's e-mail, if somebody there waits for one.
+    """Mail a fresh verification code to the owner of the row's e-mail, if somebody there waits for one."""
+    _send_code(code_id, language, mail)
 
-    The row is renewed either way: whether an e-mail has an account does not show in how its attempts are counted.
-    """
-    limits = current_app.config["SETTINGS"].limits.codes
-    code = new_code()
-    user = _renew(code_id, codes.hash_of(code, code_id), limits.otp_ttl_s, unverified_only=True)
-    if user is not None:
-        minutes = limits.otp_ttl_s // 60
-        _mail(mail, user.email, "verify_email", language, name=user.name, code=code, minutes=minutes)
+
+@job("auth.send_sign_up", uses=("mail",), priority=10)
+def send_sign_up(*, code_id: str, language: str, may_send: bool, may_notify: bool, mail: MailTransport) -> None:
+    """Mail whoever signed up a code, or tell the owner of a verified e-mail that somebody tried to sign up with it."""
+    if may_send and _send_code(code_id, language, mail):
+        return
+    owner = db.session.scalar(
+        sa.select(User)
+        .join(OneTimeCode, OneTimeCode.email_key == User.email_key)
+        .where(OneTimeCode.id == code_id, User.email_verified)
+    )
+    if owner is not None and may_notify:
+        link = f"{current_app.config['SETTINGS'].server.web_url}/sign-in"
+        _mail(mail, owner.email, "account_exists", language, name=owner.name, link=link)
 
 
 @job("auth.send_reset", uses=("mail",), priority=10)
@@ -44,6 +51,20 @@ def send_reset(*, code_id: str, page: str, language: str, mail: MailTransport) -
     if user is not None:
         link, minutes = f"{page}#token={token}", limits.reset_ttl_s // 60
         _mail(mail, user.email, "reset_password", language, name=user.name, link=link, minutes=minutes)
+
+
+def _send_code(code_id: str, language: str, mail: MailTransport) -> bool:
+    """Whether somebody waits for a code, who is then mailed one.
+
+    The row is renewed either way: whether an e-mail has an account does not show in how its attempts are counted.
+    """
+    limits = current_app.config["SETTINGS"].limits.codes
+    code = new_code()
+    user = _renew(code_id, codes.hash_of(code, code_id), limits.otp_ttl_s, unverified_only=True)
+    if user is not None:
+        minutes = limits.otp_ttl_s // 60
+        _mail(mail, user.email, "verify_email", language, name=user.name, code=code, minutes=minutes)
+    return user is not None
 
 
 def _renew(code_id: str, code_hash: str, ttl_s: int, *, unverified_only: bool = False) -> User | None:

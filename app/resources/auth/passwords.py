@@ -1,9 +1,8 @@
 """The rules of forgotten, reset and changed passwords. Compares and hashes nothing: that is done before."""
 
-from urllib.parse import urlsplit
-
 from app.core.errors import NotAllowed
 from app.core.limits import SessionLimits
+from app.core.urls import parts_of
 from app.extensions import db
 from app.models.login import Session
 from app.models.user import User
@@ -33,7 +32,7 @@ def own_page(address: str | None, *, web_url: str, origins: tuple[str, ...], oth
         raise InvalidRedirect
     if address.startswith("/") and not address.startswith("//"):
         return f"{web_url}{address}"
-    parts = urlsplit(address)
+    parts = parts_of(address)
     if parts.username is not None or f"{parts.scheme}://{parts.netloc}".lower() not in origins:
         raise InvalidRedirect
     return address

@@ -5,7 +5,6 @@ from typing import Any
 from app import transactions
 from app.core.emails import email_key
 from app.core.errors import EmailNotVerified
-from app.core.passwords import hash_password, verify_password
 from app.http import login, rate_limits
 from app.http.configuration import settings
 from app.http.scope import Scope
@@ -19,17 +18,18 @@ from app.resources.auth.schemas import (
     SignUpBody,
     VerifyEmailBody,
 )
-from app.resources.user.mail import language_of
+from app.resources.user.hashing import hashed, matches
+from app.resources.user.mail import language_at, language_of
 from app.resources.user.passwords import check_new
 from app.resources.user.preparation import compare
 
 
 def sign_up(_scope: Scope, body: SignUpBody) -> dict[str, object]:
     """Hash the password; compare it too, so that a known e-mail takes as long as an unknown one."""
-    known = service.find(body["email"])
+    stored = service.password_of(body["email"])
     return {
-        "password_hash": hash_password(body["password"]),
-        "is_known_password": verify_password(known.password_hash if known else None, body["password"]),
+        "password_hash": hashed(body["password"]),
+        "is_known_password": matches(stored, body["password"]),
         "may_notify": rate_limits.is_within(
             "account_exists", email_key(body["email"]), settings().limits.codes.otp_sends
         ),
@@ -43,10 +43,10 @@ def sign_in(_scope: Scope, body: SignInBody) -> tuple[User, str]:
         InvalidEmailOrPassword: there is none.
         EmailNotVerified: there is, but its e-mail waits for the code, which is mailed again where it may be.
     """
-    user, failures = service.find(body["email"]), rate_limits.Failures(service.account_key(body["email"]))
-    stored = user.password_hash if user else None
+    stored, failures = service.password_of(body["email"]), rate_limits.Failures(service.account_key(body["email"]))
     failures.begin()
-    if not verify_password(stored, body["password"]) or user is None or stored is None:
+    user = service.find(body["email"]) if matches(stored, body["password"]) else None
+    if user is None or stored is None:
         failures.failed()
         raise service.InvalidEmailOrPassword
     failures.succeeded()
@@ -85,9 +85,9 @@ def forget_password(_scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
         origins=server.allowed_origins,
         otherwise=passwords.RESET_PAGE,
     )
-    user, language = service.find(body["email"]), login.visitor().language
-    may_mail = rate_limits.is_within("forget_password", email_key(body["email"]))
-    return {"page": page, "language": language_of(user, language) if user else language, "may_mail": may_mail}
+    key = email_key(body["email"])
+    language = language_at(key, login.visitor().language)
+    return {"page": page, "language": language, "may_mail": rate_limits.is_within("forget_password", key)}
 
 
 def reset_password(_scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, str | None], str]:
@@ -99,7 +99,7 @@ def reset_password(_scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, s
     """
     row = codes.find_reset(body["token"])
     check_new(body["new_password"], service.owner_of(row))
-    return (row.id, row.code_hash), hash_password(body["new_password"])
+    return (row.id, row.code_hash), hashed(body["new_password"])
 
 
 def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None, str]:
@@ -111,4 +111,4 @@ def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None,
     stored = scope.actor.password_hash
     compare(scope.actor, body["current_password"])
     check_new(body["new_password"], scope.actor)
-    return stored, hash_password(body["new_password"])
+    return stored, hashed(body["new_password"])

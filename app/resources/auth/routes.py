@@ -43,8 +43,8 @@ BYTES = InputLimits.auth_bytes
 )  # fmt: skip
 def sign_up(_scope: Scope, body: SignUpBody, prepared: dict[str, Any]) -> dict[str, User | None]:
     """Register with e-mail and password; a code is mailed."""
-    limits, web_url = settings().limits.codes, settings().server.web_url
-    return {"user": service.sign_up(dict(body), **prepared, visitor=login.visitor(), limits=limits, web_url=web_url)}
+    limits = settings().limits.codes
+    return {"user": service.sign_up(dict(body), **prepared, visitor=login.visitor(), limits=limits)}
 
 
 @blueprint.post("/sign-in/email")

@@ -8,6 +8,7 @@ from app.core.emails import InvalidEmail, email_key
 from app.core.errors import NotSignedIn
 from app.core.ids import new_id
 from app.core.limits import CodeLimits, SessionLimits
+from app.core.upserts import insert_unless_there
 from app.core.visitor import Visitor
 from app.extensions import db
 from app.models.base import moment
@@ -16,7 +17,7 @@ from app.models.user import User
 from app.resources.auth import codes
 from app.resources.user import sessions
 from app.resources.user.events import email_verified
-from app.resources.user.mail import language_of, notify
+from app.resources.user.mail import language_at, notify
 from app.resources.user.sessions import Opened
 
 
@@ -33,6 +34,11 @@ def find(email: str) -> User | None:
     except InvalidEmail:
         return None
     return db.session.scalar(sa.select(User).where(User.email_key == key))
+
+
+def password_of(email: str) -> str | None:
+    """The stored hash of the user with that e-mail; None where there is none, in the same time."""
+    return db.session.scalar(sa.select(User.password_hash).where(User.email_key == account_key(email)))
 
 
 def account_key(email: str) -> str:
@@ -63,41 +69,32 @@ def sign_up(
     may_notify: bool,
     visitor: Visitor,
     limits: CodeLimits,
-    web_url: str,
 ) -> User:
     """Register, and have a code mailed.
 
-    A known e-mail answers alike, with a made-up user: its owner is mailed instead. While it is unverified, a second
-    sign-up with another password makes the account contested, because nobody can tell whose password is whose.
+    A known e-mail answers alike, with a made-up user, and takes as long: the same statements run, and what its owner is
+    mailed is settled by the job. While it is unverified, a second sign-up with another password makes the account
+    contested, because nobody can tell whose password is whose.
     """
-    known = find(values["email"])
-    if known is None:
-        known, is_new = _create(values, password_hash)
-        if is_new:
-            codes.request_code(known.email_key, limits=limits, language=visitor.language)
-            return known
-    if known.email_verified:
-        if may_notify:
-            notify(known, "account_exists", otherwise=visitor.language, link=f"{web_url}/sign-in")
-    else:
-        if not is_known_password:
-            codes.contest(known.email_key)
-        codes.request_code(known.email_key, limits=limits, language=language_of(known, visitor.language))
-    return _new_user(values, None)
-
-
-def _create(values: dict[str, Any], password_hash: str) -> tuple[User, bool]:
-    """The new user, or the one that somebody else made at the same moment."""
     user = _new_user(values, password_hash)
-    try:
-        with db.session.begin_nested():
-            db.session.add(user)
-    except sa.exc.IntegrityError:
-        return db.session.scalars(sa.select(User).where(User.email_key == user.email_key)).one(), False
-    return user, True
+    contested = not (_insert_unless_known(user) or is_known_password)
+    language = language_at(user.email_key, visitor.language)
+    codes.request_for_sign_up(
+        user.email_key, limits=limits, language=language, contested=contested, may_notify=may_notify
+    )
+    return user
 
 
-def _new_user(values: dict[str, Any], password_hash: str | None) -> User:
+def _insert_unless_known(user: User) -> bool:
+    """Whether it is a new row; somebody with that e-mail stays as they are."""
+    columns = User.__table__.columns.keys()
+    values = {name: getattr(user, name) for name in columns}
+    dialect = db.session.connection().dialect.name
+    statement = insert_unless_there(dialect, User.__table__, values, unique=["email_key"])
+    return db.session.scalar(statement.returning(User.__table__.c.id)) is not None
+
+
+def _new_user(values: dict[str, Any], password_hash: str) -> User:
     now, email = moment(), values["email"]
     return User(
         id=new_id("usr"),
@@ -117,9 +114,8 @@ def _new_user(values: dict[str, Any], password_hash: str | None) -> User:
 
 def request_code(email: str, *, visitor: Visitor, limits: CodeLimits) -> dict[str, bool]:
     """Have a verification code mailed to whoever waits for one; the answer tells nothing."""
-    user = find(email)
-    language = language_of(user, visitor.language) if user else visitor.language
-    codes.request_code(email_key(email), limits=limits, language=language)
+    key = email_key(email)
+    codes.request_code(key, limits=limits, language=language_at(key, visitor.language))
     return {"success": True}
 
 

@@ -114,7 +114,10 @@ def _by_email(provider: str, identity: Identity) -> User | None:
     )
     if user is None:
         return None
-    if not identity.email_verified or _is_linked(user, provider):
+    linked = _linked_subject(user, provider)
+    if linked == identity.subject:  # the same person came in another window a moment ago
+        return _known(provider, identity)
+    if not identity.email_verified or (user.email_verified and linked is not None):
         raise SocialRefused("This e-mail has an account; sign in to it another way", code="ACCOUNT_NOT_LINKED")
     if not user.email_verified:
         _take_over(user)
@@ -144,10 +147,10 @@ def _take_over(user: User, *, but: tuple[str, str] | None = None) -> None:
     service.confirm(user)
 
 
-def _is_linked(user: User, provider: str) -> bool:
-    """Whether the account belongs to another login of that provider; an unverified one does not count."""
-    linked = sa.select(Account.id).where(Account.user_id == user.id, Account.provider == provider)
-    return user.email_verified and db.session.scalar(linked) is not None
+def _linked_subject(user: User, provider: str) -> str | None:
+    """Who the account's owner is at the provider, where such a login is linked."""
+    linked = sa.select(Account.subject).where(Account.user_id == user.id, Account.provider == provider)
+    return db.session.scalar(linked)
 
 
 def _key(identity: Identity) -> str:

@@ -15,6 +15,12 @@ def language_of(user: User, otherwise: str = "en") -> str:
     return chosen or otherwise
 
 
+def language_at(email_key: str, otherwise: str) -> str:
+    """The language the owner of an e-mail has chosen, or `otherwise`; one statement, whether anybody owns it or not."""
+    chosen = sa.select(UserPreference.language).join(User, User.id == UserPreference.user_id)
+    return db.session.scalar(chosen.where(User.email_key == email_key)) or otherwise
+
+
 def notify(user: User, template: str, /, *, otherwise: str = "en", **values: Any) -> None:
     """Mail a person when this transaction is committed."""
     language = language_of(user, otherwise)

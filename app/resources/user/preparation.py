@@ -1,11 +1,11 @@
 """What happens before an account route's transaction: passwords are compared and hashed."""
 
-from app.core.passwords import hash_password, verify_password
 from app.http.configuration import settings
 from app.http.rate_limits import Failures
 from app.http.scope import Scope
 from app.models.user import User
 from app.resources.user import service
+from app.resources.user.hashing import hashed, matches
 from app.resources.user.passwords import InvalidPassword, check_new
 from app.resources.user.schemas import DeleteBody, SetPasswordBody
 
@@ -21,7 +21,7 @@ def compare(user: User, password: str | None) -> None:
     if password is None:
         raise InvalidPassword
     failures.begin()
-    if not verify_password(user.password_hash, password):
+    if not matches(user.password_hash, password):
         failures.failed()
         raise InvalidPassword
     failures.succeeded()
@@ -37,7 +37,7 @@ def set_password(scope: Scope, body: SetPasswordBody) -> tuple[str | None, str]:
     if stored is not None:
         compare(scope.actor, body["current_password"])
     check_new(body["new_password"], scope.actor)
-    return stored, hash_password(body["new_password"])
+    return stored, hashed(body["new_password"])
 
 
 def delete(scope: Scope, body: DeleteBody) -> None:

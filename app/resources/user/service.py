@@ -12,7 +12,7 @@ from app.core.errors import Invalid, NotAllowed, NotFound
 from app.core.limits import SessionLimits
 from app.extensions import db
 from app.models.base import moment
-from app.models.login import Session
+from app.models.login import OneTimeCode, Session
 from app.models.media_rules import image_fault, release_image
 from app.models.user import User
 from app.resources.user import passwords, sessions
@@ -122,6 +122,8 @@ def delete(user: User, *, reason: str | None) -> dict[str, bool]:
     notify(locked, "account_deleted")
     user_deleting.announce(locked)
     db.session.flush()
+    # A code's row is its e-mail's: it outlives the account it was for, and names nobody's id then.
+    db.session.execute(sa.delete(OneTimeCode).where(OneTimeCode.email_key == locked.email_key))
     db.session.execute(sa.delete(User).where(User.id == locked.id))
     log.info("user.deleted", user_id=locked.id, reason=reason)
     db.session.expunge(locked)

@@ -113,6 +113,7 @@ class TestResetPassword:
 
     def test_of_twenty_at_once_exactly_one_succeeds(self, newcomer: Make) -> None:
         person = newcomer().join()
+        browsers = [person, person.elsewhere(), person.elsewhere()]
         token = ask_for_link(person)
         statuses: list[int] = []
 
@@ -126,6 +127,7 @@ class TestResetPassword:
         for thread in threads:
             thread.join()
         assert sorted(statuses) == [200] + [400] * 19
+        assert [browser.get("/auth/get-session").status for browser in browsers] == [401] * 3
 
 
 class TestChangePassword:

@@ -2,10 +2,17 @@
 
 import secrets
 from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 
+from app.core.jobs import registry
 from app.core.limits import CodeLimits
+from app.extensions import db
+from app.models.base import moment
+from app.models.login import OneTimeCode
+from tests.alike import outline
 from tests.newcomer import Newcomer
 from tests.world import World
 
@@ -159,6 +166,22 @@ class TestVerifyEmail:
         with later(seconds=CodeLimits.otp_ttl_s + 1):
             person.verify().fails(400, "INVALID_OTP")
 
+    def test_wrong_used_superseded_and_expired_codes_answer_alike(self, newcomer: Make, wrong, later) -> None:
+        mistaken, done, hasty, late = (newcomer() for _ in range(4))
+        for person in (mistaken, hasty, late):
+            person.sign_up()
+        done.join()
+        old = hasty.mailbox.codes()[-1]
+        with later(seconds=CodeLimits.otp_resend_s + 1):
+            hasty.post("/auth/send-verification-otp", {"email": hasty.email}).ok()
+            hasty.world.work_off()
+        answers = [mistaken.verify(wrong(mistaken.mailbox.codes()[-1])), done.verify(), hasty.verify(old)]
+        with later(seconds=CodeLimits.otp_ttl_s + 1):
+            answers.append(late.verify())
+        answers.append(newcomer().verify(old))
+        assert [answer.fails(400, "INVALID_OTP")["code"] for answer in answers] == ["INVALID_OTP"] * 5
+        assert len({outline(answer) for answer in answers}) == 1
+
     def test_another_persons_code_is_wrong(self, newcomer: Make) -> None:
         one, two = newcomer(), newcomer()
         one.sign_up()
@@ -305,3 +328,20 @@ class TestSignOut:
 
     def test_is_no_error_without_a_session(self, world: World) -> None:
         assert world.anonymous().post("/auth/sign-out", {}).ok() == {"success": True}
+
+
+class TestContestedForLong:
+    def test_a_contested_account_stays_so_when_old_codes_are_taken_away(self, newcomer: Make) -> None:
+        attacker = newcomer()
+        attacker.sign_up().ok()
+        victim = newcomer(attacker.email)
+        victim.sign_up().ok()
+        with victim.app.app_context():
+            ours = sa.update(OneTimeCode).where(OneTimeCode.email_key == victim.email)
+            db.session.execute(ours.values(updated_at=moment() - timedelta(days=3), sent_times=""))
+            db.session.commit()
+            registry["system.purge"].run()
+        victim.post("/auth/send-verification-otp", {"email": victim.email}).ok()
+        victim.world.work_off()
+        victim.verify().ok()
+        attacker.sign_in().fails(401)

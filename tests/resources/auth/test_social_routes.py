@@ -1,5 +1,6 @@
 """Signing in at somebody else's, through the API and the doubles of both providers."""
 
+import secrets
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -102,11 +103,23 @@ class TestSignIn:
     ) -> None:
         attacker = newcomer()
         attacker.sign_up()
-        sign_in(attacker, providers, "social_a", verified=False, email="x" + attacker.email)
         owner = newcomer(attacker.email)
         assert sign_in(owner, providers, provider) == HOME
         attacker.sign_in(attacker.password).fails(401)
         assert owner.get("/auth/get-session").ok()["user"]["emailVerified"] is True
+
+    def test_onto_an_account_that_a_stranger_s_login_made_puts_the_stranger_out(
+        self, newcomer: Make, providers: SocialDouble, provider: str
+    ) -> None:
+        other = {"social_a": "social_b", "social_b": "social_a"}[provider]
+        attacker, subject = newcomer(), secrets.randbelow(10**9)
+        sign_in(attacker, providers, other, verified=False, subject=subject)
+        assert attacker.get("/auth/get-session").ok()["user"]["emailVerified"] is False
+        owner = newcomer(attacker.email)
+        assert sign_in(owner, providers, provider) == HOME
+        attacker.get("/auth/get-session").fails(401)
+        assert [one["providerId"] for one in owner.get("/auth/list-accounts").ok()] == [provider]
+        assert error_of(sign_in(attacker, providers, other, verified=False, subject=subject)) == "account_not_linked"
 
     def test_with_an_unverified_email_opens_an_unverified_session_and_mails_a_code(
         self, newcomer: Make, providers: SocialDouble, provider: str
@@ -127,6 +140,26 @@ class TestSignIn:
         query = providers.approve(start(person, provider), person.email)
         assert back(person, query, provider) == HOME
         assert error_of(back(person, query, provider)) == "state_mismatch"
+
+    def test_with_a_code_that_was_used_before_is_refused(
+        self, newcomer: Make, providers: SocialDouble, provider: str
+    ) -> None:
+        person, thief = newcomer(), newcomer()
+        used = providers.approve(start(person, provider), person.email)
+        assert back(person, used, provider) == HOME
+        own = providers.approve(start(thief, provider), thief.email)
+        assert error_of(back(thief, own | {"code": used["code"]}, provider)) == "code_rejected"
+        thief.get("/auth/get-session").fails(401)
+
+    def test_with_a_code_that_another_attempt_got_is_refused(
+        self, newcomer: Make, providers: SocialDouble, provider: str
+    ) -> None:
+        """PKCE: a code is good only with the verifier of the attempt it was given to."""
+        victim, thief = newcomer(), newcomer()
+        stolen = providers.approve(start(victim, provider), victim.email)
+        own = providers.approve(start(thief, provider), thief.email)
+        assert error_of(back(thief, own | {"code": stolen["code"]}, provider)) == "code_rejected"
+        thief.get("/auth/get-session").fails(401)
 
     def test_in_another_browser_is_refused(self, newcomer: Make, providers: SocialDouble, provider: str) -> None:
         person, victim = newcomer(), newcomer()
@@ -178,7 +211,9 @@ class TestBetweenProviders:
 
 
 class TestWhereItEnds:
-    @pytest.mark.parametrize("page", ["https://evil.example.org/", "//evil.example.org", "/\\evil.example.org"])
+    @pytest.mark.parametrize(
+        "page", ["https://evil.example.org/", "//evil.example.org", "/\\evil.example.org", "http://[::1"]
+    )
     def test_is_never_with_others(self, newcomer: Make, page: str) -> None:
         body = {"provider": "social_a", "callbackURL": page}
         newcomer().post("/auth/sign-in/social", body).fails(403, "INVALID_REDIRECT")

@@ -1,0 +1,187 @@
+"""A person who has used everything there is, deletes the account: nothing that names them is left anywhere."""
+
+import secrets
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from flask import Flask
+
+from app.core.jobs import registry
+from app.extensions import db, drivers
+from app.models.base import Base, moment
+from app.models.login import Account, LoginAttempt
+from app.models.order import Order
+from app.models.organization import Invitation, Membership, Role
+from app.models.project_preview import PreviewState
+from app.models.sandbox import Sandbox
+from app.resources.project_content import sweeping
+from tests import factories
+from tests.contract.stored import rows_naming
+from tests.doubles.ai import say
+from tests.doubles.paddle_data import customer, event, subscription, transaction
+from tests.git_hosts import connect_gitlab
+from tests.mailbox import Mailbox
+from tests.newcomer import Newcomer
+from tests.payments import notify
+from tests.resources.bucket.places import upload
+from tests.world import Person, World
+
+FINISHED = {"background_jobs", "procrastinate_jobs"}
+"""Calls that ended well are kept for an hour; those that wait are looked at one by one."""
+BY_NAME = {"users", "one_time_codes", "invitations", "billing_events", "pre_orders", "project_log_entries"}
+REFERRING = {
+    table.name
+    for table in Base.metadata.sorted_tables
+    if any(key.column.table.name == "users" for key in table.foreign_keys)
+}
+
+
+@dataclass
+class Lived:
+    """Somebody with an account that was used, what names them, and the organization of others they were in."""
+
+    person: Person
+    password: str
+    others: Person
+    needles: set[str]
+    project: str
+    keys: list[str]
+    payer: str
+
+
+class TestDeletedAccount:
+    def test_leaves_nothing_behind(self, app: Flask, world: World) -> None:
+        lived = live(app, world)
+        assert set(rows_naming(app, lived.needles)) - FINISHED >= REFERRING | BY_NAME
+        assert len(stored_files(app, lived.keys)) >= 2
+        lived.person.post("/auth/forget-password", {"email": lived.person.email}).ok()  # a mail that waits
+        lived.person.delete(f"/user/delete/{lived.person.id}", {"password": lived.password}).ok()
+        lived.person.again().get("/auth/get-session").fails(401)
+        world.work_off(within_s=90)
+        sweep(app)
+        assert set(rows_naming(app, lived.needles)) - FINISHED == set()
+        assert waiting(app) == []
+        assert stored_files(app, [*lived.keys, lived.project]) == []
+        mailbox = Mailbox(app.config["SETTINGS"].mail.directory, lived.person.email)
+        assert "was deleted" in mailbox.texts()[-1]
+
+    def test_what_others_have_stays(self, app: Flask, world: World) -> None:
+        lived = live(app, world)
+        shared = lived.others.get("/organization/user").ok()
+        log = _log_of(lived)
+        lived.person.delete(f"/user/delete/{lived.person.id}", {"password": lived.password}).ok()
+        world.work_off(within_s=90)
+        left = lived.others.get("/organization/user").ok()
+        assert [one["org_id"] for one in left] == [one["org_id"] for one in shared]
+        assert [one["id"] for one in _log_of(lived)] == [one["id"] for one in log]
+        assert [one["user_name"] for one in _log_of(lived) if one["user_name"] == lived.person.email] == []
+        with app.app_context():
+            assert db.session.scalar(sa.select(sa.func.count()).where(Order.customer_id == lived.payer)) == 1
+
+
+def live(app: Flask, world: World) -> Lived:
+    """Sign up and use everything that keeps something."""
+    outside = app.extensions["outside"]
+    newcomer = Newcomer(app, world)
+    newcomer.name = f"Zebulon-{secrets.token_hex(6)}"
+    newcomer.join()
+    user = newcomer.get("/auth/get-session").ok()["user"]
+    person, others = Person(app, user["id"], newcomer.email, newcomer.token or ""), world.person()
+    own = person.get("/organization/user").ok()[0]["org_id"]
+    person.patch(f"/user-preference/{person.id}", {"theme": "dark"}).ok()
+    person.post("/organization", {"org_name": newcomer.name}, headers={"Idempotency-Key": "k"}).ok(201)
+    name, _ = factories.repository(world, {"content/a.md": b"# A\n"})
+    project = factories.project(world, person, own, name)
+    world.work_off(within_s=90)
+    cover, portrait = upload(person, org_id=own).ok(201)["key"], upload(person).ok(201)["key"]
+    person.post("/auth/update-user", {"image": portrait}).ok()
+    person.put(f"/project-draft/{project}", {"content": newcomer.name}, query_string={"file": "content/a.md"}).ok()
+    outside.models.script = [say("Well.")]
+    person.post("/api/ai/copilot", {"prompt": newcomer.name}).ok()
+    credential = connect_gitlab(person, outside.hosts)["id"]
+    person.post("/order/pre-order", {"plan": "Pro", "email": newcomer.email}).ok(201)
+    payer = _pay(world, person)
+    shared = factories.organization(world, others, (person, Role.EDITOR))
+    name, _ = factories.repository(world, {"content/b.md": b"# B\n"})
+    elsewhere = factories.project(world, others, shared, name)
+    person.post(f"/project-log/{elsewhere}", {"action": "update", "file": "content/b.md"}).ok(201)
+    world.work_off(within_s=90)
+    with app.app_context():
+        _write_rows(person, project, elsewhere)
+    newcomer.elsewhere()
+    person.post("/auth/forget-password", {"email": person.email}).ok()
+    person.post("/auth/send-verification-otp", {"email": person.email}).ok()
+    world.work_off(within_s=90)
+    needles = {person.id, person.email, person.email.partition("@")[0], newcomer.name, own, project, credential}
+    return Lived(person, newcomer.password, others, needles, project, [cover, portrait], payer)
+
+
+def _pay(world: World, person: Person) -> str:
+    """A customer of the payment service with the person's e-mail, a subscription and a payment; the customer's id."""
+    now, payer = datetime.now(UTC), customer(person.email)
+    plan = subscription(user_id=person.id, customer_id=payer["id"])
+    paid = transaction(user_id=person.id, customer_id=payer["id"])
+    for kind, data in (("customer.created", payer), ("subscription.created", plan), ("transaction.completed", paid)):
+        notify(world, event(kind, data, now)).ok()
+        world.app.extensions["outside"].paddle.keep(data)
+    return str(payer["id"])
+
+
+def _write_rows(person: Person, project: str, elsewhere: str) -> None:
+    """What takes another machine, or a moment that is hard to meet."""
+    later = moment() + timedelta(hours=1)
+    shared = db.session.scalars(sa.select(Membership.organization_id).where(Membership.user_id == person.id)).all()
+    word = secrets.token_hex(8)
+    db.session.add_all(
+        [
+            Account(user_id=person.id, provider="social_a", subject=f"{person.id}-there"),
+            LoginAttempt(
+                state_hash=word, browser_hash=word, provider="social_a", callback_url="/", user_id=person.id, expires_at=later
+            ),
+            Invitation(
+                organization_id=shared[-1], email=person.email, email_key=person.email, role=Role.EDITOR, expires_at=later,
+                invited_by=person.id,
+            ),
+            Sandbox(
+                project_id=project, user_id=person.id, label=word, node="here", reference=None,
+                state=PreviewState.RUNNING, expires_at=later,
+            ),
+        ]
+    )  # fmt: skip
+    db.session.commit()
+
+
+def _log_of(lived: Lived) -> list[dict[str, Any]]:
+    orgs = lived.others.get("/organization/user").ok()
+    project = next(project for org in orgs for project in org["projects"])
+    logs: list[dict[str, Any]] = lived.others.get(f"/project-log/{project['project_id']}").ok()["logs"]
+    return logs
+
+
+def waiting(app: Flask) -> list[str]:
+    """The jobs that wait or run, but for periodic ones."""
+    with app.app_context(), db.engine.connect() as connection:
+        return [
+            call.name for call in app.extensions["jobs"].unfinished(connection) if registry[call.name].every is None
+        ]
+
+
+def stored_files(app: Flask, keys: list[str]) -> list[Path]:
+    """Files of the store that belong to one of the keys, by what stands before the ending."""
+    root: Path = app.config["SETTINGS"].storage.directory
+    return [
+        file
+        for file in root.rglob("*")
+        if file.is_file()
+        if any(key.rpartition("/")[2].partition(".")[0] in str(file) for key in keys)
+    ]
+
+
+def sweep(app: Flask) -> None:
+    """What runs by itself now and then."""
+    with app.app_context():
+        sweeping.sweep()
+        sweeping.sweep_trees(drivers["trees"], timedelta(0))

@@ -1,0 +1,39 @@
+"""Pages of the allowed origins may read answers with credentials; others may not."""
+
+import pytest
+
+from tests.world import World
+
+OURS = "http://127.0.0.1:8000"
+
+
+class TestOrigins:
+    def test_ours_may_read_with_credentials(self, world: World) -> None:
+        headers = world.anonymous().get("/auth/get-session", headers={"Origin": OURS}).headers
+        assert headers["Access-Control-Allow-Origin"] == OURS
+        assert headers["Access-Control-Allow-Credentials"] == "true"
+        assert "X-Request-Id" in headers["Access-Control-Expose-Headers"]
+
+    @pytest.mark.parametrize(
+        "origin",
+        ["http://evil.example.org", "null", OURS + ".evil.example.org", "https://127.0.0.1:8000", "*"],
+    )
+    def test_others_are_told_nothing(self, world: World, origin: str) -> None:
+        for method in ("GET", "OPTIONS"):
+            asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
+            headers = world.anonymous().client.open("/api/v1/auth/get-session", method=method, headers=asked).headers
+            assert [name for name, _ in headers if name.startswith("Access-Control-")] == []
+
+
+class TestPreflight:
+    def test_of_ours_allows_every_method_and_the_headers_asked_for(self, world: World) -> None:
+        asked = {
+            "Origin": OURS,
+            "Access-Control-Request-Method": "PATCH",
+            "Access-Control-Request-Headers": "content-type, idempotency-key",
+        }
+        answer = world.anonymous().client.open("/api/v1/user-preference/x", method="OPTIONS", headers=asked)
+        assert answer.status_code == 200
+        assert "PATCH" in answer.headers["Access-Control-Allow-Methods"]
+        assert answer.headers["Access-Control-Allow-Headers"] == "content-type, idempotency-key"
+        assert answer.headers["Access-Control-Max-Age"] == "600"

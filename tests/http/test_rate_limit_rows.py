@@ -1,0 +1,198 @@
+"""Every row of the rate-limit table, taken from the table itself, refuses exactly the event after its last.
+
+With Redis, with Redis gone and with Redis back. All but the last event of a window are counted directly, the last and
+the one after it are requests.
+"""
+
+import shutil
+import uuid
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields
+from ipaddress import IPv4Address
+from random import randrange
+from typing import Any
+
+import pytest
+from flask import Flask
+
+from app.core.limits import Rate, RateLimits
+from app.core.rates import RateCounter
+from app.drivers.sandbox.none import NoSandboxes
+from app.extensions import db
+from app.models.login import OneTimeCode, Purpose
+from tests import factories
+from tests.redis_server import Gate, Redis
+from tests.resources.bucket.places import form
+from tests.world import Answer, Browser, Person, World
+
+
+@dataclass(frozen=True)
+class Request:
+    """What counts in a row, sent by somebody signed in or not."""
+
+    method: str
+    path: str
+    signed_in: bool = True
+    form: bool = False
+
+    def send(self, who: Browser, address: str, body: Any = None) -> Answer:
+        at = {"environ_overrides": {"REMOTE_ADDR": address}}
+        if self.form:
+            return who.call(self.method, self.path, **form(b"no picture"), **at)
+        return who.call(self.method, self.path, None if self.method == "GET" else body or {}, **at)
+
+
+REQUESTS = {
+    "sign_in_address": Request("POST", "/auth/sign-in/email", signed_in=False),
+    "sign_up_address": Request("POST", "/auth/sign-up/email", signed_in=False),
+    "verify_address": Request("POST", "/auth/verify-email", signed_in=False),
+    "forget_password_address": Request("POST", "/auth/forget-password", signed_in=False),
+    "reset_address": Request("POST", "/auth/reset-password", signed_in=False),
+    "callback_address": Request("GET", "/auth/callback/social_a", signed_in=False),
+    "signed_in": Request("GET", "/auth/get-session"),
+    "writes": Request("POST", "/user/check-limits"),
+    "signed_in_address": Request("GET", "/auth/get-session"),
+    "anonymous_address": Request("GET", "/auth/get-session", signed_in=False),
+    "media_address": Request("GET", "/media/orgs/unknown.png", signed_in=False),
+    "webhook_address": Request("POST", "/api/webhooks/billing", signed_in=False),
+    "organization_create": Request("POST", "/organization"),
+    "invite": Request("PATCH", "/organization/member/org_unknown"),
+    "project_create": Request("POST", "/project/create"),
+    "upload": Request("POST", "/bucket/upload", form=True),
+    "upload_address": Request("POST", "/bucket/upload", form=True),
+    "provider_exchange": Request("POST", "/api/auth/provider_a"),
+    "provider_refresh": Request("POST", "/api/auth/provider_a/refresh"),
+    "ai_copilot": Request("POST", "/api/ai/copilot"),
+    "ai": Request("POST", "/api/ai/command"),
+    "sandbox_heartbeat": Request("POST", "/api/sandbox/heartbeat"),
+    "sandbox_stop": Request("POST", "/api/sandbox/stop"),
+    "billing": Request("POST", "/order/pre-order"),
+    "billing_address": Request("POST", "/order/pre-order"),
+}
+BY_HAND = {"sign_in_failures", "sign_in_failures_address", "forget_password", "sandbox_create"}
+"""Rows that count something else than requests; each has a test of its own below."""
+ELSEWHERE = {"upload_bytes", "preview", "preview_address"}
+"""Counted in the database (tests/resources/bucket), or on previews' own addresses (tests/http/test_preview_proxy.py)."""
+
+WINDOWS = [(row, rate) for row in REQUESTS for rate in getattr(RateLimits(), row)]
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed")
+    running = Redis(tmp_path_factory.mktemp("redis"))
+    yield running
+    running.stop()
+
+
+@pytest.fixture(params=["up", "down", "back"])
+def counter(request: pytest.FixtureRequest, app: Flask, redis: Redis) -> Iterator[RateCounter]:
+    """The application's counter, behind a gate to Redis that is open, shut, or open again after it was shut."""
+    gate, known = Gate(redis.port), app.extensions["rates"]
+    app.extensions["rates"] = counter = RateCounter(redis_url=gate.url, rest_s=60.0 if request.param == "down" else 0.0)
+    if request.param != "up":
+        gate.shut()
+        assert counter.spend((Rate(1, 60),), "row", uuid.uuid4().hex) == 0
+    if request.param == "back":
+        gate.reopen()
+    yield counter
+    app.extensions["rates"] = known
+    if request.param != "down":
+        gate.shut()
+
+
+@pytest.fixture
+def elsewhere(redis: Redis, request: pytest.FixtureRequest, counter: RateCounter) -> Callable[[Rate, str, str], bool]:
+    """Whether another worker would refuse, which it does where Redis counts."""
+    told = request.node.callspec.params["counter"] != "down"
+    other = RateCounter(redis_url=redis.url)
+    return lambda rate, row, key: (other.wait_s((rate,), row, key) > 0) == told
+
+
+def anywhere() -> str:
+    """An address that no other test has."""
+    return str(IPv4Address(0x0A000000 + randrange(2**24)))
+
+
+def fill(counter: RateCounter, rate: Rate, row: str, key: str) -> None:
+    """Count all but the last event of a window."""
+    for _ in range(rate.times - 1):
+        assert counter.spend((rate,), row, key) == 0
+
+
+def refused(answer: Answer, rate: Rate) -> bool:
+    if answer.status != 429:
+        return False
+    assert 1 <= int(answer.headers["Retry-After"]) <= rate.per_s
+    return True
+
+
+class TestTable:
+    def test_every_row_is_tried(self) -> None:
+        assert {field.name for field in fields(RateLimits)} == set(REQUESTS) | BY_HAND | ELSEWHERE
+
+
+class TestRows:
+    @pytest.mark.parametrize(
+        ("row", "rate"), WINDOWS, ids=lambda value: f"{value.per_s}s" if isinstance(value, Rate) else value
+    )
+    def test_the_event_after_the_last_is_refused(
+        self, world: World, counter: RateCounter, elsewhere: Callable[..., bool], row: str, rate: Rate
+    ) -> None:
+        request, address = REQUESTS[row], anywhere()
+        who = world.person() if request.signed_in else world.anonymous()
+        key = address if row.endswith("_address") else getattr(who, "id", "")
+        fill(counter, rate, row, key)
+        assert not refused(request.send(who, address), rate)
+        assert refused(request.send(who, address), rate)
+        assert elsewhere(rate, row, key)
+        other = world.person() if request.signed_in else world.anonymous()
+        assert not refused(request.send(other, anywhere()), rate)
+
+
+class TestRowsCountedByHand:
+    SIGN_IN = Request("POST", "/auth/sign-in/email", signed_in=False)
+
+    def test_wrong_passwords_of_an_account(self, world: World, counter: RateCounter) -> None:
+        [rate] = RateLimits().sign_in_failures
+        body = {"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"}
+        fill(counter, rate, "sign_in_failures", body["email"])
+        assert self.SIGN_IN.send(world.anonymous(), anywhere(), body).status == 401
+        assert refused(self.SIGN_IN.send(world.anonymous(), anywhere(), body), rate)
+
+    def test_wrong_passwords_from_an_address(self, world: World, counter: RateCounter) -> None:
+        [rate] = RateLimits().sign_in_failures_address
+        address = anywhere()
+        bodies = [{"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"} for _ in range(2)]
+        fill(counter, rate, "sign_in_failures_address", address)
+        assert self.SIGN_IN.send(world.anonymous(), address, bodies[0]).status == 401
+        assert refused(self.SIGN_IN.send(world.anonymous(), address, bodies[1]), rate)
+
+    def test_reset_links_of_an_account_say_nothing(self, world: World, counter: RateCounter) -> None:
+        [rate] = RateLimits().forget_password
+        last, late = (f"{uuid.uuid4().hex}@mail.example.org" for _ in range(2))
+        request = Request("POST", "/auth/forget-password", signed_in=False)
+        for email, times in ((last, 1), (late, 2)):
+            fill(counter, rate, "forget_password", email)
+            for _ in range(times - 1):
+                assert counter.spend((rate,), "forget_password", email) == 0
+            request.send(world.anonymous(), anywhere(), {"email": email}).ok()
+        with world.app.app_context():
+            ours = db.session.query(OneTimeCode).filter_by(purpose=Purpose.RESET_PASSWORD)
+            assert [ours.filter_by(email_key=email).count() for email in (last, late)] == [1, 0]
+
+    def test_previews_of_a_user(
+        self, app: Flask, world: World, counter: RateCounter, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        [rate] = RateLimits().sandbox_create
+        drivers = {**app.extensions["drivers"], "sandbox": NoSandboxes()}
+        monkeypatch.setitem(app.extensions, "drivers", drivers)  # counted, and then nothing is started
+        owner: Person = world.person()
+        name, _ = factories.repository(world, {"index.html": b"<p>Hello</p>\n"})
+        project = factories.project(world, owner, factories.organization(world, owner), name)
+        request = Request("POST", "/api/sandbox/create")
+        fill(counter, rate, "sandbox_create", owner.id)
+        body = {"projectId": project}
+        assert request.send(owner, anywhere(), body).status == 503
+        assert refused(request.send(owner, anywhere(), body), rate)

@@ -1,0 +1,117 @@
+"""Where links and logins may end: with a page of ours, whatever is asked for."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.newcomer import Newcomer
+from tests.resources.auth.test_social_routes import HOME, configured, providers  # noqa: F401 (fixtures)
+
+Make = Callable[..., Newcomer]
+EVIL = "evil.example.org"
+
+PAYLOADS = (
+    # another site, plainly
+    f"https://{EVIL}/",
+    f"http://{EVIL}",
+    f"HTTPS://{EVIL}/home",
+    f"ftp://{EVIL}/",
+    # without a scheme, in the ways browsers read it
+    f"//{EVIL}",
+    f"///{EVIL}",
+    f"////{EVIL}/%2f..",
+    f"/\\{EVIL}",
+    f"\\\\{EVIL}",
+    f"\\/{EVIL}",
+    f"/\t/{EVIL}",
+    f"/\n/{EVIL}",
+    f"/\r\n/{EVIL}",
+    f"\t//{EVIL}",
+    f" //{EVIL}",
+    f"\u0000//{EVIL}",
+    f"https:{EVIL}",
+    f"https:/{EVIL}",
+    f"https:///{EVIL}",
+    f"http:\\\\{EVIL}",
+    # ours in front, theirs behind
+    f"http://127.0.0.1:8000@{EVIL}/",
+    f"http://127.0.0.1:8000:80@{EVIL}/",
+    f"http://127.0.0.1:8000.{EVIL}/",
+    f"http://127.0.0.1:8000\\@{EVIL}/",
+    f"http://127.0.0.1:8000%40{EVIL}/",
+    f"http://127.0.0.1:8000%2f@{EVIL}/",
+    f"http://user:word@{EVIL}/",
+    "http://someone@127.0.0.1:8000/",
+    # another origin of the same host
+    "https://127.0.0.1:8000/",
+    "http://127.0.0.1/",
+    "http://127.0.0.1:8001/",
+    "http://127.0.0.1:08000/",
+    "http://2130706433:8000/",
+    "http://0x7f.1:8000/",
+    "http://[::ffff:127.0.0.1]:8000/",
+    # no web page at all
+    "javascript:alert(1)",
+    "JaVaScRiPt:alert(1)",
+    "java\nscript:alert(1)",
+    "data:text/html,<script>alert(1)</script>",
+    "vbscript:msgbox(1)",
+    "file:///etc/passwd",
+    "blob:http://127.0.0.1:8000/x",
+    # neither a path nor an address
+    EVIL,
+    "home",
+    "../home",
+    "?next=home",
+    "#home",
+    "@evil.example.org",
+    ".",
+    # what splits a header
+    "/home\r\nLocation: https://evil.example.org",
+    "/home\r\nSet-Cookie: session_token=x",
+)
+
+
+class TestPagesOfOthers:
+    def test_are_more_than_forty(self) -> None:
+        assert len(set(PAYLOADS)) >= 40
+
+    @pytest.mark.parametrize("page", PAYLOADS)
+    def test_never_begin_a_login_nor_stand_in_a_mail(self, newcomer: Make, page: str) -> None:
+        person = newcomer()
+        for provider in ("social_a", "social_b"):
+            answer = person.post("/auth/sign-in/social", {"provider": provider, "callbackURL": page})
+            assert answer.status in (400, 403), answer.json
+            assert "Location" not in answer.headers
+            assert "url" not in answer.json
+        assert person.client.get_cookie("login_browser") is None
+        body = {"email": "a@mail.example.org", "redirectTo": page}
+        assert person.post("/auth/forget-password", body).status in (400, 403)
+
+    @pytest.mark.parametrize("page", PAYLOADS)
+    def test_never_come_from_the_way_back(self, newcomer: Make, page: str) -> None:
+        """What the provider's answer carries besides code and state leads nowhere."""
+        query = {"state": "x", "code": "y", "callbackURL": page, "redirectTo": page, "error": page}
+        answer = newcomer().get("/auth/callback/social_a", query_string=query)
+        assert (answer.status, answer.headers["Location"]) in (
+            (302, "http://127.0.0.1:8000/?error=state_mismatch"),
+            (400, None),
+        )
+
+
+class TestPagesOfOurs:
+    @pytest.mark.parametrize(
+        "page",
+        [
+            HOME,
+            "/home",
+            "/home?tab=1",
+            "http://127.0.0.1:8000",
+            "HTTP://127.0.0.1:8000/x",
+            # an address's host ends at the first `/`, `?` or `#`: these lead to ours
+            f"http://127.0.0.1:8000?@{EVIL}/",
+            f"http://127.0.0.1:8000#@{EVIL}/",
+        ],
+    )
+    def test_may_begin_a_login(self, newcomer: Make, page: str) -> None:
+        newcomer().post("/auth/sign-in/social", {"provider": "social_a", "callbackURL": page}).ok()

@@ -1,0 +1,115 @@
+"""A process that dies while it deletes an account, at whatever statement, has deleted all of it or nothing.
+
+A process forks for every try, and the child kills itself (SIGKILL) before its nth statement or after a commit.
+"""
+
+import os
+import random
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from tests import factories
+from tests.contract.stored import rows_naming
+from tests.world import Person, World
+
+ROOT = Path(__file__).parents[3]
+KILLS = 60 if os.environ.get("GALLEY_LONG") else 8
+LAST = 45
+"""About as many statements as a deletion takes; a try beyond its last one is not killed."""
+
+DYING = """
+import os, signal, sys
+from sqlalchemy import event
+from app import create_app
+from app.extensions import db
+from config import Settings
+
+app = create_app(Settings.for_tests(sys.argv[1], DATABASE_URL=sys.argv[2], RATE_LIMIT_SCALE=100000))
+with app.app_context():
+    engines = (db.engine, app.extensions["reading_engine"])
+
+
+def delete(point, token, user_id):
+    left = point
+
+    def step(*_):
+        nonlocal left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    for engine in engines:
+        event.listen(engine, "before_cursor_execute", step)
+    with app.app_context():
+        event.listen(db.session, "after_commit", step)
+    client = app.test_client()
+    client.set_cookie("session_token", token)
+    return client.delete(f"/api/v1/user/delete/{user_id}").status_code
+
+
+for line in sys.stdin:
+    point, token, user_id = line.split()
+    child = os.fork()
+    if child == 0:
+        os._exit(delete(int(point), token, user_id) != 200)
+    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+"""
+
+
+@pytest.fixture
+def dying(store: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+    """A process that deletes accounts, and dies on the way as it is told."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", DYING, str(tmp_path), store],
+        cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
+    )  # fmt: skip
+    with process:
+        yield process
+        process.kill()
+
+
+class TestKilledDeletion:
+    def test_is_whole_or_nothing(self, app: Flask, world: World, dying: "subprocess.Popen[str]") -> None:
+        killed = unharmed = 0
+        person, names, before = _somebody(app, world)
+        for point in [*random.sample(range(1, LAST), KILLS), 1_000]:
+            code = _delete(dying, point, person)
+            after = _rows(app, names)
+            assert code in (0, -9)
+            assert after in (before, {}), f"killed at {point}"
+            killed += code == -9
+            unharmed += after == before
+            if not after:
+                person, names, before = _somebody(app, world)
+        assert killed >= KILLS // 2
+        assert unharmed
+
+
+def _somebody(app: Flask, world: World) -> tuple[Person, set[str], dict[str, int]]:
+    """A person with an organization, a project and a preference; what names these, and how many rows do."""
+    person = world.person()
+    org = factories.organization(world, person)
+    name, _ = factories.repository(world, {"content/a.md": b"# A\n"})
+    project = factories.project(world, person, org, name)
+    person.patch(f"/user-preference/{person.id}", {"theme": "dark"}).ok()
+    names = {person.id, person.email, org, project}
+    return person, names, _rows(app, names)
+
+
+def _rows(app: Flask, names: set[str]) -> dict[str, int]:
+    """Rows by table; the queue's tell of what was asked for, and change with the rest or not at all."""
+    found = rows_naming(app, names)
+    return {table: count for table, count in found.items() if "job" not in table and "procrastinate" not in table}
+
+
+def _delete(dying: "subprocess.Popen[str]", point: int, person: Person) -> int:
+    assert dying.stdin is not None
+    assert dying.stdout is not None
+    dying.stdin.write(f"{point} {person.token} {person.id}\n")
+    dying.stdin.flush()
+    return int(dying.stdout.readline())
