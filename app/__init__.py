@@ -1,6 +1,6 @@
 """The composition root: `create_app`, read top to bottom."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import orjson
@@ -21,6 +21,14 @@ class OrjsonProvider(JSONProvider):
     def loads(self, s: str | bytes, **_kwargs: Any) -> Any:
         """Parse."""
         return orjson.loads(s)
+
+
+class Service(Flask):
+    """Flask, save that it does not ask of every view and hook whether it is a coroutine: none is."""
+
+    def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
+        """Take the function as it is."""
+        return func
 
 
 def create_app(settings: Settings | None = None, drivers: Mapping[str, object] | None = None) -> Flask:
@@ -54,14 +62,14 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
 def _flask(settings: Settings) -> Flask:
     from app.core import database
 
-    app = Flask(__name__, static_folder=None)
+    app = Service(__name__, static_folder=None)
     app.json = OrjsonProvider(app)
     app.url_map.strict_slashes = False
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.security.secret_key,
         SQLALCHEMY_DATABASE_URI=settings.database.url,
-        SQLALCHEMY_ENGINE_OPTIONS=database.engine_options(settings.database.url, kept=_kept(settings)),
+        SQLALCHEMY_ENGINE_OPTIONS=database.engine_options(settings.database.url, **_pool(settings)),
         COMPRESS_MIN_SIZE=1024,
         COMPRESS_STREAMS=False,
         COMPRESS_ALGORITHM=["gzip", "br", "zstd"],
@@ -70,9 +78,9 @@ def _flask(settings: Settings) -> Flask:
     return app
 
 
-def _kept(settings: Settings) -> int:
-    """How many connections a pool keeps; a test run holds many applications at once."""
-    return 2 if settings.env == "test" else 10
+def _pool(settings: Settings) -> dict[str, int]:
+    """How many connections a pool keeps, and takes at most; a test run holds many applications at once."""
+    return {"kept": 2 if settings.env == "test" else 10, "most": settings.database.pool}
 
 
 def _connect_stores(app: Flask, settings: Settings) -> None:
@@ -84,7 +92,7 @@ def _connect_stores(app: Flask, settings: Settings) -> None:
     migrate.init_app(app, db)
     with app.app_context():
         database.prepare_engine(db.engine)
-        reading = database.reading_engine(settings.database.url, db.engine, kept=_kept(settings))
+        reading = database.reading_engine(settings.database.url, db.engine, **_pool(settings))
         app.extensions["reading_engine"] = reading
     redis, server = settings.redis_url, settings.server
     counter = RateCounter(redis_url=redis, workers=server.web_concurrency, scale=server.rate_limit_scale)
@@ -103,9 +111,10 @@ def _connect_drivers(app: Flask, settings: Settings, replaced: Mapping[str, obje
 
 def _hook_requests(app: Flask, settings: Settings) -> None:
     """What runs before and after every request; Flask runs what comes after in reverse order of registration."""
-    from app.http import caching, headers, login, metrics
+    from app.http import caching, headers, login, metrics, tracing
 
     headers.init_app(app, settings.server.allowed_origins)
+    tracing.init_app(app)
     login.init_app(app)
     metrics.init_app(app)
     caching.init_app(app)

@@ -11,6 +11,7 @@ from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session
 
+from app.core import causes
 from app.core.database import Aside
 from app.core.jobs import JobCall, registry
 from app.core.limits import Rate
@@ -72,7 +73,8 @@ class Jobs:
             KeyError: no job of that name is declared.
         """
         declared = registry[name]
-        call = JobCall(name, args, delay, unique, lock, declared.priority if priority is None else priority)
+        urgency = declared.priority if priority is None else priority
+        call = JobCall(name, args, delay, unique, lock, urgency, causes.carried())
         engine: _Engine = current_app.extensions["jobs"]
         return engine.defer(db.session.connection(), call)
 
@@ -113,6 +115,10 @@ class Limiter:
     def forgive(self, rates: Sequence[Rate], name: str, key: str) -> None:
         """Forget what was counted."""
         self._counter.forgive(rates, name, key)
+
+    def reach(self) -> bool | None:
+        """Whether the shared counter answers; None where every process counts for itself."""
+        return self._counter.reach()
 
     @property
     def _counter(self) -> RateCounter:

@@ -17,6 +17,7 @@ from types import FrameType
 import structlog
 from flask import Flask
 
+from app.core import causes
 from app.core.jobs import Job, registry
 from app.drivers.jobs.policy import describe
 from app.drivers.jobs.port import JobEngine, JobRun
@@ -51,6 +52,10 @@ class Runner:
 
     def __call__(self, call: JobRun) -> None:
         """Run a call in this thread; what it raises is logged and passed on."""
+        with causes.resumed(call.cause, f"job {call.name}"):
+            self._run(call)
+
+    def _run(self, call: JobRun) -> None:
         lines = log.bind(job=call.name, job_id=call.id, attempt=call.attempt)
         lines.info("job_started")
         started = time.monotonic()

@@ -2,8 +2,11 @@
 
 from flask import Flask
 
+from app.cli.backup import backup, restore
 from app.cli.billing import billing
 from app.cli.config import config
+from app.cli.database import database
+from app.cli.doctor import doctor
 from app.cli.git import git
 from app.cli.index import index
 from app.cli.keys import keys
@@ -11,7 +14,7 @@ from app.cli.seed import seed
 from app.cli.user import user
 from app.cli.worker import worker
 
-COMMANDS = (billing, config, git, index, keys, seed, user, worker)
+COMMANDS = (backup, billing, config, database, doctor, git, index, keys, restore, seed, user, worker)
 
 
 def register(app: Flask) -> None:

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from flask import current_app
 from flask.cli import AppGroup
 
+from app.cli import registering
 from app.cli.git import host
 from app.core.emails import email_key
 from app.core.instance import kept
@@ -38,7 +39,7 @@ seed = AppGroup("seed", help="Things to try the service with.")
 
 @seed.command("demo")
 def demo() -> None:
-    """Make a demo organization with an owner, an admin, an editor and a project; print the sign-ins."""
+    """Make a demo organization with an owner, an admin, an editor and a project; print the sign-ins, and what Git hosts need."""
     settings: Settings = current_app.config["SETTINGS"]
     password = kept(settings.server.instance_dir / "demo_password", lambda: f"Harbour-{secrets.token_urlsafe(9)}")
     people = {role: _person(*PEOPLE[role], password) for role in PEOPLE}
@@ -49,6 +50,9 @@ def demo() -> None:
     click.echo("Sign in to the demo with the password of its first seeding:")
     for role, (address, _) in PEOPLE.items():
         click.echo(f"  {role:<7} {address:<24} {password}")
+    # Beside the sign-ins, not among them: `make run` keeps those, and these change with the settings.
+    for line in registering.steps(settings):
+        click.echo(line, err=True)
 
 
 def _person(address: str, name: str, password: str) -> User:

@@ -22,18 +22,26 @@ READING = "galley_reading"
 """Execution option of a connection that only reads: no transaction is opened on either store."""
 
 WRITE_LOCK_WAIT_S = 3.0
-POOL_SIZE, POOL_WAIT_S = 10, 2
+POOL_SIZE, POOL_MOST, POOL_WAIT_S = 10, 20, 2
 PG_STATEMENT_MS, PG_LOCK_MS, PG_IDLE_MS = 5_000, 2_000, 10_000
 
 
-def engine_options(url: str, *, kept: int = POOL_SIZE, statement_ms: int = PG_STATEMENT_MS) -> dict[str, Any]:
-    """What `create_engine` needs for that store (limits, section 1: Stores); `kept` connections stay open unused."""
+def engine_options(
+    url: str, *, kept: int = POOL_SIZE, most: int = POOL_MOST, statement_ms: int = PG_STATEMENT_MS
+) -> dict[str, Any]:
+    """What `create_engine` needs for that store (limits, section 1: Stores).
+
+    Of PostgreSQL at most `most` connections are taken; `kept` of them stay open unused.
+
+    Values of statements are hidden, since errors are logged and values may be secrets.
+    """
     if sa.make_url(url).get_backend_name() == "sqlite":
         return {
             "connect_args": {"timeout": 0, "check_same_thread": False},
             "pool_size": kept,
             "max_overflow": 50,
             "pool_timeout": POOL_WAIT_S,
+            "hide_parameters": True,
         }
     limits = (
         f"-c statement_timeout={statement_ms} -c lock_timeout={PG_LOCK_MS}"
@@ -41,9 +49,10 @@ def engine_options(url: str, *, kept: int = POOL_SIZE, statement_ms: int = PG_ST
     )
     return {
         "connect_args": {"options": limits, "connect_timeout": POOL_WAIT_S},
-        "pool_size": kept,
-        "max_overflow": 2 * POOL_SIZE - kept,
+        "pool_size": min(kept, most),
+        "max_overflow": most - min(kept, most),
         "pool_timeout": POOL_WAIT_S,
+        "hide_parameters": True,
     }
 
 
@@ -55,26 +64,37 @@ def reading_options(engine: sa.Engine) -> dict[str, Any]:
     return options
 
 
-def reading_engine(url: str, writing: sa.Engine, *, kept: int = POOL_SIZE) -> sa.Engine:
+def reading_engine(url: str, writing: sa.Engine, *, kept: int = POOL_SIZE, most: int = POOL_MOST) -> sa.Engine:
     """A second engine whose connections never open a transaction: each statement stands by itself.
 
     It has a pool of its own, so that connections need not be switched to and fro; disposing of `writing` empties both.
     """
-    options = engine_options(url, kept=kept)
+    options = engine_options(url, kept=kept, most=most)
     if writing.dialect.name == "postgresql":
         options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True, "pool_reset_on_return": None}
     engine = sa.create_engine(url, **options)
     if engine.dialect.name == "sqlite":
         event.listen(engine, "connect", _on_connect)
+    else:
+        event.listen(engine, "do_connect", _connect_impatiently)
     event.listen(writing, "engine_disposed", lambda _writing: engine.dispose())
     return engine
 
 
 def prepare_engine(engine: sa.Engine) -> None:
-    """Attach the SQLite behaviour to an engine; PostgreSQL needs none."""
+    """Attach the SQLite behaviour to an engine, or a limit on waiting for PostgreSQL."""
     if engine.dialect.name == "sqlite" and not event.contains(engine, "connect", _on_connect):
         event.listen(engine, "connect", _on_connect)
         event.listen(engine, "begin", _on_begin)
+    elif engine.dialect.name == "postgresql" and not event.contains(engine, "do_connect", _connect_impatiently):
+        event.listen(engine, "do_connect", _connect_impatiently)
+
+
+def _connect_impatiently(_dialect: sa.Dialect, _record: object, given: Any, options: dict[str, Any]) -> DBAPIConnection:
+    from app.core.answering import Impatient
+
+    connection: Any = Impatient.connect(*given, **options)
+    return connection  # type: ignore[no-any-return]
 
 
 def _on_connect(connection: DBAPIConnection, _record: object) -> None:
@@ -123,7 +143,9 @@ class Aside:
 
     def __init__(self, url: sa.URL, *, at_once: int = 4) -> None:
         options = engine_options(url.render_as_string(hide_password=False))
-        self._engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=options["connect_args"])
+        self._engine = sa.create_engine(
+            url, poolclass=sa.NullPool, connect_args=options["connect_args"], hide_parameters=True
+        )
         self._room = threading.BoundedSemaphore(at_once)
         prepare_engine(self._engine)
 

@@ -61,6 +61,7 @@ GROUPS = {
     "sandbox": config.SandboxSettings,
     "billing": config.Billing,
     "log": config.Log,
+    "retention": config.Retention,
     "limits": Limits,
 }
 
@@ -92,6 +93,7 @@ class Environment(Schema):
     SECRET_KEY = text("security.secret_key")
     ENCRYPTION_KEYS = Keys(attribute="security.encryption_keys", load_default=None)
     DATABASE_URL = Database(config.PROJECT, attribute="database.url", load_default=None)
+    DATABASE_POOL = _number("database.pool", 20, 2, 200)
     REDIS_URL = url("redis_url", None, "redis", "rediss", "unix")
     STORAGE_DRIVER = word("storage.driver", "local", "local", "s3")
     STORAGE_DIR = Place(config.PROJECT, attribute="storage.directory", load_default=None)
@@ -152,6 +154,7 @@ class Environment(Schema):
     LIMIT_PROJECTS = _number("limits.projects", Limits.projects, 1)
     LIMIT_PROJECTS_PER_ORGANIZATION = _number("limits.projects_per_organization", Limits.projects_per_organization, 1)
     LIMIT_MEMBERS = _number("limits.members", Limits.members, 1)
+    PROJECT_LOG_DAYS = _number("retention.project_log_days", 0, 0, 36_500)
     LOG_FORMAT = word("log.format", "console", "console", "json")
     LOG_LEVEL = word("log.level", "INFO", "DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
     METRICS_TOKEN = text("metrics_token")

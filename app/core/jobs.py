@@ -34,7 +34,7 @@ class JobCall:
     """One request to run a job.
 
     While a call with the same `unique` key waits, another is dropped; calls with the same `lock` key run one after
-    another, in order.
+    another, in order. `cause` says what it follows from (`app.core.causes`).
     """
 
     name: str
@@ -43,6 +43,7 @@ class JobCall:
     unique: str | None = None
     lock: str | None = None
     priority: int = 0
+    cause: Mapping[str, str] = field(default_factory=dict)
 
 
 registry: dict[str, Job] = {}

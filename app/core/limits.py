@@ -122,6 +122,8 @@ class RateLimits:
     sandbox_create: tuple[Rate, ...] = (Rate(10, HOUR),)
     sandbox_heartbeat: tuple[Rate, ...] = (Rate(6, MINUTE),)
     sandbox_stop: tuple[Rate, ...] = (Rate(30, MINUTE),)
+    preview: tuple[Rate, ...] = (Rate(6000, MINUTE),)
+    preview_address: tuple[Rate, ...] = (Rate(600, MINUTE),)
     billing: tuple[Rate, ...] = (Rate(10, HOUR),)
     billing_address: tuple[Rate, ...] = (Rate(40, HOUR),)
 
@@ -150,10 +152,12 @@ class SandboxLimits:
     lifetime_s: int = 600
     heartbeat_s: int = 300
     total_s: int = 3600
-    reap_s: int = 10
+    reap_s: int = 5
     a_project: int = 1
     a_user: int = 2
     an_organization: int = 4
+    requests: int = 64
+    requests_of_all: int = 400
 
 
 @dataclass(frozen=True)
@@ -201,12 +205,13 @@ class OutboundLimits:
 
 @dataclass(frozen=True)
 class StoreLimits:
-    """How long the database may keep a request waiting."""
+    """How long the database may keep a request waiting, and how much of the object store a node keeps on its disk."""
 
     statement_timeout_s: float = 5
     lock_timeout_s: float = 2
     idle_in_transaction_timeout_s: float = 10
     pool_timeout_s: float = 2
+    near_bytes: int = 256 * MIB
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,13 @@ from urllib.parse import urlencode
 from itsdangerous import BadData, URLSafeTimedSerializer
 
 PARAMETER = "preview_token"
-COOKIE = "preview_session"
-MAX_AGE_S = 2 * 3600
+COOKIE, SECURE_COOKIE = "preview_session", "__Host-preview_session"
+"""The second where previews are https: no other preview's page can set a cookie of that name for this one."""
+
+LINK_AGE_S = 300
+"""A link lets in whoever has it, so it is for opening at once; every answer brings a new one."""
+
+COOKIE_AGE_S = 2 * 3600
 """Longer than any sandbox lives; what ends an admission is the sandbox's or the membership's end."""
 
 
@@ -28,16 +33,16 @@ class Links:
 
     def user_of_link(self, token: str, label: str) -> str | None:
         """Whom a link lets into that preview; None for a forged, old or other preview's one."""
-        return _user(self._links, token, label)
+        return _user(self._links, token, label, LINK_AGE_S)
 
     def user_of_cookie(self, token: str, label: str) -> str | None:
         """Whom a cookie lets into that preview."""
-        return _user(self._cookies, token, label)
+        return _user(self._cookies, token, label, COOKIE_AGE_S)
 
 
-def _user(signer: URLSafeTimedSerializer, token: str, label: str) -> str | None:
+def _user(signer: URLSafeTimedSerializer, token: str, label: str, max_age_s: int) -> str | None:
     try:
-        told = signer.loads(token, max_age=MAX_AGE_S)
+        told = signer.loads(token, max_age=max_age_s)
     except BadData:
         return None
     return told[1] if isinstance(told, list) and len(told) == 2 and told[0] == label else None

@@ -15,14 +15,14 @@ import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
-from redis.exceptions import RedisError
 
+from app.core.breaker import CircuitBreaker
 from app.core.limits import Rate
+from app.core.metrics import RATE_DECISIONS, RATE_FALLBACKS
+from app.core.redis_use import FAILURES, REST_S, TIMEOUTS
 
 log = structlog.get_logger(__name__)
 
-REDIS_TIMEOUT_S = 0.25
-REDIS_REST_S = 5.0
 SWEEP_EVERY = 20_000
 
 
@@ -42,17 +42,22 @@ class Windows(Protocol):
 class RateCounter:
     """Counts by name and key. In memory each of `workers` processes enforces its share of a limit."""
 
-    def __init__(self, *, redis_url: str | None = None, workers: int = 1, scale: float = 1.0) -> None:
+    def __init__(
+        self, *, redis_url: str | None = None, workers: int = 1, scale: float = 1.0, rest_s: float = REST_S
+    ) -> None:
         self._scale, self._workers = scale, workers
         self._memory = MemoryWindows()
         self._redis = RedisWindows(redis_url) if redis_url else None
-        self._rests_until_s = 0.0
+        self._breaker = CircuitBreaker(rest_s)
 
     def spend(self, rates: Sequence[Rate], name: str, key: str) -> int:
         """Count an event where every rate has room for it; otherwise the seconds to wait, and nothing is counted."""
         # With one rate taking tells; of several none may be counted unless all have room.
         wait_s = self.wait_s(rates, name, key) if len(rates) > 1 else 0
-        return wait_s or self._first(rates, f"{name}:{_digest(key)}", counts=True)
+        wait_s = wait_s or self._first(rates, f"{name}:{_digest(key)}", counts=True)
+        place = "memory" if self._redis is None or self._breaker.is_open else "redis"
+        RATE_DECISIONS.labels(place, "refused" if wait_s else "passed").inc()
+        return wait_s
 
     def wait_s(self, rates: Sequence[Rate], name: str, key: str) -> int:
         """The seconds to wait until there is room for one more; 0 when there is."""
@@ -64,8 +69,17 @@ class RateCounter:
             try:
                 for rate in rates:
                     windows.clear(self._shared(rate, share), f"{name}:{_digest(key)}")
-            except (RedisError, OSError):
-                self._rest()
+            except FAILURES:
+                self._fall_back()
+
+    def reach(self) -> bool | None:
+        """Whether Redis answers now; None where none is configured."""
+        if self._redis is None:
+            return None
+        try:
+            return self._redis.answers()
+        except FAILURES:
+            return False
 
     def _first(self, rates: Sequence[Rate], where: str, *, counts: bool) -> int:
         """The answer of the first place that gives one."""
@@ -73,23 +87,23 @@ class RateCounter:
             ask = windows.take if counts else windows.wait_s
             try:
                 return max((ask(self._shared(rate, share), where) for rate in rates), default=0)
-            except (RedisError, OSError):
-                self._rest()
+            except FAILURES:
+                self._fall_back()
         return 0
 
     def _places(self) -> Iterator[tuple[Windows, int]]:
         """Whom to ask, in order, and among how many each divides a limit."""
-        if self._redis is not None and time.monotonic() >= self._rests_until_s:
+        if self._redis is not None and not self._breaker.is_open:
             yield self._redis, 1
         yield self._memory, self._workers
 
     def _shared(self, rate: Rate, share: int) -> Rate:
         return Rate(math.ceil(rate.scaled(self._scale).times / share), rate.per_s)
 
-    def _rest(self) -> None:
-        """Leave Redis alone for a while, so that a dead one costs one timeout and not one a request."""
-        log.warning("rates.redis_unavailable", rests_s=REDIS_REST_S)
-        self._rests_until_s = time.monotonic() + REDIS_REST_S
+    def _fall_back(self) -> None:
+        log.warning("rates.redis_unavailable", rests_s=self._breaker.rest_s)
+        RATE_FALLBACKS.inc()
+        self._breaker.trip()
 
 
 class MemoryWindows:
@@ -145,8 +159,12 @@ class RedisWindows:
 
     def __init__(self, url: str) -> None:
         address = url.replace("unix://", "redis+unix://", 1) if url.startswith("unix:") else url
-        timeouts = {"socket_connect_timeout": REDIS_TIMEOUT_S, "socket_timeout": REDIS_TIMEOUT_S}
-        self._limiter = MovingWindowRateLimiter(storage_from_string(address, **timeouts))
+        self._storage = storage_from_string(address, **TIMEOUTS)
+        self._limiter = MovingWindowRateLimiter(self._storage)
+
+    def answers(self) -> bool:
+        """Whether the server answers. Raises RedisError, OSError."""
+        return bool(self._storage.check())
 
     def wait_s(self, rate: Rate, where: str) -> int:
         """See `Windows`."""

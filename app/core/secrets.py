@@ -65,6 +65,8 @@ class Keyring:
             raise TamperedSecret("the key of a stored secret is not in the keyring")
         try:
             raw = base64.b64decode(encoded, validate=True)
+            if base64.b64encode(raw).decode() != encoded:
+                raise TamperedSecret("a stored secret was changed")  # several texts decode to one; one was written
             return cipher.decrypt(raw[:NONCE_BYTES], raw[NONCE_BYTES:], aad.encode()).decode()
         except (InvalidTag, binascii.Error, ValueError) as error:
             raise TamperedSecret("a stored secret was changed or moved") from error

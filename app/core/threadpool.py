@@ -1,6 +1,7 @@
 """Work that would stall every other request, done off gevent's hub, and limits on waiting; all that knows gevent."""
 
 import os
+import select
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -48,10 +49,22 @@ class Pool:
         return cast("T", outcome)
 
 
+def is_patched() -> bool:
+    """Whether waiting for a socket lets other greenlets go on: in the web process, not in the worker and in commands."""
+    return bool(monkey.is_module_patched("socket"))
+
+
+def has_news(descriptor: int) -> bool:
+    """Whether something has arrived there: asked of the kernel at once, without a turn of gevent's loop."""
+    poll = cast("Callable[[], select.poll]", monkey.get_original("select", "poll"))()
+    poll.register(descriptor, select.POLLIN)
+    return bool(poll.poll(0))
+
+
 @contextmanager
 def time_limit(seconds: float, error: Exception) -> Iterator[None]:
     """Raise `error` in this greenlet when the code inside still waits after `seconds`; plain threads are not limited."""
-    if not monkey.is_module_patched("socket"):
+    if not is_patched():
         yield
         return
     with Timeout(seconds, error):

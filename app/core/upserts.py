@@ -22,5 +22,16 @@ def insert_or_update(
     return statement
 
 
+def insert_rows(dialect: str, table: Any, *, unique: Sequence[str], changed: Sequence[str] = ()) -> Insert:
+    """For any number of rows at once: each is inserted, or changes those columns of the one that has its `unique` ones."""
+    insert = _insert(dialect, table)
+    told = {name: insert.excluded[name] for name in changed}
+    conflict = {"index_elements": list(unique)}
+    statement: Insert = (
+        insert.on_conflict_do_update(**conflict, set_=told) if told else insert.on_conflict_do_nothing(**conflict)
+    )
+    return statement
+
+
 def _insert(dialect: str, table: Any) -> Any:
     return postgresql.insert(table) if dialect == "postgresql" else sqlite.insert(table)

@@ -13,13 +13,15 @@ from urllib.parse import urlsplit
 import orjson
 import requests
 import structlog
-from requests.adapters import HTTPAdapter
 from requests.structures import CaseInsensitiveDict
 from urllib3.exceptions import HTTPError, NewConnectionError, ReadTimeoutError
 
+from app.core.cancellation import Cancellation
 from app.core.limits import OutboundLimits
+from app.core.tracing import tracer
 from app.drivers.errors import Absent, Broken, Late
-from app.drivers.http_streaming import PIECE_BYTES, Cut, Patience, StreamedAnswer, TimedOut
+from app.drivers.http_pool import PoolAdapter, under
+from app.drivers.http_streaming import PIECE_BYTES, Cancelled, Cut, Patience, StreamedAnswer, TimedOut
 
 __all__ = ["Answer", "ConnectionLost", "Cut", "HttpClient", "TimedOut", "TooLong", "Unreachable"]
 
@@ -68,7 +70,7 @@ class HttpClient:
         session.trust_env = False
         session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
         session.headers["User-Agent"] = user_agent
-        adapter = HTTPAdapter(pool_connections=POOL_SIZE, pool_maxsize=pool_size, max_retries=0)
+        adapter = PoolAdapter(pool_connections=POOL_SIZE, pool_maxsize=pool_size, max_retries=0)
         session.mount("http://", adapter)
         session.mount("https://", adapter)
 
@@ -110,28 +112,40 @@ class HttpClient:
         except (Absent, Broken, Late) as failure:
             _note(method, url, start, failure=type(failure).__name__)
             raise
-        _note(method, url, start, status=answer.status, upstream_id=answer.headers.get("X-Request-Id"))
+        _note(method, url, start, status=answer.status, upstream_id=_new_to(headers or {}, answer))
         return answer
 
     def stream(
-        self, method: str, url: str, *, headers: Mapping[str, str], json: object, patience: Patience
+        self,
+        method: str,
+        url: str,
+        *,
+        headers: Mapping[str, str],
+        json: object,
+        patience: Patience,
+        cancellation: Cancellation | None = None,
     ) -> StreamedAnswer:
         """Make one call and wait for the head of its answer only; whoever gets it closes it.
 
+        `cancellation` ends it at any moment, be it before the head or amid the body.
+
         Raises:
             Unreachable, ConnectionLost, TimedOut: no head came.
+            Cancelled: it was given up.
         """
-        start = time.monotonic()
+        start, cancellation = time.monotonic(), cancellation or Cancellation()
         kind = {"Content-Type": "application/json"}
         request = requests.Request(method, url, headers={**kind, **headers}, data=orjson.dumps(json))
         timeout_s = (min(patience.connect_s, patience.total_s), min(patience.first_byte_s, patience.total_s))
         try:
-            response = self._send(request, timeout_s)
+            response = self._send_under(cancellation, request, timeout_s)
         except (Absent, Broken, Late) as failure:
             _note(method, url, start, failure=type(failure).__name__)
             raise
-        _note(method, url, start, status=response.status_code, upstream_id=response.headers.get("X-Request-Id"))
-        return StreamedAnswer(response, idle_s=patience.idle_s, until=start + patience.total_s)
+        _note(method, url, start, status=response.status_code, upstream_id=_new_to(headers, response))
+        answer = StreamedAnswer(response.raw, idle_s=patience.idle_s, until=start + patience.total_s)
+        cancellation.ends_with(answer.close)
+        return answer
 
     def _exchange(self, request: requests.Request, until: float, max_bytes: int) -> Answer:
         left_s = until - time.monotonic()
@@ -140,10 +154,25 @@ class HttpClient:
             body = b"".join(_pieces(response, until=until, max_bytes=max_bytes))
         return Answer(response.status_code, CaseInsensitiveDict(response.headers), body)
 
+    def _send_under(
+        self, cancellation: Cancellation, request: requests.Request, timeout_s: tuple[float, float]
+    ) -> requests.Response:
+        if cancellation.cancelled:
+            raise Cancelled("Given up")
+        try:
+            with under(cancellation):
+                return self._send(request, timeout_s)
+        except Exception as fault:  # a socket that is shut while it is read may raise anything
+            if cancellation.cancelled:
+                raise Cancelled("Given up") from fault
+            raise
+
     def _send(self, request: requests.Request, timeout_s: tuple[float, float]) -> requests.Response:
         try:
             prepared = self._session.prepare_request(request)
-            return self._session.send(prepared, timeout=timeout_s, allow_redirects=False, stream=True)
+            host = urlsplit(prepared.url or "").hostname or "-"
+            with tracer.span(f"{request.method} {host}", "CLIENT", server__address=host):
+                return self._session.send(prepared, timeout=timeout_s, allow_redirects=False, stream=True)
         except (requests.exceptions.ConnectTimeout, requests.exceptions.SSLError) as fault:
             raise Unreachable("The other service cannot be reached") from fault
         except requests.exceptions.Timeout as fault:
@@ -176,6 +205,12 @@ def _connection_failure(fault: requests.exceptions.ConnectionError) -> Absent:
     if isinstance(reason, NewConnectionError):
         return Unreachable("The other service cannot be reached")
     return ConnectionLost("The connection to the other service was lost")
+
+
+def _new_to(sent: Mapping[str, str], answer: Answer | requests.Response) -> str | None:
+    """What the other side calls the request, unless that repeats something it was sent, such as a key."""
+    told = answer.headers.get("X-Request-Id")
+    return told if told and not any(told in value or value in told for value in sent.values()) else None
 
 
 def _note(method: str, url: str, start: float, **told: object) -> None:

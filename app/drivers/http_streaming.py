@@ -4,18 +4,17 @@ Knows no service; `app.drivers.http.HttpClient.stream` makes these.
 """
 
 import contextlib
-import socket
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import requests
-from requests.structures import CaseInsensitiveDict
+from urllib3 import BaseHTTPResponse
 from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from app.core.ticker import ticker
 from app.drivers.errors import Absent, Broken, Late
+from app.drivers.http_pool import shut
 
 PIECE_BYTES = 64 * 1024
 ENDING_S = 0.2
@@ -46,13 +45,14 @@ class Patience:
 class StreamedAnswer:
     """An answer whose head has come and whose body is still coming."""
 
-    def __init__(self, response: requests.Response, *, idle_s: float, until: float) -> None:
-        self.status = response.status_code
-        self.headers: Mapping[str, str] = CaseInsensitiveDict(response.headers)
-        self._response, self._idle_s, self._until = response, idle_s, until
+    def __init__(self, raw: BaseHTTPResponse, *, idle_s: float, until: float) -> None:
+        self.status = raw.status
+        self.headers: Mapping[str, str] = raw.headers
+        # No more than this is held for as long as the answer lasts: a whole `requests` answer has its request, too.
+        self._raw, self._idle_s, self._until = raw, idle_s, until
         self._reading_since: float | None = None
         self._cancelled = self._late = False
-        self._socket = _socket_of(response.raw)
+        self._socket = _socket_of(raw)
         if self._socket is not None:
             # A socket's own timeout is a new timer for every read; the ticker looks after all of them.
             self._socket.settimeout(None)
@@ -93,11 +93,11 @@ class StreamedAnswer:
     def _read(self) -> bytes:
         self._reading_since = time.monotonic()
         try:
-            piece: bytes = self._response.raw.read1(PIECE_BYTES, decode_content=True)
+            piece: bytes = self._raw.read1(PIECE_BYTES, decode_content=True)
         finally:
             self._reading_since = None
             if self._cancelled:
-                self._response.close()
+                self._end()
         return piece
 
     def _ended(self) -> TimedOut | Cancelled | None:
@@ -124,7 +124,7 @@ class StreamedAnswer:
         if (
             self._reading_since is None
         ):  # else the reader closes, whom the shutdown wakes: a buffer in use cannot be closed
-            self._response.close()
+            self._end()
 
     def finish(self) -> None:
         """All that matters was read: keep the connection for the next call where the answer ends at once."""
@@ -133,15 +133,20 @@ class StreamedAnswer:
             self.close()
         ticker.forget(self)
         self._socket = None
-        self._response.close()
+        self._end()
+
+    def _end(self) -> None:
+        """Close what was not read whole; give a connection back that was."""
+        self._raw.close()
+        self._raw.release_conn()
 
     def _shut(self) -> None:
-        if self._socket is not None:
-            with contextlib.suppress(OSError):
-                self._socket.shutdown(socket.SHUT_RDWR)
+        # Once the body was read whole the connection is kept for others, and may be theirs already.
+        if self._socket is not None and self._raw.connection is not None:
+            shut(self._socket)
 
 
-def _socket_of(raw: Any) -> socket.socket | None:
+def _socket_of(raw: Any) -> Any:
     """The socket below an answer, which urllib3 shows only while the connection is to be kept."""
     kept = getattr(getattr(raw, "connection", None), "sock", None)
     if kept is None:

@@ -7,12 +7,14 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.core.file_cache import FileCache
 from app.core.secrets import hash_token
 from app.drivers.ai.port import Model, Models
 from app.drivers.billing.port import BillingProvider
 from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
 from app.drivers.git.local import LocalGit
 from app.drivers.git.port import Person
+from app.drivers.git.rate import RateBudgets
 from app.drivers.git.rest import Shared, TokenSupplier
 from app.drivers.git.turns import Turn, turns_in
 from app.drivers.http import HttpClient
@@ -20,6 +22,7 @@ from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
 from app.drivers.sandbox.port import SandboxHost
 from app.drivers.social_login.port import SocialLogin, SocialLogins
+from app.drivers.storage.near import NearStore
 from app.drivers.storage.port import ObjectStore
 from config import Settings
 
@@ -31,6 +34,7 @@ def build(settings: Settings, engine: sa.Engine) -> dict[str, Any]:
         "git": git_hosts(settings),
         "mail": mail_transport(settings),
         "storage": object_store(settings),
+        "trees": near_store(settings),
         "social_login": social_logins(settings),
         "ai": ai_models(settings),
         "sandbox": sandbox_host(settings),
@@ -41,7 +45,7 @@ def build(settings: Settings, engine: sa.Engine) -> dict[str, Any]:
 def git_hosts(settings: Settings) -> GitHosts:
     """Local bare repositories where `GIT_LOCAL` allows them, GitHub and GitLab with our apps where they are set up."""
     bot = Person(settings.git.bot_name, settings.git.bot_email)
-    shared = Shared(http=HttpClient(limits=settings.limits.outbound))
+    shared = Shared(http=HttpClient(limits=settings.limits.outbound), budgets=rate_budgets(settings))
     hold = turns_in(settings.server.instance_dir / "turns")
     local = LocalGit(settings.git.local_root, bot=bot) if settings.git.local_enabled else None
     return GitHosts(
@@ -49,6 +53,15 @@ def git_hosts(settings: Settings) -> GitHosts:
         github=github_host(settings, bot, shared, hold),
         gitlab=gitlab_host(settings, bot, shared, hold),
     )
+
+
+def rate_budgets(settings: Settings) -> RateBudgets:
+    """What Git hosts say of their limits, known to every node where `REDIS_URL` is set."""
+    if settings.redis_url is None:
+        return RateBudgets()
+    from app.drivers.git.rate_board import RedisBoard
+
+    return RateBudgets(RedisBoard(settings.redis_url))
 
 
 def github_host(settings: Settings, bot: Person, shared: Shared, hold: Turn) -> GitHubHost:
@@ -155,6 +168,12 @@ def object_store(settings: Settings) -> ObjectStore:
     from app.drivers.storage.local import LocalStore
 
     return LocalStore(storage.directory)
+
+
+def near_store(settings: Settings) -> NearStore:
+    """The same object store behind a folder of this node, for objects that never change under their key."""
+    folder, limits = settings.server.instance_dir / "cache" / "trees", settings.limits.stores
+    return NearStore(object_store(settings), FileCache(folder, max_bytes=limits.near_bytes))
 
 
 def social_logins(settings: Settings) -> SocialLogins:

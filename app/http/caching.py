@@ -1,9 +1,9 @@
 """Strong ETags of answers, and the conditional requests that name them, in plain and compressed form alike."""
 
-import gzip
 import hashlib
 import re
 from collections.abc import Iterator
+from typing import Protocol
 
 from flask import Flask, Request, Response, request
 
@@ -49,16 +49,26 @@ def not_modified(given: Request, tag: str) -> Response | None:
     return response
 
 
-def gzipped(given: Request, body: bytes, tag: str | None) -> Response:
-    """A JSON answer that is kept gzipped: sent as it is where the client takes that, else unpacked."""
+class Body(Protocol):
+    """A JSON answer that is had in either form."""
+
+    def gzipped(self) -> bytes:
+        """Compressed."""
+
+    def plain(self) -> bytes:
+        """As it is."""
+
+
+def in_either_form(given: Request, body: Body, tag: str | None) -> Response:
+    """An answer that is kept compressed: sent so where the client takes that, else unpacked."""
     response = Response(mimetype="application/json")
     response.headers["Vary"] = "Accept-Encoding"
     response.headers["Cache-Control"] = "private, no-cache"
     if given.accept_encodings["gzip"]:
-        response.set_data(body)
+        response.set_data(body.gzipped())
         response.headers["Content-Encoding"] = "gzip"
     else:
-        response.set_data(gzip.decompress(body))
+        response.set_data(body.plain())
     if tag is not None:
         response.set_etag(f"{tag}-gzip" if "Content-Encoding" in response.headers else tag)
     return response

@@ -23,6 +23,11 @@ _SAID = {
 }
 
 
+_BUSY = frozenset({502, 503, 504})
+_PASSING = ("08", "25", "40", "53", "55", "57", "58")
+"""Classes of PostgreSQL's error codes that speak of its state: connection, read-only, deadlock, full, locked, stopping."""
+
+
 def init_app(app: Flask) -> None:
     """Render every exception as the envelope."""
     app.register_error_handler(errors.AppError, _render)
@@ -30,7 +35,7 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(HTTPException, _http)
     for gone in (ObjectDeletedError, StaleDataError):  # deleted by another request since the guard found it
         app.register_error_handler(gone, lambda _error: _render(errors.NotFound()))
-    for kind in (sql.OperationalError, sql.InterfaceError, sql.TimeoutError):
+    for kind in (sql.DBAPIError, sql.TimeoutError):
         app.register_error_handler(kind, _database)
     app.register_error_handler(Exception, _bug)
 
@@ -61,6 +66,8 @@ def from_driver(error: outside.DriverError) -> errors.AppError:
 
 def _render(error: errors.AppError) -> Response:
     db.session.rollback()
+    if error.status in _BUSY:
+        error.headers.setdefault("Retry-After", "2")
     return envelope.failure(request, error)
 
 
@@ -79,8 +86,18 @@ def _http(error: HTTPException) -> Response:
 
 
 def _database(error: Exception) -> Response:
+    if not _passes(error):
+        return _bug(error)
     log.warning("database.unavailable", error=type(error).__name__, cause=str(getattr(error, "orig", ""))[:200])
     return _render(errors.Unavailable("The database is not available right now; try again shortly", retry_after_s=2))
+
+
+def _passes(error: Exception) -> bool:
+    """Whether the same statement may succeed later; a fault of the statement itself is a bug."""
+    if isinstance(error, sql.OperationalError | sql.InterfaceError | sql.TimeoutError):
+        return True
+    state = str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
+    return state.startswith(_PASSING) or bool(getattr(error, "connection_invalidated", False))
 
 
 def _bug(error: Exception) -> Response:

@@ -3,14 +3,15 @@
 import re
 import time
 import uuid
+from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 import structlog
 from flask import Flask, Response, current_app, g, request
 from flask_cors import CORS
 
 from app.core.errors import NotAllowed
+from app.core.urls import parts_of
 from app.http import login
 
 log = structlog.get_logger("app.request")
@@ -23,6 +24,7 @@ _SECURITY = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
+_HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000"}
 
 
 class InvalidOrigin(NotAllowed):
@@ -42,7 +44,9 @@ def init_app(app: Flask, allowed_origins: tuple[str, ...]) -> None:
     )
     app.before_request(_start)
     app.before_request(_check_origin)
-    app.after_request(_finish)
+    https = app.config["SETTINGS"].server.base_url.startswith("https:")
+    carried = _SECURITY | (_HTTPS_ONLY if https else {})
+    app.after_request(partial(_finish, [(name.lower(), name, value) for name, value in carried.items()]))
 
 
 def _start() -> None:
@@ -61,17 +65,17 @@ def _check_origin() -> None:
 
 
 def origin_of(url: str) -> str:
-    """Scheme and authority of a URL, lower-case; an empty string for what has none."""
-    parts = urlsplit(url)
+    """Scheme and authority of a URL, lower-case; an empty string for what has none or is no URL."""
+    parts = parts_of(url)
     return f"{parts.scheme}://{parts.netloc}".lower() if parts.scheme and parts.netloc else ""
 
 
-def _finish(response: Response) -> Response:
+def _finish(carried: list[tuple[str, str, str]], response: Response) -> Response:
     response.headers["X-Request-Id"] = g.get("request_id") or uuid.uuid4().hex
-    for name, value in _SECURITY.items():
-        response.headers.setdefault(name, value)
-    if current_app.config["SETTINGS"].server.base_url.startswith("https:"):
-        response.headers.setdefault("Strict-Transport-Security", "max-age=31536000")
+    there = {name.lower() for name, _ in response.headers}
+    for key, name, value in carried:
+        if key not in there:
+            response.headers.add(name, value)
     log.info("request", **_told(response))
     structlog.contextvars.clear_contextvars()
     return response

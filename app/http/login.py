@@ -1,10 +1,11 @@
 """Who is calling: the session cookie, and the session it names, through Flask-Login's request loader."""
 
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from flask import Flask, Request, Response, current_app, g, request
+from flask.sessions import SessionInterface
 from flask_login import current_user
 
 from app.core import clock
@@ -35,11 +36,18 @@ class Opened(Protocol):
 
 # Built once: putting a statement together costs more than running it.
 _NOW = sa.bindparam("now", type_=UtcDateTime())
-_LIVING = (
-    sa.select(Session, User)
-    .join(User, User.id == Session.user_id)
-    .where(Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
-)
+LIVING = (Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
+"""What a session must meet to be somebody's; with `token_hash` and `now`."""
+
+_LIVING = sa.select(Session, User).join(User, User.id == Session.user_id).where(*LIVING)
+
+
+class NoFlaskSession(SessionInterface):
+    """Flask's own session is used by nobody here; none is read from cookies, signed or written."""
+
+    def open_session(self, app: Flask, request: Request) -> None:
+        """There is none."""
+
 
 OpenedT = TypeVar("OpenedT", bound=Opened)
 T = TypeVar("T")
@@ -51,6 +59,7 @@ def init_app(app: Flask) -> None:
     manager.session_protection = None
     manager.request_loader(_load)
     manager.init_app(app)
+    app.session_interface = NoFlaskSession()
     app.after_request(_write_cookie)
 
 
@@ -100,11 +109,16 @@ def _load(request: Request) -> User | None:
     return user
 
 
+def is_due(last_seen_at: datetime) -> bool:
+    """Whether last-seen is to be written again."""
+    return clock.now() - last_seen_at >= SEEN_EVERY
+
+
 def note_seen(found: Session) -> None:
     """Write last-seen, at most every five minutes (limits, section 1), in a transaction of its own."""
-    now = moment()
-    if now - found.last_seen_at < SEEN_EVERY:
+    if not is_due(found.last_seen_at):
         return
+    now = moment()
     limits = current_app.config["SETTINGS"].limits.sessions
     idle = timedelta(seconds=limits.idle_s) if found.remember else found.expires_at - now
     with db.engine.begin() as connection:

@@ -7,27 +7,26 @@ them answers for all.
 import hmac
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import sqlalchemy as sa
 from flask import Flask, Response, current_app, g, request
-from prometheus_client import CollectorRegistry, Counter, Histogram, generate_latest
+from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector
 from prometheus_client.registry import REGISTRY, Collector
 
 from app.core.errors import NotAllowed, NotFound
+from app.core.metrics import POOL, REQUEST_SECONDS, REQUESTS, method_of
 from app.extensions import db
-from app.models.project_content import ContentIndex
+from app.models.ai_usage import AiBudget
+from app.models.base import moment
+from app.models.project_content import ContentIndex, IndexStatus
+from app.models.sandbox import LIVE, Sandbox
 
-REQUESTS = Counter("galley_requests", "Requests answered", ["method", "route", "status"])
-SECONDS = Histogram(
-    "galley_request_seconds",
-    "Time until an answer begins",
-    ["route"],
-    buckets=(0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
-)
+BEHIND = (IndexStatus.QUEUED, IndexStatus.INDEXING, IndexStatus.STALE)
+_SANDBOXES = sa.select(Sandbox.state, sa.func.count()).where(Sandbox.state.in_(LIVE)).group_by(Sandbox.state)
 
 
 def init_app(app: Flask) -> None:
@@ -59,12 +58,18 @@ def _registry() -> CollectorRegistry:
     return registry
 
 
+# Found once: looking a label up with every request costs more than setting it.
+_WRITING, _READING = POOL.labels("writing"), POOL.labels("reading")
+
+
 def _count(response: Response) -> Response:
     route = str(request.url_rule or "-")
-    REQUESTS.labels(request.method, route, response.status_code).inc()
+    REQUESTS.labels(method_of(request.method), route, response.status_code).inc()
     started_s: float | None = g.get("started_s")
     if started_s is not None:
-        SECONDS.labels(route).observe(time.perf_counter() - started_s)
+        REQUEST_SECONDS.labels(route).observe(time.perf_counter() - started_s)
+    for taken, engine in ((_WRITING, db.engine), (_READING, current_app.extensions["reading_engine"])):
+        taken.set(getattr(engine.pool, "checkedout", int)())
     return response
 
 
@@ -76,23 +81,40 @@ class _Stores(Collector):
         try:
             yield from _read()
         except sa.exc.SQLAlchemyError:
-            yield GaugeMetricFamily("galley_database_up", "Whether the database answers", 0)
+            yield _gauge("galley_database_up", "Whether the database answers", 0)
 
 
 def _read() -> Iterator[Metric]:
+    now = moment()
     with db.engine.connect() as connection:
         counts = current_app.extensions["jobs"].counts(connection)
         states = connection.execute(sa.select(ContentIndex.status, sa.func.count()).group_by(ContentIndex.status)).all()
-    yield GaugeMetricFamily("galley_database_up", "Whether the database answers", 1)
-    queue = GaugeMetricFamily("galley_jobs", "Background jobs by state", labels=["state"])
-    for state in ("waiting", "running", "dead"):
-        queue.add_metric([state], getattr(counts, state))
-    yield queue
-    yield GaugeMetricFamily("galley_job_lag_seconds", "How long the oldest due job has been waiting", counts.lag_s)
-    indexes = GaugeMetricFamily("galley_indexes", "Content indexes by state", labels=["state"])
-    for status, number in states:
-        indexes.add_metric([str(status)], number)
-    yield indexes
-    pool = db.engine.pool
-    checked_out = getattr(pool, "checkedout", lambda: 0)()
-    yield GaugeMetricFamily("galley_pool_in_use", "Database connections in use in this worker", checked_out)
+        behind = connection.scalar(
+            sa.select(sa.func.min(ContentIndex.updated_at)).where(ContentIndex.status.in_(BEHIND))
+        )
+        sandboxes = connection.execute(_SANDBOXES).all()
+        tokens = connection.scalar(sa.select(sa.func.sum(AiBudget.tokens)).where(AiBudget.day == now.date()))
+    yield _gauge("galley_database_up", "Whether the database answers", 1)
+    queue = {state: getattr(counts, state) for state in ("waiting", "running", "dead")}
+    yield _gauge("galley_jobs", "Background jobs by state", queue)
+    yield _gauge("galley_job_lag_seconds", "How long the oldest due job has been waiting", counts.lag_s)
+    if counts.worker_seen_s is not None:
+        yield _gauge("galley_worker_seen_seconds", "How long ago a worker gave a sign of life", counts.worker_seen_s)
+    yield _gauge("galley_indexes", "Content indexes by state", {str(name): number for name, number in states})
+    lag_s = 0.0 if behind is None else max(0.0, (now - behind).total_seconds())
+    yield _gauge("galley_index_lag_seconds", "How long the oldest index that is not ready has been so", lag_s)
+    live = dict.fromkeys(map(str, LIVE), 0) | {str(name): number for name, number in sandboxes}
+    yield _gauge("galley_sandboxes", "Live sandboxes by state", live)
+    yield _gauge(
+        "galley_ai_tokens_today", "Tokens of the operator's key used and reserved on this day (UTC)", tokens or 0
+    )
+
+
+def _gauge(name: str, told: str, value: float | Mapping[str, float]) -> GaugeMetricFamily:
+    """A number, or one a state."""
+    if not isinstance(value, Mapping):
+        return GaugeMetricFamily(name, told, value)
+    family = GaugeMetricFamily(name, told, labels=["state"])
+    for state, number in value.items():
+        family.add_metric([state], number)
+    return family

@@ -32,6 +32,8 @@ class Failure(Schema):
     message = fields.String(required=True)
     errorMessage = fields.List(fields.Nested(FieldProblem), required=True)  # noqa: N815 (wire name)
     code = fields.String(required=True)
+    result = fields.Dict(metadata={"description": "What the caller needs to go on, with some failures"})
+    error = fields.String(metadata={"description": "The message again, where the keys of `result` stand at the top"})
 
 
 def init_app(app: Flask) -> None:
@@ -97,7 +99,7 @@ def _operation(method: str, rule: str, name: str, declared: Declaration, app: Fl
         "tags": [name.split(".")[0]],
         "security": [{}] if declared.guard.public else [{"session": []}],
         "parameters": _parameters(rule, declared),
-        "responses": _responses(declared),
+        "responses": _responses(method, declared),
     }
     if method not in SAFE and declared.body is not None:
         content = "multipart/form-data" if declared.form else "application/json"
@@ -115,13 +117,19 @@ def _parameters(rule: str, declared: Declaration) -> list[Any]:
     return found
 
 
-def _responses(declared: Declaration) -> dict[str, Any]:
+def _responses(method: str, declared: Declaration) -> dict[str, Any]:
     failure = {"description": "Failure", "content": {"application/json": {"schema": "Failure"}}}
+    others: dict[str, Any] = {"4XX": failure, "5XX": failure}
+    if method in SAFE:
+        others["3XX"] = {"description": "Not modified, or to be found elsewhere"}
     if declared.raw:
-        return {"2XX": {"description": declared.message}, "4XX": failure, "5XX": failure}
+        return {"2XX": {"description": declared.message}, **others}
     result: Any = {}
     if declared.result is not None:
         result = {"type": "array", "items": declared.result} if declared.many else declared.result
+        listed = getattr(declared.result, "LISTED", None)
+        if listed is not None:
+            result = {"anyOf": [declared.result, {"type": "array", "items": listed}]}
     shown = {
         "type": "object",
         "required": ["statusCode", "success", "message", "result"],
@@ -133,4 +141,4 @@ def _responses(declared: Declaration) -> dict[str, Any]:
         },
     }
     good = {"description": declared.message, "content": {"application/json": {"schema": shown}}}
-    return {str(declared.status): good, "4XX": failure, "5XX": failure}
+    return {str(declared.status): good, **others}

@@ -16,8 +16,8 @@ from app.http.client_address import client_address, network_of
 from app.models.user import User
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-COUNTED_BY_HAND = frozenset({"forget_password"})
-"""Rows of an account named by the body; what happens beyond them is the route's to say."""
+COUNTED_BY_HAND = frozenset({"forget_password", "sandbox_create"})
+"""Rows that the body has a say in: which account is meant, whether anything is to be started at all."""
 
 
 def check_address(name: str | None) -> None:
@@ -42,11 +42,29 @@ def check_caller(name: str | None, user: User | None) -> None:
         if _has_cookie() and not (name and _rates(f"{name}_address")):
             _spend("anonymous_address", address())
         return
-    _spend("signed_in", user.id)
+    check_signed_in(user.id)
     if request.method not in SAFE:
         _spend("writes", user.id)
     if name is not None and name not in COUNTED_BY_HAND:
         _spend(name, user.id)
+
+
+def count(name: str, user_id: str) -> None:
+    """Count the user in a row that is counted by hand.
+
+    Raises:
+        TooManyRequests: the row is used up.
+    """
+    _spend(name, user_id)
+
+
+def check_signed_in(user_id: str) -> None:
+    """Count any request of a signed-in user.
+
+    Raises:
+        TooManyRequests: the row is used up.
+    """
+    _spend("signed_in", user_id)
 
 
 def is_within(name: str, key: str, rates: Sequence[Rate] | None = None) -> bool:

@@ -14,6 +14,7 @@ import structlog
 from flask import Response
 
 from app.core.errors import NotAllowed, Unavailable, UpstreamLate
+from app.core.metrics import STREAMS
 from app.core.ticker import ticker
 
 log = structlog.get_logger(__name__)
@@ -184,6 +185,7 @@ class _Stream:
     def _pump(self) -> None:
         """Fetch the blocks; the thread of whoever writes them out never waits for an upstream."""
         structlog.contextvars.bind_contextvars(**self._told)
+        STREAMS.inc()
         try:
             for block in self._events.blocks:
                 self._put(block)
@@ -194,6 +196,7 @@ class _Stream:
                 log.info("stream.failed", error=type(error).__name__)
                 self._blocks.put(self._events.failed(error))
         finally:
+            STREAMS.dec()
             self._events.blocks.close()
             self._blocks.put(None)
 

@@ -4,9 +4,10 @@ import threading
 import time
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 
-from app.core.database import Aside
+from app.core.database import Aside, engine_options, reading_engine
 
 
 class TestAside:
@@ -41,3 +42,23 @@ class TestAside:
                 assert reader.scalar(sa.text("SELECT count(*) FROM t")) == 0
         with aside.reading() as reader:
             assert reader.scalar(sa.text("SELECT count(*) FROM t")) == 1
+
+
+class TestPool:
+    @pytest.mark.parametrize(("most", "kept", "beyond"), [(20, 10, 10), (6, 6, 0)])
+    def test_no_more_connections_than_told_are_taken(self, most: int, kept: int, beyond: int) -> None:
+        options = engine_options("postgresql+psycopg://h/d", most=most)
+        assert (options["pool_size"], options["max_overflow"]) == (kept, beyond)
+
+
+class TestErrors:
+    def test_errors_of_statements_tell_no_values(self, tmp_path: Path) -> None:
+        url = f"sqlite:///{tmp_path}/x.db"
+        writing = sa.create_engine(url, **engine_options(url))
+        aside = Aside(sa.make_url(url))
+        wrong = sa.text("INSERT INTO nowhere VALUES (:value)").bindparams(value="a secret value")
+        for opened in (writing.begin(), aside.writing(), aside.reading(), reading_engine(url, writing).connect()):
+            with pytest.raises(sa.exc.OperationalError) as told, opened as connection:
+                connection.execute(wrong)
+            assert "a secret value" not in str(told.value)
+        writing.dispose()

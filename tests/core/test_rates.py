@@ -2,58 +2,27 @@
 
 import shutil
 import socket
-import subprocess
 import threading
 import time
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from app.core.limits import Rate
 from app.core.rates import MemoryWindows, RateCounter
+from tests.redis_server import Redis
 
 THREE = (Rate(3, 60),)
 
 
 @pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator["Redis"]:
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
     if shutil.which("redis-server") is None:
         pytest.skip("redis-server is not installed")
     running = Redis(tmp_path_factory.mktemp("redis"))
     yield running
     running.stop()
-
-
-class Redis:
-    """A throw-away Redis on loopback."""
-
-    def __init__(self, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
-        self.folder = folder
-        self.start()
-
-    @property
-    def url(self) -> str:
-        return f"redis://127.0.0.1:{self.port}/0"
-
-    def start(self) -> None:
-        options = ["--port", str(self.port), "--bind", "127.0.0.1", "--save", "", "--dir", str(self.folder)]
-        self.process = subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL)
-        deadline = time.monotonic() + 10
-        while time.monotonic() < deadline:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", self.port)) == 0:
-                    return
-            time.sleep(0.05)
-        raise TimeoutError("redis-server did not start")
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(10)
 
 
 @pytest.fixture(params=["memory", "redis"])
@@ -116,11 +85,8 @@ class TestShares:
 
 
 class TestWhenRedisFails:
-    def test_counting_goes_on_in_memory_and_returns_to_redis(
-        self, redis: Redis, key: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr("app.core.rates.REDIS_REST_S", 0.3)
-        counter = RateCounter(redis_url=redis.url, workers=1)
+    def test_counting_goes_on_in_memory_and_returns_to_redis(self, redis: Redis, key: str) -> None:
+        counter = RateCounter(redis_url=redis.url, workers=1, rest_s=0.3)
         counter.spend(THREE, "row", key)
         redis.stop()
         try:

@@ -1,11 +1,13 @@
 """Tokens, codes and encryption at rest."""
 
+import base64
 import os
 import re
+from collections.abc import Iterator
 
 import pytest
 
-from app.core.secrets import Keyring, TamperedSecret, hash_token, new_code, new_token
+from app.core.secrets import NONCE_BYTES, Keyring, TamperedSecret, hash_token, new_code, new_token
 
 OLD, NEW = ("2025", os.urandom(32)), ("2026", os.urandom(32))
 PLACE = "git_credential:cred_1:access_token"
@@ -84,3 +86,96 @@ class TestKeyring:
     def test_a_ring_without_keys_is_refused(self) -> None:
         with pytest.raises(ValueError, match="at least one key"):
             Keyring([])
+
+
+TAG_BYTES = 16
+TOKEN = "ghu_0123456789abcdefghijklmnopqrstuvwxyzAB"
+OTHER_PLACES = (
+    "",
+    "git_credential:cred_2:access_token",
+    "git_credential:cred_1:refresh_token",
+    "git_revocation:cred_1:access_token",
+    "git_credential:cred_1:access_token ",
+    "git_credential:cred_1",
+)
+
+
+def _sealed() -> tuple[str, bytes]:
+    """A key's id, and the nonce, ciphertext and tag made with it."""
+    kid, _, encoded = Keyring([NEW, OLD]).encrypt(TOKEN, aad=PLACE).partition(":")
+    return kid, base64.b64decode(encoded)
+
+
+def _stored(kid: str, raw: bytes) -> str:
+    return f"{kid}:{base64.b64encode(raw).decode()}"
+
+
+def _bytes_changed(start: int, end: int) -> Iterator[str]:
+    """Each byte of a region as each other byte."""
+    kid, raw = _sealed()
+    for place in range(start, end if end > 0 else len(raw) + end):
+        for value in range(256):
+            if value != raw[place]:
+                yield _stored(kid, raw[:place] + bytes([value]) + raw[place + 1 :])
+
+
+def _sizes_changed() -> Iterator[str]:
+    """Every shorter form, from either end, and some longer ones."""
+    kid, raw = _sealed()
+    for cut in range(1, len(raw) + 1):
+        yield _stored(kid, raw[cut:])
+        yield _stored(kid, raw[:-cut])
+    for more in range(1, 33):
+        yield _stored(kid, raw + bytes(more))
+        yield _stored(kid, bytes(more) + raw)
+
+
+def _keys_changed() -> Iterator[str]:
+    """Another key's id, that of none, and every id that differs in a character."""
+    kid, raw = _sealed()
+    for other in (OLD[0], "", "none", f"{kid} ", f" {kid}", f"{kid}:{kid}"):
+        yield _stored(other, raw)
+    for place in range(len(kid)):
+        for code in range(32, 127):
+            if chr(code) != kid[place]:
+                yield _stored(kid[:place] + chr(code) + kid[place + 1 :], raw)
+
+
+def _letters_changed() -> Iterator[str]:
+    """Each letter of the encoded form as each other one, those among it that decode to the same bytes."""
+    kid, raw = _sealed()
+    encoded = base64.b64encode(raw).decode()
+    for place in range(len(encoded)):
+        for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_ \n":
+            if letter != encoded[place]:
+                yield f"{kid}:{encoded[:place]}{letter}{encoded[place + 1 :]}"
+
+
+class TestTampering:
+    """Every change of what is stored is refused: more than 20,000 of them, in every region."""
+
+    @pytest.mark.parametrize(
+        ("changed", "least"),
+        [
+            (_bytes_changed(0, NONCE_BYTES), NONCE_BYTES * 255),
+            (_bytes_changed(NONCE_BYTES, -TAG_BYTES), len(TOKEN) * 255),
+            (_bytes_changed(NONCE_BYTES + len(TOKEN), NONCE_BYTES + len(TOKEN) + TAG_BYTES), TAG_BYTES * 255),
+            (_sizes_changed(), 150),
+            (_keys_changed(), 300),
+            (_letters_changed(), 5_000),
+        ],
+        ids=["nonce", "ciphertext", "tag", "length", "key id", "letters"],
+    )
+    def test_no_change_goes_unnoticed(self, changed: Iterator[str], least: int) -> None:
+        ring, refused = Keyring([NEW, OLD]), 0
+        for stored in changed:
+            with pytest.raises(TamperedSecret):
+                ring.decrypt(stored, aad=PLACE)
+            refused += 1
+        assert refused >= least
+
+    @pytest.mark.parametrize("place", OTHER_PLACES)
+    def test_no_other_place_opens_it(self, place: str) -> None:
+        ring = Keyring([NEW, OLD])
+        with pytest.raises(TamperedSecret):
+            ring.decrypt(ring.encrypt(TOKEN, aad=PLACE), aad=place)

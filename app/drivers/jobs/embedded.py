@@ -1,12 +1,13 @@
 """The job engine for SQLite: the queue is a table beside the application's own, for the workers of one node."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import sqlalchemy as sa
 
 from app.core.jobs import Job, JobCall
 from app.drivers.jobs import embedded_ledger as ledger
+from app.drivers.jobs import embedded_queries as queries
 from app.drivers.jobs.embedded_worker import EmbeddedWorker
 from app.drivers.jobs.policy import Timing
 from app.drivers.jobs.port import DeadJob, JobStatus, QueueCounts, Run
@@ -40,11 +41,11 @@ class EmbeddedJobs:
 
     def status(self, connection: sa.Connection, job_id: str) -> JobStatus | None:
         """See the port."""
-        return ledger.read_status(connection, int(job_id)) if job_id.isdecimal() else None
+        return queries.read_status(connection, int(job_id)) if job_id.isdecimal() else None
 
     def dead(self, connection: sa.Connection, limit: int = 100) -> list[DeadJob]:
         """See the port."""
-        return ledger.read_dead(connection, limit)
+        return queries.read_dead(connection, limit)
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
         """See the port."""
@@ -52,7 +53,11 @@ class EmbeddedJobs:
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
         """See the port."""
-        return ledger.read_counts(connection)
+        return queries.read_counts(connection)
+
+    def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:
+        """See the port."""
+        return queries.read_unfinished(connection)
 
     def report(self, job_id: str, done: int, total: int | None) -> None:
         """See the port."""

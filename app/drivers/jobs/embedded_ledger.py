@@ -5,7 +5,6 @@ Each function works in the caller's transaction. Moments are epoch seconds of th
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from typing import Any
 
 import sqlalchemy as sa
@@ -13,7 +12,7 @@ from sqlalchemy.dialects.sqlite import insert
 
 from app.core.jobs import JobCall
 from app.drivers.jobs.policy import Timing, poisoned
-from app.drivers.jobs.port import DeadJob, JobState, JobStatus, QueueCounts
+from app.drivers.jobs.port import JobState
 
 METADATA = sa.MetaData()
 NOW: sa.ColumnElement[float] = sa.literal_column("((julianday('now') - 2440587.5) * 86400.0)", sa.Float)
@@ -55,6 +54,12 @@ PERIODS = sa.Table(
     sa.Column("slot", sa.Integer, nullable=False),
 )
 
+CAUSE = "@cause"
+"""Stands among the kept arguments; no argument is called so."""
+
+WORKER = "worker"
+"""Stands among the periods for the workers' sign of life; names of jobs have a dot."""
+
 _OTHER = CALLS.alias("other")
 _NO_OTHER_WAITS = ~sa.exists().where(_OTHER.c.unique_key == CALLS.c.unique_key, _OTHER.c.state == JobState.WAITING)
 _FIRST_OF_ITS_LOCK = sa.or_(
@@ -83,13 +88,14 @@ class Claim:
     owner: str
     attempt: int
     failures: int
+    cause: Mapping[str, str]
 
 
 def add(connection: sa.Connection, call: JobCall) -> int | None:
     """Insert a call; None when its unique key waits. Takes SQLite's write lock, so no worker starts that one now."""
     row = insert(CALLS).values(
         name=call.name,
-        args=dict(call.args),
+        args={**call.args, CAUSE: dict(call.cause)} if call.cause else dict(call.args),
         priority=call.priority,
         state=JobState.WAITING,
         run_at=NOW + call.delay.total_seconds(),
@@ -121,8 +127,18 @@ def claim(connection: sa.Connection, owner: str, limit: int, lease_s: float) -> 
         .values(state=JobState.RUNNING, owner=owner, attempts=CALLS.c.attempts + 1, lease_until=NOW + lease_s)
         .returning(CALLS.c.id, CALLS.c.name, CALLS.c.args, CALLS.c.owner, CALLS.c.attempts, CALLS.c.failures)
     )
-    claims = [Claim(*row) for row in connection.execute(taken)] if ids else []
+    claims = [_claim(*row) for row in connection.execute(taken)] if ids else []
     return sorted(claims, key=lambda claimed: ids.index(claimed.id))
+
+
+def _claim(job_id: int, name: str, kept: dict[str, Any], owner: str, attempt: int, failures: int) -> Claim:
+    args, cause = apart(kept)
+    return Claim(job_id, name, args, owner, attempt, failures, cause)
+
+
+def apart(kept: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """A call's arguments and its cause."""
+    return {name: value for name, value in kept.items() if name != CAUSE}, kept.get(CAUSE, {})
 
 
 def renew(connection: sa.Connection, owner: str, ids: Sequence[int], lease_s: float) -> None:
@@ -202,6 +218,11 @@ def enter_slot(connection: sa.Connection, name: str, slot: int) -> bool:
     return connection.execute(later.returning(PERIODS.c.slot)).first() is not None
 
 
+def beat(connection: sa.Connection) -> None:
+    """Note that a worker lives, as if that were a periodic job."""
+    enter_slot(connection, WORKER, int(clock(connection)))
+
+
 def note_progress(connection: sa.Connection, job_id: int, done: int, total: int | None) -> None:
     """Keep what a running job reported about itself."""
     connection.execute(sa.update(CALLS).where(CALLS.c.id == job_id, RUNNING).values(done=done, total=total))
@@ -211,32 +232,3 @@ def purge(connection: sa.Connection, timing: Timing) -> None:
     """Delete what ended long ago."""
     for state, age_s in ((JobState.SUCCEEDED, timing.keep_s), (JobState.DEAD, timing.keep_dead_s)):
         connection.execute(sa.delete(CALLS).where(CALLS.c.state == state, CALLS.c.finished_at < NOW - age_s))
-
-
-def read_status(connection: sa.Connection, job_id: int) -> JobStatus | None:
-    """How a call stands."""
-    c = CALLS.c
-    wanted = sa.select(c.id, c.name, c.state, c.attempts, c.done, c.total, c.error).where(c.id == job_id)
-    row = connection.execute(wanted).first()
-    return None if row is None else JobStatus(str(row.id), row.name, JobState(row.state), *row[3:])
-
-
-def read_dead(connection: sa.Connection, limit: int) -> list[DeadJob]:
-    """The dead, the latest first."""
-    c = CALLS.c
-    dead = sa.select(c.id, c.name, c.args, c.attempts, c.error, c.finished_at).where(c.state == JobState.DEAD)
-    rows = connection.execute(dead.order_by(c.finished_at.desc(), c.id.desc()).limit(limit))
-    return [DeadJob(str(row.id), *row[1:5], died_at=datetime.fromtimestamp(row.finished_at, UTC)) for row in rows]
-
-
-def read_counts(connection: sa.Connection) -> QueueCounts:
-    """How full the queue is."""
-    per_state = sa.select(CALLS.c.state, sa.func.count()).group_by(CALLS.c.state)
-    found: dict[str, int] = {row[0]: row[1] for row in connection.execute(per_state)}
-    oldest = sa.select(sa.func.max(NOW - CALLS.c.run_at)).where(WAITING)
-    return QueueCounts(
-        waiting=found.get(JobState.WAITING, 0),
-        running=found.get(JobState.RUNNING, 0),
-        dead=found.get(JobState.DEAD, 0),
-        lag_s=max(0.0, connection.scalar(oldest) or 0.0),
-    )

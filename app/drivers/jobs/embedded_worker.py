@@ -86,7 +86,7 @@ class EmbeddedWorker:
     def _perform(self, claimed: Claim) -> None:
         """Run one call and write its outcome."""
         try:
-            self._run(JobRun(str(claimed.id), claimed.name, claimed.args, claimed.attempt))
+            self._run(JobRun(str(claimed.id), claimed.name, claimed.args, claimed.attempt, claimed.cause))
         except BaseException as error:  # whatever ends a run is the run's failure, not the worker's
             self._finish(claimed, error)
         else:
@@ -133,6 +133,7 @@ class EmbeddedWorker:
         # Renewing stands before taking back: a keeper that was held up must not take its own calls for lost.
         chores = [
             (self._renew, timing.heartbeat_s),
+            (lambda: self._write(ledger.beat, CHORE_PATIENCE_S), timing.heartbeat_s),
             (self._take_back, timing.sweep_s),
             (self._fire, timing.progress_s),
             (self._note_progress, timing.progress_s),

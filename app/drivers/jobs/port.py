@@ -5,8 +5,8 @@ are stored in clear and shown with dead letters.
 """
 
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Protocol
@@ -18,12 +18,16 @@ from app.core.jobs import Job, JobCall
 
 @dataclass(frozen=True)
 class JobRun:
-    """One run of a call; `attempt` counts from 1 and includes runs that ended with their worker."""
+    """One run of a call; `attempt` counts from 1 and includes runs that ended with their worker.
+
+    `cause` is the call's, kept beside its arguments.
+    """
 
     id: str
     name: str
     args: Mapping[str, Any]
     attempt: int
+    cause: Mapping[str, str] = field(default_factory=dict)
 
 
 class JobState(StrEnum):
@@ -62,12 +66,16 @@ class DeadJob:
 
 @dataclass(frozen=True)
 class QueueCounts:
-    """The queue for metrics; `lag_s` is how long the oldest call that is due has been waiting to start."""
+    """The queue for metrics; `lag_s` is how long the oldest call that is due has been waiting to start.
+
+    `worker_seen_s` is how long ago a worker last gave a sign of life; None where there is none.
+    """
 
     waiting: int
     running: int
     dead: int
     lag_s: float
+    worker_seen_s: float | None = None
 
 
 Run = Callable[[JobRun], None]
@@ -108,6 +116,9 @@ class JobEngine(Protocol):
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
         """How full the queue is."""
+
+    def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:
+        """The calls that wait or run, in the order they came: what `defer` makes wait again elsewhere."""
 
     def report(self, job_id: str, done: int, total: int | None) -> None:
         """Note the progress of a running call.

@@ -1,7 +1,7 @@
 """The job engine for PostgreSQL: Procrastinate, for the workers of any number of nodes."""
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import sqlalchemy as sa
 
@@ -51,6 +51,10 @@ class ProcrastinateJobs:
     def counts(self, connection: sa.Connection) -> QueueCounts:
         """See the port."""
         return ledger.read_counts(connection)
+
+    def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:
+        """See the port."""
+        return ledger.read_unfinished(connection)
 
     def report(self, job_id: str, done: int, total: int | None) -> None:
         """See the port."""

@@ -4,7 +4,8 @@ Calls stand under one task name with the job's name among the arguments, so that
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
 from importlib import resources
 from typing import Any
 
@@ -85,8 +86,14 @@ SELECT count(*) FILTER (WHERE status = 'todo') AS waiting, count(*) FILTER (WHER
     count(*) FILTER (WHERE status IN ('failed', 'cancelled', 'aborted')) AS dead,
     coalesce(extract(epoch FROM clock_timestamp() - min(coalesce(scheduled_at,
         (SELECT min(e.at) FROM procrastinate_events e WHERE e.job_id = j.id)))
-        FILTER (WHERE status = 'todo' AND coalesce(scheduled_at, now()) <= now())), 0) AS lag_s
+        FILTER (WHERE status = 'todo' AND coalesce(scheduled_at, now()) <= now())), 0) AS lag_s,
+    (SELECT extract(epoch FROM clock_timestamp() - max(last_heartbeat)) FROM procrastinate_workers) AS worker_seen_s
 FROM procrastinate_jobs j WHERE task_name = :task
+""")
+_UNFINISHED = sa.text("""
+SELECT args ->> 'name' AS name, args -> 'args' AS args, args -> 'cause' AS cause, lock, queueing_lock AS unique_key, priority,
+    greatest(0, coalesce(extract(epoch FROM scheduled_at - clock_timestamp()), 0)) AS left_s
+FROM procrastinate_jobs WHERE status IN ('todo', 'doing') AND task_name = :task ORDER BY id
 """)
 
 
@@ -107,9 +114,9 @@ def _script(connection: sa.Connection, statements: str) -> None:
     connection.exec_driver_sql(statements, execution_options={"no_parameters": True})
 
 
-def envelope(name: str, args: Mapping[str, object]) -> dict[str, Any]:
+def envelope(name: str, args: Mapping[str, object], cause: Mapping[str, str] | None = None) -> dict[str, Any]:
     """A call as the arguments of the one task."""
-    return {"name": name, "args": dict(args)}
+    return {"name": name, "args": dict(args)} | ({"cause": dict(cause)} if cause else {})
 
 
 def add(connection: sa.Connection, call: JobCall) -> int | None:
@@ -136,7 +143,7 @@ def _insert(connection: sa.Connection, call: JobCall, unique: str | None) -> int
         "priority": call.priority,
         "lock": call.lock,
         "unique": unique,
-        "args": json.dumps(envelope(call.name, call.args)),
+        "args": json.dumps(envelope(call.name, call.args, call.cause)),
         "delay_s": call.delay.total_seconds(),
     }
     return int(connection.execute(_DEFER, values).scalar_one())
@@ -172,4 +179,12 @@ def read_dead(connection: sa.Connection, limit: int) -> list[DeadJob]:
 def read_counts(connection: sa.Connection) -> QueueCounts:
     """How full the queue is."""
     row = connection.execute(_COUNTS, {"task": TASK}).one()
-    return QueueCounts(row.waiting, row.running, row.dead, max(0.0, float(row.lag_s)))
+    seen_s = None if row.worker_seen_s is None else float(row.worker_seen_s)
+    return QueueCounts(row.waiting, row.running, row.dead, max(0.0, float(row.lag_s)), seen_s)
+
+
+def read_unfinished(connection: sa.Connection) -> Iterator[JobCall]:
+    """What waits or runs, with the time that is left of its delay."""
+    for row in connection.execute(_UNFINISHED, {"task": TASK}):
+        delay = timedelta(seconds=float(row.left_s))
+        yield JobCall(row.name, row.args, delay, row.unique_key, row.lock, row.priority, row.cause or {})

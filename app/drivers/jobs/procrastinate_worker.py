@@ -108,12 +108,19 @@ class ProcrastinateWorker:
         )
 
     async def _perform(
-        self, manager: LeasedJobManager, context: job_context.JobContext, *, name: str, args: dict[str, Any]
+        self,
+        manager: LeasedJobManager,
+        context: job_context.JobContext,
+        *,
+        name: str,
+        args: dict[str, Any],
+        cause: dict[str, str] | None = None,
     ) -> None:
         """Run one call, then tell Procrastinate how it ended."""
         job_id = cast(int, context.job.id)
         try:
-            error = await _in_thread(self._run, JobRun(str(job_id), name, args, context.job.attempts + 1))
+            run = JobRun(str(job_id), name, args, context.job.attempts + 1, cause or {})
+            error = await _in_thread(self._run, run)
             with contextlib.suppress(exceptions.ConnectorException):
                 await self._note_one(manager, job_id)
         finally:

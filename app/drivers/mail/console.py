@@ -24,3 +24,6 @@ class ConsoleMail:
         out = self._out or sys.stdout
         out.write("\n".join(lines) + "\n")
         out.flush()
+
+    def check(self) -> None:
+        """Printing always works."""

@@ -46,3 +46,13 @@ class FileMail:
             draft.rename(self._directory / name)
         finally:
             draft.unlink(missing_ok=True)
+
+    def check(self) -> None:
+        """Make sure that the folder can be written. Raises Absent."""
+        try:
+            self._directory.mkdir(parents=True, exist_ok=True)
+            writable = os.access(self._directory, os.W_OK | os.X_OK)
+        except OSError:
+            writable = False
+        if not writable:
+            raise Absent("The mail folder cannot be written", retry_after_s=30)

@@ -19,3 +19,6 @@ class MailTransport(Protocol):
 
     def send(self, mail: Mail) -> None:
         """Deliver or hand over for delivery. Raises Absent or Late when it is worth another try, Rejected when not."""
+
+    def check(self) -> None:
+        """Make sure that mail could be handed over, without sending any. Raises Absent or Late."""

@@ -42,11 +42,21 @@ class SmtpMail:
             Absent: the relay cannot be reached, refuses for now (4xx) or refuses our sign-in.
         """
         message = compose(mail, sender=self._sender)
+        with self._signed_in() as relay:
+            relay.send_message(message)
+
+    def check(self) -> None:
+        """Connect and sign in."""
+        with self._signed_in() as relay:
+            relay.noop()
+
+    @contextmanager
+    def _signed_in(self) -> Iterator[smtplib.SMTP]:
         with _told(), self._connected() as relay:
             self._secure(relay)
             if self._user:
                 relay.login(self._user, self._password)
-            relay.send_message(message)
+            yield relay
 
     def _connected(self) -> smtplib.SMTP:
         if self._implicit_tls:

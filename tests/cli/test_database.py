@@ -1,0 +1,87 @@
+"""`flask database await`, and what a migration run does when it is not alone or not the newest."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from flask_migrate import upgrade
+
+from app import create_app
+from app.cli.database import newest, revision
+from app.extensions import db
+from config import PROJECT, Settings
+from tests.conftest import postgresql_database
+
+FOLDER = str(PROJECT / "migrations")
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
+    """An application whose database has no tables yet."""
+    if request.param == "sqlite":
+        yield from _on(f"sqlite:///{tmp_path}/app.db", tmp_path)
+        return
+    with postgresql_database() as url:
+        yield from _on(url, tmp_path)
+
+
+def _on(url: str, home: Path) -> Iterator[Flask]:
+    app = create_app(Settings.for_tests(home, DATABASE_URL=url))
+    yield app
+    with app.app_context():
+        db.session.remove()
+        db.engine.dispose()
+
+
+class TestAwait:
+    def test_it_gives_up_on_a_database_that_is_behind(self, empty: Flask) -> None:
+        result = empty.test_cli_runner().invoke(args=["database", "await", "--within", "0"])
+        assert result.exit_code == 1
+        assert "is at nothing" in result.output
+
+    def test_it_returns_once_the_migrations_are_there(self, empty: Flask) -> None:
+        with empty.app_context():
+            upgrade(directory=FOLDER)
+            needed = newest()
+        result = empty.test_cli_runner().invoke(args=["database", "await", "--within", "0"])
+        assert (result.exit_code, needed in result.output) == (0, True), result.output
+
+    def test_a_newer_version_s_migrations_are_as_good(self, empty: Flask) -> None:
+        _pretend(empty, "9999")
+        assert empty.test_cli_runner().invoke(args=["database", "await", "--within", "0"]).exit_code == 0
+
+
+class TestUpgrade:
+    def test_a_newer_version_s_database_is_left_as_it_is(self, empty: Flask) -> None:
+        _pretend(empty, "9999")
+        with empty.app_context():
+            upgrade(directory=FOLDER)
+            assert revision() == "9999"
+
+    def test_what_it_sets_for_itself_stays_on_no_connection_of_others(self, empty: Flask) -> None:
+        with empty.app_context():
+            upgrade(directory=FOLDER)
+            if db.engine.dialect.name == "postgresql":
+                with db.engine.connect() as connection:
+                    assert connection.scalar(sa.text("SHOW statement_timeout")) == "5s"
+                    assert connection.scalar(sa.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")) == 0
+
+    def test_two_at_once_wait_for_each_other(self, tmp_path: Path) -> None:
+        with postgresql_database() as url:
+            environment = {**os.environ, "APP_ENV": "test", "INSTANCE_DIR": str(tmp_path), "DATABASE_URL": url}
+            command = [str(Path(sys.executable).parent / "flask"), "db", "upgrade"]
+            both = [subprocess.Popen(command, cwd=PROJECT, env=environment) for _ in range(2)]
+            assert [process.wait(120) for process in both] == [0, 0]
+
+
+def _pretend(app: Flask, number: str) -> None:
+    """Bring the database to a migration that is not known here."""
+    with app.app_context():
+        upgrade(directory=FOLDER)
+        with db.engine.begin() as connection:
+            connection.execute(sa.text("UPDATE alembic_version SET version_num = :number"), {"number": number})

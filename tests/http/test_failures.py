@@ -1,0 +1,46 @@
+"""Failures of the database: what passes is 503 and says when to come again, what is our own fault is not."""
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.core import errors
+
+
+def failed(app: Flask, error: Exception) -> tuple[int, str | None]:
+    with app.test_request_context("/api/v1/user/x"):
+        answer = app.handle_user_exception(error)
+        assert not isinstance(answer, str)
+        return answer.status_code, answer.headers.get("Retry-After")  # type: ignore[union-attr]
+
+
+def raised(kind: type[sa.exc.DBAPIError], original: type[psycopg.Error]) -> sa.exc.DBAPIError:
+    return kind("SELECT 1", {}, original("no"))
+
+
+class TestDatabase:
+    @pytest.mark.parametrize(
+        "error",
+        [
+            raised(sa.exc.InternalError, psycopg.errors.ReadOnlySqlTransaction),
+            raised(sa.exc.InternalError, psycopg.errors.IdleInTransactionSessionTimeout),
+            raised(sa.exc.OperationalError, psycopg.errors.DiskFull),
+            raised(sa.exc.OperationalError, psycopg.errors.AdminShutdown),
+            sa.exc.TimeoutError("the pool is used up"),
+        ],
+        ids=lambda error: type(getattr(error, "orig", error)).__name__,
+    )
+    def test_what_passes_is_503(self, app: Flask, error: Exception) -> None:
+        assert failed(app, error) == (503, "2")
+
+    def test_a_faulty_statement_is_a_bug(self, app: Flask) -> None:
+        assert failed(app, raised(sa.exc.ProgrammingError, psycopg.errors.UndefinedTable)) == (500, None)
+
+
+class TestUpstreams:
+    @pytest.mark.parametrize("error", [errors.UpstreamBroken(), errors.UpstreamLate(), errors.Unavailable()])
+    def test_whoever_is_turned_away_is_told_when_to_come_again(self, app: Flask, error: errors.AppError) -> None:
+        status, retry_after = failed(app, error)
+        assert status == error.status
+        assert retry_after is not None
