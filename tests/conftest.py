@@ -15,7 +15,8 @@ from app.extensions import db
 from config import Settings
 from tests.world import World
 
-POSTGRESQL = "postgresql+psycopg://postgres@127.0.0.1:5432/postgres"
+POSTGRESQL = os.environ.get("GALLEY_TEST_POSTGRESQL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
+"""Where test databases are made: a server that may be filled and emptied."""
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

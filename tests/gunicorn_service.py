@@ -8,6 +8,7 @@ import sys
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import IO
 
 import requests
 from flask_migrate import upgrade
@@ -23,8 +24,8 @@ ROOT = Path(__file__).parents[1]
 class Service:
     """Runs for the length of a `with`; may be killed and started again in between."""
 
-    def __init__(self, home: Path, *, workers: int = 2, **environment: str) -> None:
-        self.home, self.port = home, _free_port()
+    def __init__(self, home: Path, *, workers: int = 2, log: IO[bytes] | None = None, **environment: str) -> None:
+        self.home, self.port, self._log = home, _free_port(), log
         self.environment = {
             "APP_ENV": "test",
             "INSTANCE_DIR": str(home / "instance"),
@@ -34,7 +35,8 @@ class Service:
             "WEB_CONCURRENCY": str(workers),
             "LOG_LEVEL": "WARNING",
         } | environment
-        self.app = create_app(Settings.from_environment(self.environment))
+        # Logging is the whole process's: the tests that come after this one want to see their lines.
+        self.app = create_app(Settings.from_environment(self.environment | {"LOG_LEVEL": "INFO"}))
         with self.app.app_context():
             upgrade(directory=str(ROOT / "migrations"))
         self.world = World(self.app)
@@ -67,6 +69,8 @@ class Service:
             cwd=ROOT,
             env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")} | self.environment,
             start_new_session=True,
+            stdout=self._log,
+            stderr=self._log,
         )
         deadline = time.monotonic() + 40
         while not self._answers():

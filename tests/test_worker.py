@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from flask import Flask
 from structlog.testing import capture_logs
 
+from app.core import causes
 from app.core.database import prepare_engine
 from app.core.jobs import Job, JobCall, PermanentFailure
 from app.drivers.jobs.embedded import EmbeddedJobs
@@ -95,6 +96,15 @@ class TestRunner:
         reported = self.call(app, lambda *, progress: progress(3, 10), uses=("progress",))
 
         assert reported == [("7", 3, 10)]
+
+    def test_every_line_of_a_job_tells_the_request_it_goes_back_to(self, app):
+        seen: list[object] = []
+        runner = Runner(app, {"a": Job("a", lambda: seen.append(causes.carried()))}, print)
+
+        runner(JobRun("7", "a", {}, 1, {"request_id": "a-request"}))
+        runner(JobRun("8", "a", {}, 1))
+
+        assert seen == [{"request_id": "a-request"}, {}]
 
     def test_an_undeclared_name_is_a_failed_run(self, app):
         with pytest.raises(UnknownJobError):

@@ -14,8 +14,8 @@ PATCHED = "from gevent.monkey import is_module_patched; print(is_module_patched(
 @pytest.mark.parametrize(
     ("script", "printed"),
     [
-        (f"from wsgi import app; {PATCHED}", "True Flask"),
-        (f"import flask.cli; from wsgi import app; {PATCHED}", "False Flask"),
+        (f"from wsgi import app; {PATCHED}", "True Service"),
+        (f"import flask.cli; from wsgi import app; {PATCHED}", "False Service"),
         ("import wsgi; print(wsgi.app is wsgi.application)", "True"),
     ],
     ids=["a server's process is patched", "the flask command's is not", "both usual names are the application"],

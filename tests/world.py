@@ -149,7 +149,7 @@ class World:
         root: Path = self.app.config["SETTINGS"].git.local_root
         return root
 
-    def work_off(self, *, within_s: float = 30) -> None:
+    def work_off(self, *, within_s: float = 120) -> None:
         """Run every job that is due, as the worker does, and wait until none is left but those of later."""
         engine, stop = self.app.extensions["jobs"], threading.Event()
         thread = threading.Thread(

@@ -1,5 +1,6 @@
 """Packages of npm for tests, exactly as locked, installed once outside of the checkout."""
 
+import fcntl
 import hashlib
 import os
 import shutil
@@ -17,13 +18,19 @@ def packages(source: Path) -> Path:
         pytest.skip("Node is not installed")
     digest = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()[:12]
     folder = CACHE / f"{source.name}-{digest}"
-    if not (folder / "installed").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(source / name, folder)
-        options = ["--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(["npm", "ci", *options], cwd=folder, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            pytest.skip(f"npm could not install the packages: {done.stderr[-300:]}")
-        (folder / "installed").touch()
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # test processes install one after another, the first for all
+        if not (folder / "installed").exists():
+            _install(source, folder)
     return folder
+
+
+def _install(source: Path, folder: Path) -> None:
+    for name in ("package.json", "package-lock.json"):
+        shutil.copy(source / name, folder)
+    options = ["--ignore-scripts", "--no-audit", "--no-fund"]
+    done = subprocess.run(["npm", "ci", *options], cwd=folder, capture_output=True, text=True, timeout=300)
+    if done.returncode:
+        pytest.skip(f"npm could not install the packages: {done.stderr[-300:]}")
+    (folder / "installed").touch()

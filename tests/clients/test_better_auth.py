@@ -1,7 +1,5 @@
 """better-auth's own JavaScript client against the service on a loopback port."""
 
-import hashlib
-import os
 import shutil
 import socket
 import subprocess
@@ -18,29 +16,16 @@ from app.core.jobs import registry
 from app.extensions import db
 from app.worker import Runner
 from config import Settings
+from tests.clients.node import packages
 from tests.doubles.social import SocialDouble
 
 HERE = Path(__file__).parent / "better-auth"
-CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "galley-tests"
 
 
 @pytest.fixture(scope="module")
 def installed() -> Path:
-    """The client's packages exactly as locked, installed once outside of the checkout."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("Node is not installed")
-    lock = (HERE / "package-lock.json").read_bytes()
-    folder = CACHE / f"better-auth-{hashlib.sha256(lock).hexdigest()[:12]}"
-    if not (folder / "installed").exists():
-        folder.mkdir(parents=True, exist_ok=True)
-        for name in ("package.json", "package-lock.json"):
-            shutil.copy(HERE / name, folder)
-        options = ["--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(["npm", "ci", *options], cwd=folder, capture_output=True, text=True, timeout=300)
-        if done.returncode:
-            pytest.skip(f"npm could not install the client: {done.stderr[-300:]}")
-        (folder / "installed").touch()
-    return folder
+    """The client's packages."""
+    return packages(HERE)
 
 
 @pytest.fixture(scope="module")

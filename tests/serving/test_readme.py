@@ -1,35 +1,15 @@
 """The README's tour, run as it stands against the service as `make run` starts it."""
 
-import re
 import subprocess
 from pathlib import Path
 
 from tests.serving.processes import ROOT, running
-
-SHA, TIME = re.compile(r"\b[0-9a-f]{40}\b"), re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z")
-
-
-def steps() -> list[tuple[str, str]]:
-    """(commands, what the README says they print) of the tour."""
-    section = (ROOT / "README.md").read_text().split("## Five minutes with curl")[1].split("\n## ")[0]
-    blocks = re.findall(r"```(\w*)\n(.*?)```", section, re.DOTALL)
-    found: list[tuple[str, str]] = []
-    for kind, text in blocks:
-        if kind == "bash":
-            found.append((text, ""))
-        else:
-            found[-1] = (found[-1][0], text)
-    return found
-
-
-def comparable(text: str) -> list[str]:
-    """The lines of a step without what differs from run to run."""
-    return [TIME.sub("TIME", SHA.sub("SHA", line)).rstrip() for line in text.splitlines() if line.strip()]
+from tests.serving.readme import comparable, steps
 
 
 class TestTour:
     def test_every_step_prints_what_the_readme_says(self, tmp_path: Path) -> None:
-        told = steps()
+        told = steps("Five minutes with curl")
         script = "set -euo pipefail\n" + "\n".join(f"{commands}\necho @@@@" for commands, _ in told)
         script = script.replace("/tmp/galley-save.json", f"{tmp_path}/save.json").replace(".venv/bin/flask", "flask")
         with running(tmp_path) as service:

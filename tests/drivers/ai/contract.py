@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 import structlog
 
+from app.core.cancellation import Cancellation
 from app.drivers.ai.port import (
     Access,
     AnswerShape,
@@ -206,6 +207,46 @@ class ModelContract:
         assert time.monotonic() - start < 2
         double.wait_closed(double.last, 2)
 
+    @pytest.mark.parametrize("kept", [False, True])
+    def test_call_that_is_given_up_before_its_answer_ends_at_once(
+        self, model: Model, double: AiDouble, kept: bool
+    ) -> None:
+        if kept:
+            self.events(model)
+        double.fault, cancellation = "silent", Cancellation()
+        threading.Timer(0.3, cancellation.cancel).start()
+        start = time.monotonic()
+        with pytest.raises(Cancelled):
+            model.ask(PROMPT, ACCESS, patience=Patience(), cancellation=cancellation)
+        assert time.monotonic() - start < 2
+        double.wait_closed(double.last, 2)
+
+    def test_call_that_is_given_up_amid_its_answer_ends_at_once(self, model: Model, double: AiDouble) -> None:
+        double.fault, cancellation = "stall", Cancellation()
+        answer = model.ask(PROMPT, ACCESS, patience=Patience(), cancellation=cancellation)
+        threading.Timer(0.3, cancellation.cancel).start()
+        with pytest.raises(Cancelled):
+            list(answer.batches())
+        double.wait_closed(double.last, 2)
+
+    def test_call_that_was_given_up_before_is_not_made(self, model: Model, double: AiDouble) -> None:
+        cancellation = Cancellation()
+        cancellation.cancel()
+        with pytest.raises(Cancelled):
+            model.ask(PROMPT, ACCESS, patience=HURRIED, cancellation=cancellation)
+        assert double.asked == []
+
+    def test_giving_up_what_has_ended_does_not_end_the_next_call_on_the_connection(
+        self, model: Model, double: AiDouble
+    ) -> None:
+        cancellation = Cancellation()
+        ended = model.ask(PROMPT, ACCESS, patience=HURRIED, cancellation=cancellation)
+        list(ended.batches())
+        running = model.ask(PROMPT, ACCESS, patience=HURRIED)
+        cancellation.cancel()
+        assert self.text([event for batch in running.batches() for event in batch]) == "Hello"
+        assert double.asked[0].headers["x-port"] == double.last.headers["x-port"]
+
     def test_connection_serves_the_next_call(self, model: Model, double: AiDouble) -> None:
         ports = set()
         for _ in range(3):
@@ -220,6 +261,6 @@ class ModelContract:
             double.fault_body = f'{{"error": {{"message": "bad key {KEY}"}}}}'.encode()
             with pytest.raises(KeyRejected) as caught:
                 model.ask(PROMPT, ACCESS, patience=HURRIED)
-        assert len(lines) == 2
+        assert [line["event"] for line in lines].count("outbound.call") == 2
         assert KEY not in str(lines) + str(caught.value) + repr(ACCESS)
         assert "Say hello" not in str(lines)

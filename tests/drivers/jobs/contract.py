@@ -120,6 +120,34 @@ class Enqueueing(Suite):
 
         assert recorder.runs == [JobRun(job_id, "content.index", {"project_id": "prj_1", "depth": 2}, 1)]
 
+    def test_the_cause_of_a_call_comes_with_its_run_and_stays_out_of_its_arguments(self, jobs, database, defer, state):
+        cause = {"request_id": "a-request"}
+
+        dead = defer("bad", args={"id": "x_1"}, cause=cause)
+
+        def behave(call: JobRun) -> None:
+            raise PermanentFailure(call.cause["request_id"])
+
+        with working(jobs, recorder := Recorder(behave)):
+            until(lambda: state(dead) == JobState.DEAD)
+
+        with database.begin() as connection:
+            (letter,) = jobs.dead(connection)
+        assert [(run.args, run.cause) for run in recorder.runs] == [({"id": "x_1"}, cause)]
+        assert (letter.args, letter.error) == ({"id": "x_1"}, "PermanentFailure: a-request")
+
+    def test_unfinished_calls_are_told_so_that_another_engine_can_take_them(self, jobs, database, defer):
+        cause = {"request_id": "a-request"}
+        defer("first", args={"id": "x_1"}, unique="one", lock="two", priority=3, cause=cause)
+        defer("later", delay=timedelta(hours=1))
+
+        with database.begin() as connection:
+            first, later = jobs.unfinished(connection)
+
+        assert first == JobCall("first", {"id": "x_1"}, timedelta(0), "one", "two", 3, cause)
+        assert (later.name, later.cause) == ("later", {})
+        assert timedelta(minutes=59) < later.delay <= timedelta(hours=1)
+
     def test_a_rollback_leaves_no_job(self, jobs, database, defer, state):
         with database.connect() as connection:
             connection.begin()
@@ -400,6 +428,9 @@ class Watching(Suite):
             with database.begin() as connection:
                 counts = jobs.counts(connection)
             go.set()
+
+        assert counts.worker_seen_s is not None
+        assert -1 <= counts.worker_seen_s < 60
 
         assert (counts.waiting, counts.running, counts.dead) == (2, 1, 1)
         assert 0.25 < counts.lag_s < 3

@@ -13,7 +13,7 @@ from app.extensions import db
 from app.models.base import moment
 from app.models.idempotency import IdempotencyKey
 from app.models.login import LoginAttempt, OneTimeCode, Purpose, Session
-from app.resources.system import jobs
+from app.resources.system import jobs, purging
 from tests.world import World
 
 
@@ -85,7 +85,7 @@ class TestPurge:
         }
 
     def test_deletes_more_than_one_round_holds(self, app: Flask, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(jobs, "AT_ONCE", 3)
+        monkeypatch.setattr(purging, "AT_ONCE", 3)
         person, end = world.person(), moment() - timedelta(days=1)
         with app.app_context():
             db.session.add_all(

@@ -8,7 +8,12 @@ import pytest
 from flask import Flask
 
 from app import create_app
+from app.core.rates import RateCounter
+from app.drivers.jobs.port import QueueCounts
+from app.drivers.storage.local import LocalStore
 from app.extensions import db
+from app.http import streaming
+from app.resources.system import readiness
 from config import Settings
 from tests.world import World
 
@@ -25,8 +30,45 @@ class TestHealth:
 class TestReadiness:
     def test_it_tells_each_dependency(self, world: World) -> None:
         told = world.anonymous().get("/readyz").json
-        assert told["status"] == "ok"
-        assert {name: check["state"] for name, check in told["checks"].items()} == {"database": "ok", "storage": "ok"}
+        assert told["status"] in ("ok", "degraded")
+        states = {name: check["state"] for name, check in told["checks"].items()}
+        assert states | {"jobs": ""} == {"database": "ok", "storage": "ok", "jobs": ""}
+        assert set(told["checks"]["jobs"]) == {"state", "waiting", "dead", "lag_s", "worker_seen_s"}
+
+    @pytest.mark.parametrize(
+        ("counts", "state", "status"),
+        [
+            (QueueCounts(3, 1, 0, 0.2, 5.0), "ok", "ok"),
+            (QueueCounts(3, 1, 0, 90.0, 5.0), "late", "degraded"),
+            (QueueCounts(3, 0, 0, 0.0, 90.0), "late", "degraded"),
+            (QueueCounts(3, 0, 0, 0.0, None), "late", "degraded"),
+            (QueueCounts(0, 0, 0, 0.0, None), "late", "ok"),
+        ],
+    )
+    def test_jobs_that_wait_for_nobody_degrade_it(
+        self, app: Flask, tmp_path: Path, counts: QueueCounts, state: str, status: str
+    ) -> None:
+        class Queue:
+            def counts(self, _connection: object) -> QueueCounts:
+                return counts
+
+        with app.app_context():
+            told, code = readiness.report(Queue(), LocalStore(tmp_path), RateCounter(), ending=False)
+        assert (told["checks"]["jobs"]["state"], told["status"], code) == (state, status, 200)
+
+    def test_without_redis_it_is_ready_but_degraded(self, app: Flask, tmp_path: Path) -> None:
+        gone = RateCounter(redis_url="redis://127.0.0.1:9/0")
+        with app.app_context():
+            told, code = readiness.report(app.extensions["jobs"], LocalStore(tmp_path), gone, ending=False)
+        assert (told["checks"]["redis"], told["status"], code) == ({"state": "down"}, "degraded", 200)
+
+    def test_without_the_store_it_is_ready_but_degraded(self, app: Flask, tmp_path: Path) -> None:
+        (tmp_path / "media").write_text("a file where a folder should be")
+        with app.app_context():
+            told, code = readiness.report(
+                app.extensions["jobs"], LocalStore(tmp_path / "media"), RateCounter(), ending=False
+            )
+        assert (told["checks"]["storage"], told["status"], code) == ({"state": "down"}, "degraded", 200)
 
     def test_without_the_database_it_is_503(self, tmp_path: Path) -> None:
         unreachable = "postgresql+psycopg://nobody@127.0.0.1:9/none"
@@ -34,6 +76,11 @@ class TestReadiness:
         answer = app.test_client().get("/readyz")
         assert answer.status_code == 503
         assert answer.get_json()["checks"]["database"]["state"] == "down"
+
+    def test_a_process_that_ends_says_so_and_is_503(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(streaming, "draining", lambda: True)
+        answer = world.app.test_client().get("/readyz")
+        assert (answer.status_code, answer.get_json()) == (503, {"status": "ending", "checks": {}})
 
 
 class TestMetrics:

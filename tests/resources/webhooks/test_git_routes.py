@@ -3,14 +3,18 @@
 import hashlib
 import hmac
 import json
+import random
 import secrets
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 
-from app.extensions import db
+from app.extensions import db, drivers
+from app.models.base import moment
 from app.models.project_content import ContentIndex
+from app.resources.webhooks.jobs import follow_remote
 from tests.git_hosts import (
     HOOK_A,
     HOOK_B,
@@ -163,6 +167,71 @@ class TestPush:
         ):
             assert answer.ok() == {"received": True}
         assert site.waiting() == 0
+
+
+class TestCost:
+    """What a push of ten files costs at provider A, beside the reading of their texts (a call each)."""
+
+    def push(self, site: SiteA, hosts: Hosts) -> str:
+        head = site.repository.git.commit({f"content/new{number}.md": b"# %d\n" % number for number in range(10)})
+        hosts.github.journal.clear()
+        return head
+
+    def check(self, site: SiteA, hosts: Hosts, head: str) -> None:
+        assert site.shown() == head
+        calls = [f"{call.method} {call.path} {call.status}" for call in hosts.github.journal]
+        texts = [call for call in calls if "/git/blobs/" in call]
+        assert len(texts) == 10
+        # An answer of 304 is not counted by GitHub (“Best practices: use conditional requests”).
+        counted = [call for call in calls if call not in texts and not call.endswith(" 304")]
+        assert len(counted) <= 5, counted
+
+    def test_told_by_a_webhook(self, world: World, hosts: Hosts) -> None:
+        site = SiteA(world, hosts)
+        head = self.push(site, hosts)
+        site.notify().ok()
+        world.work_off()
+        self.check(site, hosts, head)
+
+    def test_found_by_the_poll(self, world: World, hosts: Hosts) -> None:
+        site = SiteA(world, hosts)
+        head = self.push(site, hosts)
+        with world.app.app_context():
+            db.session.execute(sa.update(ContentIndex).values(looked_at=moment()))
+            db.session.execute(
+                sa.update(ContentIndex).where(ContentIndex.project_id == site.project).values(looked_at=None)
+            )
+            db.session.commit()
+            follow_remote(git=drivers["git"])
+            db.session.remove()
+        world.work_off()
+        self.check(site, hosts, head)
+
+
+class TestAnyOrder:
+    @pytest.mark.parametrize("seed", range(3))
+    def test_doubled_disordered_and_dropped_ones_end_in_the_same_state(self, site: SiteA, seed: int) -> None:
+        dice, payloads = random.Random(seed), []
+        for number in range(8):
+            site.repository.git.commit({f"content/{dice.randrange(4)}.md": b"%d" % number})
+            payloads.append((site.pushed(), f"{seed}-{number}"))
+        told = [
+            *payloads[-1:],
+            *dice.choices(payloads, k=10),
+        ]  # some twice or more, some never; the last one in any place
+        dice.shuffle(told)
+        for payload, delivery in told:
+            site.notify(payload, delivery=delivery).ok()
+            if dice.random() < 0.3:
+                site.world.work_off()
+        site.world.work_off()
+        assert site.shown() == site.repository.git.head()
+        listed = site.me.get(f"/project-content/{site.project}").ok()["files"]
+        there = {path: (mode, sha) for path, (_, mode, sha, _) in site.repository.git.entries().items()}
+        assert {file["path"]: (file["mode"], file["sha"]) for file in listed} == there
+        entries = site.me.get(f"/project-log/{site.project}?limit=100").ok()["logs"]
+        logged = [(entry["commit_sha"], entry["file"]) for entry in entries]
+        assert len(logged) == len(set(logged))
 
 
 class TestForgery:

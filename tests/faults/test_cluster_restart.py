@@ -1,0 +1,112 @@
+"""Nodes restarted one after another while people work: no request fails, and streams end with a word.
+
+Also across a migration: the older version's nodes serve beside the migrated database, then beside the newer's nodes.
+"""
+
+import shutil
+import signal
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psycopg
+import pytest
+import requests
+
+from tests.doubles.ai import AiDouble
+from tests.resources.ai.streams import Part, parts
+from tests.serving.clusters import SERVER, Cluster, running
+from tests.serving.processes import ROOT
+from tests.serving.traffic import Traffic
+
+LOAD = {"APP_ENV": "test", "RATE_LIMIT_SCALE": "100000"}
+NODES = ("web-1", "web-2", "worker-1", "worker-2")
+# How processes come and go is this version's: what an upgrade is to show is the schema's part.
+COMING_AND_GOING = ("gunicorn.conf.py", "app/core/listening.py")
+
+
+def roll(cluster: Cluster) -> None:
+    """Migrate, and restart every node."""
+    cluster.process.send_signal(signal.SIGHUP)
+    cluster.wait_for("All nodes are new", 300)
+
+
+def report(capsys: pytest.CaptureFixture[str], cluster: Cluster, traffic: Traffic) -> None:
+    drained = [line for line in cluster.told.read_text().splitlines() if "drained" in line]
+    with capsys.disabled():
+        print(f"\n{dict(traffic.answers)}, slowest {traffic.slowest_s:.1f} s; {'; '.join(drained)}")
+
+
+def check(traffic: Traffic) -> None:
+    """Nothing failed, and all that was acknowledged is there, once."""
+    assert traffic.failures == []
+    assert traffic.acknowledged > 100
+    names, created = traffic.found()
+    assert [name for name in traffic.logged if names[name] != 1] == []
+    assert [path for path in traffic.saved if created[path] != 1] == []
+
+
+class TestRestart:
+    def test_no_request_fails_and_a_stream_is_told(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        with AiDouble() as double:
+            double.fault = "endless"
+            model = {"AI_PROVIDER": "openai", "AI_MODEL": "m", "OPENAI_BASE_URL": double.url, "OPENAI_API_KEY": "k"}
+            with running(tmp_path, **LOAD, **model) as cluster, ThreadPoolExecutor() as beside:
+                cluster.wait_for_job("content.index")
+                with Traffic(cluster) as traffic:
+                    stream = beside.submit(read_stream, cluster, traffic.cookies)
+                    roll(cluster)
+                report(capsys, cluster, traffic)
+                check(traffic)
+                last = stream.result()[-1]
+        assert last["type"] == "error"
+        assert "restarted" in last["errorText"]
+
+
+def read_stream(cluster: Cluster, cookies: dict[str, str]) -> list[Part]:
+    """All parts of an answer that would never end by itself."""
+    asked = {"prompt": "Write about tea"}
+    answer = requests.post(f"{cluster.base}/api/ai/command", json=asked, cookies=cookies, timeout=150)
+    return parts(answer.content)
+
+
+class TestUpgrade:
+    def test_no_request_fails_across_a_migration(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        old, current = older_version(tmp_path / "old"), tmp_path / "current"
+        current.symlink_to(old)
+        with running(tmp_path, **LOAD, CLUSTER_CODE=str(current)) as cluster:
+            cluster.wait_for_job("content.index")
+            before = revision(cluster)
+            with Traffic(cluster) as traffic:
+                current.unlink()
+                current.symlink_to(ROOT)
+                roll(cluster)
+            report(capsys, cluster, traffic)
+            assert revision(cluster) > before
+            assert {Path(f"/proc/{cluster.pid(node)}/cwd").resolve() for node in NODES} == {ROOT}
+            check(traffic)
+
+
+def older_version(place: Path) -> Path:
+    """A checkout of the commit before the newest migration came."""
+    newest = max(file.name for file in (ROOT / "migrations" / "versions").glob("[0-9]*.py"))
+    added = git("log", "--diff-filter=A", "--format=%H", "-1", "--", f"migrations/versions/{newest}")
+    if not added:
+        pytest.skip(f"the history does not tell when {newest} came")
+    git("clone", "--quiet", "--shared", str(ROOT), str(place))
+    git("-C", str(place), "checkout", "--quiet", f"{added}^")
+    for file in COMING_AND_GOING:
+        shutil.copy(ROOT / file, place / file)
+    return place
+
+
+def git(*arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def revision(cluster: Cluster) -> str:
+    """The database's."""
+    with psycopg.connect(f"{SERVER}/{cluster.database}") as connection:
+        found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    assert found is not None
+    return str(found[0])

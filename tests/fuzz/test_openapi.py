@@ -1,0 +1,131 @@
+"""Requests made from the OpenAPI document, fitting it and not: every answer is one the document tells of.
+
+`GALLEY_LONG=1` sends at least 20,000 instead of a few hundred; `GALLEY_SEED` chooses others.
+"""
+
+import collections
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import hypothesis
+import pytest
+import schemathesis
+from flask import Flask
+from hypothesis import HealthCheck, Phase
+from hypothesis import strategies as st
+from schemathesis.checks import not_a_server_error
+from schemathesis.core.failures import FailureGroup
+from schemathesis.generation import GenerationMode
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from tests.contract.requests import BODIES, Key
+from tests.fuzz.stage import CALLERS, LONG, OUTSIDE, SEED, Stage
+from tests.world import Person
+
+CASES = int(os.environ.get("GALLEY_CASES", "100" if LONG else "3"))
+SHARE = 1.0 if LONG else 0.25
+NAMED = (
+    "org_id", "projectId", "repository", "branch", "base_sha", "member_id", "email", "provider", "subscription_id",
+    "head", "base", "file", "files", "messages", "plan", "role", "currentPassword", "newPassword",
+)  # fmt: skip
+CHECKS = [
+    not_a_server_error, status_code_conformance, content_type_conformance, response_headers_conformance,
+    response_schema_conformance,
+]  # fmt: skip
+
+
+class Fuzz:
+    """Sends what is drawn and keeps what is wrong, one example of each kind."""
+
+    def __init__(self, stage: Stage) -> None:
+        self.stage, self.sent = stage, 0
+        self.statuses: collections.Counter[int] = collections.Counter()
+        self.wrong: dict[str, str] = {}
+
+    def try_out(self, operation: Any, key: Key, cases: int) -> None:
+        """Send `cases` requests that fit and as many that do not to one operation, each as one of the callers."""
+        self.stage.prepare(key)
+        for mode in GenerationMode:
+
+            @hypothesis.seed(SEED)
+            @hypothesis.settings(
+                max_examples=cases, deadline=None, database=None, phases=[Phase.generate],
+                suppress_health_check=list(HealthCheck),
+            )  # fmt: skip
+            @hypothesis.given(operation.as_strategy(generation_mode=mode), st.sampled_from(CALLERS), st.integers(0, 7))
+            def send(case: Any, name: str, real: int) -> None:
+                self._send(case, key, name, real)
+
+            try:
+                send()
+            except hypothesis.errors.Unsatisfiable:
+                continue  # an operation without parameters and body has no request that does not fit
+
+    def _send(self, case: Any, key: Key, name: str, real: int) -> None:
+        who = self.stage.caller(name)
+        if real:
+            case.path_parameters = dict(case.path_parameters or {}) | {
+                variable: value
+                for variable, value in self.stage.ids(key, who).items()
+                if variable in (case.path_parameters or {})
+            }
+        if real > 2 and key in BODIES and isinstance(case.body, dict):
+            valid = BODIES[key](self.stage.scene, who)
+            case.body = {**case.body, **{field: valid[field] for field in NAMED if field in valid}}
+        cookies = {"session_token": who.token} if isinstance(who, Person) else {}
+        try:
+            response = case.call(cookies=cookies, headers={"Accept-Encoding": "identity"})
+            self.sent += 1
+            self.statuses[response.status_code] += 1
+            self.stage.note(key, response.status_code)
+            if (key, response.status_code) in OUTSIDE:
+                return
+            case.validate_response(response, checks=CHECKS)
+        except FailureGroup as group:
+            for failure in group.exceptions:
+                self._keep(key, name, case, type(failure).__name__, f"{failure.title}: {failure.message}")
+        except Exception as error:  # an exception that the application did not turn into an answer
+            self._keep(key, name, case, type(error).__name__, repr(error))
+
+    def _keep(self, key: Key, name: str, case: Any, kind: str, told: str) -> None:
+        self.wrong.setdefault(
+            f"{key[0]} {key[1]} {kind} {told.splitlines()[0][:100]}",
+            f"as {name}: {told[:600]}\n  path {case.path_parameters!r} query {case.query!r} body {case.body!r}"[:1800],
+        )
+
+
+@pytest.fixture
+def document(app: Flask) -> Any:
+    """The document as it is served, without made-up session cookies."""
+    schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app)
+    schema.config.generation.update(with_security_parameters=False)
+    return schema
+
+
+def operations(document: Any, stage: Stage) -> Iterator[tuple[Any, Key]]:
+    """Every operation of the document with its key."""
+    for found in document.get_all_operations():
+        operation = found.ok()
+        path = operation.path.replace("{", ":").replace("}", "").removeprefix("/api/v1")
+        yield operation, (operation.method.upper(), path)
+
+
+class TestDocument:
+    def test_every_answer_is_one_the_document_tells_of(
+        self, document: Any, stage: Stage, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        fuzz, dice = Fuzz(stage), random.Random(SEED)
+        for operation, key in operations(document, stage):
+            if dice.random() < SHARE:
+                fuzz.try_out(operation, key, CASES)
+        with capsys.disabled():
+            print(f"\nseed {SEED}: {fuzz.sent} cases, answers {dict(sorted(fuzz.statuses.items()))}")
+            print(f"kinds of wrong answers: {len(fuzz.wrong)}")
+        assert not fuzz.wrong, "\n\n".join(f"{kind}\n  {told}" for kind, told in sorted(fuzz.wrong.items()))

@@ -1,0 +1,63 @@
+"""Somebody signed in to the demo of a running service, and what they do with its preview."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from tests.serving.processes import ROOT, Service
+from tests.serving.visitor import Visitor
+
+
+class Member(Visitor):
+    """A person of the demo's organization, by role."""
+
+    def __init__(self, service: Service, role: str = "owner") -> None:
+        super().__init__()
+        self.service = service
+        password = (service.home / "instance" / "demo_password").read_text().strip()
+        self.call("/api/v1/auth/sign-in/email", {"email": f"{role}@demo.example.org", "password": password})
+        me = self.call("/api/v1/auth/get-session")["user"]["id"]
+        self.project = str(self.call(f"/api/v1/project/user/{me}")[0]["project_id"])
+
+    def call(self, path: str, body: Any = None, *, method: str | None = None) -> Any:
+        """The `result` of a call that succeeds: POST with a body, GET without."""
+        method = method or ("POST" if body is not None else "GET")
+        got = self.send(method, self.service.base + path, body, {"Accept": "application/json"}, timeout_s=300)
+        assert got.status in (200, 201), got.text
+        return got.json()["result"]
+
+    def connect(self, folder: Path, name: str) -> str:
+        """The id of a new project on a new repository with the files of a folder."""
+        organization = self.call(f"/api/v1/project/{self.project}")["org_id"]
+        flask, place = str(ROOT / ".venv/bin/flask"), f"sites/{name}"
+        command = [flask, "git", "create", place, "--org", organization, "--from", str(folder)]
+        subprocess.run(command, cwd=ROOT, env=self.service.env, check=True, capture_output=True, timeout=60)
+        body = {"org_id": organization, "project_name": name, "provider": "local", "repository": place}
+        return str(self.call("/api/v1/project/create", body | {"branch": "main"})["project_id"])
+
+    def create(self, **body: Any) -> Any:
+        """Start the preview or connect to it; the answer once it runs."""
+        return self.call("/api/sandbox/create", {"projectId": self.project} | body)
+
+    def beat(self) -> Any:
+        """Let it live longer."""
+        return self.call("/api/sandbox/heartbeat", {"projectId": self.project})
+
+    def stop(self, preview: Any = None) -> None:
+        """End the project's preview, or another one."""
+        named = {"sandboxId": preview["sandboxId"]} if preview else {"projectId": self.project}
+        self.call("/api/sandbox/stop", named)
+
+    def record(self) -> Any:
+        """What is recorded of the project's preview."""
+        return self.call(f"/api/v1/project-preview/{self.project}")
+
+
+def host_of(preview: Any) -> str:
+    """The preview's address without the token that lets in."""
+    return str(preview["previewUrl"].partition("?")[0].rstrip("/"))
+
+
+def root_of(service: Service) -> Path:
+    """Where its sandboxes are."""
+    return service.home / "instance" / "sandboxes"

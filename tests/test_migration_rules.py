@@ -1,0 +1,60 @@
+"""Every migration since the rules exist is safe beside the version before."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from config import PROJECT
+from tests.migration_rules import faults
+
+SINCE = "0009"
+VERSIONS = sorted((PROJECT / "migrations" / "versions").glob("[0-9]*.py"))
+HEAD = "import sqlalchemy as sa\nfrom alembic import op\n\n\ndef upgrade() -> None:\n    "
+UNSAFE = {
+    "a dropped column": 'op.drop_column("users", "name")',
+    "a dropped table": 'op.drop_table("users")',
+    "a renamed column": 'op.alter_column("users", "name", new_column_name="full_name")',
+    "another type": 'op.alter_column("users", "name", type_=sa.Integer())',
+    "a column that must be given": 'op.add_column("users", sa.Column("age", sa.Integer(), nullable=False))',
+    "a column that must be given from now on": 'op.alter_column("users", "name", nullable=False)',
+    "an index under a lock": 'op.create_index("ix_users_name", "users", ["name"])',
+    "a key that is checked under a lock": 'op.create_foreign_key("fk", "users", "others", ["a"], ["b"])',
+    "a rename by hand": 'op.execute("ALTER TABLE users RENAME COLUMN name TO full_name")',
+    "an index by hand": 'op.execute("CREATE INDEX ix ON users (name)")',
+}
+SAFE = {
+    "a new table with its index": 'op.create_table("notes")\n    op.create_index("ix", "notes", ["name"])',
+    "a column that may be empty": 'op.add_column("users", sa.Column("age", sa.Integer(), nullable=True))',
+    "a column with a default": 'op.add_column("users", sa.Column("a", sa.Text(), nullable=False, server_default=""))',
+    "an index beside the traffic": 'op.create_index("ix", "users", ["name"], postgresql_concurrently=True)',
+    "a key that is checked later": 'op.create_foreign_key("f", "users", "o", ["a"], ["b"], postgresql_not_valid=True)',
+}
+
+
+class TestRules:
+    @pytest.mark.parametrize("what", UNSAFE)
+    def test_what_breaks_the_version_before_is_a_fault(self, what: str) -> None:
+        assert len(faults(HEAD + UNSAFE[what] + "\n")) == 1
+
+    @pytest.mark.parametrize("what", SAFE)
+    def test_what_it_does_not_notice_is_none(self, what: str) -> None:
+        assert faults(HEAD + SAFE[what] + "\n") == []
+
+    def test_a_contraction_may_take_away_what_nobody_uses(self) -> None:
+        assert faults('CONTRACTS = "unused since 0.2"\n' + HEAD + UNSAFE["a dropped column"] + "\n") == []
+
+    def test_going_back_may_take_away(self) -> None:
+        back = '\n\ndef downgrade() -> None:\n    op.drop_table("notes")\n'
+        assert faults(HEAD + 'op.create_table("notes")' + back) == []
+
+
+class TestMigrations:
+    @pytest.mark.parametrize("file", [file for file in VERSIONS if file.stem >= SINCE], ids=lambda file: file.stem)
+    def test_each_is_safe_beside_the_version_before(self, file: Path) -> None:
+        assert faults(file.read_text()) == []
+
+    def test_they_are_numbered_in_order(self) -> None:
+        told = [re.findall(r'^(?:down_)?revision.*?= "?(\w+)"?', file.read_text(), re.MULTILINE) for file in VERSIONS]
+        numbers = [f"{number:04}" for number in range(1, len(VERSIONS) + 1)]
+        assert told == [[one, before] for one, before in zip(numbers, ["None", *numbers], strict=False)]
