@@ -48,9 +48,13 @@ class Security:
 
 @dataclass(frozen=True)
 class Database:
-    """A SQLAlchemy URL of SQLite or of PostgreSQL with psycopg."""
+    """A SQLAlchemy URL of SQLite or of PostgreSQL with psycopg.
+
+    Of PostgreSQL a process takes at most `pool` connections for writing and as many for reading.
+    """
 
     url: str = field(repr=False)
+    pool: int
 
 
 @dataclass(frozen=True)
@@ -193,6 +197,13 @@ class Log:
 
 
 @dataclass(frozen=True)
+class Retention:
+    """How many days is kept what would otherwise only grow; 0 is for good."""
+
+    project_log_days: int
+
+
+@dataclass(frozen=True)
 class Settings:
     """Everything the service was told, and the numbers it goes by."""
 
@@ -212,6 +223,7 @@ class Settings:
     sandbox: SandboxSettings
     billing: Billing
     log: Log
+    retention: Retention
     metrics_token: str | None = field(repr=False)
     limits: "Limits"
 

@@ -1,14 +1,21 @@
 """How gunicorn serves: gevent workers, bounded input, a drain of 25 seconds.
 
-Runs before the workers patch the standard library, so it imports nothing that binds names of `ssl` or `socket`.
+Runs before the workers patch the standard library, so it imports nothing that binds names of `ssl`, or of `socket`.
 """
 
 import os
+import resource
 import shutil
+import signal
+import socket
+import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from dotenv import load_dotenv
+
+DESCRIPTORS = 8192
 
 load_dotenv(Path(__file__).with_name(".env"))
 
@@ -17,8 +24,13 @@ _port = os.environ.get("PORT") or "8000"
 bind = f"[{_host}]:{_port}" if ":" in _host else f"{_host}:{_port}"
 workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
 worker_class = "gevent"
-worker_connections = 1000
+# A thousand streams, and room for everybody else beside them.
+worker_connections = 2000
 preload_app = False
+# Each stream has a descriptor on either side; what many systems give at first is less than that.
+_descriptors, _most = resource.getrlimit(resource.RLIMIT_NOFILE)
+if 0 <= _descriptors < DESCRIPTORS:
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS if _most < 0 else min(DESCRIPTORS, _most), _most))
 # A file that is touched every second should not touch a disk.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (gunicorn makes a private file)
 
@@ -45,11 +57,52 @@ if _metrics:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = _metrics
 
 
-def post_worker_init(worker: object) -> None:
-    """Let open streams know when their worker is told to end, so that they end with a word instead of being cut."""
+# How long whoever is about to connect has to get in once a worker is told to end.
+LAST_CONNECTIONS_S = 0.5
+
+
+def when_ready(server: Any) -> None:
+    """Refuse connections until a worker can answer: a proxy takes them to another node, and none waits for a start."""
+    if sys.platform == "linux" and not server.systemd:
+        for listener in server.LISTENERS:
+            listener.sock.shutdown(socket.SHUT_RD)
+
+
+def post_worker_init(worker: Any) -> None:
+    """Take connections from now on, and see to it that the worker's end cuts nobody off."""
+    for listener in worker.sockets:
+        listener.listen(worker.cfg.backlog)
+    _drain_at_the_end(worker)
+
+
+def _drain_at_the_end(worker: Any) -> None:
+    """On SIGTERM say so to streams and to /readyz, take in whoever is connecting, and only then close the door."""
+    import gevent
+
+    from app.core.listening import take_no_more
     from app.http import streaming
 
-    streaming.draining = lambda: not getattr(worker, "alive", True)
+    begun: list[int] = []
+
+    def close_the_door(number: int, frame: object) -> None:
+        for listener in worker.sockets:
+            take_no_more(listener)
+        gevent.sleep(LAST_CONNECTIONS_S)
+        worker.handle_exit(number, frame)
+
+    def begin(number: int, frame: object) -> None:
+        begun.append(number)
+        gevent.spawn(close_the_door, number, frame)
+
+    streaming.draining = lambda: bool(begun) or not worker.alive
+    signal.signal(signal.SIGTERM, begin)
+
+
+def child_exit(_server: object, worker: Any) -> None:
+    """Forget the gauges of a worker that is gone; its counts stay."""
+    if _metrics:
+        for left in Path(_metrics).glob(f"gauge_live*_{worker.pid}.db"):
+            left.unlink(missing_ok=True)
 
 
 def on_exit(_server: object) -> None:

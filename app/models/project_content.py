@@ -27,7 +27,7 @@ class ContentIndex(Timestamps, Base):
     """The index of one branch. Readers see the files of `generation` only, so a new one appears all at once.
 
     `described_sha` is the commit up to which the files' text can be searched, `looked_at` when the poll last asked a
-    remote host for the branch's head.
+    remote host for the branch's head; `snapshot_key` names the tree of `snapshot_sha` in the object store.
     """
 
     __tablename__ = "content_indexes"
@@ -45,10 +45,15 @@ class ContentIndex(Timestamps, Base):
     looked_at: Mapped[datetime | None]
     progress: Mapped[int | None]
     problem: Mapped[str | None]
+    snapshot_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+    snapshot_key: Mapped[str | None]
 
 
 class ContentSnapshot(Base):
-    """The stored answer of a branch's whole tree, apart from its index so that small reads stay small."""
+    """Where trees were stored before the object store had them; nothing reads or writes it.
+
+    The version before does while both run, so the table goes with a later migration.
+    """
 
     __tablename__ = "content_snapshots"
 

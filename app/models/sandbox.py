@@ -16,7 +16,8 @@ class Sandbox(Timestamps, Base):
     """One sandbox; of each project at most one is live.
 
     `label` is its host name's first part, 128 random bits; `reference` is what its host calls it, None until the host
-    has it. `log` is the end of what a failed one printed.
+    has it, and `tended_at` when the process that brings it there last said so. `log` is the end of what a failed one
+    printed.
     """
 
     __tablename__ = "sandboxes"
@@ -35,5 +36,6 @@ class Sandbox(Timestamps, Base):
     code: Mapped[str | None] = mapped_column(sa.String(64))
     problem: Mapped[str | None]
     log: Mapped[str | None]
+    tended_at: Mapped[datetime | None]
     expires_at: Mapped[datetime] = mapped_column(index=True)
     ended_at: Mapped[datetime | None]

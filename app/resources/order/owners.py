@@ -1,14 +1,16 @@
 """Which user a paying customer is: the one a checkout names, else the verified one of an e-mail, else nobody yet."""
 
+from dataclasses import replace
+
 import sqlalchemy as sa
 
 from app.core.upserts import insert_unless_there
-from app.drivers.billing.port import CustomerState
+from app.drivers.billing.port import CustomerState, RefundState
 from app.extensions import db
 from app.models.base import moment
 from app.models.order import BillingCustomer, BillingEvent, Order, Subscription
 from app.models.user import User
-from app.resources.order.states import unpacked
+from app.resources.order.states import S, unpacked
 
 
 def locked_customer(customer_id: str) -> BillingCustomer:
@@ -31,6 +33,13 @@ def locked_customer(customer_id: str) -> BillingCustomer:
 def existing_user(user_id: str | None) -> str | None:
     """The id, if there is such a user."""
     return db.session.scalar(sa.select(User.id).where(User.id == user_id)) if user_id else None
+
+
+def without_strangers(state: S) -> S:
+    """The state without the id of somebody who is not there: ids are given once, so they will not be there again."""
+    if isinstance(state, RefundState) or existing_user(state.user_id) is not None:
+        return state
+    return replace(state, user_id=None)
 
 
 def settle(customer: BillingCustomer) -> None:

@@ -25,9 +25,9 @@ PREFIXES: dict[type, str] = {
 
 def record(event: port.BillingEvent) -> bool:
     """Take an event in; whether it was news. Order and repetition make no difference to the outcome."""
-    state = event.state
-    if state is None:
+    if event.state is None:
         return False
+    state = owners.without_strangers(event.state)
     customer = owners.locked_customer(customer_of(state))
     if not _keep(event, state):
         return False

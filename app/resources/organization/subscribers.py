@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from app.core.errors import Conflict
 from app.extensions import db
-from app.models.organization import Membership, Organization
+from app.models.organization import Invitation, Membership, Organization
 from app.models.user import User
 from app.resources.organization import members, service
 from app.resources.organization.events import member_left
@@ -22,7 +22,7 @@ def welcome(user: User) -> None:
 
 @user_deleting.subscribe
 def delete_owned(user: User) -> None:
-    """Delete what the user owns and end their places elsewhere.
+    """Delete what the user owns, end their places elsewhere and withdraw what invites their e-mail.
 
     Raises:
         Conflict: an organization of theirs has other members; its message names each.
@@ -36,6 +36,7 @@ def delete_owned(user: User) -> None:
         db.session.delete(place)
         db.session.flush()
         member_left.announce(organization, user.id)
+    db.session.execute(sa.delete(Invitation).where(Invitation.email_key == user.email_key))
 
 
 def _check_alone(owned: Sequence[Organization], user: User) -> None:

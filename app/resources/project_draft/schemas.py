@@ -93,6 +93,9 @@ class Draft(DraftListed):
 class Drafts(Draft):
     """One draft whole where a file was named, else the list of a branch's."""
 
+    LISTED = DraftListed
+    """The schema of an item where the answer is a list; the document tells of both."""
+
     def dump(self, obj: Any, *, many: bool | None = None) -> Any:
         """Dump by what is there."""
         return DraftListed(many=True).dump(obj) if isinstance(obj, list) else Draft().dump(obj)

@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core.cursors import decode_cursor, encode_cursor
-from app.core.upserts import insert_or_update, insert_unless_there
+from app.core.upserts import insert_rows
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_log import LogAction, LogSource, ProjectLogEntry
@@ -44,16 +44,11 @@ def record(project: Project, action: LogAction, file: str, file_type: str | None
 
 def record_changes(changed: FilesChanged) -> None:
     """Keep the changes of commits, each once; a save's own word replaces what a push had told of the same commit."""
-    is_save = changed.source is LogSource.COMMIT
-    dialect = db.engine.dialect.name
-    for event in changed.files:
-        values = _values(changed, event)
-        if is_save:
-            told = {name: values[name] for name in ("action", "user_id", "user_name", "source")}
-            statement = insert_or_update(dialect, ProjectLogEntry, values, unique=PER_COMMIT, changes=told)
-        else:
-            statement = insert_unless_there(dialect, ProjectLogEntry, values, unique=PER_COMMIT)
-        db.session.execute(statement)
+    told = ("action", "user_id", "user_name", "source") if changed.source is LogSource.COMMIT else ()
+    statement = insert_rows(db.engine.dialect.name, ProjectLogEntry, unique=PER_COMMIT, changed=told)
+    rows = [_values(changed, event) for event in changed.files]
+    if rows:
+        db.session.execute(statement, rows)
 
 
 def _values(changed: FilesChanged, event: FileEvent) -> dict[str, Any]:
@@ -91,3 +86,8 @@ def read(
     shown = found[:limit]
     following = encode_cursor("log", shown[-1].id) if len(found) > limit else None
     return LogPage(project.id, shown, {"total": total, "next_cursor": following})
+
+
+def forget(user: User) -> None:
+    """Keep what somebody did who goes, without their name."""
+    db.session.execute(sa.update(ProjectLogEntry).where(ProjectLogEntry.user_id == user.id).values(user_name=None))

@@ -4,25 +4,21 @@ Mails with codes and links are sent by who makes those.
 """
 
 from datetime import timedelta
-from typing import Any
 
 import sqlalchemy as sa
 from jinja2 import TemplateNotFound, UndefinedError
 
-from app import transactions
 from app.core import mails
 from app.core.jobs import PermanentFailure, job
 from app.drivers.errors import Rejected
 from app.drivers.mail.port import Mail, MailTransport
-from app.extensions import db
 from app.models.base import moment
 from app.models.idempotency import IdempotencyKey
 from app.models.login import LoginAttempt, OneTimeCode, Session
+from app.resources.system import purging
 
 CODES_KEPT = timedelta(days=1)
 """As long as sendings are counted (limits, section 1: Codes)."""
-
-AT_ONCE, ROUNDS = 2_000, 500
 
 
 @job("mail.send", uses=("mail",), priority=5)
@@ -46,33 +42,16 @@ def deliver(mail: MailTransport, to: str, template: str, language: str, /, **val
 
 @job("system.purge", every=timedelta(hours=1), retries=2)
 def purge() -> int:
-    """Delete sessions, codes, login attempts and kept answers that have run out; returns how many.
-
-    In small transactions, so that nobody waits for a long one.
-    """
+    """Delete sessions, codes, login attempts and kept answers that have run out; returns how many."""
     now = moment()
     gone = sa.or_(Session.expires_at < now, Session.idle_expires_at < now)
     return sum(
-        _purge(model, where)
+        purging.purge(model, where)
         for model, where in (
             (Session, gone),
-            (OneTimeCode, OneTimeCode.updated_at < now - CODES_KEPT),
+            # What is contested stays so until the e-mail is verified, however long that takes.
+            (OneTimeCode, sa.and_(OneTimeCode.updated_at < now - CODES_KEPT, OneTimeCode.contested.is_(False))),
             (LoginAttempt, LoginAttempt.expires_at < now),
             (IdempotencyKey, IdempotencyKey.expires_at < now),
         )
     )
-
-
-def _purge(model: Any, where: sa.ColumnElement[bool]) -> int:
-    key = sa.tuple_(*model.__table__.primary_key.columns)
-    some = sa.select(*model.__table__.primary_key.columns).where(where).limit(AT_ONCE)
-    total = 0
-    for _ in range(ROUNDS):
-        with transactions.writing():
-            deleted: Any = db.session.execute(
-                sa.delete(model).where(key.in_(some)), execution_options={"synchronize_session": False}
-            )
-        total += deleted.rowcount
-        if deleted.rowcount < AT_ONCE:
-            break
-    return total

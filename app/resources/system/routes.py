@@ -4,8 +4,8 @@ import time
 
 from flask import Blueprint, Response, current_app, request
 
-from app.extensions import drivers
-from app.http import metrics
+from app.extensions import drivers, limiter
+from app.http import metrics, streaming
 from app.http.configuration import settings
 from app.http.endpoint import endpoint
 from app.http.envelope import json_response
@@ -27,8 +27,9 @@ def healthz(_scope: Scope) -> Response:
 @blueprint.get("/readyz")
 @endpoint(guard=bare(), raw=True, message="What this depends on works")
 def readyz(_scope: Scope) -> Response:
-    """Tell the state of each dependency; 503 while a required one is down."""
-    return json_response(*readiness.report(current_app.extensions["jobs"], drivers["storage"]))
+    """Tell the state of each dependency; 503 while a required one is down, and while this process ends."""
+    jobs = current_app.extensions["jobs"]
+    return json_response(*readiness.report(jobs, drivers["storage"], limiter, ending=streaming.draining()))
 
 
 @blueprint.get("/metrics")
