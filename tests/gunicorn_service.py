@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -16,6 +15,7 @@ from flask_migrate import upgrade
 from app import create_app
 from app.extensions import db
 from config import Settings
+from tests.ports import free_port
 from tests.world import Person, World
 
 ROOT = Path(__file__).parents[1]
@@ -25,7 +25,7 @@ class Service:
     """Runs for the length of a `with`; may be killed and started again in between."""
 
     def __init__(self, home: Path, *, workers: int = 2, log: IO[bytes] | None = None, **environment: str) -> None:
-        self.home, self.port, self._log = home, _free_port(), log
+        self.home, self.port, self._log = home, free_port(), log
         self.environment = {
             "APP_ENV": "test",
             "INSTANCE_DIR": str(home / "instance"),
@@ -106,9 +106,3 @@ def _resident_kib(pid: int) -> int:
         if line.startswith("VmRSS:"):
             return int(line.split()[1])
     return 0
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

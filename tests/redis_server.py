@@ -7,14 +7,14 @@ import threading
 import time
 from pathlib import Path
 
+from tests.ports import free_port
+
 
 class Redis:
     """Runs until it is stopped; keeps nothing on disk."""
 
     def __init__(self, folder: Path) -> None:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = free_port()
         self.folder = folder
         self.start()
 

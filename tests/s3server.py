@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+from tests.ports import free_port
+
 BUCKET = "media"
 RCLONE = Path(sys.executable).parent / "rclone"
 
@@ -16,7 +18,7 @@ class S3Server:
     """Runs for the length of a `with`; its bucket is the folder `root/media`."""
 
     def __init__(self, root: Path) -> None:
-        self.root, self.port = root, _free_port()
+        self.root, self.port = root, free_port()
         self.access_key, self.secret_key = "test" + secrets.token_hex(6), secrets.token_hex(16)
 
     @property
@@ -61,12 +63,6 @@ class S3Server:
         except subprocess.TimeoutExpired:
             self.process.kill()
             self.process.wait(10)
-
-
-def _free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def _listens(port: int) -> bool:

@@ -21,8 +21,9 @@ from flask import Flask
 
 from tests.bench.ai_load import Provider, Seen, read_many
 from tests.bench.large import application
+from tests.ports import free_port
 from tests.serving.one_worker import Started, cookies, process, service
-from tests.serving.processes import ROOT, free_port
+from tests.serving.processes import ROOT
 
 STREAMS = 300
 TOKENS_A_SECOND = 20

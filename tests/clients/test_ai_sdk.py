@@ -1,7 +1,6 @@
 """The AI SDK's own client, and Plate's completion call, against the AI handlers on a loopback port."""
 
 import json
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ from app.extensions import db
 from config import Settings
 from tests.clients.node import packages
 from tests.doubles.ai import AiDouble, say
+from tests.ports import free_port
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.world import World
 
@@ -54,9 +54,7 @@ def upstream() -> Iterator[AiDouble]:
 def served(tmp_path_factory: pytest.TempPathFactory, upstream: AiDouble) -> Iterator[tuple[Flask, str]]:
     """The service on a loopback port; its model is the double."""
     home = tmp_path_factory.mktemp("service")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     ai = {"AI_PROVIDER": "openai", "AI_MODEL": "m", "OPENAI_BASE_URL": upstream.url, "OPENAI_API_KEY": "k"}
     app = create_app(Settings.for_tests(home, PORT=port, MAIL_DRIVER="file", RATE_LIMIT_SCALE=1000, **ai))
     with app.app_context():

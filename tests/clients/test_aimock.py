@@ -1,6 +1,5 @@
 """Both wire formats against a server that others wrote: the npm package `@copilotkit/aimock`."""
 
-import socket
 import subprocess
 import time
 import urllib.request
@@ -31,6 +30,7 @@ from app.drivers.http import HttpClient
 from app.drivers.http_streaming import Patience
 from app.resources.ai.library import TOOLS
 from tests.clients.node import packages
+from tests.ports import free_port
 
 HERE = Path(__file__).parent / "ai-sdk"
 CLI = "node_modules/@copilotkit/aimock/dist/cli.js"
@@ -44,9 +44,7 @@ MAKERS: dict[str, Callable[[str, HttpClient], Model]] = {
 def base() -> Iterator[str]:
     """The running server."""
     folder = packages(HERE)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     command = ["node", CLI, "-p", str(port), "-f", str(HERE / "fixtures.json"), "--strict", "--log-level", "silent"]
     process = subprocess.Popen([*command, "-c", "5"], cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"

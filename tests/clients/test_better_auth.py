@@ -1,7 +1,6 @@
 """better-auth's own JavaScript client against the service on a loopback port."""
 
 import shutil
-import socket
 import subprocess
 import threading
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from app.worker import Runner
 from config import Settings
 from tests.clients.node import packages
 from tests.doubles.social import SocialDouble
+from tests.ports import free_port
 
 HERE = Path(__file__).parent / "better-auth"
 
@@ -32,9 +32,7 @@ def installed() -> Path:
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     """The service on loopback with its worker, mail as files and both login providers."""
     home = tmp_path_factory.mktemp("service")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with SocialDouble() as double:
         settings = Settings.for_tests(
             home, PORT=port, MAIL_DRIVER="file", MAIL_DIR=home / "mail", RATE_LIMIT_SCALE=1000, **double.environment

@@ -10,7 +10,8 @@ import pytest
 from dockerfile import Stage, read
 
 from app.core.environment import Environment
-from tests.serving.processes import ROOT, free_port
+from tests.ports import free_port
+from tests.serving.processes import ROOT
 
 STAGES = read(ROOT / "Dockerfile")
 PROCFILE = dict(line.split(": ", 1) for line in (ROOT / "Procfile").read_text().splitlines())

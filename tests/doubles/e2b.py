@@ -14,7 +14,6 @@ import re
 import secrets
 import shutil
 import signal
-import socket
 import struct
 import subprocess
 import threading
@@ -23,6 +22,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
+
+from tests.ports import free_port
 
 KEY = "e2b_0123456789abcdef"
 DOMAIN = "sandboxes.example.org"
@@ -41,8 +42,7 @@ class Vm:
         self.until = time.monotonic() + told.get("timeout", 15)
         self.network = told.get("network", {})
         self.processes: list[subprocess.Popen[bytes]] = []
-        with socket.create_server(("127.0.0.1", 0)) as probe:
-            self.port = int(probe.getsockname()[1])
+        self.port = free_port()
 
     def path(self, name: str) -> Path:
         assert not name.startswith("/"), name

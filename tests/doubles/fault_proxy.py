@@ -10,6 +10,8 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any
 
+from tests.ports import free_port
+
 PIECE_BYTES = 65_536
 
 
@@ -37,8 +39,7 @@ class FaultProxy:
     def __init__(self, port: int, host: str = "127.0.0.1") -> None:
         self.behind = (host, port)
         self.mode, self.delay_s, self.cut_after = Mode.PASS, 0.0, 0
-        with socket.create_server(("127.0.0.1", 0)) as found:
-            self.port = int(found.getsockname()[1])
+        self.port = free_port()
         self.connections = 0
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)

@@ -23,9 +23,9 @@ from config import Settings
 from tests.doubles.fault_proxy import FaultProxy
 from tests.faults.postgres import Cluster
 from tests.gunicorn_service import ROOT, Service
+from tests.ports import free_port
 from tests.redis_server import Redis
 from tests.s3server import BUCKET, S3Server
-from tests.serving.processes import free_port
 from tests.world import World
 
 METRICS_TOKEN = secrets.token_hex(16)

@@ -24,6 +24,7 @@ from config import Settings
 from tests.doubles.paddle import KEY
 from tests.doubles.paddle_data import Entity, event, signature, transaction
 from tests.payments import SECRETS, app, faultless, paddle, settings, world
+from tests.ports import free_port
 from tests.world import World
 
 __all__ = ["app", "faultless", "paddle", "settings", "world"]
@@ -61,8 +62,7 @@ class Server:
     """The service in a process that kills itself `before` the commit, `after` it, or not at all (`never`)."""
 
     def __init__(self, settings: Settings, when: str, events: int) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as free:
-            self.port = free.getsockname()[1]
+        self.port = free_port()
         environment = {
             "APP_ENV": "test",
             "INSTANCE_DIR": str(settings.server.instance_dir),

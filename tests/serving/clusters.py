@@ -17,8 +17,9 @@ from typing import Any
 import psycopg
 import pytest
 
+from tests.ports import free_port
 from tests.redis_server import Redis
-from tests.serving.processes import PASSED_ON, ROOT, free_port
+from tests.serving.processes import PASSED_ON, ROOT
 
 SERVER = "postgresql://postgres@127.0.0.1:5432"
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])

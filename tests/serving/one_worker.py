@@ -14,7 +14,8 @@ from pathlib import Path
 import psutil
 from flask import Flask
 
-from tests.serving.processes import PASSED_ON, ROOT, free_port
+from tests.ports import free_port
+from tests.serving.processes import PASSED_ON, ROOT
 from tests.world import World
 
 STREAMS_AT_ONCE = 4

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.gunicorn_service import ROOT, Service
-from tests.serving.processes import free_port
+from tests.ports import free_port
 
 
 @pytest.fixture

@@ -22,6 +22,7 @@ from app.drivers.mail.port import Mail
 from app.drivers.mail.smtp import SmtpMail
 from tests.drivers.mail.contract import CODE, SENDER, MailTransportContract, Received
 from tests.drivers.mail.reading import as_received
+from tests.ports import free_port
 
 USER, PASSWORD = "galley@relay", "p@ss:w/rd"
 
@@ -56,9 +57,7 @@ class Inbox:
 @contextmanager
 def serving(inbox: Inbox, *, implicit: ssl.SSLContext | None = None, **options: Any) -> Iterator[int]:
     """Serve on a free loopback port."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     controller = Controller(inbox, hostname="127.0.0.1", port=port, ssl_context=implicit, **options)
     controller.start()
     try:

@@ -41,6 +41,13 @@ def soon(condition: Callable[[], bool], within_s: float = 10) -> None:
         time.sleep(0.05)
 
 
+def kill(processes: list[int]) -> None:
+    """Kill them, and wait until they are gone: a process that is dying still holds its locks."""
+    for pid in processes:
+        os.kill(pid, signal.SIGKILL)
+    soon(lambda: not any(map(is_alive, processes)))
+
+
 def claimed(desk: Desk) -> str:
     """A row as a process leaves it that is killed before it has started anything."""
     with desk.world.app.app_context():
@@ -117,17 +124,14 @@ class TestReap:
     def test_after_a_restart_of_the_machine_nothing_is_left(self, desk: Desk) -> None:
         """Processes are gone, folders stay: what a new boot finds."""
         made = desk.created()
-        for pid in jails_of(root_of(desk), made["sandboxName"]):
-            os.kill(pid, signal.SIGKILL)
+        kill(jails_of(root_of(desk), made["sandboxName"]))
         reap(desk)
         assert desk.held() == []
         assert desk.record()["state"] == "stopped"
 
     def test_a_folder_that_is_gone_ends_the_row(self, desk: Desk) -> None:
         made = desk.created()
-        processes = jails_of(root_of(desk), made["sandboxName"])
-        for pid in processes:
-            os.kill(pid, signal.SIGKILL)
+        kill(jails_of(root_of(desk), made["sandboxName"]))
         shutil.rmtree(root_of(desk) / made["sandboxName"])
         reap(desk)
         assert desk.record()["state"] == "stopped"
