@@ -3,21 +3,15 @@
 Loads to the arguments of `config.Settings`; a field's `attribute` is the dotted place of its value there.
 """
 
-import base64
-import ipaddress
-import secrets
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
 from marshmallow.validate import Range
 
 import config
+from app.core.environment_completion import AI_ALIASES, completed
 from app.core.environment_fields import (
-    KEY_BYTES,
     Database,
     Keys,
     Names,
@@ -30,7 +24,6 @@ from app.core.environment_fields import (
     url,
     word,
 )
-from app.core.instance import kept
 from app.core.limits import Limits
 
 PLACEHOLDERS = ("secret", "changeme", "change-me", "default", "insecure", "placeholder", "example", "your-")
@@ -46,24 +39,6 @@ NEEDED = {
     ("BILLING_DRIVER", "paddle"): ("PADDLE_API_KEY", "PADDLE_WEBHOOK_SECRET"),
 }
 CREATION_LIMITS = ("organizations", "projects", "projects_per_organization", "members")
-AI_ALIASES = {"google": "gemini", "grok": "xai"}
-GROUPS = {
-    "server": config.Server,
-    "security": config.Security,
-    "database": config.Database,
-    "storage": config.Storage,
-    "mail": config.MailSettings,
-    "git": config.Git,
-    "github": config.GitHub,
-    "gitlab": config.GitLab,
-    "social_a": config.SocialA,
-    "social_b": config.SocialB,
-    "sandbox": config.SandboxSettings,
-    "billing": config.Billing,
-    "log": config.Log,
-    "retention": config.Retention,
-    "limits": Limits,
-}
 
 
 def _number(place: str, default: int, low: int, high: int | None = None) -> fields.Integer:
@@ -196,74 +171,4 @@ class Environment(Schema):
     @post_load
     def complete(self, data: dict[str, Any], **_: object) -> dict[str, Any]:
         """Fill in what follows from other values, and make the groups."""
-        server, mail = data["server"], data["mail"]
-        folder, production = server["instance_dir"], data["env"] == "production"
-        _fill(server, base_url=_own_url(server["host"], server["port"]))
-        _fill(server, web_url=server["base_url"])
-        origins = server["allowed_origins"] or (server["base_url"], server["web_url"])
-        server["allowed_origins"] = tuple(dict.fromkeys(map(_origin, origins)))
-        _fill(data["storage"], directory=folder / "storage")
-        _fill(mail, directory=folder / "mail", sender=f"Galley <no-reply@{_mail_domain(server['base_url'])}>")
-        bot_email = f"galley@{_mail_domain(server['base_url'])}"
-        _fill(data["git"], local_enabled=not production, local_root=folder / "git", bot_email=bot_email)
-        with _instance_faults():
-            if data["database"]["url"] is None:
-                folder.mkdir(parents=True, exist_ok=True)
-            _fill_secrets(data["security"], folder)
-        _fill(data["database"], url=f"sqlite:///{folder / 'app.db'}")
-        return _grouped(data)
-
-
-def _fill(group: dict[str, Any], **defaults: Any) -> None:
-    group.update({name: value for name, value in defaults.items() if group[name] is None})
-
-
-def _own_url(host: str, port: int) -> str:
-    """Where the service answers, as a browser on this machine would write it."""
-    reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
-    return f"http://{reachable}:{port}"
-
-
-def _origin(address: str) -> str:
-    """An address as browsers write it in `Origin`: lower case, no path, no port that goes without saying."""
-    parts = urlsplit(address.lower())
-    usual = {"http": 80, "https": 443}.get(parts.scheme)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in (None, usual) else "")
-
-
-def _mail_domain(base_url: str) -> str:
-    """The host of the service where it has a name; an address or a bare name makes no e-mail domain."""
-    host = urlsplit(base_url).hostname or ""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return host if "." in host else "galley.localhost"
-    return "galley.localhost"
-
-
-def _fill_secrets(security: dict[str, Any], folder: Path) -> None:
-    """Use what is kept in the instance folder, making it the first time."""
-    if security["secret_key"] is None:
-        security["secret_key"] = kept(folder / "secret_key", lambda: secrets.token_urlsafe(48))
-    if security["encryption_keys"] is None:
-        security["encryption_keys"] = Keys().deserialize(kept(folder / "encryption_keys", _new_keys))
-
-
-def _new_keys() -> str:
-    return f"k1:{base64.b64encode(secrets.token_bytes(KEY_BYTES)).decode()}"
-
-
-@contextmanager
-def _instance_faults() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise ValidationError({"INSTANCE_DIR": [f"Cannot be used: {error.strerror}: {error.filename}."]}) from error
-
-
-def _grouped(data: dict[str, Any]) -> dict[str, Any]:
-    ai = data["ai"]
-    upstreams = {name: config.AiUpstream(**ai[name]) for name in ("openai", "anthropic", "gemini", "xai")}
-    made = {name: group(**data[name]) for name, group in GROUPS.items()}
-    return data | made | {"ai": config.Ai(AI_ALIASES.get(ai["provider"], ai["provider"]), ai["model"], **upstreams)}
+        return completed(data)
