@@ -5,7 +5,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
-from app.drivers.errors import Absent, Broken, DriverError, Late, Rejected, Throttled
+from app.drivers.errors import Absent, Broken, Late, Rejected, Throttled
 from app.drivers.git.port import RepositoryUnavailable
 from app.drivers.git.rate import refused_for_s
 from app.drivers.http import Answer, Unreachable
@@ -29,7 +29,7 @@ class AskedToWait(Absent):
     """Absent, and the host named the wait."""
 
 
-def in_doubt(failure: DriverError) -> bool:
+def in_doubt(failure: Exception) -> bool:
     """Whether a write that failed so may have taken effect all the same: it is looked up before it is repeated."""
     return isinstance(failure, (Broken, Absent, Late)) and not isinstance(failure, Unreachable)
 

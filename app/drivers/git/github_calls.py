@@ -1,35 +1,29 @@
 """Calls on one repository of GitHub, its refusals told in the port's words."""
 
 import base64
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.core.paths import path_fault
-from app.core.refs import is_branch_name, is_sha
-from app.drivers.errors import Broken
+from app.core.refs import is_branch_name
 from app.drivers.git import github_values as values
 from app.drivers.git.answers import Refusal, parses
 from app.drivers.git.github_ways import Memory, Way, way
-from app.drivers.git.objects import blob_sha
-from app.drivers.git.port import ObjectNotFound, RepoRef, Repository, RepositoryUnavailable
-from app.drivers.git.rest import TREE_BYTES, Query, RestClient, segment
+from app.drivers.git.hosted_calls import NO_COMMIT, NO_FILE, PAGE, RepositoryCalls, require_blob
+from app.drivers.git.objects import require_shas
+from app.drivers.git.port import ObjectNotFound, Repository, RepositoryUnavailable
+from app.drivers.git.rest import TREE_BYTES, segment
 
 RAW = "application/vnd.github.raw+json"
-PAGE = "100"
-NO_COMMIT = "There is no such commit in the repository"
-NO_FILE = "There is no such file in the repository"
-
-# What GitHub says when an object is not there: not found; the repository is empty; not the name of an object.
-_NOT_THERE = (404, 409, 422)
 
 
 @dataclass(frozen=True)
-class GitHubRepository:
+class GitHubRepository(RepositoryCalls):
     """One repository, with the client that acts on it, and what is remembered meanwhile."""
 
-    client: RestClient
-    repo: RepoRef
+    # Not found; the repository is empty; not the name of an object.
+    NOT_THERE = frozenset({404, 409, 422})
+
     memory: Memory = field(default_factory=Memory)
 
     @property
@@ -62,16 +56,6 @@ class GitHubRepository:
             return values.head_sha(self.client.get(f"{self.path}/git/ref/heads/{_in_path(branch)}", kept=True))
         except Refusal as fault:
             raise RepositoryUnavailable("There is no such repository or branch") from fault
-
-    def read(self, path: str, params: Query | None = None, *, missing: str, max_bytes: int | None = None) -> Any:
-        """Read below the repository. Raises ObjectNotFound with the sentence `missing`."""
-        return self._found(lambda: self.client.get(self.path + path, params, max_bytes=max_bytes), missing)
-
-    def pages(self, path: str, params: Query, *, missing: str, items: str | None = None) -> Iterator[list[Any]]:
-        """Every page of a list below the repository."""
-        pages = self.client.pages(self.path + path, {**params, "per_page": PAGE}, items=items)
-        while (page := self._found(lambda: next(pages, None), missing)) is not None:
-            yield page
 
     def tree(self, name: str, *, recursive: bool = False) -> Any:
         """A tree's JSON by the name of the tree or its commit."""
@@ -106,11 +90,7 @@ class GitHubRepository:
     def blob(self, sha: str) -> bytes:
         """A blob's bytes, checked against its name."""
         require_shas(sha)
-        path = f"{self.path}/git/blobs/{sha}"
-        body: bytes = self._found(lambda: self.client.call("GET", path, accept=RAW).body, NO_FILE)
-        if blob_sha(body) != sha:
-            raise Broken("The Git host gave other bytes than it was asked for")
-        return body
+        return require_blob(sha, self._raw(f"/git/blobs/{sha}", accept=RAW))
 
     def content(self, commit: str, path: str) -> bytes:
         """The bytes of the file at a path; those over 1 MB come as a blob. The host follows a symlink to a file."""
@@ -120,25 +100,6 @@ class GitHubRepository:
         found = self.read(f"/contents/{_in_path(path)}", {"ref": commit}, missing=NO_FILE)
         inline = _inline(found)
         return inline if inline is not None else self.blob(values.sha(found))
-
-    def write(self, method: str, path: str, body: object, *, repeatable: bool = False) -> Any:
-        """Write below the repository; gives the answer's JSON."""
-        return self.client.call(method, self.path + path, json=body, repeatable=repeatable).json()
-
-    def _found(self, read: Callable[[], Any], missing: str) -> Any:
-        try:
-            return read()
-        except Refusal as fault:
-            if fault.status not in _NOT_THERE:
-                raise
-            self.facts()  # is it the object that is missing, or the repository?
-            raise ObjectNotFound(missing) from fault
-
-
-def require_shas(*names: str) -> None:
-    """Refuse what is not the full name of an object. Raises ObjectNotFound."""
-    if not all(map(is_sha, names)):
-        raise ObjectNotFound("That is not the full name of an object")
 
 
 def _in_path(text: str) -> str:

@@ -15,8 +15,9 @@ from app.core.retry import RetryOptions, retry
 from app.drivers.errors import Broken, DriverError, Rejected
 from app.drivers.git import github_values as values
 from app.drivers.git.answers import Refusal, in_doubt
-from app.drivers.git.github_calls import NO_COMMIT, GitHubRepository
+from app.drivers.git.github_calls import GitHubRepository
 from app.drivers.git.github_trees import GitHubTrees
+from app.drivers.git.hosted_calls import NO_COMMIT
 from app.drivers.git.objects import blob_sha, check_message
 from app.drivers.git.plan import Plan, Write, make_plan
 from app.drivers.git.port import BranchMoved, Commit, FileChange, PathChange, Person, RepositoryUnavailable, TreeEntry
@@ -103,7 +104,7 @@ class GitHubCommit:
                 if not in_doubt(failure) or not self._has_landed(sha, expected_head):
                     raise
 
-        retry(attempt, RetryOptions(passing=_is_in_doubt, deadline_s=self._patience_s))
+        retry(attempt, RetryOptions(passing=in_doubt, deadline_s=self._patience_s))
 
     def _update(self, sha: str) -> None:
         path = f"/git/refs/heads/{'/'.join(map(segment, self._branch.split('/')))}"
@@ -117,10 +118,6 @@ class GitHubCommit:
         if self._repository.is_ancestor(sha, head):
             return True
         raise BranchMoved(MOVED)
-
-
-def _is_in_doubt(failure: Exception) -> bool:
-    return isinstance(failure, DriverError) and in_doubt(failure)
 
 
 def _is_moved(fault: Refusal) -> bool:

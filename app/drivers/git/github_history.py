@@ -6,8 +6,10 @@ from typing import Any
 from app.core.concurrency import map_in_order
 from app.core.paths import path_fault
 from app.drivers.git import github_values as values
-from app.drivers.git.github_calls import NO_COMMIT, GitHubRepository, require_shas
+from app.drivers.git.github_calls import GitHubRepository
 from app.drivers.git.github_trees import GitHubTrees
+from app.drivers.git.hosted_calls import NO_COMMIT
+from app.drivers.git.objects import require_shas
 from app.drivers.git.port import CommitInfo, ObjectNotFound
 
 MAX_FILES_LISTED = 3000  # GitHub lists no more files of a commit (“Get a commit”)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from app.drivers.errors import DriverError, Rejected
 from app.drivers.git import github_values as values
 from app.drivers.git.answers import Refusal, in_doubt
-from app.drivers.git.github_calls import PAGE, GitHubRepository
+from app.drivers.git.github_calls import GitHubRepository
+from app.drivers.git.hosted_calls import PAGE
 from app.drivers.git.pull_requests import NotMergeable, PullRequest, PullRequestExists, PullRequestState
 
 NONE = "There is no such pull request in the repository"

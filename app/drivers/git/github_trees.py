@@ -50,6 +50,12 @@ class GitHubTrees:
         entries = self._below(_root(commit))
         return WholeView(entries) if entries is not None else self._by_folder(commit, paths)
 
+    def entries(self, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
+        """The named paths that exist at a commit."""
+        view = self.view(commit, paths)
+        found = {path: view.find(path) for path in paths}
+        return {path: entry for path, entry in found.items() if entry is not None}
+
     def changes(self, old: str, new: str) -> Iterator[PathChange]:
         """Every path that differs between two commits, by path.
 

@@ -1,32 +1,23 @@
 """Calls on one project of GitLab, its refusals told in the port's words."""
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from app.core.paths import path_fault
-from app.core.refs import is_branch_name, is_sha
-from app.drivers.errors import Broken
+from app.core.refs import is_branch_name
 from app.drivers.git import gitlab_values as values
 from app.drivers.git.answers import Refusal
 from app.drivers.git.gitlab_values import Comparison, FileFacts
-from app.drivers.git.objects import blob_sha
-from app.drivers.git.port import ObjectNotFound, RepoRef, Repository, RepositoryUnavailable
-from app.drivers.git.rest import TREE_BYTES, Query, RestClient, segment
-
-PAGE = "100"
-NO_COMMIT = "There is no such commit in the repository"
-NO_FILE = "There is no such file in the repository"
-
-_NOT_THERE = (400, 404)
+from app.drivers.git.hosted_calls import NO_COMMIT, NO_FILE, RepositoryCalls, require_blob
+from app.drivers.git.objects import require_shas
+from app.drivers.git.port import ObjectNotFound, Repository, RepositoryUnavailable
+from app.drivers.git.rest import TREE_BYTES, segment
 
 
 @dataclass(frozen=True)
-class GitLabProject:
+class GitLabProject(RepositoryCalls):
     """One project, with the client that acts on it."""
 
-    client: RestClient
-    repo: RepoRef
+    NOT_THERE = frozenset({400, 404})
 
     @property
     def path(self) -> str:
@@ -54,22 +45,11 @@ class GitLabProject:
             raise RepositoryUnavailable("There is no such repository or branch") from fault
         return values.branch(found).sha
 
-    def read(self, path: str, params: Query | None = None, *, missing: str) -> Any:
-        """Read below the project. Raises ObjectNotFound with the sentence `missing`."""
-        return self._found(lambda: self.client.get(self.path + path, params), missing)
-
-    def pages(self, path: str, params: Query, *, missing: str) -> Iterator[list[Any]]:
-        """Every page of a list below the project."""
-        pages = self.client.pages(self.path + path, {**params, "per_page": PAGE})
-        while (page := self._found(lambda: next(pages, None), missing)) is not None:
-            yield page
-
     def compare(self, old: str, new: str) -> Comparison:
         """What differs between two commits, straight."""
         require_shas(old, new)
         params = {"from": old, "to": new, "straight": "true"}
-        path = f"{self.path}/repository/compare"
-        found = self._found(lambda: self.client.get(path, params, max_bytes=TREE_BYTES), NO_COMMIT)
+        found = self.read("/repository/compare", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
         return values.comparison(found)
 
     def is_ancestor(self, ancestor: str, descendant: str) -> bool:
@@ -94,36 +74,11 @@ class GitLabProject:
     def blob(self, sha: str) -> bytes:
         """A blob's bytes, checked against its name."""
         require_shas(sha)
-        path = f"{self.path}/repository/blobs/{sha}/raw"
-        body: bytes = self._found(lambda: self.client.call("GET", path).body, NO_FILE)
-        if blob_sha(body) != sha:
-            raise Broken("The Git host gave other bytes than it was asked for")
-        return body
+        return require_blob(sha, self._raw(f"/repository/blobs/{sha}/raw"))
 
     def content(self, commit: str, path: str) -> bytes:
         """The bytes of the file at a path."""
         require_shas(commit)
         if path_fault(path):
             raise ObjectNotFound(NO_FILE)
-        place = f"{self.path}/repository/files/{segment(path)}/raw"
-        body: bytes = self._found(lambda: self.client.call("GET", place, params={"ref": commit}).body, NO_FILE)
-        return body
-
-    def write(self, method: str, path: str, body: object) -> Any:
-        """Write below the project, once; gives the answer's JSON."""
-        return self.client.call(method, self.path + path, json=body).json()
-
-    def _found(self, read: Callable[[], Any], missing: str) -> Any:
-        try:
-            return read()
-        except Refusal as fault:
-            if fault.status not in _NOT_THERE:
-                raise
-            self.facts()  # is it the object that is missing, or the project?
-            raise ObjectNotFound(missing) from fault
-
-
-def require_shas(*names: str) -> None:
-    """Refuse what is not the full name of an object. Raises ObjectNotFound."""
-    if not all(map(is_sha, names)):
-        raise ObjectNotFound("That is not the full name of an object")
+        return self._raw(f"/repository/files/{segment(path)}/raw", {"ref": commit})

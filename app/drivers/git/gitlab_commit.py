@@ -84,7 +84,7 @@ class GitLabCommit:
                 return landed
             return made
 
-        return retry(attempt, RetryOptions(passing=_is_in_doubt, deadline_s=self._patience_s))
+        return retry(attempt, RetryOptions(passing=in_doubt, deadline_s=self._patience_s))
 
     def _landed(
         self, body: dict[str, Any], outcome: dict[str, TreeEntry | None], expected_head: str
@@ -112,10 +112,6 @@ class GitLabCommit:
         raise Rejected(
             f"The Git host does not make this commit: {fault.said}", code="BRANCH_PROTECTED" if protected else "REFUSED"
         ) from fault
-
-
-def _is_in_doubt(failure: Exception) -> bool:
-    return isinstance(failure, DriverError) and in_doubt(failure)
 
 
 def _outcome(plan: Plan) -> dict[str, TreeEntry | None]:

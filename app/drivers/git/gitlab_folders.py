@@ -6,7 +6,8 @@ from itertools import islice
 from app.core.concurrency import map_in_order
 from app.drivers.git import gitlab_values as values
 from app.drivers.git.answers import Refusal
-from app.drivers.git.gitlab_calls import NO_COMMIT, PAGE, GitLabProject
+from app.drivers.git.gitlab_calls import GitLabProject
+from app.drivers.git.hosted_calls import NO_COMMIT, PAGE
 from app.drivers.git.plan import EXECUTABLE, PLAIN
 from app.drivers.git.port import TreeEntry
 from app.drivers.git.views import FOLDER

@@ -6,8 +6,10 @@ from typing import Any
 from app.core.concurrency import map_in_order
 from app.core.paths import path_fault
 from app.drivers.git import gitlab_values as values
-from app.drivers.git.gitlab_calls import NO_COMMIT, GitLabProject, require_shas
+from app.drivers.git.gitlab_calls import GitLabProject
 from app.drivers.git.gitlab_trees import GitLabTrees
+from app.drivers.git.hosted_calls import NO_COMMIT
+from app.drivers.git.objects import require_shas
 from app.drivers.git.port import CommitInfo, ObjectNotFound
 from app.drivers.git.views import FOLDER
 

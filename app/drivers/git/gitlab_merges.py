@@ -6,7 +6,8 @@ from typing import Any
 from app.drivers.errors import DriverError, Rejected
 from app.drivers.git import gitlab_values as values
 from app.drivers.git.answers import Refusal, in_doubt, parses
-from app.drivers.git.gitlab_calls import PAGE, GitLabProject
+from app.drivers.git.gitlab_calls import GitLabProject
+from app.drivers.git.hosted_calls import PAGE
 from app.drivers.git.pull_requests import NotMergeable, PullRequest, PullRequestExists, PullRequestState
 
 NONE = "There is no such merge request in the repository"

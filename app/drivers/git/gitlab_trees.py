@@ -4,8 +4,10 @@ from collections.abc import Iterator, Sequence
 
 from app.drivers.git import gitlab_values as values
 from app.drivers.git.differences import compare_entries
-from app.drivers.git.gitlab_calls import NO_COMMIT, GitLabProject, require_shas
+from app.drivers.git.gitlab_calls import GitLabProject
 from app.drivers.git.gitlab_folders import ParentView
+from app.drivers.git.hosted_calls import NO_COMMIT
+from app.drivers.git.objects import require_shas
 from app.drivers.git.port import PathChange, TreeEntry
 
 KEYSET = {"pagination": "keyset"}

@@ -20,6 +20,7 @@ from app.drivers.git.local_locks import turn
 from app.drivers.git.local_log import read_history, read_last
 from app.drivers.git.local_refs import NOTHING, default_branch, list_branches, move, read_loose
 from app.drivers.git.local_trees import Tree, list_changes, list_tree, sized
+from app.drivers.git.objects import require_shas
 from app.drivers.git.plan import make_plan
 from app.drivers.git.port import (
     Branch,
@@ -165,12 +166,12 @@ class LocalGit(GitProvider):
 
     def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:
         """Yield a blob in pieces, for those too large to hold. Raises ObjectNotFound with the first."""
-        _require_shas(sha)
+        require_shas(sha)
         return self._objects.open(self._folder(repo), sha, EntryType.BLOB)
 
     def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes]]:
         """Many blobs, in the order asked for."""
-        for found, content in self._objects.read(self._folder(repo), map(_required_sha, shas)):
+        for found, content in self._objects.read(self._folder(repo), _required(shas)):
             if found.type != EntryType.BLOB:
                 raise ObjectNotFound("There is no such file in the repository")
             yield found.sha, content
@@ -228,7 +229,7 @@ class LocalGit(GitProvider):
         return found.sha if found else None
 
     def _tree(self, folder: Path, commit: str) -> Tree:
-        _require_shas(commit)
+        require_shas(commit)
         return Tree(self._objects, folder, commit)
 
     def _are_commits(self, folder: Path, *shas: str) -> bool:
@@ -242,11 +243,7 @@ class LocalGit(GitProvider):
             raise ObjectNotFound("There is no such commit in the repository")
 
 
-def _require_shas(*shas: str) -> None:
-    if not all(map(is_sha, shas)):
-        raise ObjectNotFound("That is not the full name of an object")
-
-
-def _required_sha(sha: str) -> str:
-    _require_shas(sha)
-    return sha
+def _required(shas: Iterable[str]) -> Iterator[str]:
+    for sha in shas:
+        require_shas(sha)
+        yield sha
