@@ -10,7 +10,6 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from statistics import median
@@ -23,7 +22,6 @@ from app.extensions import db
 from app.resources.project_content import describing
 from tests import factories
 from tests.bench import bounds, large
-from tests.conftest import postgresql_database
 from tests.gitrepo import GitRepo
 from tests.world import World
 
@@ -57,16 +55,6 @@ class Site:
         self.repo.commit(
             {f"content/section-0001/post-{200 + k:06}.md": f"changed {n} {k}\n".encode() for k in range(10)}
         )
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
-    if request.param == "sqlite":
-        with large.application(tmp_path, f"sqlite:///{tmp_path}/app.db") as made:
-            yield made
-        return
-    with postgresql_database() as url, large.application(tmp_path, url) as made:
-        yield made
 
 
 class TestContent:

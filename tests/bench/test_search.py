@@ -2,8 +2,6 @@
 
 import random
 import time
-from collections.abc import Iterator
-from pathlib import Path
 from statistics import quantiles
 from typing import Any
 
@@ -19,7 +17,6 @@ from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.resources.project_content import describing, indexing
 from tests import factories
 from tests.bench import large
-from tests.conftest import postgresql_database
 from tests.world import Person, World
 
 DOCUMENTS, QUESTIONS, LIMIT = 100_000, 500, 50
@@ -121,16 +118,6 @@ def _ask(dice: random.Random) -> str:
         f"title:{dice.randint(0, 100_000)}",
         dice.choice(["page", "part", "content", "nothingholdsthis"]),
     ])  # fmt: skip
-
-
-@pytest.fixture(params=["sqlite", "postgresql"])
-def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
-    if request.param == "sqlite":
-        with large.application(tmp_path, f"sqlite:///{tmp_path}/app.db") as made:
-            yield made
-        return
-    with postgresql_database() as url, large.application(tmp_path, url) as made:
-        yield made
 
 
 class TestSearch:
