@@ -3,17 +3,19 @@
 import os
 import uuid
 from collections.abc import Iterator
-from pathlib import Path
 
+import hypothesis
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask_migrate import upgrade
 
-from app import create_app
-from app.extensions import db
 from config import Settings
+from tests.apps import application
 from tests.world import World
+
+# The same examples each time, however slow the machine.
+hypothesis.settings.register_profile("galley", derandomize=True, deadline=None)
+hypothesis.settings.load_profile("galley")
 
 POSTGRESQL = os.environ.get("GALLEY_TEST_POSTGRESQL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
 """Where test databases are made: a server that may be filled and emptied."""
@@ -70,13 +72,8 @@ def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="session")
 def app(settings: Settings) -> Iterator[Flask]:
     """The application, migrated."""
-    application = create_app(settings)
-    with application.app_context():
-        upgrade(directory=str(Path(__file__).parents[1] / "migrations"))
-    yield application
-    with application.app_context():
-        db.session.remove()
-        db.engine.dispose()
+    with application(settings) as made:
+        yield made
 
 
 @pytest.fixture

@@ -8,11 +8,9 @@ from typing import Any
 
 import pytest
 from flask import Flask
-from flask_migrate import upgrade
 
-from app import create_app
-from app.extensions import db
 from config import Settings
+from tests.apps import application
 from tests.doubles.paddle import KEY, Paddle
 from tests.doubles.paddle_data import Entity, signature
 from tests.world import Answer, World
@@ -60,18 +58,8 @@ def paying(store: str, home: Path, api_url: str) -> Settings:
 
 @pytest.fixture(scope="session")
 def app(settings: Settings) -> Iterator[Flask]:
-    yield from migrated(settings)
-
-
-def migrated(settings: Settings) -> Iterator[Flask]:
-    """An application, its tables made, until the next."""
-    application = create_app(settings)
-    with application.app_context():
-        upgrade(directory=str(Path(__file__).parents[1] / "migrations"))
-    yield application
-    with application.app_context():
-        db.session.remove()
-        db.engine.dispose()
+    with application(settings) as made:
+        yield made
 
 
 @pytest.fixture

@@ -10,16 +10,16 @@ from pathlib import Path
 import psutil
 import sqlalchemy as sa
 from flask import Flask, Response, current_app
-from flask_migrate import upgrade
 from sqlalchemy import event
 
-from app import create_app, transactions
+from app import transactions
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.resources.project_content import indexes, indexing, snapshot
 from app.resources.project_content.source import Source, source_of
 from config import Settings
+from tests import apps
 from tests.gitrepo import Content, GitRepo
 
 ROOT = Path(__file__).parents[2]
@@ -41,12 +41,9 @@ def make_repository(folder: Path, files: int) -> GitRepo:
 @contextmanager
 def application(home: Path, url: str) -> Iterator[Flask]:
     """The migrated application on that store, quiet."""
-    app = create_app(Settings.for_tests(home, DATABASE_URL=url, LOG_LEVEL="ERROR", RATE_LIMIT_SCALE=100_000))
-    with app.app_context():
-        upgrade(directory=str(ROOT / "migrations"))
+    settings = Settings.for_tests(home, DATABASE_URL=url, LOG_LEVEL="ERROR", RATE_LIMIT_SCALE=100_000)
+    with apps.application(settings) as app, app.app_context():
         yield app
-        db.session.remove()
-        db.engine.dispose()
 
 
 def bare_route(file: Path) -> Flask:

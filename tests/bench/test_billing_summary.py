@@ -14,8 +14,9 @@ from flask import Flask
 
 from app.extensions import db
 from app.resources.order.summary import Summary, summary
+from tests.apps import application
 from tests.conftest import postgresql_database
-from tests.payments import migrated, paying
+from tests.payments import paying
 
 EVENTS, SUBSCRIPTIONS = 1_000_000, 50_000
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)
@@ -93,11 +94,11 @@ def fill() -> None:
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """An application on a database that has been told all that."""
-    with postgresql_database() as url:
-        for app in migrated(paying(url, tmp_path_factory.mktemp("bench"), "http://127.0.0.1:9")):
-            with app.app_context():
-                fill()
-            yield app
+    home = tmp_path_factory.mktemp("bench")
+    with postgresql_database() as url, application(paying(url, home, "http://127.0.0.1:9")) as app:
+        with app.app_context():
+            fill()
+        yield app
 
 
 def timed(first: date | None, last: date | None) -> tuple[float, Summary]:

@@ -20,13 +20,18 @@ class Gauge:
         self.running = self.most = self.started = 0
         self.lock = threading.Lock()
 
-    def task(self, value: int, *, wait_s: float = 0.01) -> Callable[[], int]:
+    def task(self, value: int, *, wait_s: float = 0.01, until: int = 0) -> Callable[[], int]:
+        """A task of `wait_s`, and that goes on until so many have run at once."""
+
         def run() -> int:
             with self.lock:
                 self.running += 1
                 self.started += 1
                 self.most = max(self.most, self.running)
+            patience = time.monotonic() + 10
             time.sleep(wait_s)
+            while self.most < until and time.monotonic() < patience:
+                time.sleep(wait_s)
             with self.lock:
                 self.running -= 1
             return value
@@ -47,12 +52,12 @@ class TestRunWithConcurrency:
     @pytest.mark.parametrize("limit", [1, 3, 16])
     def test_at_most_the_limit_runs_at_once(self, limit: int) -> None:
         gauge = Gauge()
-        run_with_concurrency([gauge.task(number) for number in range(40)], limit)
+        run_with_concurrency([gauge.task(number, until=limit) for number in range(40)], limit)
         assert gauge.most == limit
 
     def test_six_run_at_once_unless_told(self) -> None:
         gauge = Gauge()
-        run_with_concurrency(gauge.task(number) for number in range(30))
+        run_with_concurrency(gauge.task(number, until=6) for number in range(30))
         assert gauge.most == 6
 
     def test_nothing_to_do_gives_nothing(self) -> None:

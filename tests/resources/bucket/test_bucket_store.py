@@ -5,17 +5,13 @@ from pathlib import Path
 
 import pytest
 from flask import Flask
-from flask_migrate import upgrade
 
-from app import create_app
-from app.extensions import db
 from config import Settings
+from tests.apps import application
 from tests.pictures import noise, opened, picture
 from tests.resources.bucket.places import served, upload
 from tests.s3server import BUCKET, S3Server
 from tests.world import World
-
-MIGRATIONS = str(Path(__file__).parents[3] / "migrations")
 
 
 @pytest.fixture(scope="module")
@@ -32,13 +28,9 @@ def app(
         monkeypatch.setenv(name, value)
     bucket = {"STORAGE_DRIVER": "s3", "S3_BUCKET": BUCKET, "S3_ENDPOINT_URL": server.url}
     bucket |= getattr(request, "param", {})
-    application = create_app(Settings.for_tests(tmp_path, MAIL_DRIVER="file", RATE_LIMIT_SCALE=100_000, **bucket))
-    with application.app_context():
-        upgrade(directory=MIGRATIONS)
-    yield application
-    with application.app_context():
-        db.session.remove()
-        db.engine.dispose()
+    settings = Settings.for_tests(tmp_path, MAIL_DRIVER="file", RATE_LIMIT_SCALE=100_000, **bucket)
+    with application(settings) as made:
+        yield made
 
 
 @pytest.fixture

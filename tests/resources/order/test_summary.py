@@ -19,9 +19,10 @@ from app.models.order import PreOrder
 from app.resources.order.recording import record
 from app.resources.order.schemas import SummaryView
 from app.resources.order.summary import summary
+from tests.apps import application
 from tests.conftest import postgresql_database
 from tests.doubles.paddle_data import Entity, adjustment, event, item, name, rfc3339, subscription, transaction
-from tests.payments import migrated, paying
+from tests.payments import paying
 
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)
 DAYS = 548
@@ -219,7 +220,7 @@ def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
 
 
 def _told(url: str, home: Any, writer: Writer) -> Iterator[tuple[Flask, Writer]]:
-    for app in migrated(paying(url, home, "http://127.0.0.1:9")):
+    with application(paying(url, home, "http://127.0.0.1:9")) as app:
         shuffled = list(writer.events)
         random.Random(1).shuffle(shuffled)
         with app.app_context():
