@@ -1,7 +1,6 @@
 """An application whose Git hosts are doubles, and what people do there."""
 
 import secrets
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -133,22 +132,6 @@ def connect_gitlab(person: Person, hosts: Hosts) -> dict[str, Any]:
 def new_project(person: Person, org: str, provider: str, repository: str, **more: Any) -> str:
     """Connect a repository as a project; its id."""
     return person.new_project(org, repository, provider=provider, **more)
-
-
-def at_once(count: int, call: Any) -> list[Any]:
-    """Call `count` times from as many threads, all released together; the results."""
-    start, results = threading.Barrier(count), [None] * count
-
-    def run(place: int) -> None:
-        start.wait(10)
-        results[place] = call()
-
-    threads = [threading.Thread(target=run, args=(place,)) for place in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return results
 
 
 def pushed(world: World, repository: OnGitHub | OnGitLab, files: dict[str, Content]) -> str:

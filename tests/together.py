@@ -1,25 +1,49 @@
-"""Runs requests at the same time."""
+"""Runs calls at the same time."""
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import TypeVar
 
 from tests.world import Answer
 
 THREADS = 50
+COMES_AGAIN_FOR_S = 60
+
+T = TypeVar("T")
 
 
-def together(requests: Sequence[Callable[[], Answer]]) -> list[Answer]:
-    """Send each from a thread of its own, all released at once; the answers in order."""
-    start = threading.Barrier(len(requests))
+def together(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """Make each call from a thread of its own, all released at once; what they gave, in order."""
+    start = threading.Barrier(len(calls))
 
-    def run(send: Callable[[], Answer]) -> Answer:
-        start.wait(10)
-        return send()
+    def run(call: Callable[[], T]) -> T:
+        start.wait(30)
+        return call()
 
-    with ThreadPoolExecutor(len(requests)) as pool:
-        return list(pool.map(run, requests))
+    with ThreadPoolExecutor(len(calls)) as pool:
+        return list(pool.map(run, calls))
+
+
+def at_once(count: int, call: Callable[[], T]) -> list[T]:
+    """The same call that many times."""
+    return together([call] * count)
+
+
+def patiently(send: Callable[[], Answer]) -> Callable[[], Answer]:
+    """Send again what a busy database had no time for, as the answer asks (503 with `Retry-After`)."""
+
+    def run() -> Answer:
+        deadline = time.monotonic() + COMES_AGAIN_FOR_S
+        while True:
+            answer = send()
+            if answer.status != 503 or "Retry-After" not in answer.headers or time.monotonic() > deadline:
+                return answer
+            time.sleep(0.1)
+
+    return run
 
 
 def statuses(answers: Sequence[Answer]) -> dict[int, int]:

@@ -1,9 +1,7 @@
 """The budget and the places under many calls at once, decided in the database."""
 
 import dataclasses
-import threading
 from collections import Counter
-from collections.abc import Callable
 from datetime import UTC, datetime
 
 import pytest
@@ -18,6 +16,7 @@ from app.resources.ai.errors import BudgetUsed, TooManyStreams
 from app.resources.ai.ledger import Entry, Meter, next_day
 from tests.doubles.ai import AiDouble, say
 from tests.resources.ai.conftest import Limits
+from tests.together import at_once
 from tests.world import Person
 
 CALLS, ROOM, EACH = 100, 10, 1000
@@ -31,23 +30,6 @@ def meter(user_id: str, *, handler: str = "copilot", own_key: bool = False) -> M
 def used(person: Person) -> int:
     with person.app.app_context():
         return db.session.scalar(sa.select(AiBudget.tokens).where(AiBudget.user_id == person.id)) or 0
-
-
-def at_once(count: int, call: Callable[[], str]) -> Counter[str]:
-    """What that many calls came to, all begun together."""
-    told: list[str] = []
-    start = threading.Barrier(count)
-
-    def run() -> None:
-        start.wait()
-        told.append(call())
-
-    threads = [threading.Thread(target=run) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(120)
-    return Counter(told)
 
 
 def reserved(person: Person, made: Meter) -> str:
@@ -67,7 +49,7 @@ class TestBudget:
     def test_hundred_calls_at_once_get_exactly_what_there_is(self, me: Person) -> None:
         with me.app.app_context():
             meters = [meter(me.id) for _ in range(CALLS)]
-        told = at_once(CALLS, lambda: reserved(me, meters.pop()))
+        told = Counter(at_once(CALLS, lambda: reserved(me, meters.pop())))
         assert told == {"taken": ROOM, "AI_BUDGET_USED": CALLS - ROOM}
         assert used(me) == ROOM * EACH
 
@@ -80,7 +62,7 @@ class TestBudget:
         limits.set(operator_tokens_a_day=ROOM * cost)
         double.script = [say("x", tokens=(cost - 1, 1))]
         ask = {"prompt": "The quick"}
-        told = at_once(CALLS, lambda: str(me.again().post("/api/ai/copilot", ask).status))
+        told = Counter(at_once(CALLS, lambda: str(me.again().post("/api/ai/copilot", ask).status)))
         assert set(told) <= {"200", "429", "503"}
         while told["200"] < ROOM and me.post("/api/ai/copilot", ask).status == 200:
             told["200"] += 1
@@ -110,7 +92,7 @@ class TestPlaces:
     def test_hundred_calls_at_once_get_four(self, me: Person) -> None:
         with me.app.app_context():
             meters = [meter(me.id, handler="chat", own_key=True) for _ in range(CALLS)]
-        assert at_once(CALLS, lambda: reserved(me, meters.pop()))["taken"] == LIMITS.streams
+        assert Counter(at_once(CALLS, lambda: reserved(me, meters.pop())))["taken"] == LIMITS.streams
 
     def test_further_question_of_one_call_needs_no_further_place(self, me: Person) -> None:
         with me.app.app_context():

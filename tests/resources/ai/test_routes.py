@@ -1,7 +1,6 @@
 """The AI handlers, with a model on loopback that says what it is told to."""
 
 import subprocess
-import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -19,6 +18,7 @@ from tests.doubles.ai import AiDouble, say
 from tests.resources.ai.conftest import OPERATOR_KEY, Limits
 from tests.resources.ai.streams import kinds, of_kind, parts, text
 from tests.resources.project_content.conftest import POST, Site
+from tests.together import at_once
 from tests.world import Person, World
 
 OWN = {"X-AI-Key": "my-own-key", "X-AI-Provider": "openai", "X-AI-Model": "gpt-x"}
@@ -615,7 +615,7 @@ class TestUsage:
     def test_parallel_calls_cannot_pass_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(operator_tokens_a_day=1000)
         double.script = [say("x", tokens=(200, 50), pause_s=0.1)]
-        told = in_parallel(8, lambda: me.again().post("/api/ai/copilot", BODIES["copilot"]).status)
+        told = at_once(8, lambda: me.again().post("/api/ai/copilot", BODIES["copilot"]).status)
         used = me.get("/ai/usage").ok()["budget"]["used"]
         assert set(told) == {200, 429}
         assert used == 250 * told.count(200)
@@ -637,7 +637,7 @@ class TestUsage:
 
     def test_at_most_four_of_many_at_once_get_through(self, me: Person, double: AiDouble) -> None:
         double.script = [say("a", pause_s=0.4)]
-        told = in_parallel(8, lambda: me.again().post("/api/ai/command", ASK).status)
+        told = at_once(8, lambda: me.again().post("/api/ai/command", ASK).status)
         assert sorted(told) == [200] * 4 + [429] * 4
 
     def test_place_of_a_worker_that_died_is_free_again(self, me: Person, double: AiDouble) -> None:
@@ -659,19 +659,3 @@ class TestUsage:
         me.post("/api/ai/copilot", BODIES["copilot"]).ok()
         assert world.person().get("/ai/usage").ok()["calls"] == 0
         world.anonymous().get("/ai/usage").fails(401)
-
-
-def in_parallel(count: int, call: Any) -> list[int]:
-    told: list[int] = []
-    start = threading.Barrier(count)
-
-    def run() -> None:
-        start.wait()
-        told.append(call())
-
-    threads = [threading.Thread(target=run) for _ in range(count)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
-    return told

@@ -12,8 +12,8 @@ from flask import Flask
 from app.extensions import db
 from app.models.git_credential import GitCredential
 from tests.doubles.server import Fault, Reply
-from tests.git_hosts import Hosts, at_once, connect_github, connect_gitlab, hosted_application, login_of
-from tests.together import statuses
+from tests.git_hosts import Hosts, connect_github, connect_gitlab, hosted_application, login_of
+from tests.together import at_once, statuses
 from tests.world import World
 
 FIELDS = {

@@ -23,7 +23,8 @@ from app.resources.git_provider import keeping
 from app.resources.git_provider.keeping import Keeper
 from app.resources.git_provider.service import keeper
 from tests.doubles.server import Fault, Reply
-from tests.git_hosts import Hosts, at_once, connect_github, connect_gitlab, login_of
+from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of
+from tests.together import at_once
 from tests.world import World
 
 ROOT = Path(__file__).parents[3]

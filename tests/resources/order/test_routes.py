@@ -1,7 +1,7 @@
 """Orders and subscriptions over HTTP."""
 
-import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -13,6 +13,7 @@ from tests.doubles.paddle import Paddle
 from tests.doubles.paddle_data import START, Entity, adjustment, event, rfc3339, subscription, transaction
 from tests.doubles.server import Fault, Reply
 from tests.payments import TOKEN, notify
+from tests.together import together
 from tests.world import Person, World
 
 
@@ -114,19 +115,9 @@ class TestCancel:
         data = subscribed(world, paddle, me)
         body = {"subscription_id": data["id"], "effective_from": effective_from}
         paddle.faults.append(Fault("POST .*/cancel", delay_s=0.5))
-        answers, start = [], threading.Barrier(6)
-
-        def ask() -> None:
-            mine = me.again()
-            start.wait()
-            answers.append(mine.post("/order/cancel", body))
-
-        threads = [threading.Thread(target=ask) for _ in range(6)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
-        shown = [answer.ok() for answer in answers]
+        shown = [
+            answer.ok() for answer in together([partial(me.again().post, "/order/cancel", body) for _ in range(6)])
+        ]
         assert all(one == shown[0] for one in shown)
         assert len(shown) == 6
         assert len(paddle.calls(f"POST /subscriptions/{data['id']}/cancel")) == 1

@@ -2,15 +2,14 @@
 
 from functools import partial
 
-from tests.together import THREADS, statuses, together
+from tests.together import THREADS, patiently, statuses, together
 from tests.world import Person, World
 
 
 def _many(me: Person, method: str, path: str, *bodies: dict[str, object]) -> dict[int, int]:
     """Send the bodies in turn from 50 threads; how often each status was answered."""
-    return statuses(
-        together([partial(me.again().call, method, path, bodies[index % len(bodies)]) for index in range(THREADS)])
-    )
+    requests = (partial(me.again().call, method, path, bodies[index % len(bodies)]) for index in range(THREADS))
+    return statuses(together([patiently(request) for request in requests]))
 
 
 class TestCreate:

@@ -6,7 +6,7 @@ from typing import Any
 from app.core.permissions import Role
 from tests.factories import organization, project, repository
 from tests.sites import SMALL
-from tests.together import THREADS, statuses, together
+from tests.together import THREADS, patiently, statuses, together
 from tests.workspace import Workspace
 from tests.world import Person, World
 
@@ -16,8 +16,8 @@ def body(org: str, name: str, repo: str) -> dict[str, Any]:
 
 
 def _create_many(me: Person, *bodies: dict[str, Any]) -> dict[int, int]:
-    requests = [partial(me.again().post, "/project/create", bodies[i % len(bodies)]) for i in range(THREADS)]
-    return statuses(together(requests))
+    requests = (partial(me.again().post, "/project/create", bodies[i % len(bodies)]) for i in range(THREADS))
+    return statuses(together([patiently(request) for request in requests]))
 
 
 class TestCreate:

@@ -5,6 +5,7 @@ A process forks for every try, and the child kills itself (SIGKILL) before its n
 
 import os
 import random
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -19,8 +20,7 @@ from tests.world import Person, World
 
 ROOT = Path(__file__).parents[3]
 KILLS = 60 if os.environ.get("GALLEY_LONG") else 8
-LAST = 45
-"""About as many statements as a deletion takes; a try beyond its last one is not killed."""
+NEVER = 0
 
 DYING = """
 import os, signal, sys
@@ -35,12 +35,12 @@ with app.app_context():
 
 
 def delete(point, token, user_id):
-    left = point
+    taken = 0
 
     def step(*_):
-        nonlocal left
-        left -= 1
-        if left == 0:
+        nonlocal taken
+        taken += 1
+        if taken == point:
             os.kill(os.getpid(), signal.SIGKILL)
 
     for engine in engines:
@@ -49,14 +49,15 @@ def delete(point, token, user_id):
         event.listen(db.session, "after_commit", step)
     client = app.test_client()
     client.set_cookie("session_token", token)
-    return client.delete(f"/api/v1/user/delete/{user_id}").status_code
+    assert client.delete(f"/api/v1/user/delete/{user_id}").status_code == 200
+    return taken
 
 
 for line in sys.stdin:
     point, token, user_id = line.split()
     child = os.fork()
     if child == 0:
-        os._exit(delete(int(point), token, user_id) != 200)
+        os._exit(delete(int(point), token, user_id))
     print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
 """
 
@@ -75,18 +76,18 @@ def dying(store: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 class TestKilledDeletion:
     def test_is_whole_or_nothing(self, app: Flask, world: World, dying: "subprocess.Popen[str]") -> None:
-        killed = unharmed = 0
-        person, names, before = _somebody(app, world)
-        for point in [*random.sample(range(1, LAST), KILLS), 1_000]:
+        person, names, _ = _somebody(app, world)
+        steps = _delete(dying, NEVER, person)
+        assert steps > KILLS
+        assert _rows(app, names) == {}
+        unharmed = 0
+        for point in random.Random(steps).sample(range(1, steps), KILLS):
+            person, names, before = _somebody(app, world)
             code = _delete(dying, point, person)
             after = _rows(app, names)
-            assert code in (0, -9)
+            assert code == -signal.SIGKILL
             assert after in (before, {}), f"killed at {point}"
-            killed += code == -9
             unharmed += after == before
-            if not after:
-                person, names, before = _somebody(app, world)
-        assert killed >= KILLS // 2
         assert unharmed
 
 
@@ -108,6 +109,7 @@ def _rows(app: Flask, names: set[str]) -> dict[str, int]:
 
 
 def _delete(dying: "subprocess.Popen[str]", point: int, person: Person) -> int:
+    """How many steps it took, or less than nothing: the signal that ended it."""
     assert dying.stdin is not None
     assert dying.stdout is not None
     dying.stdin.write(f"{point} {person.token} {person.id}\n")

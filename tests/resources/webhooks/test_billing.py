@@ -2,8 +2,8 @@
 
 import json
 import random
-import threading
 from datetime import UTC, datetime, timedelta
+from functools import partial
 
 import pytest
 import sqlalchemy as sa
@@ -15,6 +15,7 @@ from app.extensions import db
 from app.models.order import BillingEvent, Order
 from tests.doubles.paddle_data import START, event, signature, subscription, transaction
 from tests.payments import SECRETS, app, faultless, notify, paddle, send, settings, world
+from tests.together import statuses, together
 from tests.world import World
 
 __all__ = ["app", "faultless", "paddle", "settings", "world"]
@@ -46,18 +47,7 @@ class TestReceive:
     def test_at_once_is_once(self, world: World) -> None:
         data = transaction()
         payloads = [event("transaction.completed", data, START + timedelta(minutes=n)) for n in range(3)]
-        start, answers = threading.Barrier(9), []
-
-        def tell(payload: dict[str, object]) -> None:
-            start.wait()
-            answers.append(notify(world, payload).status)
-
-        threads = [threading.Thread(target=tell, args=(payloads[n % 3],)) for n in range(9)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(30)
-        assert answers == [200] * 9
+        assert statuses(together([partial(notify, world, payload) for payload in payloads * 3])) == {200: 9}
         assert [known(world, payload["event_id"]) for payload in payloads] == [1, 1, 1]
         with world.app.app_context():
             wanted = sa.select(sa.func.count()).select_from(Order).where(Order.provider_id == data["id"])
