@@ -18,6 +18,7 @@ from app.models.base import moment
 from app.models.login import Session
 from app.models.user import User
 from app.worker import Runner
+from tests import documented
 
 
 class Answer:
@@ -60,7 +61,9 @@ class Browser:
         if body is not None:
             kwargs["json"] = body
         with self.app.app_context():
-            return Answer(self.client.open(url, method=method, **kwargs))
+            response = self.client.open(url, method=method, **kwargs)
+            documented.hold(self.app, response, method, url)
+            return Answer(response)
 
     def get(self, path: str, **kwargs: Any) -> Answer:
         return self.call("GET", path, **kwargs)

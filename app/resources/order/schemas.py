@@ -109,8 +109,8 @@ class SubscriptionView(Body):
     currency = fields.String()
     interval = fields.String()
     frequency = fields.Integer()
-    current_period_end = Moment()
-    cancel_at = Moment()
+    current_period_end = Moment(allow_none=True)
+    cancel_at = Moment(allow_none=True)
     createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
 
 
