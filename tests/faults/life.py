@@ -9,7 +9,7 @@ import secrets
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import requests
 import sqlalchemy as sa
@@ -17,12 +17,28 @@ import sqlalchemy as sa
 from app.extensions import db
 from app.models.organization import Membership, Organization
 from tests import factories
-from tests.faults.plant import Plant
 from tests.fuzz.witness import organizations_without_one_owner
-from tests.world import Person
+from tests.gunicorn_service import Service
+from tests.world import Person, World
 
 PATIENCE_S = 40
 BUSY = frozenset({502, 503, 504})
+
+
+class Played(Protocol):
+    """A plant that life goes on in."""
+
+    service: Service
+
+    @property
+    def world(self) -> World:
+        """The database, past anything that fails."""
+
+    def told(self) -> str:
+        """All that it has logged."""
+
+    def secrets(self) -> list[str]:
+        """What must never be logged."""
 
 
 @dataclass
@@ -33,13 +49,15 @@ class Told:
     status: int
     result: Any
     took_s: float
+    code: str | None = None
+    retry_after_s: int | None = None
 
 
 @dataclass
 class Life:
     """An owner with a project, and strangers who make organizations; all over the wire."""
 
-    plant: Plant
+    plant: Played
     organizations: dict[str, tuple[Person, str | None]] = field(default_factory=dict)
     """Names that were asked for: by whom, and the id where it was acknowledged."""
     themes: dict[str, tuple[Person, set[str]]] = field(default_factory=dict)
@@ -47,6 +65,7 @@ class Life:
     commits: dict[str, str | None] = field(default_factory=dict)
     """Paths that were to be created, and the acknowledged commit."""
     broken: list[str] = field(default_factory=list)
+    patience_s: float = PATIENCE_S
 
     def __post_init__(self) -> None:
         world = self.plant.world
@@ -62,7 +81,7 @@ class Life:
         started, what = time.monotonic(), f"{method} {path}"
         base = self.plant.service.url + ("" if path == "/healthz" else "/api/v1")
         try:
-            answer = client.request(method, base + path, timeout=PATIENCE_S, **given)
+            answer = client.request(method, base + path, timeout=self.patience_s, **given)
         except requests.RequestException as error:
             return Told(f"{what} ({type(error).__name__})", 0, None, time.monotonic() - started)
         finally:
@@ -73,7 +92,9 @@ class Life:
         if answer.status_code in BUSY and "Retry-After" not in answer.headers:
             self.broken.append(f"{what} answered {answer.status_code} without Retry-After")
         told = answer.json() if "json" in answer.headers.get("Content-Type", "") else {}
-        return Told(what, answer.status_code, told.get("result", told), took_s)
+        wait = answer.headers.get("Retry-After")
+        waiting = int(wait) if wait else None
+        return Told(what, answer.status_code, told.get("result", told), took_s, told.get("code"), waiting)
 
     def people(self, count: int = 2) -> list[Person]:
         """Strangers; made before anything fails."""
@@ -92,7 +113,7 @@ class Life:
             self.organizations[name] = (who, made.result["org_id"])
         yield made
         yield self._set_theme(who)
-        yield self._save()
+        yield self.save()
 
     def check_health(self) -> None:
         """The process answers, whatever fails."""
@@ -127,7 +148,8 @@ class Life:
         allowed.add(theme)
         return answer
 
-    def _save(self) -> Told:
+    def save(self) -> Told:
+        """The owner saves a new file."""
         path = f"saved/{secrets.token_hex(6)}.md"
         self.commits[path] = None
         body = {

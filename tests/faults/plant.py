@@ -1,16 +1,12 @@
 """The service as a plant: web server and worker, and a fault proxy in front of everything they depend on."""
 
-import os
 import secrets
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
-from typing import IO
 
 import pytest
 import redis
@@ -22,7 +18,8 @@ from app.extensions import db
 from config import Settings
 from tests.doubles.fault_proxy import FaultProxy
 from tests.faults.postgres import Cluster
-from tests.gunicorn_service import ROOT, Service
+from tests.faults.small_plant import working
+from tests.gunicorn_service import Service
 from tests.ports import free_port
 from tests.redis_server import Redis
 from tests.s3server import BUCKET, S3Server
@@ -70,7 +67,7 @@ class Plant:
             self.log = stack.enter_context((self.home / "service.log").open("wb"))
             self.service = stack.enter_context(Service(self.home, workers=1, log=self.log, **self._environment()))
             self.world = stack.enter_context(self._world())
-            stack.enter_context(_worker(self.service, self.log))
+            stack.enter_context(working(self.service, self.log))
             self._stack = stack.pop_all()
         return self
 
@@ -136,17 +133,3 @@ def _redis(home: Path) -> Iterator[Redis]:
         yield server
     finally:
         server.stop()
-
-
-@contextmanager
-def _worker(service: Service, log: IO[bytes]) -> Iterator[None]:
-    environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "FLASK_APP": "wsgi"}
-    process = subprocess.Popen(
-        [Path(sys.executable).parent / "flask", "worker"],
-        cwd=ROOT, env=environment | service.environment, stdout=log, stderr=log,
-    )  # fmt: skip
-    try:
-        yield
-    finally:
-        process.kill()
-        process.wait(10)

@@ -16,24 +16,14 @@ import sqlalchemy as sa
 from app.extensions import db
 from app.models.media import MediaAsset
 from tests.doubles.fault_proxy import FaultProxy, Mode
-from tests.faults.life import Life, Told
+from tests.faults.life import Life
 from tests.faults.plant import Plant
+from tests.faults.playing import counted, failing, recovered, until
 from tests.mailbox import CODE
 from tests.pictures import picture
 
 FINE, MADE, BUSY = 200, 201, 503
-RECOVERS_WITHIN_S = 60
 Break = Callable[[Plant], AbstractContextManager[None]]
-
-
-@contextmanager
-def failing(proxy: FaultProxy, mode: Mode, **how: float) -> Iterator[None]:
-    """The proxy fails inside."""
-    proxy.fail(mode, **how)  # type: ignore[arg-type]
-    try:
-        yield
-    finally:
-        proxy.recover()
 
 
 @contextmanager
@@ -157,16 +147,6 @@ def tally() -> Iterator[list[str]]:
     print(f"\nfaults of dependencies survived {len(survived)}: {'; '.join(survived)}")
 
 
-def recovered(life: Life) -> None:
-    """Wait until reading and writing work again, without anything restarted."""
-    deadline = time.monotonic() + RECOVERS_WITHIN_S
-    who = life.people(1)[0]
-    while not (life.reads(who).status == FINE and all(told.status in (FINE, MADE) for told in life.writes(who))):
-        assert time.monotonic() < deadline, "it does not recover"
-        time.sleep(0.2)
-        who = life.people(1)[0]
-
-
 class TestDatabaseAndRedis:
     @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
     def test_is_survived(
@@ -188,7 +168,7 @@ class TestDatabaseAndRedis:
         tally.append(fault.name)
         with capsys.disabled():
             slowest = max((told.took_s for told in (*reads, *writes)), default=0)
-            print(f"\n{fault.name}: {_counted(reads + writes)}, slowest {slowest:.1f} s", end="")
+            print(f"\n{fault.name}: {counted(reads + writes)}, slowest {slowest:.1f} s", end="")
 
 
 STORE_FAULTS = (Mode.REFUSE, Mode.RESET, Mode.STALL, Mode.CUT)
@@ -211,7 +191,7 @@ class TestObjectStore:
         assert (deleted.status, refused.status) == (FINE, BUSY)
         assert {told.status for told in others} <= {FINE, MADE}
         assert _rows_of(plant, other.id) == 0
-        _until(lambda: not (plant.s3.root / "media" / key).exists(), "the object was not deleted later")
+        until(lambda: not (plant.s3.root / "media" / key).exists(), "the object was not deleted later")
         assert life.ask(other, "POST", "/bucket/upload", files={"file": ("a.png", picture())}).status == MADE
         assert life.check() == []
         tally.append(f"object store {mode}")
@@ -232,7 +212,7 @@ class TestMail:
             time.sleep(2)
             life.check_health()
         assert (signed_up.status, forgot.status) == (FINE, FINE)
-        _until(lambda: bool(_codes(plant, address)), "the code never came")
+        until(lambda: bool(_codes(plant, address)), "the code never came")
         verified = life.ask(
             None, "POST", "/auth/verify-email", json={"email": address, "otp": _codes(plant, address)[-1]}
         )
@@ -241,10 +221,6 @@ class TestMail:
         assert _codes(plant, address)[-1] not in plant.told()
         assert life.check() == []
         tally.append(f"mail {mode}")
-
-
-def _counted(told: list[Told]) -> dict[int, int]:
-    return {status: sum(one.status == status for one in told) for status in sorted({one.status for one in told})}
 
 
 def _rows_of(plant: Plant, user_id: str) -> int:
@@ -261,10 +237,3 @@ def _rows_of(plant: Plant, user_id: str) -> int:
 def _codes(plant: Plant, address: str) -> list[str]:
     texts = [str(letter.get_body(("plain",)).get_content()) for letter in plant.letterbox.to(address)]  # type: ignore[union-attr]
     return [found[-1] for text in texts if (found := CODE.findall(text))]
-
-
-def _until(holds: Callable[[], bool], otherwise: str, within_s: float = 120) -> None:
-    deadline = time.monotonic() + within_s
-    while not holds():
-        assert time.monotonic() < deadline, otherwise
-        time.sleep(0.2)
