@@ -211,6 +211,16 @@ def clock(connection: sa.Connection) -> float:
     return float(connection.scalar(sa.select(NOW)) or 0)
 
 
+def follow_back(connection: sa.Connection, by_s: float, lease_s: float) -> None:
+    """Bring moments along after the clock went back `by_s`, or what waits would wait as much longer, and what was lost too.
+
+    May be done by several workers: that only starts a delayed call sooner.
+    """
+    connection.execute(sa.update(CALLS).where(WAITING, CALLS.c.run_at > NOW).values(run_at=CALLS.c.run_at - by_s))
+    overlong = sa.update(CALLS).where(RUNNING, CALLS.c.lease_until > NOW + lease_s)
+    connection.execute(overlong.values(lease_until=NOW + lease_s))
+
+
 def enter_slot(connection: sa.Connection, name: str, slot: int) -> bool:
     """Note that a periodic job fires in `slot`; False when it already did."""
     noted = insert(PERIODS).values(name=name, slot=slot)

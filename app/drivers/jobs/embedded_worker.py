@@ -27,6 +27,8 @@ FINISH_PATIENCE_S = 60.0
 CHORE_PATIENCE_S = 5.0
 PURGE_EVERY_S = 60.0
 FAULT_PAUSE_S = 1.0
+CLOCK_WENT_BACK_S = 5.0
+"""Less than this, backwards, is a clock being set right, and waited out."""
 
 log = structlog.get_logger()
 
@@ -48,6 +50,7 @@ class EmbeddedWorker:
         self._running: dict[int, threading.Thread] = {}
         self._slots: dict[str, int] = {}
         self._noted: dict[int, tuple[int, int | None]] = {}
+        self._ahead_s: float | None = None
         self._freed = threading.Event()
         self._ended = threading.Event()
 
@@ -132,6 +135,7 @@ class EmbeddedWorker:
         timing = self._timing
         # Renewing stands before taking back: a keeper that was held up must not take its own calls for lost.
         chores = [
+            (self._follow_clock, timing.progress_s),
             (self._renew, timing.heartbeat_s),
             (lambda: self._write(ledger.beat, CHORE_PATIENCE_S), timing.heartbeat_s),
             (self._take_back, timing.sweep_s),
@@ -153,6 +157,14 @@ class EmbeddedWorker:
             chore()
         except Exception as error:
             log.warning("job_chore_failed", error=describe(error))
+
+    def _follow_clock(self) -> None:
+        """Notice, by the clock that never goes back, that the database's has."""
+        ahead_s = self._read(ledger.clock) - time.monotonic()
+        before_s, self._ahead_s = self._ahead_s, ahead_s
+        if before_s is not None and (by_s := before_s - ahead_s) > CLOCK_WENT_BACK_S:
+            self._write(lambda c: ledger.follow_back(c, by_s, self._timing.lease_s), CHORE_PATIENCE_S)
+            log.warning("job_clock_went_back", by_s=round(by_s))
 
     def _renew(self) -> None:
         ids = list(self._running)

@@ -1,11 +1,16 @@
 """The embedded engine keeps the contract, and its own promises on SQLite."""
 
+import sqlite3
 import threading
 import time
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
+import sqlalchemy as sa
 
+from app.drivers.jobs import embedded_ledger as ledger
 from app.drivers.jobs.port import JobState
 from tests.drivers.jobs import contract
 from tests.drivers.jobs.contract import Recorder, until, working
@@ -71,3 +76,51 @@ class TestBusyDatabase(_OnSqlite, contract.Suite):
             until(lambda: state(job_id) == JobState.SUCCEEDED)
 
         assert waited_s[0] < 0.05
+
+
+class TestClockThatGoesBack(_OnSqlite, contract.Suite):
+    """What waits does not wait the longer for it, and what a dead worker left is still taken up."""
+
+    @pytest.fixture
+    def set_back(self, database: sa.Engine) -> Callable[[float], None]:
+        moved_s = [0.0]
+
+        def connected(connection: sqlite3.Connection, _record: object) -> None:
+            now = lambda _when: 2440587.5 + (time.time() - moved_s[0]) / 86400  # noqa: E731
+            connection.create_function("julianday", 1, now)
+
+        sa.event.listen(database, "connect", connected)
+        database.dispose()
+        return lambda by_s: moved_s.__setitem__(0, by_s)
+
+    def test_a_delayed_call_runs_in_its_time(self, jobs, defer, set_back):
+        recorder = Recorder()
+        with working(jobs, recorder):
+            defer("first")
+            until(lambda: recorder.names == ["first"])
+            defer("second", delay=timedelta(seconds=2))
+            time.sleep(0.3)
+            set_back(3600)
+            until(lambda: recorder.names == ["first", "second"])
+
+    def test_a_dead_workers_call_is_taken_up(self, jobs, database, defer, set_back):
+        recorder = Recorder()
+        defer("lost")
+        with database.begin() as connection:
+            assert ledger.claim(connection, "dead", 1, 3.0)
+        with working(jobs, recorder):
+            defer("first")
+            until(lambda: recorder.names == ["first"])
+            time.sleep(0.3)
+            set_back(3600)
+            until(lambda: recorder.names == ["first", "lost"])
+
+    def test_a_running_call_is_not_run_twice(self, jobs, defer, state, set_back):
+        recorder = Recorder(lambda call: time.sleep(2))
+        with working(jobs, recorder):
+            job_id = defer("long")
+            until(lambda: recorder.runs)
+            time.sleep(0.3)
+            set_back(3600)
+            until(lambda: state(job_id) == JobState.SUCCEEDED)
+        assert len(recorder.runs) == 1
