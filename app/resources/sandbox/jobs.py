@@ -47,7 +47,10 @@ def reap(*, sandbox: SandboxHost) -> None:
 
 def _look_after(found: Sandbox, host: SandboxHost) -> None:
     transactions.start_reading()
-    now = lease.now()
+    now, limits = lease.now(), SandboxLimits()
+    if lease.is_overlong(found.expires_at, now, limits):
+        with transactions.writing():
+            found.expires_at = lease.at_create(now, limits)
     if found.expires_at <= now:
         with transactions.writing():
             service.end(found)

@@ -36,5 +36,10 @@ def extended(expires_at: datetime, created_at: datetime, now: datetime, limits: 
     return max(expires_at, min(wanted, at_create(now, limits), _last(created_at, limits)))
 
 
+def is_overlong(expires_at: datetime, now: datetime, limits: SandboxLimits) -> bool:
+    """Whether no lease can reach that far, so that the clock must have gone back since it was given."""
+    return expires_at > at_create(now, limits)
+
+
 def _last(created_at: datetime, limits: SandboxLimits) -> datetime:
     return created_at + timedelta(seconds=limits.total_s)

@@ -91,6 +91,15 @@ class TestReap:
         assert not any(map(is_alive, processes))
         assert desk.record()["state"] == "stopped"
 
+    def test_none_lives_the_longer_for_a_clock_that_goes_back(self, desk: Desk) -> None:
+        with clock.moved(timedelta(hours=1)):
+            desk.created()
+        reap(desk)
+        assert len(desk.held()) == 1
+        with clock.moved(timedelta(seconds=601)):
+            reap(desk)
+        assert desk.held() == []
+
     def test_beats_are_counted_in(self, desk: Desk) -> None:
         desk.created()
         with clock.moved(timedelta(seconds=500)):
