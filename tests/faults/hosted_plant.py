@@ -19,6 +19,8 @@ from tests.gitrepo import GitRepo
 INDEXED_WITHIN_S = 150
 """Taken up again within 90 s, and then still to be done."""
 
+QUIET_S = 2.0
+
 
 class HostedPlant(SmallPlant):
     """On PostgreSQL; the hosts are reached through `github` and `gitlab` only, by the service and by the tests' world."""
@@ -110,6 +112,11 @@ class HostedLife(Life):
         """Wait until the index is at the branch's head."""
         self.reindex()
         until(lambda: self.look() == self.repository.head(), "the index does not arrive", INDEXED_WITHIN_S)
+
+    def rest(self) -> None:
+        """Wait until nobody asks the host any more, and forget what was asked."""
+        until(lambda: time.monotonic() - self.double.journal[-1].at_s > QUIET_S, "the host is asked on and on")
+        self.double.journal.clear()
 
     @contextmanager
     def met(self, *faults: Fault) -> Iterator[None]:

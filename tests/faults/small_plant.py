@@ -64,3 +64,12 @@ def working(service: Service, log: IO[bytes]) -> Iterator["subprocess.Popen[byte
     finally:
         process.kill()
         process.wait(10)
+
+
+def flask(service: Service, *command: str, **environment: str) -> "subprocess.CompletedProcess[str]":
+    """Run one of the service's commands to its end."""
+    kept = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "FLASK_APP": "wsgi"}
+    return subprocess.run(
+        [Path(sys.executable).parent / "flask", *command],
+        cwd=ROOT, env=kept | service.environment | environment, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
