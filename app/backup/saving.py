@@ -45,10 +45,18 @@ def save(service: Service, target: Path) -> Manifest:
     """Write a backup into a folder that is empty or not there.
 
     Raises:
-        BackupError: the folder holds something, or the database is not migrated.
+        BackupError: the folder holds something or cannot be written, or the database is not migrated.
         DriverError: the object store or a repository cannot be read now.
     """
     _prepare(target)
+    try:
+        return _save(service, target)
+    except OSError as error:
+        told = f"{target} cannot be written: {error.strerror}. What is in it is no backup; remove it."
+        raise BackupError(told) from error
+
+
+def _save(service: Service, target: Path) -> Manifest:
     keys: set[str] = set()
     with LineWriter(place_of(target, objects.FOLDER)) as copied:
         objects.save(service.store, target, copied)

@@ -32,6 +32,7 @@ from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import template
 from tests.factories import organization, project, repository
+from tests.full_disk import files_of_at_most
 from tests.git_hosts import connect_github, login_of
 from tests.resources.bucket.places import upload
 from tests.s3server import S3Server
@@ -269,6 +270,13 @@ class TestRefusals:
         code, told = command(app, "backup", saved)
         assert (code, sorted(saved.rglob("*"))) == (1, before)
         assert "is not empty" in told
+
+    def test_a_full_disk_is_told_and_leaves_no_backup(self, app: Flask, tmp_path: Path) -> None:
+        with files_of_at_most(100):
+            code, told = command(app, "backup", tmp_path / "cut")
+        assert code == 1
+        assert "cannot be written" in told
+        assert command(app, "restore", tmp_path / "cut")[0] == 1
 
     def test_a_folder_without_a_manifest_is_no_backup(self, empty: Flask, tmp_path: Path) -> None:
         code, told = command(empty, "restore", tmp_path / "nothing")
