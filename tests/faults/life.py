@@ -83,7 +83,8 @@ class Life:
         try:
             answer = client.request(method, base + path, timeout=self.patience_s, **given)
         except requests.RequestException as error:
-            return Told(f"{what} ({type(error).__name__})", 0, None, time.monotonic() - started)
+            cause = error.args[0] if error.args else error
+            return Told(f"{what} ({type(cause).__name__})", 0, None, time.monotonic() - started)
         finally:
             client.close()
         took_s = time.monotonic() - started
