@@ -14,7 +14,7 @@ import sqlalchemy as sa
 import structlog
 
 from app.core import clock
-from app.core.errors import NotSignedIn, Unavailable
+from app.core.errors import NotSignedIn
 from app.core.ids import new_id
 from app.core.limits import AiLimits
 from app.core.upserts import insert_unless_there
@@ -22,7 +22,7 @@ from app.models.ai_usage import AiBudget, AiUsage
 from app.models.base import moment
 from app.models.user import User
 from app.resources.ai.errors import BudgetUsed, TooManyStreams
-from app.resources.ai.settling import Ended, Settling
+from app.resources.ai.settling import FAILURES, Ended, Settling
 
 log = structlog.get_logger(__name__)
 
@@ -117,7 +117,7 @@ class Meter:
         )
         try:
             _settling.settle(ended)
-        except (sa.exc.SQLAlchemyError, Unavailable) as error:
+        except FAILURES as error:
             # The rows' leases run out, and their reservations stay spent.
             log.warning("ai.unsettled", error=type(error).__name__)
 

@@ -10,16 +10,21 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.core.errors import Unavailable
+from app.core.retry import RetryOptions, retry
 from app.models.ai_usage import AiBudget, AiUsage
 
 MOST = 500
 """So many calls of one transaction."""
+FAILURES = (sa.exc.SQLAlchemyError, Unavailable)
+AGAIN = RetryOptions(lambda failure: isinstance(failure, FAILURES), base_s=0.2, max_s=1, deadline_s=15)
 
 _END = (
     sa.update(AiUsage.__table__)  # type: ignore[arg-type]
     .where(AiUsage.id == sa.bindparam("usage"))
     .values({name: sa.bindparam(name) for name in ("input_tokens", "output_tokens", "ended_at")})
 )
+_RUNNING = sa.select(AiUsage.id).where(AiUsage.id.in_(sa.bindparam("ids", expanding=True)), AiUsage.ended_at.is_(None))
 _GIVE_BACK = (
     sa.update(AiBudget.__table__)  # type: ignore[arg-type]
     .where(AiBudget.user_id == sa.bindparam("user"), AiBudget.day == sa.bindparam("on"))
@@ -45,8 +50,10 @@ class Ended:
 class Settling:
     """One writer at a time; who waits for their turn may find that the one before has written theirs as well."""
 
-    def __init__(self, begin: Callable[[sa.Engine], AbstractContextManager[sa.Connection]]) -> None:
-        self._begin = begin
+    def __init__(
+        self, begin: Callable[[sa.Engine], AbstractContextManager[sa.Connection]], *, again: RetryOptions = AGAIN
+    ) -> None:
+        self._begin, self._again = begin, again
         self._waiting: list[Ended] = []
         self._turn = threading.Lock()
 
@@ -61,11 +68,22 @@ class Settling:
         for each in batch:
             each.taken = True
         self._waiting = [each for each in self._waiting if not each.taken]
-        more: Counter[tuple[str, date]] = Counter()
-        for each in batch:
-            if each.more is not None:
-                more[each.user_id, each.day] += each.more
+        try:
+            self._try(batch)
+        except FAILURES:  # a stall of two seconds is enough; the calls of all who wait hang on this
+            retry(lambda: self._try(batch, again=True), self._again)
+
+    def _try(self, batch: Sequence[Ended], *, again: bool = False) -> None:
         with self._begin(batch[0].engine) as connection:
+            if again:  # the one before may have been committed, and only its answer lost
+                running = set(connection.scalars(_RUNNING, {"ids": [each.usage_id for each in batch]}))
+                batch = [each for each in batch if each.usage_id in running]
+            if not batch:
+                return
+            more: Counter[tuple[str, date]] = Counter()
+            for each in batch:
+                if each.more is not None:
+                    more[each.user_id, each.day] += each.more
             connection.execute(_END, [_row(each) for each in batch])
             if more:  # in one order, so that two processes never wait for each other
                 rows = [{"user": user, "on": on, "more": tokens} for (user, on), tokens in sorted(more.items())]
