@@ -5,8 +5,7 @@ from datetime import timedelta
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from flask import Flask, current_app
-from flask_login import LoginManager
+from flask import Flask, current_app, g
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session
@@ -19,11 +18,18 @@ from app.core.rates import RateCounter
 from app.core.secrets import Keyring
 
 READING = "galley_reading"
-"""The key of a session's `info` that says whether it reads without transactions (`app.transactions` sets it)."""
+"""The key of a session's `info` that says whether it reads without transactions (`app.transactions` sets it).
+
+As long as an application context has no session, its `g` keeps the word for the one that may be made.
+"""
 
 
 class TwoWaySession(Session):
     """A session that asks the reading engine while it is told to read, and the writing one else."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.info[READING] = g.pop(READING, False)
 
     def get_bind(self, mapper: Any = None, clause: Any = None, bind: Any = None, **kwargs: Any) -> Any:
         """The engine of the next statement.
@@ -40,7 +46,6 @@ class TwoWaySession(Session):
 
 db = SQLAlchemy(disable_autonaming=True, session_options={"class_": TwoWaySession, "expire_on_commit": False})
 migrate = Migrate()
-login_manager = LoginManager()  # type: ignore[no-untyped-call]
 
 
 class _Engine(Protocol):

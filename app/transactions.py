@@ -7,14 +7,25 @@ transaction.
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from flask import g
+
 from app.extensions import READING, db
 
 
 def start_reading() -> None:
     """Answer the following statements without opening a transaction; flushing is refused meanwhile."""
+    if not db.session.registry.has():
+        # Many requests never need a session: none is made just to be told how to read.
+        setattr(g, READING, True)
+        return
     if db.session().in_transaction():
         db.session.commit()
     db.session.info[READING] = True
+
+
+def is_reading() -> bool:
+    """Whether no transaction is opened by the next statement."""
+    return bool(db.session.info[READING] if db.session.registry.has() else g.get(READING))
 
 
 def start_writing(*, read_anew: bool = False) -> None:

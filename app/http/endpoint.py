@@ -128,12 +128,12 @@ def _serve(declared: Declaration, view: Callable[..., Any], ids: dict[str, str])
         return quick
     given = {} if request.method in SAFE else _read(declared)
     transactions.start_reading()
-    rate_limits.check_caller(declared.rate, login.actor())
+    caller = login.caller()
+    rate_limits.check_caller(declared.rate, caller)
     declared.guard.authenticate()
-    actor, session = login.actor(), login.session()
-    if session is not None:
-        login.note_seen(session)
-    claim = idempotency.claim_for(request, actor.id if actor else None)
+    if caller is not None:
+        login.note_seen(caller)
+    claim = idempotency.claim_for(request, caller.id if caller else None)
 
     def work() -> Response:
         return _work(declared, view, ids, given, claim)
@@ -149,6 +149,8 @@ def _work(
     claim: idempotency.Claim | None,
 ) -> Response:
     writes = request.method not in SAFE
+    if writes:
+        login.attach()
     if writes and declared.prepare is None:
         transactions.start_writing()
     scope, arguments = _resolve(declared, ids, given)

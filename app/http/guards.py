@@ -32,7 +32,7 @@ class Guard:
 
     def authenticate(self) -> None:
         """Ask for a session where one is needed. Raises NotSignedIn."""
-        if not self.public and login.actor() is None:
+        if not self.public and login.caller() is None:
             raise NotSignedIn
 
     def resolve(self, ids: Mapping[str, Any]) -> Scope:
@@ -44,18 +44,18 @@ class Guard:
         """
         if self.bare:
             return Scope(Standing(), {}, ids)
-        actor = login.actor()
-        found = self.find(actor, ids)
+        caller = login.caller()
+        found = self.find(caller, ids)
         standing = Standing(
-            signed_in=actor is not None,
-            verified=actor is not None and actor.email_verified,
-            admin=actor is not None and actor.is_admin,
+            signed_in=caller is not None,
+            verified=caller is not None and caller.email_verified,
+            admin=caller is not None and caller.is_admin,
             is_self=found.pop("is_self", False),
             role=found.pop("role", None),
             second_role=found.pop("second_role", None),
         )
         self._check(standing)
-        return Scope(standing, found | {"actor": actor, "session": login.session()}, ids)
+        return Scope(standing, found | {"caller": caller}, ids)
 
     def _check(self, standing: Standing) -> None:
         if self.public:

@@ -1,22 +1,20 @@
-"""Who is calling: the session cookie, and the session it names, through Flask-Login's request loader."""
+"""Who is calling: the session cookie, and whom it stands for."""
 
 from datetime import datetime, timedelta
-from typing import Any, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 import sqlalchemy as sa
 from flask import Flask, Request, Response, current_app, g, request
 from flask.sessions import SessionInterface
-from flask_login import current_user
 
 from app.core import clock
 from app.core.locales import LANGUAGES
-from app.core.secrets import hash_token
 from app.core.visitor import Visitor
-from app.extensions import db, login_manager
+from app.extensions import db
+from app.http.caller import Caller, caller_of
 from app.http.client_address import client_address
-from app.models.base import UtcDateTime, moment
+from app.models.base import moment
 from app.models.login import Session
-from app.models.user import User
 
 COOKIE = "session_token"
 SEEN_EVERY = timedelta(minutes=5)
@@ -34,14 +32,6 @@ class Opened(Protocol):
         """How long the browser keeps it."""
 
 
-# Built once: putting a statement together costs more than running it.
-_NOW = sa.bindparam("now", type_=UtcDateTime())
-LIVING = (Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
-"""What a session must meet to be somebody's; with `token_hash` and `now`."""
-
-_LIVING = sa.select(Session, User).join(User, User.id == Session.user_id).where(*LIVING)
-
-
 class NoFlaskSession(SessionInterface):
     """Flask's own session is used by nobody here; none is read from cookies, signed or written."""
 
@@ -54,11 +44,7 @@ T = TypeVar("T")
 
 
 def init_app(app: Flask) -> None:
-    """Let Flask-Login ask us, and only us, for the user of a request."""
-    manager: Any = login_manager
-    manager.session_protection = None
-    manager.request_loader(_load)
-    manager.init_app(app)
+    """Write the cookie after a request that signed somebody in or out."""
     app.session_interface = NoFlaskSession()
     app.after_request(_write_cookie)
 
@@ -74,19 +60,26 @@ def is_https() -> bool:
     return base_url.startswith("https:")
 
 
-def actor() -> User | None:
-    """The signed-in user of this request; looked for once."""
-    if "actor" not in g:
-        user: Any = current_user
-        g.actor = user._get_current_object() if user.is_authenticated else None
-    found: User | None = g.actor
+def caller() -> Caller | None:
+    """Who is signed in, with their session; looked for once a request."""
+    if "caller" not in g:
+        token = request.cookies.get(cookie_name())
+        g.caller = caller_of(token) if token else None
+    found: Caller | None = g.caller
     return found
 
 
 def session() -> Session | None:
     """The session of this request."""
-    found: Session | None = g.get("login_session")
-    return found
+    found = caller()
+    return found.session if found is not None else None
+
+
+def attach() -> None:
+    """Make the caller objects of the database session now, so that what is read anew before a write includes them."""
+    found = caller()
+    if found is not None:
+        _ = found.user, found.session
 
 
 def visitor() -> Visitor:
@@ -96,34 +89,22 @@ def visitor() -> Visitor:
     return Visitor(client_address(request, trusted_hops=hops), request.headers.get("User-Agent"), language)
 
 
-def _load(request: Request) -> User | None:
-    token = request.cookies.get(cookie_name())
-    if not token:
-        return None
-    row = db.session.execute(_LIVING, {"token_hash": hash_token(token), "now": clock.now()}).first()
-    if row is None:
-        return None
-    g.login_session = row[0]
-    user: User = row[1]
-    user.is_active = user.is_authenticated = True  # type: ignore[attr-defined]
-    return user
-
-
 def is_due(last_seen_at: datetime) -> bool:
     """Whether last-seen is to be written again."""
     return clock.now() - last_seen_at >= SEEN_EVERY
 
 
-def note_seen(found: Session) -> None:
+def note_seen(found: Caller) -> None:
     """Write last-seen, at most every five minutes (limits, section 1), in a transaction of its own."""
-    if not is_due(found.last_seen_at):
+    seen = found.session_row
+    if not is_due(seen.last_seen_at):
         return
     now = moment()
     limits = current_app.config["SETTINGS"].limits.sessions
-    idle = timedelta(seconds=limits.idle_s) if found.remember else found.expires_at - now
+    idle = timedelta(seconds=limits.idle_s) if seen.remember else seen.expires_at - now
     with db.engine.begin() as connection:
         connection.execute(
-            sa.update(Session).where(Session.id == found.id).values(last_seen_at=now, idle_expires_at=now + idle)
+            sa.update(Session).where(Session.id == seen.id).values(last_seen_at=now, idle_expires_at=now + idle)
         )
 
 

@@ -12,8 +12,8 @@ from app.core.errors import TooManyRequests
 from app.core.limits import Rate, RateLimits
 from app.extensions import limiter
 from app.http import login
+from app.http.caller import Caller
 from app.http.client_address import client_address, network_of
-from app.models.user import User
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 COUNTED_BY_HAND = frozenset({"forget_password", "sandbox_create"})
@@ -32,21 +32,21 @@ def check_address(name: str | None) -> None:
     _spend(row, address())
 
 
-def check_caller(name: str | None, user: User | None) -> None:
+def check_caller(name: str | None, caller: Caller | None) -> None:
     """Count the user, once it is known who it is; a cookie that opens nothing counts as none.
 
     Raises:
         TooManyRequests: a row is used up.
     """
-    if user is None:
+    if caller is None:
         if _has_cookie() and not (name and _rates(f"{name}_address")):
             _spend("anonymous_address", address())
         return
-    check_signed_in(user.id)
+    check_signed_in(caller.id)
     if request.method not in SAFE:
-        _spend("writes", user.id)
+        _spend("writes", caller.id)
     if name is not None and name not in COUNTED_BY_HAND:
-        _spend(name, user.id)
+        _spend(name, caller.id)
 
 
 def count(name: str, user_id: str) -> None:

@@ -12,6 +12,7 @@ from app.core.errors import Invalid, NotFound
 from app.core.ids import is_id
 from app.core.permissions import Role
 from app.extensions import db
+from app.http.caller import Caller
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex
@@ -19,7 +20,7 @@ from app.models.user import User
 
 Ids = Mapping[str, Any]
 Found = dict[str, Any]
-Find = Callable[[User | None, Ids], Found]
+Find = Callable[[Caller | None, Ids], Found]
 """(caller, ids) → the objects found, with `role` (and `second_role`) of the caller. Raises NotFound."""
 
 
@@ -36,7 +37,7 @@ _PROJECT = (
 )
 
 
-def nothing(_actor: User | None, _ids: Ids) -> Found:
+def nothing(_actor: Caller | None, _ids: Ids) -> Found:
     """The route names no target."""
     return {}
 
@@ -44,10 +45,10 @@ def nothing(_actor: User | None, _ids: Ids) -> Found:
 def user(param: str) -> Find:
     """A user by id."""
 
-    def find(actor: User | None, ids: Ids) -> Found:
+    def find(actor: Caller | None, ids: Ids) -> Found:
         wanted = _checked(ids, param, "usr", "User")
         if actor is not None and actor.id == wanted:
-            return {"user": actor, "is_self": True}
+            return {"user": actor.user, "is_self": True}
         found = db.session.get(User, wanted)
         if found is None:
             raise NotFound("User not found")
@@ -59,7 +60,7 @@ def user(param: str) -> Find:
 def organization(param: str) -> Find:
     """An organization by id, with the caller's membership."""
 
-    def find(actor: User | None, ids: Ids) -> Found:
+    def find(actor: Caller | None, ids: Ids) -> Found:
         found, role = _organization(actor, _checked(ids, param, "org", "Organization"))
         return {"organization": found, "role": role}
 
@@ -69,21 +70,25 @@ def organization(param: str) -> Find:
 def project(param: str) -> Find:
     """A project by id, with its organization, its index and the caller's membership."""
 
-    def find(actor: User | None, ids: Ids) -> Found:
-        wanted = _checked(ids, param, "prj", "Project")
-        row = db.session.execute(_PROJECT, _given(wanted, actor)).first()
-        if row is None:
-            raise NotFound("Project not found")
-        return {"project": row[0], "organization": row[1], "index": row[2], "role": row[3]}
+    def find(actor: Caller | None, ids: Ids) -> Found:
+        return project_of(actor.id if actor is not None else None, _checked(ids, param, "prj", "Project"))
 
     return find
+
+
+def project_of(user_id: str | None, wanted: str) -> Found:
+    """A project by its well-formed id, with its organization, its index and the user's role. Raises NotFound."""
+    row = db.session.execute(_PROJECT, {"wanted": wanted, "actor_id": user_id}).first()
+    if row is None:
+        raise NotFound("Project not found")
+    return {"project": row[0], "organization": row[1], "index": row[2], "role": row[3]}
 
 
 def project_if_named(param: str) -> Find:
     """A project as `project` finds it; a request that names none is its caller's own affair (`is_self`)."""
     find_project = project(param)
 
-    def find(actor: User | None, ids: Ids) -> Found:
+    def find(actor: Caller | None, ids: Ids) -> Found:
         return {"is_self": True} if ids.get(param) is None else find_project(actor, ids)
 
     return find
@@ -93,7 +98,7 @@ def project_and_destination(project_param: str, organization_param: str) -> Find
     """A project and the organization it is to move to, with the caller's membership in both."""
     find_project, find_organization = project(project_param), organization(organization_param)
 
-    def find(actor: User | None, ids: Ids) -> Found:
+    def find(actor: Caller | None, ids: Ids) -> Found:
         found = find_project(actor, ids)
         other = find_organization(actor, ids)
         return found | {"destination": other["organization"], "second_role": other["role"]}
@@ -101,12 +106,9 @@ def project_and_destination(project_param: str, organization_param: str) -> Find
     return find
 
 
-def _given(wanted: str, actor: User | None) -> dict[str, str | None]:
-    return {"wanted": wanted, "actor_id": actor.id if actor is not None else None}
-
-
-def _organization(actor: User | None, wanted: str) -> tuple[Organization, Role | None]:
-    row = db.session.execute(_ORGANIZATION, _given(wanted, actor)).first()
+def _organization(actor: Caller | None, wanted: str) -> tuple[Organization, Role | None]:
+    given = {"wanted": wanted, "actor_id": actor.id if actor is not None else None}
+    row = db.session.execute(_ORGANIZATION, given).first()
     if row is None:
         raise NotFound("Organization not found")
     return row[0], row[1]

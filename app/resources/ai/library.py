@@ -135,7 +135,7 @@ class Library:
         if user is None:
             return None
         try:
-            found = targets.project("project")(user, {"project": self.project_id})
+            found = targets.project_of(user.id, self.project_id)
         except NotFound:
             return None
         return (user, found["project"], found["index"]) if found["role"] else None

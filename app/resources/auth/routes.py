@@ -85,7 +85,7 @@ def send_code(_scope: Scope, body: EmailBody) -> dict[str, bool]:
 @endpoint(guard=session(), result=Current, message="Signed in")
 def get_session(scope: Scope) -> CurrentSession:
     """Return the present session and its user."""
-    return {"user": scope.actor, "session": scope.session}
+    return {"user": scope.caller.user_row, "session": scope.caller.session_row}
 
 
 @blueprint.post("/sign-out")

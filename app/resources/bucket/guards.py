@@ -8,12 +8,12 @@ from app.core.errors import NotFound
 from app.core.permissions import Permission, Role, grants
 from app.extensions import db
 from app.http import targets
+from app.http.caller import Caller
 from app.http.guards import Guard
 from app.http.scope import Standing
 from app.models.media import MediaAsset
 from app.models.organization import Membership, Organization
 from app.models.project import Project
-from app.models.user import User
 from app.resources.bucket.keys import is_key
 
 
@@ -38,7 +38,7 @@ def keeper(param: str = "key") -> Guard:
     return Guard("uploader, or MANAGE_ORG of the org the key is attached to", allows, _asset(param))
 
 
-def _attached_to(actor: User | None, ids: targets.Ids) -> targets.Found:
+def _attached_to(actor: Caller | None, ids: targets.Ids) -> targets.Found:
     """What the form names: `project` with its organization, and `destination`, the organization where it is named."""
     found: dict[str, Any] = {}
     if ids["project_id"] is not None:
@@ -50,7 +50,7 @@ def _attached_to(actor: User | None, ids: targets.Ids) -> targets.Found:
 
 
 def _asset(param: str) -> targets.Find:
-    def find(actor: User | None, ids: targets.Ids) -> targets.Found:
+    def find(actor: Caller | None, ids: targets.Ids) -> targets.Found:
         row = (
             db.session.execute(_asset_with_organization(str(ids[param]), actor)).first() if is_key(ids[param]) else None
         )
@@ -64,7 +64,7 @@ def _asset(param: str) -> targets.Find:
     return find
 
 
-def _asset_with_organization(key: str, actor: User | None) -> sa.Select[MediaAsset, Project, Organization, Role]:
+def _asset_with_organization(key: str, actor: Caller | None) -> sa.Select[MediaAsset, Project, Organization, Role]:
     membership = sa.and_(
         Membership.organization_id == Organization.id, Membership.user_id == (actor.id if actor is not None else None)
     )

@@ -9,7 +9,7 @@ from app.drivers.errors import NeedsReconnect
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef, Repository, RepositoryUnavailable
 from app.drivers.git.rest import TokenSupplier
-from app.extensions import READING, db, vault
+from app.extensions import db, vault
 from app.models.git_credential import GitCredential
 from app.models.project import Project, Provider
 from app.models.user import User
@@ -105,5 +105,5 @@ def connect(provider: Provider, repository: str, organization_id: str, *, hosts:
 
 def _hold_no_connection() -> None:
     """The network is asked next: whoever only reads gives the database connection back until it is needed again."""
-    if db.session.info.get(READING):
+    if transactions.is_reading():
         transactions.rest()

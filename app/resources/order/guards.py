@@ -5,9 +5,9 @@ import sqlalchemy as sa
 from app.core.errors import NotFound
 from app.extensions import db
 from app.http import targets
+from app.http.caller import Caller
 from app.http.guards import Guard
 from app.models.order import Subscription
-from app.models.user import User
 
 
 def own_subscription(param: str, *, in_body: bool = False) -> Guard:
@@ -18,7 +18,7 @@ def own_subscription(param: str, *, in_body: bool = False) -> Guard:
 
 
 def _subscription(param: str) -> targets.Find:
-    def find(actor: User | None, ids: targets.Ids) -> targets.Found:
+    def find(actor: Caller | None, ids: targets.Ids) -> targets.Found:
         if actor is None or not actor.email_verified:
             return {}
         wanted = str(ids[param])

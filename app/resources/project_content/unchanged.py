@@ -11,6 +11,7 @@ from flask import Request, current_app
 from app.core import clock
 from app.core.secrets import hash_token
 from app.http import caching, login, rate_limits
+from app.http.caller import LIVING
 from app.models.login import Session
 from app.models.organization import Membership
 from app.models.project import Project, Provider
@@ -43,7 +44,7 @@ _READY = (
     .join(Project, Project.organization_id == Membership.organization_id)
     .join(ContentIndex, sa.and_(ContentIndex.project_id == Project.id, ContentIndex.branch == Project.branch))
     .where(
-        *login.LIVING,
+        *LIVING,
         User.email_verified.is_(sa.true()),
         Project.id == sa.bindparam("wanted"),
         ContentIndex.status == IndexStatus.READY,

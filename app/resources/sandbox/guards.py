@@ -5,9 +5,9 @@ from typing import Any
 from app.core.errors import NotFound
 from app.extensions import db
 from app.http import targets
+from app.http.caller import Caller
 from app.http.guards import Guard
 from app.models.sandbox import Sandbox
-from app.models.user import User
 
 
 def member_of_named() -> Guard:
@@ -15,7 +15,7 @@ def member_of_named() -> Guard:
     return Guard("memberOfOrg", lambda s: s.role is not None, _named, ids_in_body=True)
 
 
-def _named(actor: User | None, ids: targets.Ids) -> targets.Found:
+def _named(actor: Caller | None, ids: targets.Ids) -> targets.Found:
     """The project with its organization, and `sandbox` where its id is given."""
     found: dict[str, Any] = {}
     project_id = ids.get("projectId")
