@@ -21,6 +21,33 @@ from app.resources.project_content.source import Source, source_of
 
 KIND_LENGTH = 120
 READ_AT_MOST = 10 * 1024 * 1024
+# Built once, and asked for columns only: putting a statement together, and objects, cost more than running it.
+_FILE = (
+    sa.select(
+        ContentFile.index_id,
+        ContentFile.generation,
+        ContentFile.path,
+        ContentFile.type,
+        ContentFile.mode,
+        ContentFile.sha,
+        ContentFile.size,
+        ContentFile.last_commit,
+        ContentBlob.facts,
+    )
+    .outerjoin(
+        ContentBlob,
+        sa.and_(
+            ContentBlob.project_id == sa.bindparam("project"),
+            ContentBlob.sha == ContentFile.sha,
+            ContentBlob.kind == sa.bindparam("kind"),
+        ),
+    )
+    .where(
+        ContentFile.index_id == sa.bindparam("index"),
+        ContentFile.generation == sa.bindparam("of"),
+        ContentFile.path == sa.bindparam("wanted"),
+    )
+)
 KEPT = ("mime", "language", "encoding", "lines", "front_matter", "title", "headings", "links")
 
 
@@ -72,21 +99,17 @@ def keep_facts(project_id: str, found: list[tuple[str, str, dict[str, Any]]]) ->
     db.session.execute(dialect.insert(ContentBlob).on_conflict_do_nothing(), rows)
 
 
-def _known(project: Project, index: ContentIndex | None, path: str) -> tuple[ContentFile, dict[str, Any] | None]:
-    """A file with what is known of its bytes already, in one statement. Raises NotFound."""
-    file, blob = ContentFile, ContentBlob
-    of_file = sa.and_(blob.project_id == project.id, blob.sha == file.sha, blob.kind == kind_of(path))
-    here = (file.index_id == (index.id if index else None), file.generation == (index.generation if index else 0))
-    row = db.session.execute(
-        sa.select(file, blob.facts).outerjoin(blob, of_file).where(*here, file.path == path)
-    ).first()
-    if row is None:
+def _known(project: Project, index: ContentIndex | None, path: str) -> tuple[Any, dict[str, Any] | None]:
+    """A file's row with what is known of its bytes already, in one statement. Raises NotFound."""
+    given = {"project": project.id, "kind": kind_of(path), "wanted": path}
+    place = {"index": index.id if index else None, "of": index.generation if index else 0}
+    found: Any = db.session.execute(_FILE, given | place).first()
+    if found is None:
         raise NotFound("There is no such file on this branch")
-    found, facts = row
-    return found, facts if _is_read(found) else _told_by_name(path)
+    return found, found.facts if _is_read(found) else _told_by_name(path)
 
 
-def _is_read(file: ContentFile) -> bool:
+def _is_read(file: Any) -> bool:
     return file.type == EntryType.BLOB and (file.size or 0) <= READ_AT_MOST
 
 
@@ -96,7 +119,7 @@ def _told_by_name(path: str) -> dict[str, Any]:
     return dict.fromkeys(KEPT, None) | told
 
 
-def _find_facts(project: Project, file: ContentFile, source: Source) -> dict[str, Any]:
+def _find_facts(project: Project, file: Any, source: Source) -> dict[str, Any]:
     project_id, sha, path = project.id, file.sha, file.path
     facts = facts_of(path, source.git.blob(source.repo, sha))
     with transactions.writing():
@@ -104,7 +127,7 @@ def _find_facts(project: Project, file: ContentFile, source: Source) -> dict[str
     return facts
 
 
-def _find_last_commit(index: ContentIndex | None, file: ContentFile, source: Source) -> dict[str, Any] | None:
+def _find_last_commit(index: ContentIndex | None, file: Any, source: Source) -> dict[str, Any] | None:
     if index is None or index.commit_sha is None:
         return None
     here = (file.index_id, file.generation, file.path)
