@@ -9,12 +9,14 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterator, Sequence
+from functools import cache
 from typing import Protocol
 
 import structlog
 from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
+from prometheus_client import Counter
 
 from app.core.breaker import CircuitBreaker
 from app.core.limits import Rate
@@ -56,7 +58,7 @@ class RateCounter:
         wait_s = self.wait_s(rates, name, key) if len(rates) > 1 else 0
         wait_s = wait_s or self._first(rates, f"{name}:{_digest(key)}", counts=True)
         place = "memory" if self._redis is None or self._breaker.is_open else "redis"
-        RATE_DECISIONS.labels(place, "refused" if wait_s else "passed").inc()
+        _decided(place, "refused" if wait_s else "passed").inc()
         return wait_s
 
     def wait_s(self, rates: Sequence[Rate], name: str, key: str) -> int:
@@ -68,7 +70,7 @@ class RateCounter:
         for windows, share in self._places():
             try:
                 for rate in rates:
-                    windows.clear(self._shared(rate, share), f"{name}:{_digest(key)}")
+                    windows.clear(_shared(rate, self._scale, share), f"{name}:{_digest(key)}")
             except FAILURES:
                 self._fall_back()
 
@@ -86,7 +88,7 @@ class RateCounter:
         for windows, share in self._places():
             ask = windows.take if counts else windows.wait_s
             try:
-                return max((ask(self._shared(rate, share), where) for rate in rates), default=0)
+                return max((ask(_shared(rate, self._scale, share), where) for rate in rates), default=0)
             except FAILURES:
                 self._fall_back()
         return 0
@@ -96,9 +98,6 @@ class RateCounter:
         if self._redis is not None and not self._breaker.is_open:
             yield self._redis, 1
         yield self._memory, self._workers
-
-    def _shared(self, rate: Rate, share: int) -> Rate:
-        return Rate(math.ceil(rate.scaled(self._scale).times / share), rate.per_s)
 
     def _fall_back(self) -> None:
         log.warning("rates.redis_unavailable", rests_s=self._breaker.rest_s)
@@ -182,6 +181,18 @@ class RedisWindows:
 
     def _left_s(self, item: RateLimitItem, where: str) -> int:
         return max(1, math.ceil(self._limiter.get_window_stats(item, where).reset_time - time.time()))
+
+
+@cache
+def _shared(rate: Rate, scale: float, share: int) -> Rate:
+    """What one of `share` processes enforces."""
+    return Rate(math.ceil(rate.scaled(scale).times / share), rate.per_s)
+
+
+@cache
+def _decided(place: str, decision: str) -> Counter:
+    """Found once: looking labels up with every request costs more than counting."""
+    return RATE_DECISIONS.labels(place, decision)
 
 
 def _item(rate: Rate) -> RateLimitItem:

@@ -1,10 +1,14 @@
 """The address of the client, for sessions and rate limits: the peer, or the nth hop from the right behind proxies."""
 
 import ipaddress
+from functools import lru_cache
 
 from flask import Request
 
 LENGTH = 64
+REMEMBERED = 1024
+"""Of so many addresses it is known what they mean: reading one costs more than all else of counting it."""
+
 V6_NETWORK_BITS = 64
 
 
@@ -21,6 +25,7 @@ def client_address(request: Request, *, trusted_hops: int) -> str | None:
     return _plain(told)
 
 
+@lru_cache(REMEMBERED)
 def network_of(address: str | None) -> str:
     """What rates are counted by: an IPv4 address, or the /64 that one IPv6 subscriber has."""
     try:
@@ -32,6 +37,7 @@ def network_of(address: str | None) -> str:
     return str(ipaddress.ip_network((parsed, V6_NETWORK_BITS), strict=False))
 
 
+@lru_cache(REMEMBERED)
 def _plain(told: str | None) -> str | None:
     """An address without port, brackets and zone; text that is none is kept, cut short."""
     text = (told or "").strip()

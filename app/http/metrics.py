@@ -8,10 +8,11 @@ import hmac
 import os
 import time
 from collections.abc import Iterator, Mapping
+from functools import cache, partial
 
 import sqlalchemy as sa
 from flask import Flask, Response, current_app, g, request
-from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.core import GaugeMetricFamily, Metric
 from prometheus_client.exposition import CONTENT_TYPE_LATEST
 from prometheus_client.multiprocess import MultiProcessCollector
@@ -31,7 +32,9 @@ _SANDBOXES = sa.select(Sandbox.state, sa.func.count()).where(Sandbox.state.in_(L
 
 def init_app(app: Flask) -> None:
     """Count every answer."""
-    app.after_request(_count)
+    with app.app_context():
+        engines = {"writing": db.engine, "reading": app.extensions["reading_engine"]}
+    app.after_request(partial(_count, [(POOL.labels(name), engine) for name, engine in engines.items()]))
 
 
 def exposition(authorization: str | None, token: str | None) -> Response:
@@ -58,17 +61,17 @@ def _registry() -> CollectorRegistry:
     return registry
 
 
-# Found once: looking a label up with every request costs more than setting it.
-_WRITING, _READING = POOL.labels("writing"), POOL.labels("reading")
+# Found once: looking labels up with every request costs more than counting.
+_requests, _seconds = cache(REQUESTS.labels), cache(REQUEST_SECONDS.labels)
 
 
-def _count(response: Response) -> Response:
+def _count(pools: list[tuple[Gauge, sa.Engine]], response: Response) -> Response:
     route = str(request.url_rule or "-")
-    REQUESTS.labels(method_of(request.method), route, response.status_code).inc()
+    _requests(method_of(request.method), route, response.status_code).inc()
     started_s: float | None = g.get("started_s")
     if started_s is not None:
-        REQUEST_SECONDS.labels(route).observe(time.perf_counter() - started_s)
-    for taken, engine in ((_WRITING, db.engine), (_READING, current_app.extensions["reading_engine"])):
+        _seconds(route).observe(time.perf_counter() - started_s)
+    for taken, engine in pools:
         taken.set(getattr(engine.pool, "checkedout", int)())
     return response
 
