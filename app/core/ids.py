@@ -2,9 +2,19 @@
 
 import re
 from datetime import datetime
+from typing import Protocol
 
 from typeid import TypeID
 from uuid_utils import UUID
+
+
+class Identified(Protocol):
+    """Whoever or whatever only its id is wanted of: an object or a row."""
+
+    @property
+    def id(self) -> str:
+        """Which one."""
+
 
 PATTERN = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from app import transactions
+from app.core.ids import Identified
 from app.drivers.errors import NeedsReconnect
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef, Repository, RepositoryUnavailable
@@ -62,7 +63,7 @@ def keeper(hosts: GitHosts) -> Keeper:
     return Keeper(vault.aside, vault.ring, hosts)
 
 
-def provider_for(project: Project, *, hosts: GitHosts, actor: User | None = None) -> GitProvider:
+def provider_for(project: Project, *, hosts: GitHosts, actor: Identified | None = None) -> GitProvider:
     """The provider that acts on a connected project: for `actor` where their credential reaches the repository.
 
     Whose token it is is found with the first call, which may raise NeedsReconnect: nobody's works any more.

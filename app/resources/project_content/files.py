@@ -10,48 +10,51 @@ from app import transactions
 from app.core.content import describe
 from app.core.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
+from app.core.ids import Identified
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import EntryType, ObjectNotFound
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
-from app.models.user import User
 from app.resources.project_content import indexing
 from app.resources.project_content.source import Source, source_of
 
 KIND_LENGTH = 120
 READ_AT_MOST = 10 * 1024 * 1024
 # Built once, and asked for columns only: putting a statement together, and objects, cost more than running it.
+_FILES, _BLOBS = sa.inspect(ContentFile).local_table, sa.inspect(ContentBlob).local_table
 _FILE = (
     sa.select(
-        ContentFile.index_id,
-        ContentFile.generation,
-        ContentFile.path,
-        ContentFile.type,
-        ContentFile.mode,
-        ContentFile.sha,
-        ContentFile.size,
-        ContentFile.last_commit,
-        ContentBlob.facts,
+        _FILES.c.index_id,
+        _FILES.c.generation,
+        _FILES.c.path,
+        _FILES.c.type,
+        _FILES.c.mode,
+        _FILES.c.sha,
+        _FILES.c.size,
+        _FILES.c.last_commit,
+        _BLOBS.c.facts,
     )
     .outerjoin(
-        ContentBlob,
+        _BLOBS,
         sa.and_(
-            ContentBlob.project_id == sa.bindparam("project"),
-            ContentBlob.sha == ContentFile.sha,
-            ContentBlob.kind == sa.bindparam("kind"),
+            _BLOBS.c.project_id == sa.bindparam("project"),
+            _BLOBS.c.sha == _FILES.c.sha,
+            _BLOBS.c.kind == sa.bindparam("kind"),
         ),
     )
     .where(
-        ContentFile.index_id == sa.bindparam("index"),
-        ContentFile.generation == sa.bindparam("of"),
-        ContentFile.path == sa.bindparam("wanted"),
+        _FILES.c.index_id == sa.bindparam("index"),
+        _FILES.c.generation == sa.bindparam("of"),
+        _FILES.c.path == sa.bindparam("wanted"),
     )
 )
 KEPT = ("mime", "language", "encoding", "lines", "front_matter", "title", "headings", "links")
 
 
-def metadata(project: Project, index: ContentIndex | None, path: str, *, hosts: GitHosts, by: User) -> dict[str, Any]:
+def metadata(
+    project: Project, index: ContentIndex | None, path: str, *, hosts: GitHosts, by: Identified
+) -> dict[str, Any]:
     """Everything the contract's 4.9 tells of a file.
 
     Asks the Git host only for what nobody has asked about this blob and path before. Raises NotFound.

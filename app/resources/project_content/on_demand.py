@@ -2,20 +2,20 @@
 
 from app import transactions
 from app.core.errors import NotFound
+from app.core.ids import Identified
 from app.drivers.errors import DriverError
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef, RepositoryUnavailable
 from app.extensions import db
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
-from app.models.user import User
 from app.resources.project_content import indexes, indexing
 from app.resources.project_content.source import source_of
 from app.resources.project_content.unchanged import Known
 
 
 def index_of(
-    project: Project, working: ContentIndex | None, ref: str | None, *, hosts: GitHosts, by: User
+    project: Project, working: ContentIndex | None, ref: str | None, *, hosts: GitHosts, by: Identified
 ) -> ContentIndex | None:
     """The index of the branch asked for; another branch than the working one is indexed when it is first wanted.
 

@@ -54,7 +54,7 @@ FOLLOWED_S = 600
 
 
 def _index(scope: Scope, query: TreeArguments | FileArguments | SearchArguments) -> ContentIndex | None:
-    return on_demand.index_of(scope.project, scope.index, query["ref"], hosts=drivers["git"], by=scope.actor)
+    return on_demand.index_of(scope.project, scope.index, query["ref"], hosts=drivers["git"], by=scope.caller)
 
 
 def _fresh_index(scope: Scope, query: TreeArguments) -> ContentIndex | None:
@@ -117,7 +117,7 @@ def index_events(scope: Scope, query: BranchArguments) -> Response:
 
 
 def _metadata(scope: Scope, query: FileArguments) -> dict[str, Any]:
-    return files.metadata(scope.project, _index(scope, query), query["file"], hosts=drivers["git"], by=scope.actor)
+    return files.metadata(scope.project, _index(scope, query), query["file"], hosts=drivers["git"], by=scope.caller)
 
 
 @blueprint.get("/<project_id>/file")

@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from app.core.errors import Conflict
+from app.core.ids import Identified
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef
 from app.models.project import Project
-from app.models.user import User
 from app.resources.git_provider.service import provider_for
 
 
@@ -25,7 +25,9 @@ class Disconnected(Conflict):
     code, message = "DISCONNECTED", "Connect a repository to this project first"
 
 
-def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, actor: User | None = None) -> Source:
+def source_of(
+    project: Project, hosts: GitHosts, *, branch: str | None = None, actor: Identified | None = None
+) -> Source:
     """The source of a project's working branch, or of another of its branches.
 
     Raises:
