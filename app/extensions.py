@@ -6,6 +6,7 @@ from typing import Any, Protocol
 
 import sqlalchemy as sa
 from flask import Flask, current_app, g
+from flask_login import LoginManager
 from flask_migrate import Migrate
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session
@@ -46,6 +47,7 @@ class TwoWaySession(Session):
 
 db = SQLAlchemy(disable_autonaming=True, session_options={"class_": TwoWaySession, "expire_on_commit": False})
 migrate = Migrate()
+login_manager = LoginManager()  # type: ignore[no-untyped-call]
 
 
 class _Engine(Protocol):

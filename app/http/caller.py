@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 from flask import current_app
+from flask_login import UserMixin
 from sqlalchemy.orm import make_transient_to_detached
 
 from app.core import clock
@@ -33,7 +34,7 @@ _UserRow = _row_of(User)
 _SessionRow = _row_of(Session)
 
 
-class Caller:
+class Caller(UserMixin):
     """A person and the session they came with, as they were when the request began.
 
     `user_row` and `session_row` have the columns as attributes and are enough for whoever only reads: objects of the

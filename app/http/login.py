@@ -1,16 +1,17 @@
-"""Who is calling: the session cookie, and whom it stands for."""
+"""Who is calling: the session cookie, and whom it stands for, through Flask-Login's request loader."""
 
 from datetime import datetime, timedelta
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import sqlalchemy as sa
 from flask import Flask, Request, Response, current_app, g, request
 from flask.sessions import SessionInterface
+from flask_login import current_user
 
 from app.core import clock
 from app.core.locales import LANGUAGES
 from app.core.visitor import Visitor
-from app.extensions import db
+from app.extensions import db, login_manager
 from app.http.caller import Caller, caller_of
 from app.http.client_address import client_address
 from app.models.base import moment
@@ -44,7 +45,11 @@ T = TypeVar("T")
 
 
 def init_app(app: Flask) -> None:
-    """Write the cookie after a request that signed somebody in or out."""
+    """Let Flask-Login ask us, and only us, for the user of a request; write the cookie of who signs in or out."""
+    manager: Any = login_manager
+    manager.session_protection = None
+    manager.request_loader(_load)
+    manager.init_app(app)
     app.session_interface = NoFlaskSession()
     app.after_request(_write_cookie)
 
@@ -63,10 +68,15 @@ def is_https() -> bool:
 def caller() -> Caller | None:
     """Who is signed in, with their session; looked for once a request."""
     if "caller" not in g:
-        token = request.cookies.get(cookie_name())
-        g.caller = caller_of(token) if token else None
+        user: Any = current_user
+        g.caller = user._get_current_object() if user.is_authenticated else None
     found: Caller | None = g.caller
     return found
+
+
+def _load(request: Request) -> Caller | None:
+    token = request.cookies.get(cookie_name())
+    return caller_of(token) if token else None
 
 
 def session() -> Session | None:
