@@ -141,4 +141,5 @@ def _responses(method: str, declared: Declaration) -> dict[str, Any]:
         },
     }
     good = {"description": declared.message, "content": {"application/json": {"schema": shown}}}
-    return {str(declared.status): good, **others}
+    statuses = filter(None, (declared.status, declared.other_status))
+    return {**{str(status): good for status in statuses}, **others}

@@ -29,7 +29,7 @@ from tests.contract.requests import BODIES, Key
 from tests.fuzz.stage import CALLERS, LONG, OUTSIDE, SEED, Stage
 from tests.world import Person
 
-CASES = int(os.environ.get("GALLEY_CASES", "100" if LONG else "3"))
+CASES = int(os.environ.get("GALLEY_CASES", "110" if LONG else "3"))
 SHARE = 1.0 if LONG else 0.25
 NAMED = (
     "org_id", "projectId", "repository", "branch", "base_sha", "member_id", "email", "provider", "subscription_id",

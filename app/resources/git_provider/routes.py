@@ -24,8 +24,8 @@ def _try(_scope: Scope, body: s.NewCredentialBody) -> Grant:
 
 @blueprint.post("/create")
 @endpoint(
-    guard=verified(), body=s.NewCredential, result=s.CredentialObject, status=201, message="Account connected",
-    prepare=_try,
+    guard=verified(), body=s.NewCredential, result=s.CredentialObject, status=201, other_status=200,
+    message="Account connected", prepare=_try,
 )  # fmt: skip
 def create(scope: Scope, body: s.NewCredentialBody, grant: Grant) -> Outcome:
     """Keep tokens that the caller got at a provider; they are tried there first."""
