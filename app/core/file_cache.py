@@ -19,11 +19,16 @@ USED_EVERY_S = 60.0
 """How exactly the time of the last use is kept: a write for every read would cost more than it tells."""
 
 
+LOOKED_AT_EVERY = 16
+"""Room is made after each such part of what may be kept was put: looking through the folder costs more than an entry."""
+
+
 class FileCache:
-    """At most `max_bytes` below `folder`; what has not been used for the longest time goes first."""
+    """About `max_bytes` below `folder`; what has not been used for the longest time goes first."""
 
     def __init__(self, folder: Path, *, max_bytes: int) -> None:
         self._folder, self._max_bytes = folder, max_bytes
+        self._put_bytes = max_bytes  # unknown what others have put
 
     def get(self, name: str) -> bytes | None:
         """What was last put under the name, as long as it is there; whoever reads it knows whether it is sound."""
@@ -46,7 +51,10 @@ class FileCache:
             self._folder.mkdir(parents=True, exist_ok=True)
             draft.write_bytes(data)
             draft.rename(self._place(name))
-            self._make_room()
+            self._put_bytes += len(data)
+            if self._put_bytes >= self._max_bytes // LOOKED_AT_EVERY:
+                self._make_room()
+                self._put_bytes = 0
         except OSError as error:
             log.info("cache.not_kept", error=type(error).__name__)
             with suppress(OSError):
