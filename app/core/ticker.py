@@ -40,10 +40,12 @@ class Ticker:
                 self._runs = True
                 threading.Thread(target=self._run, name="ticker", daemon=True).start()
 
-    def forget(self, one: Watched) -> None:
-        """Tick `one` no more; it may be forgotten twice."""
+    def forget(self, one: Watched) -> bool:
+        """Tick `one` no more; whether it was watched."""
         with self._lock:
+            watched = one in self._watched
             self._watched.discard(one)
+        return watched
 
     def __len__(self) -> int:
         """How many are watched."""

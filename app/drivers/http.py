@@ -134,7 +134,8 @@ class HttpClient:
             Cancelled: it was given up.
         """
         start, cancellation = time.monotonic(), cancellation or Cancellation()
-        kind = {"Content-Type": "application/json"}
+        # Compressed, a stream would come in lumps.
+        kind = {"Content-Type": "application/json", "Accept-Encoding": "identity"}
         request = requests.Request(method, url, headers={**kind, **headers}, data=orjson.dumps(json))
         timeout_s = (min(patience.connect_s, patience.total_s), min(patience.first_byte_s, patience.total_s))
         try:

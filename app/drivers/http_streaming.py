@@ -4,20 +4,24 @@ Knows no service; `app.drivers.http.HttpClient.stream` makes these.
 """
 
 import contextlib
+import ssl
 import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from urllib3 import BaseHTTPResponse
-from urllib3.exceptions import HTTPError, ReadTimeoutError
 
+from app.core import readiness
+from app.core.beside import PULSE_S
 from app.core.ticker import ticker
 from app.drivers.errors import Absent, Broken, Late
+from app.drivers.http_framing import Chunked, Counted, Framing
 from app.drivers.http_pool import shut
 
 PIECE_BYTES = 64 * 1024
 ENDING_S = 0.2
+_NOTHING_YET = (BlockingIOError, InterruptedError, ssl.SSLWantReadError)
 
 
 class TimedOut(Late):
@@ -43,68 +47,66 @@ class Patience:
 
 
 class StreamedAnswer:
-    """An answer whose head has come and whose body is still coming."""
+    """An answer whose head has come and whose body is still coming.
+
+    The body is read from the socket itself: the standard library reads it chunk by chunk, and a buffered reader that a
+    timeout woke refuses to go on.
+    """
 
     def __init__(self, raw: BaseHTTPResponse, *, idle_s: float, until: float) -> None:
         self.status = raw.status
         self.headers: Mapping[str, str] = raw.headers
         # No more than this is held for as long as the answer lasts: a whole `requests` answer has its request, too.
         self._raw, self._idle_s, self._until = raw, idle_s, until
-        self._reading_since: float | None = None
-        self._cancelled = self._late = False
-        self._socket = _socket_of(raw)
-        if self._socket is not None:
-            # A socket's own timeout is a new timer for every read; the ticker looks after all of them.
-            self._socket.settimeout(None)
+        self._body = _Body(raw)
+        self._pulse_s = PULSE_S
+        self._waiting_since: float | None = None
+        self._cancelled = False
         ticker.watch(self)
 
     def tick(self, now_s: float) -> None:
-        """End a read that takes too long."""
-        since = self._reading_since
-        if now_s >= self._until or (since is not None and now_s - since >= self._idle_s):
-            self._late = True
-            ticker.forget(self)
-            self._shut()
+        """Wake a read that has waited for a while."""
+        since = self._waiting_since
+        if since is not None and now_s - since >= self._pulse_s:
+            self._waiting_since = now_s
+            self._body.wake()
 
     def pieces(self) -> Iterator[bytes]:
-        """The body, each piece as soon as it is there.
+        """The body, each piece as soon as it is there; b"" now and then while there is none.
 
         Raises:
             TimedOut: silence for longer than the patience, or the whole takes too long.
             Cut: it ended before its end.
+            Broken: it is in no form that was asked for.
             Cancelled: `close` was called meanwhile.
         """
-        try:
-            while piece := self._read():
-                yield piece
-        except ReadTimeoutError as fault:
-            raise TimedOut("The other service stopped answering") from fault
-        except (HTTPError, OSError) as fault:
-            raise self._ended() or Cut("The other service's answer was cut short") from fault
-        except (AttributeError, ValueError) as fault:  # what a body raises that is closed while it is read
-            ended = self._ended()
-            if ended is None:
-                raise
-            raise ended from fault
-        ended = self._ended()
-        if ended is not None:
-            raise ended
+        heard_s = time.monotonic()
+        while not self._body.over:
+            if self._cancelled:
+                raise Cancelled("Given up")
+            piece = self._read()
+            now_s = time.monotonic()
+            if piece is not None:
+                heard_s = now_s
+            if now_s >= self._until or now_s - heard_s >= self._idle_s:
+                raise TimedOut("The other service did not go on, or did not finish, in time")
+            yield piece or b""
 
-    def _read(self) -> bytes:
-        self._reading_since = time.monotonic()
+    def _read(self) -> bytes | None:
+        """What has come of the body, which may be nothing; None where nothing at all came."""
+        self._waiting_since = time.monotonic()
         try:
-            piece: bytes = self._raw.read1(PIECE_BYTES, decode_content=True)
+            piece = self._body.read(self._pulse_s)
+        except (OSError, EOFError, ValueError) as fault:  # a closed socket may raise anything
+            raise self._broken_off() from fault
         finally:
-            self._reading_since = None
+            self._waiting_since = None
             if self._cancelled:
                 self._end()
         return piece
 
-    def _ended(self) -> TimedOut | Cancelled | None:
-        """Why the answer was ended by us, if it was."""
-        if self._cancelled:
-            return Cancelled("Given up")
-        return TimedOut("The other service did not go on, or did not finish, in time") if self._late else None
+    def _broken_off(self) -> Cancelled | Cut:
+        return Cancelled("Given up") if self._cancelled else Cut("The other service's answer was cut short")
 
     def body(self, *, max_bytes: int) -> bytes:
         """At most the first `max_bytes` of the body, as far as it comes: for the words of a refusal."""
@@ -119,31 +121,97 @@ class StreamedAnswer:
     def close(self) -> None:
         """Give the answer up; a thread or greenlet that waits for its next piece goes on with Cancelled."""
         self._cancelled = True
-        ticker.forget(self)
-        self._shut()
-        if (
-            self._reading_since is None
-        ):  # else the reader closes, whom the shutdown wakes: a buffer in use cannot be closed
+        self._body.shut()
+        # Else whoever reads closes, woken by the shutdown: what is waited for cannot be closed.
+        if self._waiting_since is None:
             self._end()
 
     def finish(self) -> None:
         """All that matters was read: keep the connection for the next call where the answer ends at once."""
-        self._idle_s = ENDING_S
-        if len(self.body(max_bytes=PIECE_BYTES)) == PIECE_BYTES:
-            self.close()
-        ticker.forget(self)
-        self._socket = None
+        self._idle_s = self._pulse_s = ENDING_S
+        self.body(max_bytes=PIECE_BYTES)
         self._end()
 
     def _end(self) -> None:
-        """Close what was not read whole; give a connection back that was."""
-        self._raw.close()
-        self._raw.release_conn()
+        ticker.forget(self)
+        self._body.close()
 
-    def _shut(self) -> None:
-        # Once the body was read whole the connection is kept for others, and may be theirs already.
-        if self._socket is not None and self._raw.connection is not None:
+
+class _Body:
+    """The bytes of an answer, straight from its socket."""
+
+    def __init__(self, raw: Any) -> None:
+        self._raw = raw
+        self._head: Any = raw._fp
+        self._socket: Any = _socket_of(raw)
+        self._ready: readiness.Readiness | None = None
+        self._framing: Framing = Chunked() if self._head.chunked else Counted(self._head.length)
+        self._kept = raw.connection is not None and not self._head.will_close
+        self._plain = raw.headers.get("Content-Encoding", "identity").lower() == "identity"
+
+    @property
+    def over(self) -> bool:
+        return self._framing.over
+
+    def read(self, within_s: float) -> bytes | None:
+        """What comes; None for nothing within that time. Raises EOFError before the end, OSError, Broken."""
+        if not self._plain:
+            raise Broken("The other service compressed what was asked for as it is")
+        data = self._begin() or self._receive(within_s)
+        if data is None:
+            return None
+        if data:
+            return self._framing.take(data)
+        if not self._framing.at_end():
+            raise EOFError
+        self._framing.over = True
+        return b""
+
+    def _begin(self) -> bytes:
+        """What was read together with the head, the first time; never waits."""
+        if self._head is None or self._socket is None:
+            return b""
+        self._socket.settimeout(0)
+        self._ready = readiness.of(self._socket.fileno())
+        head, self._head = self._head, None
+        try:
+            return bytes(head.fp.peek())
+        except _NOTHING_YET:
+            return b""
+        finally:
+            if self._kept:
+                head.close()  # its buffer; the socket is the connection's
+
+    def _receive(self, within_s: float) -> bytes | None:
+        if self._socket is None or self._ready is None:
+            raise EOFError
+        try:
+            # What TLS has unpacked already wakes nobody.
+            if not getattr(self._socket, "pending", _none)() and not self._ready.wait(within_s):
+                return None
+            data: bytes = self._socket.recv(PIECE_BYTES)
+        except _NOTHING_YET:
+            return None
+        return data
+
+    def wake(self) -> None:
+        """End a wait for now."""
+        if self._ready is not None:
+            self._ready.wake()
+
+    def shut(self) -> None:
+        """End the connection, which wakes whoever waits; one that was given back may be another's already."""
+        if self._socket is not None:
             shut(self._socket)
+
+    def close(self) -> None:
+        """Give the connection back if all was read, and close it if not."""
+        ready, self._ready, self._socket = self._ready, None, None
+        if ready is not None:
+            ready.close()
+        if self._head is not None or not self._kept or not self.over or self._framing.spare:
+            self._raw.close()
+        self._raw.release_conn()
 
 
 def _socket_of(raw: Any) -> Any:
@@ -153,3 +221,7 @@ def _socket_of(raw: Any) -> Any:
         reader = getattr(getattr(getattr(raw, "_fp", None), "fp", None), "raw", None)
         kept = getattr(reader, "_sock", None)
     return kept
+
+
+def _none() -> int:
+    return 0

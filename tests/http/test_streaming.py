@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.core.beside import beside
 from app.core.errors import NotAllowed
 from app.http import streaming
 from app.http.streaming import Events, Timing, sse_response
@@ -34,7 +35,11 @@ class Source:
 
     def events(self, **more: Any) -> Events:
         return Events(
-            self.blocks(), self.cancelled.set, lambda error: f"!{type(error).__name__}".encode(), b"<end>", **more
+            beside(self.blocks()),
+            self.cancelled.set,
+            lambda error: f"!{type(error).__name__}".encode(),
+            b"<end>",
+            **more,
         )
 
 
@@ -64,13 +69,6 @@ class TestSseResponse:
         assert next(reading) == b"a"
         assert time.monotonic() - start < 0.5
         reading.close()
-
-    def test_blocks_that_are_ready_are_one_write(self) -> None:
-        reading = iter(stream(Source(*[b"x"] * 20)))
-        time_to_make = threading.Event()
-        reading._start()
-        time_to_make.wait(0.2)
-        assert next(reading) == b"x" * 20 + b"<end>"
 
     def test_failure_is_told_before_the_end(self) -> None:
         assert read(Source(b"a", ValueError("x"))) == b"a!ValueError<end>"
@@ -120,18 +118,31 @@ class TestSseResponse:
         assert said.startswith(b"ax")
         assert said.endswith(f"!{NotAllowed.__name__}<end>".encode())
 
-    def test_slow_reader_slows_the_source_down(self) -> None:
-        source = Source(*[b"x"] * 1000)
-        reading = iter(stream(source))
-        reading._start()
-        time.sleep(0.3)
-        assert source.given <= streaming.BUFFERED_BLOCKS + 1
-        assert b"".join(reading) == b"x" * 1000 + b"<end>"
-
-    def test_reader_who_never_reads_is_given_up_in_the_end(self) -> None:
-        source = Source(*[b"x"] * 1000)
-        iter(stream(source, Timing(total_s=0.2)))._start()
+    def test_reader_who_takes_nothing_is_given_up_in_the_end(self) -> None:
+        source = Source(b"a", 30.0, b"b")
+        reading = iter(stream(source, Timing(total_s=0.2)))
+        assert next(reading) == b"a"
         assert source.ended.wait(2)
+        assert b"".join(reading) == b"!UpstreamLate<end>"
+        reading.close()
+
+    def test_blocks_made_on_the_way_are_read_in_the_thread_that_writes(self) -> None:
+        threads: list[threading.Thread] = []
+
+        def blocks() -> Generator[bytes, None, None]:
+            threads.append(threading.current_thread())
+            yield b"a"
+
+        events = Events(blocks(), cancel=lambda: None, failed=lambda error: b"")
+        assert b"".join(sse_response(events).response) == b"a"
+        assert threads == [threading.current_thread()]
+
+    def test_signs_of_life_are_no_blocks(self) -> None:
+        def blocks() -> Generator[bytes, None, None]:
+            yield from (b"a", b"", b"", b"b")
+
+        events = Events(blocks(), cancel=lambda: None, failed=lambda error: b"", end=b"<end>")
+        assert list(sse_response(events).response) == [b"a", b"b", b"<end>"]
 
     def test_server_that_ends_ends_streams_with_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(streaming, "DRAIN_GRACE_S", 0.2)

@@ -35,8 +35,7 @@ class SseAnswer:
         """See the port."""
         try:
             for batch in self._batches():
-                if batch:
-                    yield batch
+                yield batch
                 if batch and isinstance(batch[-1], Stop):
                     self._stream.finish()
                     return

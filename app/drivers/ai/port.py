@@ -153,7 +153,7 @@ class ModelAnswer(Protocol):
     """An answer on its way."""
 
     def batches(self) -> Iterator[Sequence[Event]]:
-        """The events, together as they arrived together; the last one is Stop.
+        """The events, together as they arrived together; the last one is Stop. None now and then, while none comes.
 
         Raises:
             Garbled: what comes is no answer, an error of the provider's own, or ends before its end.

@@ -1,12 +1,14 @@
 """Answers as UI message streams: text, a file's new text with its diff, comments on a document. Knows no request.
 
-Each is a generator of blocks of frames, one block for what one read from the provider brought. The price is settled
-before the last frame, so that who has read it may ask again.
+Each is a generator of blocks of frames, one block for what one read from the provider brought, be it nothing. The price
+is settled before the last frame, so that who has read it may ask again.
 """
 
-from collections.abc import Generator, Mapping
+from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
+from app.core.beside import Blocks, meanwhile
 from app.core.ids import new_id
 from app.core.threadpool import offload
 from app.drivers.ai.port import StopReason, TextDelta
@@ -16,7 +18,6 @@ from app.resources.ai.errors import AnswerTooLong, InvalidAnswer
 from app.resources.ai.objects import ObjectScanner
 from app.resources.ai.rewriting import Rewriting
 
-Blocks = Generator[bytes, None, None]
 TEXT_ID = "text_1"
 MOST_COMMENTS = 50
 
@@ -32,9 +33,7 @@ def text(conversation: Conversation, answer: Answer) -> Blocks:
         yield ui_stream.start(new_message_id())
         out = ui_stream.Text(TEXT_ID)
         for batch in answer.batches():
-            frames = b"".join([out.delta(event.text) for event in batch if isinstance(event, TextDelta)])
-            if frames:
-                yield frames
+            yield b"".join([out.delta(event.text) for event in batch if isinstance(event, TextDelta)])
         conversation.settle()
         yield out.end() + ui_stream.finish(answer.reason)
 
@@ -46,11 +45,11 @@ def rewritten(conversation: Conversation, answer: Answer, *, old: str, path: str
         out, rewriting = ui_stream.Text(TEXT_ID), Rewriting(old)
         for batch in answer.batches():
             new = rewriting.feed("".join([event.text for event in batch if isinstance(event, TextDelta)]))
-            if new:
-                yield out.delta(new)
+            yield out.delta(new) if new else b""
         rest = rewriting.end()
         check_whole(answer.reason, rewriting.text)
-        edit = {"path": path, "diff": offload(diffs.unified, path, old, rewriting.text), "code": rewriting.text}
+        diff = yield from meanwhile(partial(offload, diffs.unified, path, old, rewriting.text))
+        edit = {"path": path, "diff": diff, "code": rewriting.text}
         conversation.settle()
         last = (out.delta(rest) if rest else b"") + out.end()
         yield last + ui_stream.part("data-diff", data=edit) + ui_stream.finish(answer.reason)
@@ -73,8 +72,7 @@ def comments(conversation: Conversation, answer: Answer, *, blocks: Mapping[str,
             found = scanner.feed("".join([event.text for event in batch if isinstance(event, TextDelta)]))
             parts = [part for part in (_comment(value, blocks) for value in found) if part][: MOST_COMMENTS - made]
             made += len(parts)
-            if parts:
-                yield b"".join(_data_comment(part, "streaming") for part in parts)
+            yield b"".join([_data_comment(part, "streaming") for part in parts])
         conversation.settle()
         yield _data_comment(None, "finished") + ui_stream.finish(answer.reason)
 

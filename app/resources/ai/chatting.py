@@ -1,8 +1,10 @@
 """The chat: a model that may look things up in the project, a bounded number of times, before it answers."""
 
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
+from app.core.beside import Blocks, meanwhile
 from app.core.limits import AiLimits
 from app.drivers.ai.port import Event, Message, Prompt, Role, StopReason, TextDelta, ToolCall, ToolDelta, ToolStart
 from app.resources.ai import ui_stream
@@ -45,9 +47,7 @@ class _Round:
         return [ToolCall(call_id, name, "".join(self.arguments[call_id])) for call_id, name in self.names.items()]
 
 
-def talk(
-    conversation: Conversation, answer: Answer, prompt: Prompt, *, library: Library, limits: AiLimits
-) -> Generator[bytes, None, None]:
+def talk(conversation: Conversation, answer: Answer, prompt: Prompt, *, library: Library, limits: AiLimits) -> Blocks:
     """Answer, looking things up in between; what was read is named by `source-document` parts, each file once.
 
     The output limit counts for all rounds together.
@@ -58,8 +58,7 @@ def talk(
         for number in range(limits.tool_rounds + 1):
             current = _Round(ui_stream.Text(f"text_{number + 1}"))
             for batch in answer.batches():
-                if frames := current.frames(batch):
-                    yield frames
+                yield current.frames(batch)
             yield current.text.end()
             left -= answer.output_tokens
             if not current.calls or number == limits.tool_rounds or left <= 0:
@@ -67,12 +66,14 @@ def talk(
             found: list[tuple[ToolCall, Outcome]] = []
             for call in current.calls:
                 yield _asked(call)
-                outcome = library.use(call) if len(found) < CALLS_A_ROUND else Outcome(None, "Too many calls at once")
+                outcome = Outcome(None, "Too many calls at once")
+                if len(found) < CALLS_A_ROUND:
+                    outcome = yield from meanwhile(partial(library.use, call))
                 found.append((call, outcome))
                 yield _told(call, outcome, named)
             yield ui_stream.part("finish-step") + ui_stream.part("start-step")
             prompt = _continued(prompt, "".join(current.said), found, left, last=number + 1 == limits.tool_rounds)
-            answer = conversation.ask(prompt)
+            answer = yield from meanwhile(partial(conversation.ask, prompt))
         conversation.settle()
         yield ui_stream.finish(StopReason.LENGTH if left <= 0 else answer.reason)
 

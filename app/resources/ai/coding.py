@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from app.core.beside import Blocks
 from app.core.threadpool import offload
 from app.drivers.ai.port import Prompt
 from app.resources.ai import answering, diffs
@@ -26,6 +27,6 @@ def whole(conversation: Conversation, prompt: Prompt, *, old: str, path: str) ->
     return {"path": path, "code": rewriting.text, "diff": offload(diffs.unified, path, old, rewriting.text)}
 
 
-def streamed(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> answering.Blocks:
+def streamed(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> Blocks:
     """The new text as it comes, then the diff."""
     return answering.rewritten(conversation, conversation.ask(prompt), old=old, path=path)

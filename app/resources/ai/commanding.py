@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from app.core.beside import Blocks
 from app.core.errors import Invalid
 from app.drivers.ai.port import Message, Prompt, Role
 from app.resources.ai import answering, messages, prompts, selections, slate
-from app.resources.ai.answering import Blocks
 from app.resources.ai.conversation import Answer, Conversation
 
 DOCUMENT_CHARACTERS = 200_000

@@ -7,13 +7,13 @@ from typing import Any
 from flask import Response, current_app, request
 
 from app import transactions
+from app.core.beside import Blocks
 from app.core.limits import AiLimits
 from app.extensions import db, drivers
 from app.http import configuration, presence
 from app.http.scope import Scope
 from app.http.streaming import Events, Timing, sse_response
 from app.resources.ai import ui_stream
-from app.resources.ai.answering import Blocks
 from app.resources.ai.conversation import Conversation, sentence
 from app.resources.ai.credentials import choose, given_in
 from app.resources.ai.ledger import Entry, Meter

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.core.beside import Blocks
 from app.core.limits import AiLimits
 from app.core.threadpool import offload
 from app.drivers.ai.port import Message
@@ -27,7 +28,7 @@ def complete(conversation: Conversation, prompt: str, instructions: str | None) 
 
 def chat(
     conversation: Conversation, turns: tuple[Message, ...], project_name: str, *, library: Library, limits: AiLimits
-) -> answering.Blocks:
+) -> Blocks:
     """A talk about a project, whose files the model may look up."""
     prompt = prompts.chat(turns, TOOLS, project_name, limits.chat_tokens)
     return chatting.talk(conversation, conversation.ask(prompt), prompt, library=library, limits=limits)
@@ -35,7 +36,7 @@ def chat(
 
 def explain(
     conversation: Conversation, code: str, *, language: str | None, path: str | None, question: str | None
-) -> answering.Blocks:
+) -> Blocks:
     """What a piece of code does."""
     return answering.text(conversation, conversation.ask(prompts.code_explain(code, language, path, question)))
 

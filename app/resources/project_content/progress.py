@@ -1,13 +1,14 @@
 """How far a branch's index is, told as it goes: one event for each change, the last when it is ready or has failed."""
 
 import threading
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 import orjson
 import sqlalchemy as sa
 from flask import Flask
 
+from app.core.beside import Blocks
 from app.core.errors import AppError
 from app.http.streaming import Events
 from app.models.organization import Membership
@@ -39,7 +40,7 @@ def events_of(app: Flask, project_id: str, branch: str, *, organization_id: str,
     )
 
 
-def _blocks(look: Callable[[], Any], left: threading.Event) -> Generator[bytes, None, None]:
+def _blocks(look: Callable[[], Any], left: threading.Event) -> Blocks:
     before = None
     while not left.is_set():
         row = look()
@@ -49,6 +50,7 @@ def _blocks(look: Callable[[], Any], left: threading.Event) -> Generator[bytes, 
         if row is not None and row.status in OVER:
             return
         left.wait(LOOK_EVERY_S)
+        yield b""
 
 
 def _told(row: Any) -> dict[str, Any]:

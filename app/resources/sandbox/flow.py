@@ -1,7 +1,6 @@
 """What the routes do before their transaction: everything here talks to a sandbox host, which takes its time."""
 
 import threading
-from collections.abc import Generator
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -10,6 +9,7 @@ import sqlalchemy as sa
 from flask import Flask, Response, current_app, request
 
 from app import transactions
+from app.core.beside import Blocks, beside
 from app.core.errors import AppError
 from app.core.limits import MIB, SandboxLimits
 from app.core.preview_links import Links
@@ -82,7 +82,7 @@ def answer(outcome: Outcome) -> Response:
             )
             return connection.scalar(member) is not None
 
-    blocks = _blocks(app, outcome, place, left)
+    blocks = beside(_blocks(app, outcome, place, left))
     events = Events(blocks, cancel=left.set, failed=_failed, allowed=allowed)
     return sse_response(events, timing=Timing(total_s=STREAM_S))
 
@@ -111,7 +111,7 @@ def stop(scope: Scope, _body: dict[str, str | None]) -> dict[str, bool]:
     return {"ok": True}
 
 
-def _blocks(app: Flask, outcome: Outcome, place: Place, left: threading.Event) -> Generator[bytes, None, None]:
+def _blocks(app: Flask, outcome: Outcome, place: Place, left: threading.Event) -> Blocks:
     """Runs beside the request, so in a context of its own."""
     creation = outcome.creation
     if creation is None:

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from app.core.beside import Blocks
 from app.drivers.ai.port import Event, Message, Prompt, Role, StopReason
 from app.drivers.errors import Broken
 from app.resources.ai import answering, coding
@@ -22,7 +23,7 @@ def asked(events: Sequence[Event | Exception], meter: FakeMeter | None = None) -
     return talk, talk.ask(PROMPT)
 
 
-def read(blocks: answering.Blocks) -> list[dict[str, Any]]:
+def read(blocks: Blocks) -> list[dict[str, Any]]:
     return parts(b"".join(blocks) + b"data: [DONE]\n\n")
 
 
