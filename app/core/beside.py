@@ -14,6 +14,11 @@ import structlog
 T = TypeVar("T")
 Blocks = Generator[bytes, None, None]
 
+
+class Last(bytes):
+    """A block after which none comes, which spares its reader asking."""
+
+
 PULSE_S = 0.5
 """A wait yields about this often."""
 BUFFERED_BLOCKS = 64

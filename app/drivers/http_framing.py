@@ -57,7 +57,7 @@ class Chunked:
         buffer = self._rest + data if self._rest else data
         parts: list[bytes] = []
         at = 0 if self._left or self._trailer else _whole_chunks(buffer, parts)
-        while not self.over:
+        while at < len(buffer) and not self.over:
             after = self._step(buffer, at, parts)
             if after is None:
                 break

@@ -80,21 +80,22 @@ class StreamedAnswer:
             Broken: it is in no form that was asked for.
             Cancelled: `close` was called meanwhile.
         """
-        heard_s = time.monotonic()
+        silent_since: float | None = None
         while not self._body.over:
             if self._cancelled:
                 raise Cancelled("Given up")
-            piece = self._read()
             now_s = time.monotonic()
-            if piece is not None:
-                heard_s = now_s
-            if now_s >= self._until or now_s - heard_s >= self._idle_s:
+            silent_since = silent_since or now_s
+            if now_s >= self._until or now_s - silent_since >= self._idle_s:
                 raise TimedOut("The other service did not go on, or did not finish, in time")
+            piece = self._read(now_s)
+            if piece is not None:
+                silent_since = None
             yield piece or b""
 
-    def _read(self) -> bytes | None:
+    def _read(self, now_s: float) -> bytes | None:
         """What has come of the body, which may be nothing; None where nothing at all came."""
-        self._waiting_since = time.monotonic()
+        self._waiting_since = now_s
         try:
             piece = self._body.read(self._pulse_s)
         except (OSError, EOFError, ValueError) as fault:  # a closed socket may raise anything

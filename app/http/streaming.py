@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import structlog
 from flask import Response
 
-from app.core.beside import Blocks
+from app.core.beside import Blocks, Last
 from app.core.errors import NotAllowed, Unavailable, UpstreamLate
 from app.core.metrics import STREAMS
 from app.core.ticker import ticker
@@ -41,7 +41,7 @@ class Events:
     """A stream to be.
 
     `blocks` yields framed events, those that belong together in one block, and b"" now and then while it waits: what
-    cannot do that is wrapped in `app.core.beside.beside`. `cancel` ends what it waits for. `failed` frames a failure for
+    cannot do that is wrapped in `app.core.beside.beside`. One that is `Last` goes out together with the end. `cancel` ends what it waits for. `failed` frames a failure for
     the reader, `end` stands last whatever happened. `allowed` tells whether the reader still may read; it may ask the
     database, on its own connection.
     """
@@ -58,7 +58,8 @@ def sse_response(events: Events, *, timing: Timing | None = None, headers: Mappi
 
     A reader who leaves is noticed at the next write but one, so within a keep-alive period; `cancel` is called then.
     """
-    response = Response(_Stream(events, timing or Timing()), content_type="text/event-stream")
+    # Passed through: Werkzeug would hold the response and look at each block, for as long as the stream lasts.
+    response = Response(_Stream(events, timing or Timing()), content_type="text/event-stream", direct_passthrough=True)
     response.headers.update({"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **(headers or {})})
     return response
 
@@ -116,8 +117,9 @@ class _Stream:
         ticker.watch(self)
 
     def _next_block(self) -> bytes:
+        now_s = self._said_s = time.monotonic()
         while True:
-            failure = self._must_end(time.monotonic())
+            failure = self._must_end(now_s)
             if failure is not None:
                 return self._break_off(failure)
             try:
@@ -127,30 +129,33 @@ class _Stream:
                 return self._end(self._events.failed(error))
             if block is None:
                 return self._end()
-            block = self._said(block) if block else self._comment()
             if block:
-                return block
+                return self._end(block) if isinstance(block, Last) else self._whole(block)
+            now_s = time.monotonic()
+            comment = self._comment(now_s)
+            if comment:
+                return comment
 
-    def _said(self, block: bytes) -> bytes:
-        self._said_s = time.monotonic()
-        if self._half_said:
-            self._half_said = False
-            return b"\n\n" + block
-        return block
+    def _whole(self, block: bytes) -> bytes:
+        """The block, after what is left of a comment."""
+        if not self._half_said:
+            return block
+        self._half_said = False
+        return b"\n\n" + block
 
-    def _comment(self) -> bytes:
+    def _comment(self, now_s: float) -> bytes:
         """Half a keep-alive comment where one is due.
 
         The first write after a reader left succeeds; only a second one, a moment later, fails and tells.
         """
         if self._half_said:
-            return self._said(b"")
-        self._half_said = time.monotonic() - self._said_s >= self._timing.keep_alive_s
+            return self._whole(b"")
+        self._half_said = now_s - self._said_s >= self._timing.keep_alive_s
         return b":" if self._half_said else b""
 
     def _end(self, block: bytes = b"") -> bytes:
         self._over = True
-        return self._said(block + self._events.end)
+        return self._whole(block + self._events.end)
 
     def _must_end(self, now_s: float) -> Exception | None:
         if now_s >= self._until:

@@ -34,24 +34,29 @@ class SseAnswer:
     def batches(self) -> Iterator[Sequence[Event]]:
         """See the port."""
         try:
-            for batch in self._batches():
+            reader = SseReader()
+            for piece in self._stream.pieces():
+                batch: list[Event] = []
+                try:
+                    stopped = self._read(reader.feed(piece), batch)
+                except Garbled:
+                    yield batch
+                    raise
                 yield batch
-                if batch and isinstance(batch[-1], Stop):
+                if stopped:
                     self._stream.finish()
                     return
             yield self._reading.end()
         finally:
             self._stream.close()
 
-    def _batches(self) -> Iterator[list[Event]]:
-        reader = SseReader()
-        for piece in self._stream.pieces():
-            batch: list[Event] = []
-            for data in reader.feed(piece):
-                batch += self._reading.end() if data == END else self._reading.take(_parsed(data))
-                if batch and isinstance(batch[-1], Stop):
-                    break
-            yield batch
+    def _read(self, events: Sequence[bytes], batch: list[Event]) -> bool:
+        """Add what the events say; whether the answer is whole with them."""
+        for data in events:
+            batch += self._reading.end() if data == END else self._reading.take(_parsed(data))
+            if batch and isinstance(batch[-1], Stop):
+                return True
+        return False
 
     def close(self) -> None:
         """See the port."""

@@ -3,7 +3,7 @@
 Only the `data` of events is given: the wire formats of models repeat the event's name inside it.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from app.drivers.ai.port import Garbled
 
@@ -25,7 +25,7 @@ class SseReader:
             buffer = self._plain_ends(buffer)
         lines = buffer.split(b"\n")
         self._rest = lines.pop()
-        events = list(self._events(lines))
+        events = self._events(lines)
         if len(self._rest) + self._size > MAX_EVENT_BYTES:
             raise Garbled("The model provider sent an event without an end")
         return events
@@ -36,13 +36,15 @@ class SseReader:
         body = buffer[: len(buffer) - len(held)]
         return body.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + held
 
-    def _events(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+    def _events(self, lines: Iterable[bytes]) -> list[bytes]:
+        events: list[bytes] = []
         for line in lines:
             if not line:
                 if self._data:
-                    yield b"\n".join(self._data)
-                self._data, self._size = [], 0
+                    events.append(b"\n".join(self._data))
+                    self._data, self._size = [], 0
             elif line.startswith(b"data:"):
                 value = line[6:] if line[5:6] == b" " else line[5:]
                 self._data.append(value)
                 self._size += len(value)
+        return events

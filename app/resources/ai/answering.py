@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
-from app.core.beside import Blocks, meanwhile
+from app.core.beside import Blocks, Last, meanwhile
 from app.core.ids import new_id
 from app.core.threadpool import offload
 from app.drivers.ai.port import StopReason, TextDelta
@@ -35,7 +35,7 @@ def text(conversation: Conversation, answer: Answer) -> Blocks:
         for batch in answer.batches():
             yield b"".join([out.delta(event.text) for event in batch if isinstance(event, TextDelta)])
         conversation.settle()
-        yield out.end() + ui_stream.finish(answer.reason)
+        yield Last(out.end() + ui_stream.finish(answer.reason))
 
 
 def rewritten(conversation: Conversation, answer: Answer, *, old: str, path: str) -> Blocks:
@@ -52,7 +52,7 @@ def rewritten(conversation: Conversation, answer: Answer, *, old: str, path: str
         edit = {"path": path, "diff": diff, "code": rewriting.text}
         conversation.settle()
         last = (out.delta(rest) if rest else b"") + out.end()
-        yield last + ui_stream.part("data-diff", data=edit) + ui_stream.finish(answer.reason)
+        yield Last(last + ui_stream.part("data-diff", data=edit) + ui_stream.finish(answer.reason))
 
 
 def check_whole(reason: StopReason, code: str) -> None:
@@ -74,7 +74,7 @@ def comments(conversation: Conversation, answer: Answer, *, blocks: Mapping[str,
             made += len(parts)
             yield b"".join([_data_comment(part, "streaming") for part in parts])
         conversation.settle()
-        yield _data_comment(None, "finished") + ui_stream.finish(answer.reason)
+        yield Last(_data_comment(None, "finished") + ui_stream.finish(answer.reason))
 
 
 def _comment(value: Mapping[str, Any], blocks: Mapping[str, str]) -> dict[str, str] | None:

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from app.core.beside import Blocks, meanwhile
+from app.core.beside import Blocks, Last, meanwhile
 from app.core.limits import AiLimits
 from app.drivers.ai.port import Event, Message, Prompt, Role, StopReason, TextDelta, ToolCall, ToolDelta, ToolStart
 from app.resources.ai import ui_stream
@@ -75,7 +75,7 @@ def talk(conversation: Conversation, answer: Answer, prompt: Prompt, *, library:
             prompt = _continued(prompt, "".join(current.said), found, left, last=number + 1 == limits.tool_rounds)
             answer = yield from meanwhile(partial(conversation.ask, prompt))
         conversation.settle()
-        yield ui_stream.finish(StopReason.LENGTH if left <= 0 else answer.reason)
+        yield Last(ui_stream.finish(StopReason.LENGTH if left <= 0 else answer.reason))
 
 
 def _asked(call: ToolCall) -> bytes:
