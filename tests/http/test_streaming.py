@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.core.beside import beside
+from app.core.beside import PULSE_S, beside
 from app.core.errors import NotAllowed
 from app.http import streaming
 from app.http.streaming import Events, Timing, sse_response
@@ -74,7 +74,7 @@ class TestSseResponse:
         assert read(Source(b"a", ValueError("x"))) == b"a!ValueError<end>"
 
     def test_silence_is_filled_with_comments_in_two_writes(self) -> None:
-        writes = list(stream(Source(b"a", 0.5, b"b"), Timing(keep_alive_s=0.1)))
+        writes = list(stream(Source(b"a", 3 * PULSE_S, b"b"), Timing(keep_alive_s=0.1)))
         said = b"".join(writes)
         assert writes[:2] == [b"a", b":"]
         assert said.replace(b":\n\n", b"") == b"ab<end>"
