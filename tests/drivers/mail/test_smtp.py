@@ -1,7 +1,5 @@
 """Mail over SMTP, against real servers on loopback."""
 
-import datetime
-import ipaddress
 import socket
 import ssl
 from collections.abc import Iterator
@@ -12,14 +10,11 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from app.drivers.errors import Absent, Late, Rejected
 from app.drivers.mail.port import Mail
 from app.drivers.mail.smtp import SmtpMail
+from tests.doubles.certificates import self_signed
 from tests.drivers.mail.contract import CODE, SENDER, MailTransportContract, Received
 from tests.drivers.mail.reading import as_received
 from tests.ports import free_port
@@ -68,26 +63,7 @@ def serving(inbox: Inbox, *, implicit: ssl.SSLContext | None = None, **options: 
 
 @pytest.fixture(scope="session")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A fresh certificate for 127.0.0.1 with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
-    now = datetime.datetime.now(datetime.UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(x509.random_serial_number())
-        .not_valid_before(now - datetime.timedelta(hours=1))
-        .not_valid_after(now + datetime.timedelta(hours=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
-        .sign(key, hashes.SHA256())
-    )
-    file = tmp_path_factory.mktemp("tls") / "server.pem"
-    pkcs8, plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    pem = serialization.Encoding.PEM
-    file.write_bytes(key.private_bytes(pem, pkcs8, plain) + made.public_bytes(pem))
-    return file
+    return self_signed(tmp_path_factory.mktemp("tls") / "server.pem")
 
 
 @pytest.fixture
