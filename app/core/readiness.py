@@ -29,7 +29,7 @@ class Readiness(Protocol):
 
 
 def of(descriptor: int) -> Readiness:
-    """The way to wait for a non-blocking socket in this process."""
+    """The way to wait for a socket in this process."""
     return _OfGreenlets(descriptor) if is_patched() else _OfThreads(descriptor)
 
 
