@@ -50,7 +50,7 @@ def store_command(environment: Mapping[str, str], home: Path) -> list[str]:
     (folder / environment["S3_BUCKET"]).mkdir(parents=True, exist_ok=True)
     keys = f"{environment['AWS_ACCESS_KEY_ID']},{environment['AWS_SECRET_ACCESS_KEY']}"
     address = f"127.0.0.1:{environment['CLUSTER_STORE_PORT']}"
-    quiet = ["--config", os.devnull, "--dir-cache-time", "0s", "--no-checksum"]
+    quiet = ["--config", os.devnull, "--dir-cache-time", "1s", "--no-checksum"]
     return ["rclone", "serve", "s3", str(folder), "--addr", address, "--auth-key", keys, *quiet]
 
 

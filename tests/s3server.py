@@ -8,6 +8,8 @@ import time
 from pathlib import Path
 from types import TracebackType
 
+import boto3
+
 from tests.ports import free_port
 
 BUCKET = "media"
@@ -43,10 +45,10 @@ class S3Server:
         self.stop()
 
     def start(self) -> None:
-        """Start, and wait until it listens."""
+        """Start, and wait until it listens. With no time at all for folders it would look for ever, and answer nobody."""
         self.process = subprocess.Popen(
             [RCLONE, "serve", "s3", self.root, "--addr", f"127.0.0.1:{self.port}", "--config", "/dev/null",
-             "--auth-key", f"{self.access_key},{self.secret_key}", "--dir-cache-time", "0s", "--no-checksum"],
+             "--auth-key", f"{self.access_key},{self.secret_key}", "--dir-cache-time", "10ms", "--no-checksum"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
         deadline = time.monotonic() + 20
@@ -54,6 +56,12 @@ class S3Server:
             assert self.process.poll() is None, "rclone ended"
             assert time.monotonic() < deadline, "rclone does not listen"
             time.sleep(0.05)
+
+    def make_bucket(self, name: str) -> None:
+        """By the server itself, which for a moment does not see folders that others make."""
+        keys = {"aws_access_key_id": self.access_key, "aws_secret_access_key": self.secret_key}
+        client = boto3.client("s3", endpoint_url=self.url, region_name="us-east-1", **keys)
+        client.create_bucket(Bucket=name)
 
     def stop(self) -> None:
         """End the process that was started, and no other."""

@@ -8,7 +8,7 @@ import orjson
 from app.backup.lines import LineWriter
 from app.backup.manifest import BackupError
 from app.drivers.errors import DriverError
-from app.drivers.git.hosts import Bundles
+from app.drivers.git.bundles import Bundles
 
 FOLDER = "repositories"
 

@@ -17,7 +17,7 @@ from app.backup import calls, lines, objects, repositories, snapshot, tables
 from app.backup.lines import LineWriter
 from app.backup.manifest import BackupError, Manifest, Section
 from app.core import clock
-from app.drivers.git.hosts import Bundles
+from app.drivers.git.bundles import Bundles
 from app.drivers.jobs.port import JobEngine
 from app.drivers.storage.port import ObjectStore
 from app.models.media import MediaAsset

@@ -123,7 +123,7 @@ def storages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         monkeypatch.setenv(name, value)
     names = [f"bucket-{secrets.token_hex(4)}" for _ in range(2)]
     for name in names:
-        (server.root / name).mkdir()
+        server.make_bucket(name)
     return [{"driver": "s3", "s3_bucket": name, "s3_endpoint_url": server.url} for name in names]
 
 

@@ -1,11 +1,12 @@
 """The repository hosts of this installation: which are there, and who acts on them with which token."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
 from app.drivers.errors import Absent
+from app.drivers.git.bundles import Bundles
 from app.drivers.git.connections import Accounts, CodeFlow, InstallationAccounts, InstallationApp
 from app.drivers.git.port import GitProvider, RepoRef, Repository, RepositoryUnavailable
 from app.drivers.git.rest import TokenSupplier, fixed_token
@@ -14,39 +15,8 @@ from app.drivers.http import LIMITS
 LOCAL, GITHUB, GITLAB = "local", "github", "gitlab"
 
 
-@dataclass(frozen=True)
-class Bundled:
-    """A repository as a bundle holds it: its HEAD's branch, how many refs, and a hash over both.
-
-    Objects are named by their contents, so two repositories with equal refs hold the same history.
-    """
-
-    head: str
-    refs: int
-    sha256: str
-
-
 MakeProvider = Callable[[TokenSupplier, float], GitProvider]
 """(where its tokens come from, how many seconds a call may take with its repetitions) → the host, acting with them."""
-
-
-class Bundles(Protocol):
-    """The local repositories as one file each, for backups."""
-
-    def names(self) -> Iterator[str]:
-        """Every repository there is as `owner/name`, in order."""
-
-    def described(self, name: str) -> Bundled | None:
-        """A repository as it is now; None where there is none."""
-
-    def write(self, name: str, file: Path) -> Bundled:
-        """Write every ref and what it reaches into a new file; none is made of a repository without a ref.
-
-        What is pushed meanwhile is in it or not, ref by ref.
-        """
-
-    def read(self, name: str, file: Path | None, head: str) -> Bundled:
-        """Make a repository from such a file, or an empty one; whole or not at all. Raises RepositoryExists, Rejected."""
 
 
 class LocalHost(GitProvider, Protocol):

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.drivers.errors import Rejected
-from app.drivers.git.hosts import Bundled
+from app.drivers.git.bundles import Bundled
 from app.drivers.git.local_commands import run
 from app.drivers.git.local_create import TIMEOUT_S, in_place
 from app.drivers.git.local_folders import folder_of, is_bare_repository

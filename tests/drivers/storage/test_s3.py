@@ -31,7 +31,7 @@ class TestS3Store(ObjectStoreContract):
     @pytest.fixture
     def store(self, server: S3Server, credentials: None) -> S3Store:
         name = f"bucket-{secrets.token_hex(4)}"
-        (server.root / name).mkdir()
+        server.make_bucket(name)
         return S3Store(name, endpoint_url=server.url)
 
     def test_a_private_bucket_has_no_public_place(self, store: S3Store, server: S3Server) -> None:
