@@ -12,6 +12,7 @@ from alembic.runtime.migration import MigrationContext
 from flask import current_app
 from sqlalchemy import Connection, text
 
+from app.core.database import take_time
 from app.extensions import db
 from app.models.base import Base
 from app.models.content_search import is_of_search
@@ -57,7 +58,7 @@ def run() -> None:
             take_turn(connection)
             # A statement that waits for a table's lock stops everybody behind it, so that wait stays as short as all
             # others; the work itself, an index of a large table, takes as long as it takes.
-            connection.execute(text("SET statement_timeout = 0"))
+            take_time(connection)
             connection.commit()
         if is_newer(connection):
             log.warning("migrations.newer_database", known=context.script.get_current_head())

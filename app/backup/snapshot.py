@@ -8,8 +8,6 @@ import sqlalchemy as sa
 
 from app.core import database
 
-UNHURRIED = ("statement_timeout", "idle_in_transaction_session_timeout")
-
 
 @contextmanager
 def reading(url: sa.URL) -> Iterator[sa.Connection]:
@@ -20,7 +18,6 @@ def reading(url: sa.URL) -> Iterator[sa.Connection]:
             connection.exec_driver_sql("BEGIN")
         else:
             connection.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
-            _take_time(connection)
         yield connection
         connection.rollback()
 
@@ -29,7 +26,6 @@ def reading(url: sa.URL) -> Iterator[sa.Connection]:
 def writing(url: sa.URL) -> Iterator[sa.Connection]:
     """One write transaction: all of it or nothing."""
     with _connected(url) as connection, connection.begin():
-        _take_time(connection)
         yield connection
 
 
@@ -45,7 +41,6 @@ def filling(url: sa.URL) -> Iterator[sa.Connection]:
             raw: Any = connection.connection.dbapi_connection
             raw.execute("PRAGMA foreign_keys = OFF")
         with connection.begin():
-            _take_time(connection)
             put_back = _lift_references(connection)
             yield connection
             for statement in put_back:
@@ -84,11 +79,7 @@ def _connected(url: sa.URL) -> Iterator[sa.Connection]:
     engine = sa.create_engine(url, poolclass=sa.NullPool, connect_args=options["connect_args"])
     database.prepare_engine(engine)
     with engine.connect() as connection:
+        database.take_time(connection)
+        connection.commit()
         yield connection
     engine.dispose()
-
-
-def _take_time(connection: sa.Connection) -> None:
-    if connection.dialect.name == "postgresql":
-        for limit in UNHURRIED:
-            connection.exec_driver_sql(f"SET LOCAL {limit} = 0")

@@ -5,7 +5,7 @@ which takes a quarter of an hour. Imported only where PostgreSQL is used.
 """
 
 import time
-from typing import Any, ClassVar, TypeVar
+from typing import Any, TypeVar
 
 import psycopg
 from psycopg.abc import PQGen
@@ -24,8 +24,8 @@ ELSEWHERE_S = 8.0
 class Impatient(psycopg.Connection[Any]):
     """Closes itself when the server does not answer in time, so that the pool takes it for broken."""
 
-    answer_s: ClassVar[float | None] = None
-    """Another patience than the process's."""
+    answer_s: float | None = None
+    """Another patience than the process's, of this connection."""
 
     def wait(self, gen: PQGen[T], interval: float = 0.1, timeout: float | None = None) -> T:
         """Wait for an answer.

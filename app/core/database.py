@@ -4,6 +4,7 @@ Knows no tables. Waiting is done with `time.sleep`, which is cooperative in the 
 busy handler would freeze every greenlet of the worker instead.
 """
 
+import math
 import random
 import sqlite3
 import threading
@@ -88,6 +89,18 @@ def prepare_engine(engine: sa.Engine) -> None:
         event.listen(engine, "begin", _on_begin)
     elif engine.dialect.name == "postgresql" and not event.contains(engine, "do_connect", _connect_impatiently):
         event.listen(engine, "do_connect", _connect_impatiently)
+
+
+def take_time(connection: sa.Connection) -> None:
+    """Let statements of this connection work for as long as they take; for one that goes into no pool again.
+
+    What waits for a lock of somebody else's is still given up.
+    """
+    if connection.dialect.name == "postgresql":
+        for limit in ("statement_timeout", "idle_in_transaction_session_timeout"):
+            connection.exec_driver_sql(f"SET {limit} = 0")
+        raw: Any = connection.connection.dbapi_connection
+        raw.answer_s = math.inf
 
 
 def _connect_impatiently(_dialect: sa.Dialect, _record: object, given: Any, options: dict[str, Any]) -> DBAPIConnection:

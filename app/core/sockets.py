@@ -1,7 +1,8 @@
 """What can be known of a connection without reading from it; knows no protocol."""
 
-import select
 import socket
+
+from app.core.threadpool import has_news
 
 
 def hung_up(connection: socket.socket) -> bool:
@@ -25,16 +26,10 @@ def peek(connection: socket.socket) -> bytes | None:
     plain: socket.socket = getattr(connection, "_sock", connection)
     try:
         # Python waits for a socket that has a timeout, whatever the flag says.
-        if plain.fileno() >= 0 and plain.gettimeout() != 0 and not _has_news(plain):
+        if plain.fileno() >= 0 and plain.gettimeout() != 0 and not has_news(plain.fileno()):
             return None
         return plain.recv(1, socket.MSG_PEEK | socket.MSG_DONTWAIT)
     except (BlockingIOError, InterruptedError):
         return None
     except OSError:  # reset, or closed on this side
         return b""
-
-
-def _has_news(connection: socket.socket) -> bool:
-    poll = select.poll()
-    poll.register(connection, select.POLLIN)
-    return bool(poll.poll(0))

@@ -86,15 +86,15 @@ def endpoint(
 
     `prepare` runs before the one transaction, on a session that only reads: whatever talks to the outside world or
     takes long belongs there; the view gets its outcome last. `current` names the GET endpoint whose answer `If-Match`
-    speaks of. `other_status` is what an `Outcome` may say instead of `status`. `raw` views answer a finished response. `form` reads a multipart form instead of JSON. `rate` names a
-    row of the rate-limit table. `shortcut` may answer a read before the guard is asked: only what the guard would
-    have let through, or nothing.
+    speaks of. `other_status` is what an `Outcome` may say instead of `status`. `raw` views answer a finished response.
+    `form` reads a multipart form instead of JSON. `rate` names a row of the rate-limit table. `shortcut` may answer a
+    read before the guard is asked: only what the guard would have let through, or nothing.
     """
     if rate is not None and not rate_limits.is_row(rate):
         raise ValueError(f"the rate-limit table has no row {rate}")
     declared = Declaration(
-        guard, message, body, query, result, many, status, other_status, prepare, max_bytes, any_type, form, archived_too, current,
-        raw, rate, shortcut,
+        guard, message, body, query, result, many, status, other_status, prepare, max_bytes, any_type, form,
+        archived_too, current, raw, rate, shortcut,
     )  # fmt: skip
 
     def decorate(view: Callable[..., Any]) -> Callable[..., Response]:

@@ -16,9 +16,10 @@ import structlog
 from flask import Response
 
 from app.core.beside import Blocks, Last
-from app.core.errors import NotAllowed, Unavailable, UpstreamLate
+from app.core.errors import AppError, NotAllowed, Unavailable, UpstreamLate
 from app.core.metrics import STREAMS
 from app.core.ticker import ticker
+from app.drivers.errors import DriverError
 
 log = structlog.get_logger(__name__)
 
@@ -41,9 +42,9 @@ class Events:
     """A stream to be.
 
     `blocks` yields framed events, those that belong together in one block, and b"" now and then while it waits: what
-    cannot do that is wrapped in `app.core.beside.beside`. One that is `Last` goes out together with the end. `cancel` ends what it waits for. `failed` frames a failure for
-    the reader, `end` stands last whatever happened. `allowed` tells whether the reader still may read; it may ask the
-    database, on its own connection.
+    cannot do that is wrapped in `app.core.beside.beside`. One that is `Last` goes out together with the end. `cancel`
+    ends what it waits for. `failed` frames a failure for the reader, `end` stands last whatever happened. `allowed`
+    tells whether the reader still may read; it may ask the database, on its own connection.
     """
 
     blocks: Blocks
@@ -62,6 +63,14 @@ def sse_response(events: Events, *, timing: Timing | None = None, headers: Mappi
     response = Response(_Stream(events, timing or Timing()), content_type="text/event-stream", direct_passthrough=True)
     response.headers.update({"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **(headers or {})})
     return response
+
+
+def _note(error: Exception) -> None:
+    """What others may do wrong, or a bug of ours."""
+    if isinstance(error, (AppError, DriverError)):
+        log.info("stream.failed", error=type(error).__name__)
+    else:
+        log.error("stream.broke", exc_info=error)
 
 
 class _Stream:
@@ -125,7 +134,7 @@ class _Stream:
             try:
                 block = next(self._events.blocks, None)
             except Exception as error:
-                log.info("stream.failed", error=type(error).__name__)
+                _note(error)
                 return self._end(self._events.failed(error))
             if block is None:
                 return self._end()

@@ -1,11 +1,15 @@
 """PostgreSQL behind a proxy that stalls."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import psycopg
 import pytest
+import sqlalchemy as sa
 
+from app.backup import snapshot
 from app.core.answering import Impatient
+from app.core.database import prepare_engine, take_time
 from tests.conftest import postgresql_database
 from tests.doubles.fault_proxy import FaultProxy, Mode
 
@@ -42,3 +46,27 @@ class TestSilence:
         with pytest.raises(psycopg.OperationalError, match="does not answer"):
             connection.execute("SELECT 1")
         assert connection.closed
+
+
+class TestLongWork:
+    """An index of a large table, or a restore, takes longer than anybody waits for a request."""
+
+    @pytest.fixture(autouse=True)
+    def hurry(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(Impatient, "answer_s", 0.3)
+
+    def test_is_waited_for_where_the_connection_takes_its_time(self) -> None:
+        with postgresql_database() as url:
+            engine = sa.create_engine(url, poolclass=sa.NullPool)
+            prepare_engine(engine)
+            with engine.connect() as connection, pytest.raises(sa.exc.OperationalError, match="does not answer"):
+                connection.execute(sa.text("SELECT pg_sleep(1)"))
+            with engine.connect() as connection:
+                take_time(connection)
+                connection.execute(sa.text("SELECT pg_sleep(1)"))
+                assert connection.scalar(sa.text("SHOW statement_timeout")) == "0"
+
+    @pytest.mark.parametrize("kind", [snapshot.reading, snapshot.writing, snapshot.filling])
+    def test_of_a_backup_or_a_restore_is_waited_for(self, kind: Any) -> None:
+        with postgresql_database() as url, kind(sa.make_url(url)) as connection:
+            assert connection.scalar(sa.text("SELECT 1 FROM pg_sleep(1)")) == 1

@@ -32,7 +32,7 @@ _GIVE_BACK = (
 )
 
 
-@dataclass
+@dataclass(frozen=True)
 class Ended:
     """One call that has ended; `more` is what it cost beyond its reservation, None where it took nothing of a budget."""
 
@@ -44,7 +44,6 @@ class Ended:
     output_tokens: int
     ended_at: datetime
     more: int | None
-    taken: bool = False
 
 
 class Settling:
@@ -54,20 +53,21 @@ class Settling:
         self, begin: Callable[[sa.Engine], AbstractContextManager[sa.Connection]], *, again: RetryOptions = AGAIN
     ) -> None:
         self._begin, self._again = begin, again
-        self._waiting: list[Ended] = []
+        self._waiting: dict[str, Ended] = {}
         self._turn = threading.Lock()
 
     def settle(self, ended: Ended) -> None:
         """Write it down. Raises what the database raises, to one of those whose calls were tried together."""
-        self._waiting.append(ended)
+        self._waiting[ended.usage_id] = ended
         with self._turn:
-            while not ended.taken:
-                self._write([each for each in self._waiting if each.engine is ended.engine][:MOST])
+            while ended.usage_id in self._waiting:
+                # A list first: others may come while it is looked through.
+                waiting = list(self._waiting.values())
+                self._write([each for each in waiting if each.engine is ended.engine][:MOST])
 
     def _write(self, batch: Sequence[Ended]) -> None:
         for each in batch:
-            each.taken = True
-        self._waiting = [each for each in self._waiting if not each.taken]
+            del self._waiting[each.usage_id]
         try:
             self._try(batch)
         except FAILURES:  # a stall of two seconds is enough; the calls of all who wait hang on this

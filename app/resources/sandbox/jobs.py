@@ -11,6 +11,7 @@ from app.core.limits import SandboxLimits
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
 from app.extensions import db
+from app.http.configuration import settings
 from app.models.sandbox import LIVE, Sandbox
 from app.resources.sandbox import lease, service, watching
 
@@ -47,7 +48,7 @@ def reap(*, sandbox: SandboxHost) -> None:
 
 def _look_after(found: Sandbox, host: SandboxHost) -> None:
     transactions.start_reading()
-    now, limits = lease.now(), SandboxLimits()
+    now, limits = lease.now(), settings().limits.sandbox
     if lease.is_overlong(found.expires_at, now, limits):
         with transactions.writing():
             found.expires_at = lease.at_create(now, limits)
