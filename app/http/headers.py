@@ -3,6 +3,7 @@
 import re
 import time
 import uuid
+from collections.abc import Mapping
 from functools import partial
 from typing import Any
 
@@ -46,7 +47,7 @@ def init_app(app: Flask, allowed_origins: tuple[str, ...]) -> None:
     app.before_request(_check_origin)
     https = app.config["SETTINGS"].server.base_url.startswith("https:")
     carried = _SECURITY | (_HTTPS_ONLY if https else {})
-    app.after_request(partial(_finish, [(name.lower(), name, value) for name, value in carried.items()]))
+    app.after_request(partial(_finish, carried))
 
 
 def _start() -> None:
@@ -70,12 +71,10 @@ def origin_of(url: str) -> str:
     return f"{parts.scheme}://{parts.netloc}".lower() if parts.scheme and parts.netloc else ""
 
 
-def _finish(carried: list[tuple[str, str, str]], response: Response) -> Response:
+def _finish(carried: Mapping[str, str], response: Response) -> Response:
     response.headers["X-Request-Id"] = g.get("request_id") or uuid.uuid4().hex
-    there = {name.lower() for name, _ in response.headers}
-    for key, name, value in carried:
-        if key not in there:
-            response.headers.add(name, value)
+    for name, value in carried.items():
+        response.headers.setdefault(name, value)
     log.info("request", **_told(response))
     structlog.contextvars.clear_contextvars()
     return response
