@@ -1,14 +1,20 @@
-"""The composition root: `create_app`, read top to bottom."""
+"""The composition root: `create_app`, read top to bottom.
+
+What it composes is imported where it is called: to import a part of `app` is not to import all of it.
+"""
+
+from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
 from flask import Flask
 from flask.json.provider import JSONProvider
 from flask_compress import Compress
 
-from config import Settings
+if TYPE_CHECKING:
+    from config import Settings
 
 
 class OrjsonProvider(JSONProvider):
@@ -43,6 +49,7 @@ def create_app(settings: Settings | None = None, drivers: Mapping[str, object] |
     from app.core import logging
     from app.http import error_handlers, openapi, preview_proxy
     from app.resources import subscriptions
+    from config import Settings
 
     settings = settings or Settings.from_environment()
     logging.configure(settings.log.format, settings.log.level)

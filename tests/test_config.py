@@ -3,13 +3,15 @@
 import base64
 import dataclasses
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from config import PROJECT, ConfigError, Settings
+from app.core.settings import PROJECT
+from config import ConfigError, Settings
 
 KEY = base64.b64encode(os.urandom(32)).decode()
 PRODUCTION = {
@@ -157,8 +159,8 @@ class TestDotEnv:
 
     def test_the_process_s_own_variables_win_over_the_file(self, tmp_path: Path) -> None:
         # A copy, so that the checkout's own .env is neither read nor written.
-        (tmp_path / "config.py").write_text((PROJECT / "config.py").read_text())
-        (tmp_path / "app").symlink_to(PROJECT / "app")
+        shutil.copy(PROJECT / "config.py", tmp_path)
+        shutil.copytree(PROJECT / "app", tmp_path / "app")
         (tmp_path / ".env").write_text("PORT=7001\nWEB_URL=https://cms.example.org\n")
         environment = {"PATH": os.environ["PATH"], "PORT": "7002", "INSTANCE_DIR": str(tmp_path / "instance")}
         done = subprocess.run(

@@ -4,7 +4,8 @@ import re
 from pathlib import Path
 
 from app.core.environment import Environment
-from config import PROJECT, Settings
+from app.core.settings import PROJECT
+from config import Settings
 
 LINE = re.compile(r"^#([A-Z][A-Z0-9_]*)=(.*)$", re.MULTILINE)
 WRITTEN = dict(LINE.findall((PROJECT / ".env.example").read_text()))

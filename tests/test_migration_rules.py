@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from config import PROJECT
+from app.core.settings import PROJECT
 from tests.migration_rules import faults
 
 SINCE = "0009"

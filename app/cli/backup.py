@@ -13,9 +13,9 @@ from app.backup import manifest as manifests
 from app.backup import restoring, verifying
 from app.backup.manifest import BackupError, Manifest
 from app.backup.saving import Service, save
+from app.core.settings import PROJECT
 from app.drivers.errors import DriverError
 from app.extensions import db, drivers
-from config import PROJECT
 
 MIGRATIONS = PROJECT / "migrations"
 FOLDER = click.Path(file_okay=False, path_type=Path)

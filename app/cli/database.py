@@ -7,8 +7,8 @@ import sqlalchemy as sa
 from alembic.script import ScriptDirectory
 from flask.cli import AppGroup
 
+from app.core.settings import PROJECT
 from app.extensions import db
-from config import PROJECT
 
 LOOK_EVERY_S = 1.0
 

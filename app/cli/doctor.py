@@ -6,10 +6,10 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
+from app.core.settings import PROJECT
 from app.doctor.examination import Told, examine
 from app.doctor.findings import Level, Patient
 from app.extensions import db
-from config import PROJECT
 
 COLOURS = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILURE: "red"}
 

@@ -9,7 +9,6 @@ from typing import Any
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
 from marshmallow.validate import Range
 
-import config
 from app.core.environment_completion import AI_ALIASES, completed
 from app.core.environment_fields import (
     Database,
@@ -25,6 +24,7 @@ from app.core.environment_fields import (
     word,
 )
 from app.core.limits import Limits
+from app.core.settings import PROJECT
 
 PLACEHOLDERS = ("secret", "changeme", "change-me", "default", "insecure", "placeholder", "example", "your-")
 SECRET_MIN_CHARACTERS = 32
@@ -59,7 +59,7 @@ class Environment(Schema):
     BASE_URL = url("server.base_url")
     WEB_URL = url("server.web_url")
     ALLOWED_ORIGINS = Names(attribute="server.allowed_origins", load_default=())
-    INSTANCE_DIR = Place(config.PROJECT, attribute="server.instance_dir", load_default=config.PROJECT / "instance")
+    INSTANCE_DIR = Place(PROJECT, attribute="server.instance_dir", load_default=PROJECT / "instance")
     WEB_CONCURRENCY = _number("server.web_concurrency", 2, 1, 64)
     TRUSTED_HOPS = _number("server.trusted_hops", 0, 0, 10)
     RATE_LIMIT_SCALE = fields.Float(
@@ -67,21 +67,21 @@ class Environment(Schema):
     )
     SECRET_KEY = text("security.secret_key")
     ENCRYPTION_KEYS = Keys(attribute="security.encryption_keys", load_default=None)
-    DATABASE_URL = Database(config.PROJECT, attribute="database.url", load_default=None)
+    DATABASE_URL = Database(PROJECT, attribute="database.url", load_default=None)
     DATABASE_POOL = _number("database.pool", 20, 2, 200)
     REDIS_URL = url("redis_url", None, "redis", "rediss", "unix")
     STORAGE_DRIVER = word("storage.driver", "local", "local", "s3")
-    STORAGE_DIR = Place(config.PROJECT, attribute="storage.directory", load_default=None)
+    STORAGE_DIR = Place(PROJECT, attribute="storage.directory", load_default=None)
     S3_BUCKET = text("storage.s3_bucket")
     S3_ENDPOINT_URL = url("storage.s3_endpoint_url")
     S3_REGION = text("storage.s3_region")
     S3_PUBLIC_URL = url("storage.s3_public_url")
     MAIL_DRIVER = word("mail.driver", "console", "console", "file", "smtp")
-    MAIL_DIR = Place(config.PROJECT, attribute="mail.directory", load_default=None)
+    MAIL_DIR = Place(PROJECT, attribute="mail.directory", load_default=None)
     SMTP_URL = url("mail.smtp_url", None, "smtp", "smtps")
     MAIL_FROM = Sender(attribute="mail.sender", load_default=None)
     GIT_LOCAL = fields.Boolean(attribute="git.local_enabled", load_default=None)
-    GIT_LOCAL_ROOT = Place(config.PROJECT, attribute="git.local_root", load_default=None)
+    GIT_LOCAL_ROOT = Place(PROJECT, attribute="git.local_root", load_default=None)
     GIT_BOT_NAME = line("git.bot_name", "Galley")
     GIT_BOT_EMAIL = line("git.bot_email")
     GITHUB_URL = url("github.url", "https://github.com")
@@ -90,7 +90,7 @@ class Environment(Schema):
     GITHUB_APP_SLUG = text("github.app_slug")
     GITHUB_APP_CLIENT_ID = text("github.client_id")
     GITHUB_APP_CLIENT_SECRET = text("github.client_secret")
-    GITHUB_APP_PRIVATE_KEY = Pem(config.PROJECT, attribute="github.private_key", load_default=None)
+    GITHUB_APP_PRIVATE_KEY = Pem(PROJECT, attribute="github.private_key", load_default=None)
     GITHUB_WEBHOOK_SECRET = text("github.webhook_secret")
     GITLAB_URL = url("gitlab.url", "https://gitlab.com")
     GITLAB_CLIENT_ID = text("gitlab.client_id")

@@ -11,27 +11,27 @@ from urllib.parse import urlsplit
 
 from marshmallow import ValidationError
 
-import config
+from app.core import settings
 from app.core.environment_fields import KEY_BYTES, Keys
 from app.core.instance import kept
 from app.core.limits import Limits
 
 AI_ALIASES = {"google": "gemini", "grok": "xai"}
 GROUPS = {
-    "server": config.Server,
-    "security": config.Security,
-    "database": config.Database,
-    "storage": config.Storage,
-    "mail": config.MailSettings,
-    "git": config.Git,
-    "github": config.GitHub,
-    "gitlab": config.GitLab,
-    "social_a": config.SocialA,
-    "social_b": config.SocialB,
-    "sandbox": config.SandboxSettings,
-    "billing": config.Billing,
-    "log": config.Log,
-    "retention": config.Retention,
+    "server": settings.Server,
+    "security": settings.Security,
+    "database": settings.Database,
+    "storage": settings.Storage,
+    "mail": settings.MailSettings,
+    "git": settings.Git,
+    "github": settings.GitHub,
+    "gitlab": settings.GitLab,
+    "social_a": settings.SocialA,
+    "social_b": settings.SocialB,
+    "sandbox": settings.SandboxSettings,
+    "billing": settings.Billing,
+    "log": settings.Log,
+    "retention": settings.Retention,
     "limits": Limits,
 }
 
@@ -106,6 +106,6 @@ def _instance_faults() -> Iterator[None]:
 
 def _grouped(data: dict[str, Any]) -> dict[str, Any]:
     ai = data["ai"]
-    upstreams = {name: config.AiUpstream(**ai[name]) for name in ("openai", "anthropic", "gemini", "xai")}
+    upstreams = {name: settings.AiUpstream(**ai[name]) for name in ("openai", "anthropic", "gemini", "xai")}
     made = {name: group(**data[name]) for name, group in GROUPS.items()}
-    return data | made | {"ai": config.Ai(AI_ALIASES.get(ai["provider"], ai["provider"]), ai["model"], **upstreams)}
+    return data | made | {"ai": settings.Ai(AI_ALIASES.get(ai["provider"], ai["provider"]), ai["model"], **upstreams)}

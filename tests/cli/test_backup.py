@@ -21,12 +21,13 @@ from app.backup.lines import Digest, read_all
 from app.backup.manifest import Section
 from app.backup.saving import place_of, table_place
 from app.core.secrets import Keyring
+from app.core.settings import PROJECT
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.models.project_log import ProjectLogEntry
 from app.resources.git_provider.service import keeper
-from config import PROJECT, Settings
+from config import Settings
 from tests.apps import another_database, application
 from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside

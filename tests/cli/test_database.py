@@ -13,8 +13,9 @@ from flask_migrate import upgrade
 
 from app import create_app
 from app.cli.database import newest, revision
+from app.core.settings import PROJECT
 from app.extensions import db
-from config import PROJECT, Settings
+from config import Settings
 from tests.conftest import postgresql_database
 
 FOLDER = str(PROJECT / "migrations")

@@ -5,7 +5,8 @@ from pathlib import Path
 
 from app.cli.registering import steps
 from app.core.environment import Environment
-from config import PROJECT, Settings
+from app.core.settings import PROJECT
+from config import Settings
 
 DOCUMENT = (PROJECT / "docs/git-hosts.md").read_text()
 VARIABLE = re.compile(r"\bGIT(?:HUB|LAB)_[A-Z_]+\b")

@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core.rates import RateCounter
+from app.core.settings import PROJECT
 from app.doctor import machine, service, setup, stores
 from app.doctor.examination import CHECKS, examine
 from app.doctor.findings import Finding, Level, Patient
@@ -26,7 +27,7 @@ from app.extensions import db
 from app.models.git_credential import GitCredential
 from app.models.project import Provider
 from app.resources.git_provider import sealing
-from config import PROJECT, Settings
+from config import Settings
 from tests.world import World
 
 MIGRATIONS = str(PROJECT / "migrations")

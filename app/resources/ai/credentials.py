@@ -10,9 +10,9 @@ from typing import Protocol
 from urllib.parse import urlsplit
 
 from app.core.errors import Invalid
+from app.core.settings import Ai, AiUpstream
 from app.drivers.ai.port import Access
 from app.resources.ai.errors import KeyRequired
-from config import Ai, AiUpstream
 
 PROVIDERS = ("openai", "anthropic", "gemini", "xai")
 ALIASES = {"google": "gemini", "grok": "xai"}

@@ -5,10 +5,10 @@ import dataclasses
 import pytest
 
 from app.core.errors import Invalid
+from app.core.settings import Ai, AiUpstream
 from app.drivers.ai.port import Access
 from app.resources.ai.credentials import Credentials, Given, choose, given_in
 from app.resources.ai.errors import KeyRequired
-from config import Ai, AiUpstream
 
 NONE = Given(None, None, None)
 

@@ -8,11 +8,11 @@ from flask import Flask
 
 from app.core import clock
 from app.core.ids import first_id
+from app.core.settings import Retention
 from app.extensions import db
 from app.models.project_log import LogAction, LogSource, ProjectLogEntry
 from app.resources.project_log import jobs
 from app.resources.system import purging
-from config import Retention
 from tests import factories
 from tests.world import World
 
