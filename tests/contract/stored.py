@@ -1,7 +1,7 @@
 """Everything that is stored, and what a request changed of it."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -10,7 +10,7 @@ from flask import Flask
 from app.extensions import db
 from app.models.base import Base
 
-Row = dict[str, Any]
+Row = sa.Row[Any]
 State = dict[str, dict[tuple[Any, ...], Row]]
 """By table, the rows by their primary keys; of tables that are not ours (queues) by all they hold."""
 
@@ -26,19 +26,23 @@ class Changes:
 def everything(app: Flask) -> State:
     """Every row of every table there is."""
     with app.app_context(), db.engine.connect() as connection:
-        ours = Base.metadata.tables
-        others = sa.MetaData()
-        names = set(sa.inspect(connection).get_table_names()) - set(ours) - {"alembic_version"}
-        # Not the blocks of SQLite's inverted index, which keep words that were deleted until they are merged.
-        others.reflect(connection, only=[name for name in names if not name.startswith("content_words")])
-        tables = [*ours.values(), *others.tables.values()]
-        return {table.name: dict(_rows(connection, table, mine=table.name in ours)) for table in tables}
+        return {table.name: _rows(connection, table) for table in (*Base.metadata.tables.values(), *_others(db.engine))}
+
+
+@cache
+def _others(engine: sa.Engine) -> list[sa.Table]:
+    """The tables that are not ours: queues and the database's own."""
+    found = sa.MetaData()
+    names = set(sa.inspect(engine).get_table_names()) - set(Base.metadata.tables) - {"alembic_version"}
+    # Not the blocks of SQLite's inverted index, which keep words that were deleted until they are merged.
+    found.reflect(engine, only=[name for name in names if not name.startswith("content_words")])
+    return list(found.tables.values())
 
 
 def rows_naming(app: Flask, words: set[str]) -> dict[str, int]:
     """By table, how many rows hold one of the words, in text, JSON or bytes; tables without any are left out."""
     counts = {
-        name: sum(any(_holds(value, words) for value in row.values()) for row in rows.values())
+        name: sum(any(_holds(value, words) for value in row) for row in rows.values())
         for name, rows in everything(app).items()
     }
     return {name: count for name, count in counts.items() if count}
@@ -56,21 +60,26 @@ def changes(before: State, after: State) -> Changes:
         table, known = Base.metadata.tables.get(name), before.get(name, {})
         for key, row in rows.items():
             old = known.get(key)
-            for column, value in row.items():
-                if old is None or old[column] != value:
+            if old == row:
+                continue
+            for column, value in row._mapping.items():
+                if old is None or old._mapping[column] != value:
                     found.values.append((name, column, value))
                     if table is not None:
                         told = value if _is_closed(table.c[column].type) else None
                         found.kinds.add(("insert" if old is None else "update", name, column, told))
-        found.kinds |= {("delete", name) for key in known if key not in rows and table is not None}
+        if table is not None and not known.keys() <= rows.keys():
+            found.kinds.add(("delete", name))
     return found
 
 
-def _rows(connection: sa.Connection, table: sa.Table, *, mine: bool) -> Iterator[tuple[tuple[Any, ...], Row]]:
-    for found in connection.execute(sa.select(table)).mappings():
-        row = dict(found)
-        key = [row[column.name] for column in table.primary_key] if mine else [str(value) for value in row.values()]
-        yield tuple(key), row
+def _rows(connection: sa.Connection, table: sa.Table) -> dict[tuple[Any, ...], Row]:
+    rows = connection.execute(sa.select(table)).all()
+    if table.metadata is not Base.metadata:
+        return {tuple(map(str, row)): row for row in rows}
+    names = list(table.columns)
+    places = [names.index(column) for column in table.primary_key]
+    return {tuple(row[place] for place in places): row for row in rows}
 
 
 def _is_closed(kind: sa.types.TypeEngine[Any]) -> bool:
