@@ -5,8 +5,10 @@ import socket
 import subprocess
 import sys
 import time
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 import boto3
 
@@ -59,9 +61,12 @@ class S3Server:
 
     def make_bucket(self, name: str) -> None:
         """By the server itself, which for a moment does not see folders that others make."""
+        self._client.create_bucket(Bucket=name)
+
+    @cached_property
+    def _client(self) -> Any:
         keys = {"aws_access_key_id": self.access_key, "aws_secret_access_key": self.secret_key}
-        client = boto3.client("s3", endpoint_url=self.url, region_name="us-east-1", **keys)
-        client.create_bucket(Bucket=name)
+        return boto3.client("s3", endpoint_url=self.url, region_name="us-east-1", **keys)
 
     def stop(self) -> None:
         """End the process that was started, and no other."""

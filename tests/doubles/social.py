@@ -7,6 +7,7 @@ import secrets
 import threading
 import time
 from dataclasses import dataclass, field
+from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
@@ -15,6 +16,12 @@ from joserfc import jwt
 from joserfc.jwk import RSAKey
 
 CLIENTS = {"a": ("client-a", "secret-a"), "b": ("client-b", "secret-b")}
+
+
+@cache
+def _key(number: int) -> RSAKey:
+    """The same for every double: to make one takes longer than most tests."""
+    return RSAKey.generate_key(2048, {"kid": f"key-{number}", "use": "sig", "alg": "RS256"})
 
 
 @dataclass
@@ -41,6 +48,7 @@ class SocialDouble(ThreadingHTTPServer):
         self.tokens: dict[str, Grant] = {}
         self.calls: list[str] = []
         self.fault: int | None = None
+        self._keys = 0
         self.new_key()
 
     def __enter__(self) -> "SocialDouble":
@@ -68,8 +76,8 @@ class SocialDouble(ThreadingHTTPServer):
 
     def new_key(self) -> None:
         """Sign with another key from now on."""
-        self.key = RSAKey.generate_key(2048, {"kid": secrets.token_hex(4), "use": "sig", "alg": "RS256"})
-        self.signing = self.key
+        self._keys += 1
+        self.key = self.signing = _key(self._keys)
 
     def approve(
         self, url: str, email: str | None, *, verified: bool = True, subject: int | None = None, **claims: Any

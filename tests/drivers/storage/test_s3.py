@@ -21,18 +21,32 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
         yield running
 
 
-@pytest.fixture
-def credentials(server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, value in server.environment.items():
-        monkeypatch.setenv(name, value)
+@pytest.fixture(scope="module")
+def credentials(server: S3Server) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in server.environment.items():
+            patch.setenv(name, value)
+        yield
+
+
+def new_store(server: S3Server) -> S3Store:
+    """A store of a bucket of its own. To make a client takes longer than most tests."""
+    name = f"bucket-{secrets.token_hex(4)}"
+    server.make_bucket(name)
+    return S3Store(name, endpoint_url=server.url)
+
+
+@pytest.fixture(scope="module")
+def lasting(server: S3Server, credentials: None) -> S3Store:
+    return new_store(server)
 
 
 class TestS3Store(ObjectStoreContract):
     @pytest.fixture
-    def store(self, server: S3Server, credentials: None) -> S3Store:
-        name = f"bucket-{secrets.token_hex(4)}"
-        server.make_bucket(name)
-        return S3Store(name, endpoint_url=server.url)
+    def store(self, lasting: S3Store) -> S3Store:
+        for left in list(lasting.list()):
+            lasting.delete(left.key)
+        return lasting
 
     def test_a_private_bucket_has_no_public_place(self, store: S3Store, server: S3Server) -> None:
         put(store, "users/a.png", b"x")
@@ -49,7 +63,8 @@ class TestS3Store(ObjectStoreContract):
         told = client.head_object(Bucket=store._bucket, Key="users/a.png")
         assert told["ContentType"] == "image/png"
 
-    def test_more_objects_than_one_answer_holds_are_all_listed(self, store: S3Store, server: S3Server) -> None:
+    def test_more_objects_than_one_answer_holds_are_all_listed(self, server: S3Server, credentials: None) -> None:
+        store = new_store(server)
         folder = server.root / store._bucket / "users"
         folder.mkdir()
         for number in range(1100):
