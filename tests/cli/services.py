@@ -1,0 +1,89 @@
+"""Services to back up and to restore into, and all that one of them holds."""
+
+import dataclasses
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from flask import Flask
+
+from app import create_app
+from app.backup import tables
+from app.backup.lines import Digest
+from app.extensions import db, drivers
+from config import Settings
+from tests.apps import another_database, application
+from tests.contract.matrix import Matrix
+from tests.contract.outside import Outside
+from tests.contract.scene import template
+from tests.git_hosts import connect_github, login_of
+from tests.resources.bucket.places import upload
+from tests.world import World
+
+BINARY = {"cover.png": bytes(range(256)) * 40, "notes.md": b"# Notes\n\nA lighthouse at dusk.\n"}
+
+
+def command(app: Flask, *words: object) -> tuple[int, str]:
+    done = app.test_cli_runner().invoke(args=[str(word) for word in words])
+    if done.exception is not None and not isinstance(done.exception, SystemExit):
+        raise done.exception
+    return done.exit_code, done.output
+
+
+@contextmanager
+def empty_service(store: str, home: Path, like: Settings, **storage: object) -> Iterator[Flask]:
+    """A service that nobody has used, without even tables, under the keys of another."""
+    home.mkdir()
+    with another_database(store, home) as url:
+        plain = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
+        kept = dataclasses.replace(plain.storage, **storage)  # type: ignore[arg-type]
+        app = create_app(dataclasses.replace(plain, security=like.security, github=like.github, storage=kept))
+        yield app
+        with app.app_context():
+            db.session.remove()
+            db.engine.dispose()
+
+
+@contextmanager
+def lived_in(store: str, home: Path, *, walked: bool = True, **storage: object) -> Iterator[tuple[Flask, Outside]]:
+    """A service with the demo, a picture and a sealed credential, whose every route was called by an owner if `walked`."""
+    home.mkdir()
+    with Outside() as outside, another_database(store, home) as url:
+        plain = outside.settings(url, home)
+        kept = dataclasses.replace(plain.storage, **storage)  # type: ignore[arg-type]
+        with application(dataclasses.replace(plain, storage=kept)) as app:
+            app.extensions["outside"] = outside
+            assert command(app, "seed", "demo")[0] == 0
+            World(app).work_off(within_s=300)
+            matrix = Matrix(app, template(home / "template.git"), whole=False)
+            World(app).work_off(within_s=300)
+            matrix.scene.served_key = upload(matrix.scene.owner).ok(201)["key"]
+            assert not walked or matrix.cells(callers=("owner",)).checked > 80
+            World(app).work_off(within_s=300)
+            me = World(app).person()
+            connect_github(me, outside.hosts, outside.hosts.on_github(login_of(me)).installation)
+            yield app, outside
+
+
+def contents(app: Flask) -> dict[str, tuple[int, str]]:
+    """Every table's rows as a number and a hash that no order changes."""
+    found = {}
+    with app.app_context(), db.engine.connect() as connection:
+        for table in tables.tables_of(connection, app.extensions["jobs"]):
+            digest = Digest()
+            for line in tables.lines_of(connection, table):
+                digest.add(line)
+            found[table.name] = (digest.lines, digest.sha256)
+    return found
+
+
+def objects(app: Flask) -> dict[str, bytes]:
+    with app.app_context():
+        store = drivers["storage"]
+        return {found.key: b"".join(store.get(found.key)) for found in store.list()}
+
+
+def histories(app: Flask) -> dict[str, object]:
+    with app.app_context():
+        bundles = drivers["git"].local.bundles
+        return {name: bundles.described(name) for name in bundles.names()}

@@ -1,0 +1,137 @@
+"""`flask backup` and `flask restore` where something is wrong: it is told, and nothing is written over."""
+
+import json
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.backup import manifest as manifests
+from app.backup.lines import read_all
+from app.backup.saving import place_of, table_place
+from app.extensions import db, drivers
+from config import Settings
+from tests.apps import another_database, application
+from tests.cli.services import BINARY, command, contents, empty_service
+from tests.factories import organization, project, repository
+from tests.full_disk import files_of_at_most
+from tests.world import World
+
+
+@pytest.fixture(scope="module")
+def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """A service of this module's own: what other tests have left would all be saved with it."""
+    home = tmp_path_factory.mktemp("service")
+    with another_database(store, home) as url:
+        settings = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
+        with application(settings) as made:
+            world = World(made)
+            me = world.person()
+            name, _ = repository(world, BINARY)
+            project(world, me, organization(world, me), name)
+            yield made
+
+
+@pytest.fixture(scope="module")
+def backup(app: Flask, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("backup") / "saved"
+    code, told = command(app, "backup", place)
+    assert code == 0, told
+    return place
+
+
+class TestRefusals:
+    @pytest.fixture
+    def saved(self, backup: Path, tmp_path: Path) -> Path:
+        """A backup to be spoilt."""
+        return shutil.copytree(backup, tmp_path / "saved")
+
+    @pytest.fixture
+    def empty(self, app: Flask, store: str, tmp_path: Path) -> Iterator[Flask]:
+        with empty_service(store, tmp_path / "new", app.config["SETTINGS"]) as made:
+            yield made
+
+    def test_a_database_with_rows_is_not_filled(self, app: Flask, saved: Path) -> None:
+        code, told = command(app, "restore", saved)
+        assert code == 1
+        assert "This database is not empty" in told
+
+    def test_a_folder_with_files_is_not_written_to(self, app: Flask, saved: Path) -> None:
+        before = sorted(saved.rglob("*"))
+        code, told = command(app, "backup", saved)
+        assert (code, sorted(saved.rglob("*"))) == (1, before)
+        assert "is not empty" in told
+
+    def test_a_full_disk_is_told_and_leaves_no_backup(self, app: Flask, tmp_path: Path) -> None:
+        with files_of_at_most(100):
+            code, told = command(app, "backup", tmp_path / "cut")
+        assert code == 1
+        assert "cannot be written" in told
+        assert command(app, "restore", tmp_path / "cut")[0] == 1
+
+    def test_a_folder_without_a_manifest_is_no_backup(self, empty: Flask, tmp_path: Path) -> None:
+        code, told = command(empty, "restore", tmp_path / "nothing")
+        assert code == 1
+        assert "holds no complete backup" in told
+
+    def test_a_key_that_is_not_given_is_named(self, empty: Flask, saved: Path) -> None:
+        self._change(saved, keys=["gone"])
+        code, told = command(empty, "restore", saved)
+        assert code == 1
+        assert "sealed with gone; add that key" in told
+
+    def test_a_schema_of_a_newer_version_is_refused(self, empty: Flask, saved: Path) -> None:
+        self._change(saved, revision="9999")
+        code, told = command(empty, "restore", saved)
+        assert code == 1
+        assert "made by a newer version" in told
+
+    @pytest.mark.parametrize("damage", ["flip", "cut", "lose"])
+    def test_a_damaged_table_is_noticed_and_nothing_is_put_back(self, empty: Flask, saved: Path, damage: str) -> None:
+        place = table_place(saved, "users")
+        raw = place.read_bytes()
+        if damage == "flip":
+            place.write_bytes(raw[:20] + bytes([raw[20] ^ 1]) + raw[21:])
+        elif damage == "cut":
+            place.write_bytes(raw[:-9])
+        else:
+            place.unlink()
+        code, told = command(empty, "restore", saved)
+        assert code == 1
+        assert "users.jsonl.zst of the backup is" in told
+        assert {rows for rows, _ in contents(empty).values()} == {0}
+
+    def test_a_damaged_object_and_a_lost_bundle_are_noticed(self, empty: Flask, saved: Path) -> None:
+        shutil.rmtree(saved / "repositories")
+        code, told = command(empty, "restore", saved)
+        assert code == 1
+        assert "is missing or damaged" in told
+
+    def test_another_repository_of_a_name_is_not_written_over(self, empty: Flask, saved: Path) -> None:
+        listed = read_all(place_of(saved, "repositories"), manifests.read(saved).repositories)
+        name = json.loads(next(listed))[0]
+        with empty.app_context():
+            drivers["git"].local.create(name)
+        code, told = command(empty, "restore", saved)
+        assert code == 1
+        assert f"another repository {name} already" in told
+
+    def test_verifying_names_what_differs(self, empty: Flask, saved: Path) -> None:
+        read = manifests.read(saved)
+        users = read.tables["users"]
+        assert command(empty, "restore", saved)[0] == 0
+        with empty.app_context(), db.engine.begin() as connection:
+            connection.execute(sa.text("UPDATE users SET name = 'Somebody else'"))
+        from app.backup import verifying
+        from app.cli.backup import _service
+
+        with empty.app_context():
+            told = list(verifying.differences(_service(), saved, read))
+        assert told == [f"table users differs: {users.lines} rows, {users.lines} saved"]
+
+    def _change(self, saved: Path, **values: object) -> None:
+        place = saved / manifests.FILE
+        place.write_text(json.dumps(json.loads(place.read_text()) | values))
