@@ -8,8 +8,8 @@ from app.models.login import Purpose
 from tests.contract import git_requests
 from tests.contract.scene import PASSWORD, Scene
 from tests.pictures import picture
-from tests.resources.ai.test_routes import BODIES as QUESTIONS
-from tests.resources.ai.test_routes import GOOD as ANSWERS
+from tests.resources.ai.questions import BODIES as QUESTIONS
+from tests.resources.ai.questions import GOOD as ANSWERS
 from tests.resources.bucket.places import form
 from tests.world import Browser, Person
 

@@ -23,7 +23,7 @@ from tests.doubles.server import Fault, Reply
 from tests.git_hosts import HOOK_A, HOOK_B, connect_github, connect_gitlab, login_of, new_project
 from tests.newcomer import Newcomer
 from tests.payments import SECRETS
-from tests.resources.ai.test_routes import BODIES as QUESTIONS
+from tests.resources.ai.questions import BODIES as QUESTIONS
 from tests.world import Person, World
 
 KEYS = [base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2)]

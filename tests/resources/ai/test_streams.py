@@ -1,0 +1,103 @@
+"""The handlers' streams: parts, ends, and who leaves."""
+
+import time
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from app.core.permissions import Role
+from app.extensions import db
+from app.models.organization import Membership
+from tests.doubles.ai import AiDouble, say
+from tests.resources.ai.conftest import Limits
+from tests.resources.ai.questions import ASK, BODIES, CLAUDE, STREAMS, wait_for
+from tests.resources.ai.streams import kinds, parts, text
+from tests.resources.project_content.conftest import Site
+from tests.world import Person, World
+
+
+class TestStreams:
+    @pytest.mark.parametrize("name", STREAMS)
+    @pytest.mark.parametrize("headers", [{}, CLAUDE])
+    def test_frames_and_headers_are_the_protocols(
+        self, me: Person, double: AiDouble, name: str, headers: dict[str, str]
+    ) -> None:
+        double.script = [say("one\n", "two\n", "three\n")]
+        answer = me.post(f"/api/ai/{name}", BODIES[name], headers=headers)
+        assert answer.headers["Content-Type"] == "text/event-stream"
+        assert answer.headers["x-vercel-ai-ui-message-stream"] == "v1"
+        assert answer.headers["Cache-Control"] == "no-cache"
+        assert answer.headers["X-Accel-Buffering"] == "no"
+        found = parts(answer)
+        order = [kind for kind in kinds(found) if kind not in ("text-delta", "data-diff")]
+        assert order == ["start", "start-step", "text-start", "text-end", "finish-step", "finish"]
+        assert found[0]["messageId"].startswith("msg_")
+        assert {part["id"] for part in found if part["type"].startswith("text-")} == {found[2]["id"]}
+        assert found[-1]["finishReason"] == "stop"
+        assert text(found).startswith("one\ntwo\nthree")
+
+    @pytest.mark.parametrize("name", STREAMS)
+    @pytest.mark.parametrize("fault", ["garbage", "cut", "reset", "error", "stall"])
+    def test_answer_that_breaks_off_ends_with_an_error_part(
+        self, me: Person, double: AiDouble, limits: Limits, name: str, fault: str
+    ) -> None:
+        limits.set(idle_timeout_s=0.4)
+        double.script, double.fault = [say("one\n", "two\n", "three\n", "four\n")], fault
+        found = parts(me.post(f"/api/ai/{name}", BODIES[name]))
+        assert kinds(found)[-1] == "error"
+        assert found[-1]["errorText"]
+        assert "finish" not in kinds(found)
+        assert "data-diff" not in kinds(found)
+        assert "rubbish" not in text(found)
+
+    def test_total_ends_an_answer_without_end(self, me: Person, double: AiDouble, limits: Limits) -> None:
+        limits.set(total_timeout_s=0.6)
+        double.fault = "endless"
+        start = time.monotonic()
+        assert kinds(parts(me.post("/api/ai/command", ASK)))[-1] == "error"
+        assert time.monotonic() - start < 3
+        double.wait_closed(double.last, 2)
+
+    def test_silence_is_filled_with_comments(self, me: Person, double: AiDouble, limits: Limits) -> None:
+        limits.set(keep_alive_s=0.1)
+        double.script = [say("a", "b", pause_s=0.4)]
+        raw = me.post("/api/ai/command", ASK).response.get_data()
+        assert b":\n\n" in raw
+        assert text(parts(raw)) == "ab"
+
+    def test_reader_who_leaves_ends_the_call_and_frees_the_place(self, me: Person, double: AiDouble) -> None:
+        double.script, double.fault = [say("a", "b", "c")], "stall"
+        response = me.client.post("/api/ai/command", json=ASK, buffered=False)
+        next(iter(response.response))
+        response.close()
+        double.wait_closed(double.last, 1)
+        wait_for(lambda: me.get("/ai/usage").ok()["running"] == 0)
+
+    def test_member_who_is_removed_is_cut_off(
+        self, world: World, site: Site, double: AiDouble, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        from app.http import streaming
+
+        monkeypatch.setattr(streaming.Timing, "__init__", _impatient(streaming.Timing.__init__))
+        editor = world.person()
+        with world.app.app_context():
+            db.session.add(Membership(organization_id=site.organization, user_id=editor.id, role=Role.EDITOR))
+            db.session.commit()
+        double.fault = "endless"
+        response = editor.client.post("/api/ai/command", json=ASK | {"projectId": site.project}, buffered=False)
+        reading = iter(response.response)
+        first = next(reading)
+        with world.app.app_context():
+            db.session.execute(sa.delete(Membership).where(Membership.user_id == editor.id))
+            db.session.commit()
+        found = parts(first + b"".join(reading))
+        response.close()
+        assert found[-1] == {"type": "error", "errorText": "You are not allowed to do this"}
+
+
+def _impatient(init: Any) -> Any:
+    def changed(self: Any, **given: Any) -> None:
+        init(self, **{**given, "check_s": 0.2, "total_s": 20})
+
+    return changed
