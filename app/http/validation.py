@@ -13,6 +13,7 @@ from webargs.flaskparser import FlaskParser
 from app.core import clock
 from app.core.errors import FieldError, Invalid
 from app.core.ids import is_id
+from app.core.names import name_fault
 
 
 class Body(Schema):
@@ -112,15 +113,39 @@ class Id(fields.String):
         return str(value)
 
 
+class Name(fields.String):
+    """What somebody or something is called, of at most that many characters; white space around it is dropped.
+
+    `without` are characters that it may not hold besides those no name may.
+    """
+
+    def __init__(self, most: int, *, least: int = 1, without: str = "", **kwargs: Any) -> None:
+        super().__init__(validate=validate.Length(min=least, max=most), **kwargs)
+        self.least, self.without = least, without
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        name: str = super()._deserialize(value, attr, data, **kwargs).strip()
+        if (name or self.least) and (fault := name_fault(name)):
+            raise ValidationError(fault)
+        if any(character in name for character in self.without):
+            raise ValidationError(f"May not hold {' or '.join(self.without)}.")
+        return name
+
+
 def text(least: int = 1, most: int = 255, **kwargs: Any) -> fields.String:
-    """A string of that many characters, white space around it not counted."""
+    """A string of that many characters, kept as it is; it must not be all white space where any are needed."""
 
     def meaningful(value: str) -> None:
-        if least and not value.strip():
+        if least and value and not value.strip():
             raise ValidationError("May not be empty.")
 
     kwargs.setdefault("required", True)
     return fields.String(validate=[validate.Length(min=least, max=most), meaningful], **kwargs)
+
+
+def without_emptied(data: Any, *names: str) -> Any:
+    """A body in which the named fields are null where a form left them empty."""
+    return data | {name: None for name in names if data.get(name) == ""} if isinstance(data, dict) else data
 
 
 class Page(Body):

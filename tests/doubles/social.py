@@ -90,7 +90,8 @@ class SocialDouble(ThreadingHTTPServer):
         assert asked["client_id"] == CLIENTS[letter][0]
         assert asked["code_challenge_method"] == "S256"
         code = secrets.token_urlsafe(16)
-        self.codes[code] = Grant(asked, email, verified, "Social Person", subject or secrets.randbelow(10**9), claims)
+        name = claims.get("name", "Social Person")
+        self.codes[code] = Grant(asked, email, verified, name, subject or secrets.randbelow(10**9), claims)
         return {"code": code, "state": asked["state"]}
 
     def exchange(self, letter: str, form: dict[str, str]) -> str | None:

@@ -6,8 +6,7 @@ from marshmallow import ValidationError, fields, pre_load, validate, validates_s
 
 from app.core.passwords import password_fault
 from app.http.validation import Body, Flag, text
-from app.resources.user.accounts import NAME_LENGTH
-from app.resources.user.schemas import Country, Email, NewPassword, given_password
+from app.resources.user.schemas import Country, Email, NewPassword, Trimmed, given_password, person_name
 
 
 class SignUp(Body):
@@ -15,7 +14,7 @@ class SignUp(Body):
 
     email = Email(required=True)
     password = fields.String(required=True)
-    name = text(0, NAME_LENGTH, required=False, load_default="")
+    name = person_name(least=0, load_default="")
     country = Country(load_default=None, allow_none=True)
     subscribed = Flag(load_default=False)
 
@@ -39,7 +38,7 @@ class SignUpBody(TypedDict):
 class SignIn(Body):
     """`rememberMe: false` ends with the browser."""
 
-    email = fields.String(required=True, validate=validate.Length(max=320))
+    email = Trimmed(required=True, validate=validate.Length(max=320))
     password = given_password(required=True)
     rememberMe = Flag(load_default=True, attribute="remember_me")  # noqa: N815 (wire name)
 
@@ -147,7 +146,7 @@ class RevokeSessionBody(TypedDict):
 class UpdateUser(Body):
     """What a person may change of themselves here."""
 
-    name = text(1, NAME_LENGTH, required=False)
+    name = person_name()
     image = fields.String(allow_none=True, validate=validate.Length(max=512))
 
 

@@ -101,7 +101,7 @@ def _new_user(values: dict[str, Any], password_hash: str) -> User:
         email=email,
         email_key=email_key(email),
         email_verified=False,
-        name=values["name"].strip() or email.partition("@")[0],
+        name=values["name"] or email.partition("@")[0],
         country=values["country"],
         subscribed=values["subscribed"],
         is_admin=False,

@@ -8,6 +8,7 @@ import sqlalchemy as sa
 from app.core.emails import InvalidEmail, email_key
 from app.core.errors import NotAllowed
 from app.core.limits import CodeLimits, SessionLimits
+from app.core.names import as_name
 from app.core.secrets import hash_token, new_token
 from app.core.visitor import Visitor
 from app.drivers.social_login.port import Attempt, Identity
@@ -128,7 +129,7 @@ def _by_email(provider: str, identity: Identity) -> User | None:
 
 def _made(provider: str, identity: Identity) -> User:
     email, key = identity.email or "", _key(identity)
-    name = (identity.name or email.partition("@")[0])[:NAME_LENGTH]
+    name = (as_name(identity.name or "") or email.partition("@")[0])[:NAME_LENGTH]
     user = User(email=email, email_key=key, name=name, provider=provider, email_verified=False)
     db.session.add(user)
     db.session.flush()

@@ -3,14 +3,15 @@
 import json
 from typing import Any, TypedDict
 
-from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+from marshmallow import Schema, ValidationError, fields, pre_load, validate, validates_schema
 
-from app.core.emails import is_email
 from app.core.permissions import Role
-from app.http.validation import Body, Id, Ready, text
+from app.http.validation import Body, Id, Name, Ready, text, without_emptied
 from app.models.organization import Status
+from app.resources.user.schemas import Email
 
 MAX_SETTINGS_BYTES = 64 * 1024
+ASSIGNABLE = "Must be one of: admin, editor."
 
 
 def assignable_role() -> fields.Enum[Role]:
@@ -19,19 +20,15 @@ def assignable_role() -> fields.Enum[Role]:
         Role,
         by_value=True,
         required=True,
-        validate=validate.NoneOf([Role.OWNER], error="Must be one of: admin, editor."),
+        validate=validate.NoneOf([Role.OWNER], error=ASSIGNABLE),
+        error_messages={"unknown": ASSIGNABLE},
         metadata={"enum": ["admin", "editor"]},
     )
 
 
-def email(**kwargs: Any) -> fields.String:
+def email(**kwargs: Any) -> Email:
     """An e-mail address."""
-
-    def check(value: str) -> None:
-        if not is_email(value):
-            raise ValidationError("This is not an e-mail address.")
-
-    return fields.String(validate=check, metadata={"format": "email"}, **kwargs)
+    return Email(metadata={"format": "email"}, **kwargs)
 
 
 def settings(**kwargs: Any) -> fields.Dict:
@@ -52,19 +49,29 @@ class NewOrganizationBody(TypedDict):
     settings: dict[str, Any]
 
 
-class NewOrganization(Body):
+class WithImage(Body):
+    """What both bodies of an organization may hold."""
+
+    image = text(1, 1024, data_key="org_image", required=False, allow_none=True)
+
+    @pre_load
+    def _drop_emptied(self, data: Any, **_kwargs: Any) -> Any:
+        """An emptied field of a form means none."""
+        return without_emptied(data, "org_image")
+
+
+class NewOrganization(WithImage):
     """A new organization."""
 
-    name = text(1, 80, data_key="org_name")
+    name = Name(80, data_key="org_name", required=True)
     image = text(1, 1024, data_key="org_image", required=False, allow_none=True, load_default=None)
     settings = settings(load_default=dict)
 
 
-class ChangeOrganization(Body):
+class ChangeOrganization(WithImage):
     """Changes of an organization; what is left out stays."""
 
-    name = text(1, 80, data_key="org_name", required=False)
-    image = text(1, 1024, data_key="org_image", required=False, allow_none=True)
+    name = Name(80, data_key="org_name")
     settings = settings()
 
 

@@ -6,7 +6,7 @@ from marshmallow import Schema, ValidationError, fields, post_load, pre_load, va
 
 from app.core.paths import path_fault
 from app.core.refs import is_branch_name
-from app.http.validation import Body, Id, Ready, text
+from app.http.validation import Body, Id, Name, Ready, text, without_emptied
 from app.models.organization import Status
 from app.models.project import ConnectionStatus, Generator, Provider, Visibility
 from app.models.project_content import IndexStatus
@@ -61,16 +61,16 @@ class Settings(Body):
     paths = fields.Nested(Paths)
 
     @pre_load
-    def _no_empty_url(self, data: Any, **_kwargs: Any) -> Any:
+    def _drop_emptied(self, data: Any, **_kwargs: Any) -> Any:
         """An emptied field of a form means none."""
-        return data | {"site_url": None} if isinstance(data, dict) and data.get("site_url") == "" else data
+        return without_emptied(data, "project_image", "site_url", "framework")
 
 
 class NewProject(Settings):
     """A new project."""
 
     org_id = Id("org", required=True)
-    name = text(1, 100, data_key="project_name")
+    name = Name(100, data_key="project_name", required=True)
     provider = ProviderName(required=True)
     repository = text(1, 255)
     repository_id = text(1, 255, required=False, allow_none=True, load_default=None)
@@ -82,7 +82,7 @@ class NewProject(Settings):
 class ChangeProject(Settings):
     """Changes of a project; what is left out stays."""
 
-    name = text(1, 100, data_key="project_name", required=False)
+    name = Name(100, data_key="project_name")
 
 
 class ChangeVisibility(Body):

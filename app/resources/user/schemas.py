@@ -7,19 +7,33 @@ from marshmallow import Schema, ValidationError, fields, validate
 from app.core.countries import country_code
 from app.core.emails import is_email
 from app.core.passwords import password_fault
-from app.http.validation import Body, Flag, Moment, text
+from app.http.validation import Body, Flag, Moment, Name, text
+from app.resources.user.accounts import NAME_LENGTH
 
 EMAIL_LENGTH, PASSWORD_LENGTH = 254, 512
 
 
-class Email(fields.String):
+class Trimmed(fields.String):
+    """Text as a person types or pastes it, without the white space around it."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        typed: str = super()._deserialize(value, attr, data, **kwargs)
+        return typed.strip()
+
+
+class Email(Trimmed):
     """An e-mail address as a person types it."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        address = super()._deserialize(value, attr, data, **kwargs).strip()
+        address = super()._deserialize(value, attr, data, **kwargs)
         if len(address) > EMAIL_LENGTH or not is_email(address):
             raise ValidationError("This is not an e-mail address.")
-        return str(address)
+        return address
+
+
+def person_name(**kwargs: Any) -> Name:
+    """What a person is called; without the brackets in which commits write the e-mail (limits, section 2)."""
+    return Name(NAME_LENGTH, without="<>", **kwargs)
 
 
 class NewPassword(fields.String):

@@ -56,7 +56,7 @@ def update(user: User, changes: Mapping[str, Any]) -> User:
         Invalid: the image is not one the user may use.
     """
     if "name" in changes:
-        user.name = changes["name"].strip()
+        user.name = changes["name"]
     if "image" in changes:
         _change_image(user, changes["image"] or None)
     db.session.flush()

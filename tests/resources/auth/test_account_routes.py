@@ -213,6 +213,10 @@ class TestUpdateUser:
         user = person.get("/auth/get-session").ok()["user"]
         assert (user["name"], user["role"], user["email"]) == ("New Name", "user", person.email)
 
+    @pytest.mark.parametrize("name", ["", "  ", "\u200b", "A\nB", "A <b>", None])
+    def test_refuses_what_is_no_name(self, newcomer: Make, name: str | None) -> None:
+        newcomer().join().post("/auth/update-user", {"name": name}).fails(400, None, "name")
+
     def test_takes_an_image_of_ones_own_only(self, newcomer: Make, world: World) -> None:
         person, stranger = newcomer().join(), newcomer().join()
         key = f"users/{person.session_id}.webp"

@@ -64,6 +64,8 @@ class TestSignUp:
             ({"password": "password123"}, ["password"]),
             ({"country": "Atlantis"}, ["country"]),
             ({"subscribed": "maybe"}, ["subscribed"]),
+            ({"name": "Ada\r\nBcc: x@example.org"}, ["name"]),
+            ({"name": "Ada <ada@example.org>"}, ["name"]),
             ({"email": "nobody", "password": "short"}, ["email", "password"]),
         ],
     )
@@ -225,6 +227,10 @@ class TestSendVerificationOtp:
 
 
 class TestSignIn:
+    def test_white_space_around_the_email_does_not_matter(self, newcomer: Make) -> None:
+        person = newcomer().join()
+        person.sign_in(email=f"  {person.email.upper()}\n").ok()
+
     def test_opens_a_session_with_a_token_of_its_own(self, newcomer: Make) -> None:
         person = newcomer().join()
         other = person.elsewhere()

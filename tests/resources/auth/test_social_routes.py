@@ -74,6 +74,13 @@ class TestSignIn:
         assert [one["providerId"] for one in profile["accounts"]] == [provider]
         assert [one["default"] for one in person.get("/organization/user").ok()] == [True]
 
+    def test_puts_a_name_that_the_provider_tells_on_one_line(
+        self, newcomer: Make, providers: SocialDouble, provider: str
+    ) -> None:
+        person = newcomer()
+        sign_in(person, providers, provider, name=" Ada\r\n\u202eLovelace ")
+        assert person.get("/auth/get-session").ok()["user"]["name"] == "Ada Lovelace"
+
     def test_again_opens_the_same_account_even_under_another_email(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:

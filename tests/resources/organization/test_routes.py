@@ -61,6 +61,21 @@ class TestCreate:
         me.post("/organization", {"org_name": "Acme"}).fails(409, "NAME_TAKEN")
         world.person().new_organization("Acme")
 
+    def test_white_space_around_a_name_makes_no_other_name(self, world: World) -> None:
+        me = world.person()
+        assert me.post("/organization", {"org_name": "  Acme \n"}).ok(201)["org_name"] == "Acme"
+        me.post("/organization", {"org_name": " Acme"}).fails(409, "NAME_TAKEN")
+        me.post("/organization", {"org_name": f" {'x' * 80} "}).ok(201)
+
+    def test_an_emptied_image_is_none(self, world: World) -> None:
+        me = world.person()
+        made = me.post("/organization", {"org_name": "Acme", "org_image": ""}).ok(201)
+        assert me.patch(f"/organization/{made['org_id']}", {"org_image": ""}).ok()["org_image"] is None
+
+    def test_a_field_is_at_fault_once(self, world: World) -> None:
+        answer = world.person().post("/organization", {"org_name": ""}).fails(400, None, "org_name")
+        assert len(answer["errorMessage"]) == 1
+
     def test_at_the_limit_no_more_are_made(self, world: World) -> None:
         me = world.person()
         for _ in range(10):
@@ -73,6 +88,8 @@ class TestCreate:
             ({}, "org_name"),
             ({"org_name": "  "}, "org_name"),
             ({"org_name": "x" * 81}, "org_name"),
+            ({"org_name": "Acme\r\nhttps://evil.example.org"}, "org_name"),
+            ({"org_name": "\u200b"}, "org_name"),
             ({"org_name": 5}, "org_name"),
             ({"org_name": "ok", "settings": []}, "settings"),
             ({"org_name": "ok", "settings": {"a": "x" * 70_000}}, "settings"),
@@ -137,6 +154,16 @@ class TestList:
 
 
 class TestInvite:
+    def test_white_space_around_the_email_does_not_matter(self, world: World) -> None:
+        me, other = world.person(), world.person()
+        assert invite(me, me.new_organization(), f" {other.email}\n")["user_id"] == other.id
+
+    @pytest.mark.parametrize("role", ["Admin", "owner", ""])
+    def test_an_unknown_role_is_told_those_that_may_be_given(self, world: World, role: str) -> None:
+        me = world.person()
+        answer = me.patch(f"/organization/member/{me.new_organization()}", {"email": "a@example.org", "role": role})
+        assert answer.fails(400, None, "role")["errorMessage"][0]["message"] == "Must be one of: admin, editor."
+
     def test_a_verified_user_is_a_member_at_once_and_mailed(self, app: Flask, world: World) -> None:
         me, other = world.person(), world.person()
         org = me.new_organization()

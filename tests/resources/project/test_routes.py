@@ -64,6 +64,7 @@ class TestCreate:
         [
             ({"provider": "svn"}, "provider"),
             ({"project_name": ""}, "project_name"),
+            ({"project_name": "Site\ntwo"}, "project_name"),
             ({"generator": "word"}, "generator"),
             ({"visibility": "secret"}, "visibility"),
             ({"branch": "a..b"}, "branch"),
@@ -205,6 +206,16 @@ class TestUpdate:
         path = f"/project/{workspace.project}"
         assert workspace.me.patch(path, {"site_url": "http://localhost:1313/"}).ok()["site_url"]
         assert workspace.me.patch(path, {"site_url": ""}).ok()["site_url"] is None
+
+    def test_emptied_fields_are_none(self, workspace: Workspace) -> None:
+        path, fields = f"/project/{workspace.project}", ("site_url", "framework", "project_image")
+        workspace.me.patch(path, {"framework": "hugo"}).ok()
+        changed = workspace.me.patch(path, dict.fromkeys(fields, "")).ok()
+        assert [changed[name] for name in fields] == [None, None, None]
+
+    def test_white_space_around_a_name_is_dropped(self, workspace: Workspace) -> None:
+        path = f"/project/{workspace.project}"
+        assert workspace.me.patch(path, {"project_name": "  Site  "}).ok()["project_name"] == "Site"
 
     def test_if_match_refuses_a_stale_change(self, workspace: Workspace) -> None:
         path = f"/project/{workspace.project}"
