@@ -37,6 +37,15 @@ def is_email(address: str) -> bool:
     return True
 
 
+def with_ascii_domain(address: str) -> str:
+    """The address as mail relays of any age take it: its domain in the ASCII (IDNA) form, what stands before it as it is.
+
+    Raises:
+        InvalidEmail: it holds letters beyond ASCII and is no address.
+    """
+    return address if address.isascii() else f"{address.rpartition('@')[0]}@{_validated(address).ascii_domain}"
+
+
 def _validated(address: str) -> ValidatedEmail:
     try:
         known = validate_email(address, check_deliverability=False, globally_deliverable=False, strict=True)

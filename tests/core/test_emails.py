@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.emails import InvalidEmail, email_key, is_email
+from app.core.emails import InvalidEmail, email_key, is_email, with_ascii_domain
 
 
 class TestEmailKey:
@@ -62,3 +62,20 @@ class TestIsEmail:
     )
     def test_what_cannot_be_mailed_is_not(self, address: str) -> None:
         assert not is_email(address)
+
+
+class TestWithAsciiDomain:
+    @pytest.mark.parametrize(
+        ("address", "form"),
+        [
+            ("Ada@Bücher.example", "Ada@xn--bcher-kva.example"),
+            ("jürgen@example.org", "jürgen@example.org"),
+            ("no-reply@127.0.0.1", "no-reply@127.0.0.1"),
+        ],
+    )
+    def test_only_the_domain_changes(self, address: str, form: str) -> None:
+        assert with_ascii_domain(address) == form
+
+    def test_what_is_no_address_has_no_such_form(self) -> None:
+        with pytest.raises(InvalidEmail):
+            with_ascii_domain("jürgen")

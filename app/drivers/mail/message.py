@@ -3,10 +3,11 @@
 from email.errors import MessageError
 from email.headerregistry import Address
 from email.message import EmailMessage
-from email.policy import SMTP
+from email.policy import SMTP, SMTPUTF8
 from email.utils import format_datetime, make_msgid, parseaddr
 
 from app.core import clock
+from app.core.emails import with_ascii_domain
 from app.drivers.errors import Rejected
 from app.drivers.mail.port import Mail
 
@@ -17,18 +18,28 @@ def compose(mail: Mail, *, sender: str) -> EmailMessage:
     Raises:
         Rejected: an address or the subject cannot stand in a header.
     """
-    message = EmailMessage(policy=SMTP)
     name, address = parseaddr(sender)
     try:
-        message["From"] = Address(name, addr_spec=address)
-        message["To"] = Address(addr_spec=mail.to)
-        message["Subject"] = mail.subject
+        author, reader = _address(address, name), _address(mail.to)
+        plain = author.addr_spec.isascii() and reader.addr_spec.isascii()
+        message = EmailMessage(policy=SMTP if plain else SMTPUTF8)
+        message["From"], message["To"], message["Subject"] = author, reader, mail.subject
     except (ValueError, IndexError, MessageError) as error:
         raise Rejected("An address or the subject of a mail cannot be written into it") from error
     message["Date"] = format_datetime(clock.now())
-    message["Message-ID"] = make_msgid(domain=address.rpartition("@")[2])
+    message["Message-ID"] = make_msgid(domain=author.domain)
     message["Auto-Submitted"] = "auto-generated"
     # Quoted-printable, because not every relay takes 8-bit letters.
     message.set_content(mail.text, cte="quoted-printable")
     message.add_alternative(mail.html, subtype="html", cte="quoted-printable")
     return message
+
+
+def _address(text: str, name: str = "") -> Address:
+    """The address with its domain as every relay takes it; letters beyond ASCII before the @ need SMTPUTF8 (RFC 6531)."""
+    address = with_ascii_domain(text)
+    if address.isascii():
+        return Address(name, addr_spec=address)
+    # Given in two parts, because the library's parser of the whole knows ASCII only.
+    local, _, domain = address.rpartition("@")
+    return Address(name, username=local, domain=domain)

@@ -42,6 +42,16 @@ class MailTransportContract:
         assert received.subject.strip() == mail.subject.strip()
         assert received.text.strip() == mail.text.strip()
 
+    @pytest.mark.parametrize(
+        ("to", "told"),
+        [("ada@bücher.example", "ada@xn--bcher-kva.example"), ("jürgen@example.org", "jürgen@example.org")],
+    )
+    def test_addresses_with_letters_beyond_ascii_are_reached(
+        self, transport: MailTransport, to: str, told: str
+    ) -> None:
+        transport.send(Mail(to, CODE.subject, CODE.text, CODE.html))
+        assert [received.to for received in self.received()] in ([told], [to])
+
     def test_messages_arrive_in_the_order_they_were_sent(self, transport: MailTransport) -> None:
         subjects = [f"Number {number}" for number in range(12)]
         for subject in subjects:

@@ -1,8 +1,12 @@
 """A mail as the bytes that travel."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 
+import pytest
+
+from app.drivers.errors import Rejected
 from app.drivers.mail.message import compose
 from tests.drivers.mail.contract import CODE, SENDER
 from tests.drivers.mail.reading import parse
@@ -21,6 +25,22 @@ class TestCompose:
 
     def test_the_bytes_are_ascii_whatever_the_text(self) -> None:
         assert compose(CODE, sender="Gälley <no-reply@galley.example.org>").as_bytes().isascii()
+
+    def test_domains_stand_in_the_form_that_every_relay_takes(self) -> None:
+        mail = replace(CODE, to="ada@bücher.example")
+        content = compose(mail, sender="Gälley <no-reply@exämple.org>").as_bytes()
+        assert content.isascii()
+        message = parse(content)
+        assert message["To"] == "ada@xn--bcher-kva.example"
+        assert message["From"] == "Gälley <no-reply@xn--exmple-cua.org>"
+        assert message["Message-ID"].endswith("@xn--exmple-cua.org>")
+
+    @pytest.mark.parametrize(
+        "address", ["jürgen@example.org, eve@example.org", "jürgen@example.org\r\nBcc: x@y.org", "jü"]
+    )
+    def test_what_is_no_address_is_rejected_whatever_its_letters(self, address: str) -> None:
+        with pytest.raises(Rejected):
+            compose(replace(CODE, to=address), sender=SENDER)
 
     def test_every_message_has_an_id_of_its_own_at_the_sender_s_domain(self) -> None:
         ids = {str(compose(CODE, sender=SENDER)["Message-ID"]) for _ in range(20)}

@@ -175,3 +175,9 @@ class TestFailures:
     def test_an_address_the_relay_cannot_take_is_rejected(self) -> None:
         with serving(Inbox(), enable_SMTPUTF8=False) as port, pytest.raises(Rejected):
             transport_to(port).send(Mail("jürgen@example.org", "Hello", "x", "<p>x</p>"))
+
+    def test_a_domain_beyond_ascii_is_reached_by_any_relay(self) -> None:
+        inbox = Inbox()
+        with serving(inbox, enable_SMTPUTF8=False) as port:
+            transport_to(port).send(Mail("ada@bücher.example", "Hello", "x", "<p>x</p>"))
+        assert as_received(inbox.contents[0]).to == "ada@xn--bcher-kva.example"
