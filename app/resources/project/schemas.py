@@ -117,6 +117,13 @@ class ChangeConnection(Body):
     repository_id = text(0, 255, required=False, allow_none=True)
     branch = fields.String(validate=_branch_name_or_empty)
 
+    @pre_load
+    def _take_no_provider(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """An empty provider is none, so there is no repository either; beside a repository it is at fault."""
+        if data.get("provider") != "" or data.get("repository"):
+            return data
+        return {name: value for name, value in data.items() if name != "provider"} | {"repository": ""}
+
 
 class WhichProjectsQuery(TypedDict):
     """What `WhichProjects` loads; None is all."""

@@ -90,7 +90,7 @@ def connect(project: Project, reached: Reached | None, *, by: User) -> Project:
     if reached is None:
         project.repository, project.repository_id, project.branch = "", None, ""
         project.connected_by, project.connection_account, project.installation_id = None, None, None
-        project.connection_status = ConnectionStatus.ACTIVE
+        project.connection_status = ConnectionStatus.NEEDS_RECONNECT
     else:
         _connect(project, reached, by)
         _claim(project)

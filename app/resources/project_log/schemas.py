@@ -2,19 +2,26 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from marshmallow import fields, post_load, validate
+from marshmallow import ValidationError, fields, post_load, validate
 
-from app.http.validation import Body, Moment, Page, text
+from app.core.paths import path_fault
+from app.http.validation import Body, Moment, Page
 from app.models.project_log import LogAction
 
 MAX_PAGE = 100
+
+
+def plain_path(value: str) -> None:
+    """The file-path rule as a validator: nothing else can be a file of the repository."""
+    if fault := path_fault(value):
+        raise ValidationError(f"{fault}.")
 
 
 class RecordChange(Body):
     """A file change a client reports."""
 
     action = fields.Enum(LogAction, by_value=True, required=True)
-    file = text(1, 1024)
+    file = fields.String(required=True, validate=plain_path)
     file_type = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=40))
 
 

@@ -272,12 +272,23 @@ class TestConnection:
     def test_empty_strings_disconnect_and_names_connect_again(self, workspace: Workspace) -> None:
         me, path = workspace.me, f"/project/git/{workspace.project}"
         gone = me.patch(path, {"repository": "", "branch": ""}).ok()
-        assert (gone["repository"], gone["branch"], gone["connection"]["connected_by"]) == ("", "", None)
+        assert (gone["repository"], gone["branch"]) == ("", "")
+        assert gone["connection"] == {"status": "needs_reconnect", "connected_by": None, "account": None}
         me.get(f"/project/{workspace.project}/branches").fails(409, "DISCONNECTED")
         me.patch(path, {}).fails(400, None, "repository")
         me.patch(path, {"repository": workspace.repository}).fails(400, None, "branch")
         again = me.patch(path, {"repository": workspace.repository, "branch": "main"}).ok()
-        assert (again["repository"], again["connection"]["connected_by"]) == (workspace.repository, me.id)
+        assert again["repository"] == workspace.repository
+        assert again["connection"] == {"status": "active", "connected_by": me.id, "account": None}
+
+    @pytest.mark.parametrize("rest", [{}, {"repository": "", "branch": ""}, {"repository": "", "repository_id": ""}])
+    def test_an_empty_provider_disconnects_too(self, workspace: Workspace, rest: dict[str, str]) -> None:
+        gone = workspace.me.patch(f"/project/git/{workspace.project}", {"provider": ""} | rest).ok()
+        assert (gone["repository"], gone["branch"], gone["provider"]) == ("", "", "local")
+
+    def test_an_empty_provider_beside_a_repository_is_at_fault(self, workspace: Workspace) -> None:
+        body = {"provider": "", "repository": workspace.repository, "branch": "main"}
+        workspace.me.patch(f"/project/git/{workspace.project}", body).fails(400, None, "provider")
 
 
 class TestMove:

@@ -54,6 +54,15 @@ class TestRecord:
     def test_a_bad_body_is_refused_by_path(self, log: Log, body: dict[str, Any], path: str) -> None:
         log.owner.post(f"/project-log/{log.project}", {"action": "update", "file": "a"} | body).fails(400, None, path)
 
+    @pytest.mark.parametrize(
+        "file", ["/etc/passwd", "../a.md", "a//b.md", "a\nb.md", "a\\b.md", ".git/config", "é" * 600]
+    )
+    def test_what_can_be_no_file_of_a_repository_is_refused(self, log: Log, file: str) -> None:
+        log.record(file=file).fails(400, None, "file")
+
+    def test_names_are_kept_as_git_has_them(self, log: Log) -> None:
+        assert log.record(file=" a b.md ").ok(201)["file"] == " a b.md "
+
 
 class TestRead:
     def test_pages_join_to_the_whole_newest_first(self, log: Log) -> None:
