@@ -12,8 +12,10 @@ from marshmallow.validate import Range
 from app.core.environment_completion import AI_ALIASES, completed
 from app.core.environment_fields import (
     Database,
+    HostName,
     Keys,
     Names,
+    Origins,
     Pem,
     Place,
     Plans,
@@ -58,7 +60,7 @@ class Environment(Schema):
     PORT = _number("server.port", 8000, 1, 65_535)
     BASE_URL = url("server.base_url")
     WEB_URL = url("server.web_url")
-    ALLOWED_ORIGINS = Names(attribute="server.allowed_origins", load_default=())
+    ALLOWED_ORIGINS = Origins(attribute="server.allowed_origins", load_default=())
     INSTANCE_DIR = Place(PROJECT, attribute="server.instance_dir", load_default=PROJECT / "instance")
     WEB_CONCURRENCY = _number("server.web_concurrency", 2, 1, 64)
     TRUSTED_HOPS = _number("server.trusted_hops", 0, 0, 10)
@@ -114,7 +116,7 @@ class Environment(Schema):
     XAI_API_KEY = text("ai.xai.api_key")
     XAI_BASE_URL = url("ai.xai.base_url", "https://api.x.ai/v1")
     SANDBOX_DRIVER = word("sandbox.driver", "local", "local", "hosted", "none")
-    PREVIEW_HOST = text("sandbox.preview_host", "preview.localhost")
+    PREVIEW_HOST = HostName(attribute="sandbox.preview_host", load_default="preview.localhost")
     SANDBOX_EGRESS = Names(attribute="sandbox.egress", load_default=REGISTRIES)
     SANDBOX_API_URL = url("sandbox.api_url")
     SANDBOX_API_KEY = text("sandbox.api_key")
@@ -148,8 +150,6 @@ class Environment(Schema):
         for (variable, driver), needed in NEEDED.items():
             if self.at(data, variable) == driver:
                 faults |= {name: f"Is needed with {variable}={driver}." for name in needed if name not in original}
-        if "*" in (self.at(data, "ALLOWED_ORIGINS") or ()):
-            faults["ALLOWED_ORIGINS"] = "Must name origins; * would let every site act for its visitors."
         if self.at(data, "APP_ENV") == "production":
             faults |= dict(self._production_faults(data, original))
         if faults:

@@ -20,6 +20,7 @@ DRIVERS = {
     "postgresql": "postgresql+psycopg",
     "postgresql+psycopg": "postgresql+psycopg",
 }
+HOST_NAME = re.compile(r"(?=.{1,253}(:|\Z))[a-z0-9_]([a-z0-9_.-]*[a-z0-9])?(:[1-9][0-9]{0,4})?")
 ONE_LINE = Regexp(r"[^\x00-\x1f\x7f<>]+\Z", error="Must be one line without < and >.")
 
 
@@ -48,6 +49,37 @@ class Names(fields.Field[tuple[str, ...]]):
 
     def _deserialize(self, value: str, *_: Any, **__: Any) -> tuple[str, ...]:
         return tuple(part.strip() for part in value.split(",") if part.strip())
+
+
+class Origins(Names):
+    """A comma-separated list of origins: scheme, host and port, as browsers send them; a slash at the end is let pass."""
+
+    def _deserialize(self, value: str, *_: Any, **__: Any) -> tuple[str, ...]:
+        return tuple(_origin(name) for name in super()._deserialize(value))
+
+
+def _origin(name: str) -> str:
+    if "*" in name:
+        raise ValidationError("Must name origins; * would let every site act for its visitors.")
+    origin = name.removesuffix("/").lower()
+    try:
+        parts = urlsplit(origin)
+        known = parts.hostname and parts.port != 0 and f"{parts.scheme}://{parts.netloc}" == origin
+    except ValueError:
+        known = False
+    if not known or "@" in origin:
+        raise ValidationError(f"{name} is no origin: write https://host or https://host:port.")
+    return origin
+
+
+class HostName(fields.Field[str]):
+    """The name of a host, with a port where it has one of its own."""
+
+    def _deserialize(self, value: str, *_: Any, **__: Any) -> str:
+        name = value.strip().lower()
+        if not HOST_NAME.fullmatch(name):
+            raise ValidationError("Must be the name of a host, like previews.example.net.")
+        return name
 
 
 class Place(fields.Field[Path]):

@@ -6,7 +6,19 @@ from pathlib import Path
 import pytest
 from marshmallow import ValidationError
 
-from app.core.environment_fields import Database, Keys, Names, Pem, Place, Plans, Sender, Url, line
+from app.core.environment_fields import (
+    Database,
+    HostName,
+    Keys,
+    Names,
+    Origins,
+    Pem,
+    Place,
+    Plans,
+    Sender,
+    Url,
+    line,
+)
 
 KEY = bytes(range(220, 252))  # the same in every process: it stands in the names of tests
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----"
@@ -36,6 +48,41 @@ class TestUrl:
         assert Url("redis", "unix").deserialize("unix:///run/redis.sock") == "unix:///run/redis.sock"
         with pytest.raises(ValidationError):
             Url("redis").deserialize("http://x")
+
+
+class TestOrigins:
+    def test_scheme_host_and_port_are_read(self) -> None:
+        given = "https://a.org, HTTP://B.org:8080/,capacitor://localhost,http://[::1]:3000"
+        read = ("https://a.org", "http://b.org:8080", "capacitor://localhost", "http://[::1]:3000")
+        assert Origins().deserialize(given) == read
+
+    @pytest.mark.parametrize(
+        "given",
+        [
+            "a.org",
+            "null",
+            "*",
+            "https://*.a.org",
+            "https://a.org/app",
+            "https://a.org?x",
+            "https://me@a.org",
+            "http://a:b",
+        ],
+    )
+    def test_what_no_browser_sends_as_origin_is_refused(self, given: str) -> None:
+        with pytest.raises(ValidationError):
+            Origins().deserialize(f"https://b.org,{given}")
+
+
+class TestHostName:
+    @pytest.mark.parametrize("given", ["preview.localhost", "previews.example.net", "localhost:8443", "10.0.0.1"])
+    def test_a_host_is_read(self, given: str) -> None:
+        assert HostName().deserialize(f" {given.upper()} ") == given
+
+    @pytest.mark.parametrize("given", ["http://x", "x/y", "*.example.net", "a b", ".example.net", "x:", "x:0", "x."])
+    def test_what_is_no_host_is_refused(self, given: str) -> None:
+        with pytest.raises(ValidationError):
+            HostName().deserialize(given)
 
 
 class TestKeys:
