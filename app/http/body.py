@@ -39,7 +39,7 @@ def read_json(request: Request, *, max_bytes: int = DEFAULT_BYTES, any_type: boo
 
     Raises:
         TooLarge: more than `max_bytes`, told or counted.
-        WrongMediaType: a body that is not `application/json` (`any_type` waives that, for beacons).
+        WrongMediaType: a body that is not `application/json` (`any_type` waives that, for beacons), or is compressed.
         Invalid: not a JSON object within the limits.
     """
     raw = _read(request, max_bytes)
@@ -49,11 +49,18 @@ def read_json(request: Request, *, max_bytes: int = DEFAULT_BYTES, any_type: boo
         return {}
     if not any_type and request.mimetype != "application/json":
         raise WrongMediaType
+    check_coding(request)
     _check_depth(raw)
     value = _parse(raw)
     if not isinstance(value, dict):
         raise Invalid("Send a JSON object", code="INVALID_JSON")
     return value
+
+
+def check_coding(request: Request) -> None:
+    """Make sure that the body comes as it is. Raises WrongMediaType for a compressed one, which nothing here unpacks."""
+    if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
+        raise WrongMediaType("Send the body without Content-Encoding")
 
 
 def _read(request: Request, max_bytes: int) -> bytes:

@@ -2,10 +2,10 @@
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-from flask import Flask, Request, Response, request
+from flask import Flask, Request, Response, current_app, request
 
 _CODING = re.compile(r"[-:](gzip|br|zstd)$")
 
@@ -15,6 +15,7 @@ def init_app(app: Flask) -> None:
 
     Flask runs these in reverse order of registration: tag, then (Flask-Compress) compress, then rename.
     """
+    app.before_request(_drop_refused_codings)
     app.after_request(_name_compressed_form)
 
 
@@ -83,6 +84,19 @@ def streamed(chunks: Iterator[bytes], *, size: int | None, mime: str, tag: str) 
     response.headers["Content-Security-Policy"] = "sandbox; default-src 'none'"
     response.headers["Cache-Control"] = "private, no-cache"
     return response
+
+
+def _drop_refused_codings() -> None:
+    """Take what is named with a quality of zero out of `Accept-Encoding`: Flask-Compress would use it all the same."""
+    given = list(request.accept_encodings)
+    refused = {name for name, quality in given if quality == 0}
+    if not refused:
+        return
+    codings: Sequence[str] = current_app.config["COMPRESS_ALGORITHM"]
+    wanted = [f"{name};q={quality}" for name, quality in given if name not in refused | {"*"}]
+    if any(name == "*" and quality > 0 for name, quality in given):
+        wanted += [name for name in codings if name not in refused]
+    request.environ["HTTP_ACCEPT_ENCODING"] = ", ".join(wanted)
 
 
 def _tag(response: Response) -> Response:

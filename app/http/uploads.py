@@ -16,7 +16,7 @@ from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDeco
 from app.core.errors import Invalid, TooLarge, Unavailable, WrongMediaType
 from app.core.limits import InputLimits
 from app.core.threadpool import time_limit
-from app.http.body import RAW, BodyLate
+from app.http.body import RAW, BodyLate, check_coding
 
 CHUNK_BYTES = 64 * 1024
 FIELD_BYTES = 4096
@@ -47,13 +47,14 @@ def read_form(request: Request, limits: InputLimits) -> dict[str, Any]:
     What identifies the request for `Idempotency-Key` is the content of the parts, not the boundary between them.
 
     Raises:
-        WrongMediaType: not `multipart/form-data`.
+        WrongMediaType: not `multipart/form-data`, or compressed.
         TooLarge: more bytes, files or fields than the limits, told or counted.
         Invalid: broken off, not a form, a name twice, or text that is not UTF-8.
         Unavailable: the disk for temporary files is full.
     """
     if request.mimetype != "multipart/form-data":
         raise WrongMediaType("Send multipart/form-data")
+    check_coding(request)
     most = limits.multipart_bytes + OVERHEAD_BYTES
     if (request.content_length or 0) > most:
         raise TooLarge(f"A file may have at most {limits.multipart_bytes} bytes")

@@ -40,6 +40,13 @@ class TestAccepted:
 
 
 class TestRefused:
+    @pytest.mark.parametrize("coding", ["gzip", "br", "identity, gzip"])
+    def test_a_compressed_body(self, coding: str) -> None:
+        given = EnvironBuilder(method="POST", data=b"{}", content_type="application/json")
+        given.headers["Content-Encoding"] = coding
+        with pytest.raises(WrongMediaType):
+            read_json(Request(given.get_environ()))
+
     @pytest.mark.parametrize(
         "data",
         [
