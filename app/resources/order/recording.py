@@ -33,11 +33,11 @@ def record(event: port.BillingEvent) -> bool:
         return False
     match state:
         case port.SubscriptionState():
-            _fold_subscription(_known(state), customer)
+            _fold_subscription(_known(type(state), state.provider_id), customer)
         case port.PaymentState():
-            _fold_payment(_known(state), customer)
+            _fold_payment(_known(type(state), state.provider_id), customer)
         case port.RefundState():
-            _fold_refund(_known(state))
+            _fold_refund(_known(type(state), state.provider_id))
         case port.CustomerState():
             owners.settle(customer)
     db.session.flush()
@@ -66,16 +66,15 @@ def _email_key(address: str) -> str | None:
         return None
 
 
-def _known(state: S) -> list[Known[S]]:
-    rows = db.session.scalars(sa.select(BillingEvent).where(BillingEvent.entity_id == state.provider_id))
-    kind = type(state)
+def _known(kind: type[S], provider_id: str) -> list[Known[S]]:
+    rows = db.session.scalars(sa.select(BillingEvent).where(BillingEvent.entity_id == provider_id))
     return unpacked(kind, [row for row in rows if row.type.startswith(PREFIXES[kind])])
 
 
 def _fold_subscription(known: list[Known[port.SubscriptionState]], customer: BillingCustomer) -> None:
     state = known[-1].state
     values = {
-        **_owned(state, customer),
+        **_owned(state, customer, owners.existing_user(state.user_id)),
         "plan": state.plan,
         "status": state.status.value,
         "amount_minor": state.amount_minor,
@@ -88,8 +87,21 @@ def _fold_subscription(known: list[Known[port.SubscriptionState]], customer: Bil
         "canceled_at": folding.canceled_at(known),
         "created_at": known[0].occurred_at,
     }
-    row = _write(Subscription, state.provider_id, values, _row(Subscription, state.provider_id))
+    row = _row(Subscription, state.provider_id)
+    named_before = row.named_user_id if row is not None else None
+    row = _write(Subscription, state.provider_id, values, row)
     _write_periods(row.id, folding.periods_of(known))
+    if row.named_user_id != named_before:
+        _fold_payments_of(row, customer)
+
+
+def _fold_payments_of(subscription: Subscription, customer: BillingCustomer) -> None:
+    """Give the payments of a subscription to whom it names now; most come after it, but any may come before."""
+    paid = sa.select(Order.provider_id).where(
+        Order.customer_id == customer.id, Order.subscription_provider_id == subscription.provider_id
+    )
+    for provider_id in db.session.scalars(paid).all():
+        _fold_payment(_known(port.PaymentState, provider_id), customer)
 
 
 def _write_periods(subscription_id: str, periods: list[Period]) -> None:
@@ -123,7 +135,7 @@ def _period_row(subscription_id: str, period: Period) -> dict[str, object]:
 def _fold_payment(known: list[Known[port.PaymentState]], customer: BillingCustomer) -> None:
     state = known[-1].state
     values = {
-        **_owned(state, customer),
+        **_owned(state, customer, owners.existing_user(state.user_id) or _named_by(state.subscription_id)),
         "subscription_provider_id": state.subscription_id,
         "number": state.number,
         "status": state.status.value,
@@ -156,10 +168,17 @@ def _fold_refund(known: list[Known[port.RefundState]]) -> None:
     days.change(before, days.taken(row, "approved_at", "refunds_minor"))
 
 
-def _owned(state: port.SubscriptionState | port.PaymentState, customer: BillingCustomer) -> dict[str, str | None]:
-    named = owners.existing_user(state.user_id)
-    customer_id = customer_of(state)
-    return {"customer_id": customer_id, "named_user_id": named, "user_id": named or customer.user_id}
+def _owned(
+    state: port.SubscriptionState | port.PaymentState, customer: BillingCustomer, named: str | None
+) -> dict[str, str | None]:
+    return {"customer_id": customer_of(state), "named_user_id": named, "user_id": named or customer.user_id}
+
+
+def _named_by(subscription_id: str | None) -> str | None:
+    """Whom a subscription names; its payments are theirs, also where these name nobody."""
+    if subscription_id is None:
+        return None
+    return db.session.scalar(sa.select(Subscription.named_user_id).where(Subscription.provider_id == subscription_id))
 
 
 def _row(table: Any, provider_id: str) -> Any:

@@ -175,6 +175,24 @@ class TestOwner:
         record(read_event(event("customer.created", who)))
         assert self.owner_of(data["id"]) == named.id
 
+    @pytest.mark.parametrize("payment_first", [False, True])
+    def test_of_a_payment_that_names_nobody_is_whom_its_subscription_names(self, payment_first: bool):
+        named, other = user(f"{name('p')}@mail.example.org"), user(f"{name('p')}@mail.example.org")
+        who = customer(other.email)
+        data = subscription(user_id=named.id, customer_id=who["id"])
+        paid, apart = transaction(of=data), transaction(of=data, user_id=other.id)
+        events = [
+            event("customer.created", who),
+            event("subscription.created", data),
+            event("transaction.completed", paid),
+            event("transaction.completed", apart),
+        ]
+        for told in reversed(events) if payment_first else events:
+            record(read_event(told))
+        wanted = sa.select(Order).where(Order.subscription_provider_id == data["id"])
+        owners = {order.provider_id: order.user_id for order in db.session.scalars(wanted)}
+        assert owners == {paid["id"]: named.id, apart["id"]: other.id}
+
     def test_is_the_verified_user_of_the_e_mail_where_nobody_is_named(self):
         mailed = user(f"{name('p')}@mail.example.org")
         who = customer(mailed.email.upper())
