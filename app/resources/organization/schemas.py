@@ -3,7 +3,7 @@
 import json
 from typing import Any, TypedDict
 
-from marshmallow import Schema, ValidationError, fields, pre_load, validate, validates_schema
+from marshmallow import Schema, ValidationError, fields, post_load, pre_load, validate, validates_schema
 
 from app.core.permissions import Role
 from app.http.validation import Body, Id, Name, Ready, text, without_emptied
@@ -11,6 +11,7 @@ from app.models.organization import Status
 from app.resources.user.schemas import Email
 
 MAX_SETTINGS_BYTES = 64 * 1024
+ALL = "all"
 ASSIGNABLE = "Must be one of: admin, editor."
 
 
@@ -24,11 +25,6 @@ def assignable_role() -> fields.Enum[Role]:
         error_messages={"unknown": ASSIGNABLE},
         metadata={"enum": ["admin", "editor"]},
     )
-
-
-def email(**kwargs: Any) -> Email:
-    """An e-mail address."""
-    return Email(metadata={"format": "email"}, **kwargs)
 
 
 def settings(**kwargs: Any) -> fields.Dict:
@@ -97,7 +93,7 @@ class InviteMemberBody(TypedDict):
 class InviteMember(Body):
     """Whom to invite as what."""
 
-    email = email(required=True)
+    email = Email(required=True, metadata={"format": "email"})
     role = assignable_role()
 
 
@@ -112,7 +108,7 @@ class Member(Body):
     """A member by id or by e-mail."""
 
     member_id = Id("usr", load_default=None)
-    email = email(load_default=None)
+    email = Email(load_default=None, metadata={"format": "email"})
 
     @validates_schema
     def _names_one(self, data: dict[str, Any], **_kwargs: Any) -> None:
@@ -145,15 +141,20 @@ class NewOwner(Body):
 
 
 class WhichOrganizationsQuery(TypedDict):
-    """What `WhichOrganizations` loads."""
+    """What `WhichOrganizations` loads; None is all."""
 
     status: Status | None
 
 
 class WhichOrganizations(Body):
-    """Only active or only archived ones, or both."""
+    """Only active or only archived ones, or all."""
 
-    status = fields.Enum(Status, by_value=True, load_default=None)
+    status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, Status), ALL]))
+
+    @post_load
+    def choose(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """All are no choice."""
+        return {"status": None if data["status"] == ALL else Status(data["status"])}
 
 
 class MemberObject(Schema):

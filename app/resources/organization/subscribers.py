@@ -47,8 +47,11 @@ def _check_alone(owned: Sequence[Organization], user: User) -> None:
             )
         )
     )
-    names = [organization.name for organization in owned if organization.id in shared]
-    if names:
+    named = [organization for organization in owned if organization.id in shared]
+    if named:
         raise Conflict(
-            f"Hand over or delete the organizations you share first: {', '.join(names)}", code="OWNS_ORGANIZATIONS"
+            "Hand over or delete the organizations you share first, or remove their members: "
+            + ", ".join(organization.name for organization in named),
+            code="OWNS_ORGANIZATIONS",
+            result={"organizations": [{"org_id": one.id, "org_name": one.name} for one in named]},
         )

@@ -137,9 +137,9 @@ class TestList:
         me.patch(f"/organization/status/{archived}", {"status": "archived"}).ok()
         found = {
             status: [one["org_id"] for one in me.get(f"/organization/user?status={status}").ok()]
-            for status in ("active", "archived")
+            for status in ("active", "archived", "all")
         }
-        assert found == {"active": [active], "archived": [archived]}
+        assert found == {"active": [active], "archived": [archived], "all": [active, archived]}
         me.get("/organization/user?status=gone").fails(400, "VALIDATION_FAILED", "status")
 
     def test_costs_two_statements_beside_the_session_however_long(self, app: Flask, world: World) -> None:
@@ -398,3 +398,14 @@ class TestUserDeleting:
             db.session.commit()
         me.get(f"/organization/{mine}").fails(404)
         assert people(other, theirs) == {other.email: ("owner", "active")}
+
+    def test_an_owner_of_shared_ones_is_told_which(self, world: World) -> None:
+        me, other = world.person(), world.person()
+        me.new_organization("Alone")
+        shared = me.new_organization("Shared")
+        invite(me, shared, other.email)
+        answer = me.delete(f"/user/delete/{me.id}", {}).fails(409, "OWNS_ORGANIZATIONS")
+        assert answer["result"] == {"organizations": [{"org_id": shared, "org_name": "Shared"}]}
+        assert "Shared" in answer["message"]
+        me.patch(f"/organization/remove-member/{shared}", {"member_id": other.id}).ok()
+        me.delete(f"/user/delete/{me.id}", {}).ok()
