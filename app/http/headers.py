@@ -40,7 +40,7 @@ def init_app(app: Flask, allowed_origins: tuple[str, ...]) -> None:
         app,
         origins=list(allowed_origins),
         supports_credentials=True,
-        expose_headers=["ETag", "X-Request-Id", "Retry-After", "Idempotency-Replayed"],
+        expose_headers=["ETag", "Link", "X-Request-Id", "Retry-After", "Idempotency-Replayed"],
         max_age=600,
     )
     app.before_request(_start)
