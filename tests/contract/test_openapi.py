@@ -36,6 +36,26 @@ class TestDocument:
         told = {(method, path) for path, operations in document["paths"].items() for method in operations}
         assert told == served(app)
 
+    def test_a_role_that_may_be_given_is_never_owner(self, document: dict[str, Any]) -> None:
+        for name in ("InviteMember", "ChangeRole"):
+            role = document["components"]["schemas"][f"organization_{name}"]["properties"]["role"]
+            assert role["enum"] == ["admin", "editor"]
+
+    def test_every_field_of_a_body_has_a_type(self, document: dict[str, Any]) -> None:
+        bodies = [
+            kind["schema"]["$ref"].rpartition("/")[2]
+            for path in document["paths"].values()
+            for operation in path.values()
+            for kind in operation.get("requestBody", {}).get("content", {}).values()
+        ]
+        untold = {
+            (name, field)
+            for name in bodies
+            for field, told in document["components"]["schemas"][name]["properties"].items()
+            if not {"type", "enum", "$ref", "allOf", "anyOf", "oneOf"} & set(told)
+        }
+        assert untold == set()
+
     def test_every_operation_has_its_own_name_and_a_summary(self, document: dict[str, Any]) -> None:
         operations = [operation for path in document["paths"].values() for operation in path.values()]
         assert len({operation["operationId"] for operation in operations}) == len(operations)

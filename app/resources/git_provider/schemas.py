@@ -18,6 +18,12 @@ NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
 class ProviderName(fields.Field[Provider]):
     """A provider by its own or its neutral name, in any letter case."""
 
+    names: tuple[str, ...] = ("github", "gitlab", "local", "provider_a", "provider_b")
+
+    def __init__(self, **options: Any) -> None:
+        told = f"One of {', '.join(self.names)}, in any letter case."
+        super().__init__(metadata={"type": "string", "description": told, "examples": list(self.names[:1])}, **options)
+
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Provider:
         word = value.lower() if isinstance(value, str) else ""
         if word in ALIASES:
@@ -31,6 +37,9 @@ class ProviderName(fields.Field[Provider]):
 class Number(fields.Field[str]):
     """A provider's own number, as JSON number or text."""
 
+    def __init__(self, **options: Any) -> None:
+        super().__init__(metadata={"type": ["string", "integer"]}, **options)
+
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         text_of = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
         if not isinstance(text_of, str) or not text_of.isdecimal() or len(text_of) > 20:
@@ -41,6 +50,8 @@ class Number(fields.Field[str]):
 class RemoteProviderName(ProviderName):
     """A provider whose accounts are connected."""
 
+    names = ("github", "gitlab", "provider_a", "provider_b")
+
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Provider:
         found = super()._deserialize(value, attr, data, **kwargs)
         if found == Provider.LOCAL:
@@ -50,6 +61,10 @@ class RemoteProviderName(ProviderName):
 
 class Time(fields.Field[datetime]):
     """A time in bodies: ISO-8601 with its offset, or milliseconds since 1970."""
+
+    def __init__(self, **options: Any) -> None:
+        told = "ISO-8601 with its offset, or milliseconds since 1970."
+        super().__init__(metadata={"type": ["string", "number"], "description": told}, **options)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
         try:
