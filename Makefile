@@ -44,7 +44,7 @@ bench: install-dev ## The benchmarks, printing ratios
 	@$(BIN)/python -m pytest -s tests/bench
 
 faults: install-dev ## Kills, cuts and stalls, and what is promised after each
-	@$(BIN)/python -m pytest tests/faults
+	@$(BIN)/python -m pytest -n 3 --dist loadgroup tests/faults
 
 fuzz: install-dev ## Requests from the OpenAPI document and mutated ones, at least 120,000 a store
 	@GALLEY_LONG=1 $(BIN)/python -m pytest -s -p no:logging tests/fuzz
