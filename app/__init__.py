@@ -71,7 +71,8 @@ def _flask(settings: Settings) -> Flask:
 
     app = Service(__name__, static_folder=None)
     app.json = OrjsonProvider(app)
-    app.url_map.strict_slashes = False
+    # A path is what it is: a redirect would name the Host of the request, which may be anybody's.
+    app.url_map.strict_slashes = app.url_map.merge_slashes = False
     app.config.update(
         SETTINGS=settings,
         SECRET_KEY=settings.security.secret_key,
