@@ -195,6 +195,7 @@ class OutboundLimits:
     deadline_s: float = 30
     body_bytes: int = 10 * MIB
     tree_bytes: int = 50 * MIB
+    file_bytes: int = 25 * MIB  # what one save may write can be read again
     attempts: int = 4
     backoff_base_s: float = 0.25
     backoff_max_s: float = 8

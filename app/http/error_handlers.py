@@ -46,6 +46,8 @@ def from_driver(error: outside.DriverError) -> errors.AppError:
     match error:
         case git.ObjectNotFound():
             return errors.NotFound(text)
+        case git.TooLargeToRead():
+            return errors.TooLarge(text)
         case git.BranchExists() | git.BranchMoved() | git.RepositoryExists() | git.PathConflict():
             return errors.Conflict(text)
         case pull_requests.PullRequestExists() | pull_requests.NotMergeable():

@@ -13,6 +13,7 @@ from app.drivers.git.hosted_calls import NO_COMMIT, NO_FILE, PAGE, RepositoryCal
 from app.drivers.git.objects import require_shas
 from app.drivers.git.port import ObjectNotFound, Repository, RepositoryUnavailable
 from app.drivers.git.rest import TREE_BYTES, segment
+from app.drivers.http import LIMITS
 
 RAW = "application/vnd.github.raw+json"
 
@@ -87,10 +88,10 @@ class GitHubRepository(RepositoryCalls):
         except ObjectNotFound:
             return False
 
-    def blob(self, sha: str) -> bytes:
+    def blob(self, sha: str, *, max_bytes: int = LIMITS.file_bytes) -> bytes:
         """A blob's bytes, checked against its name."""
         require_shas(sha)
-        return require_blob(sha, self._raw(f"/git/blobs/{sha}", accept=RAW))
+        return require_blob(sha, self._raw(f"/git/blobs/{sha}", accept=RAW, max_bytes=max_bytes))
 
     def content(self, commit: str, path: str) -> bytes:
         """The bytes of the file at a path; those over 1 MB come as a blob. The host follows a symlink to a file."""

@@ -11,6 +11,7 @@ from app.drivers.git.hosted_calls import NO_COMMIT, NO_FILE, RepositoryCalls, re
 from app.drivers.git.objects import require_shas
 from app.drivers.git.port import ObjectNotFound, Repository, RepositoryUnavailable
 from app.drivers.git.rest import TREE_BYTES, segment
+from app.drivers.http import LIMITS
 
 
 @dataclass(frozen=True)
@@ -71,10 +72,10 @@ class GitLabProject(RepositoryCalls):
                 raise
             return None
 
-    def blob(self, sha: str) -> bytes:
+    def blob(self, sha: str, *, max_bytes: int = LIMITS.file_bytes) -> bytes:
         """A blob's bytes, checked against its name."""
         require_shas(sha)
-        return require_blob(sha, self._raw(f"/repository/blobs/{sha}/raw"))
+        return require_blob(sha, self._raw(f"/repository/blobs/{sha}/raw", max_bytes=max_bytes))
 
     def content(self, commit: str, path: str) -> bytes:
         """The bytes of the file at a path."""

@@ -25,12 +25,14 @@ from app.drivers.git.port import (
     RepoRef,
     Repository,
     RepositoryUnavailable,
+    TooLargeToRead,
     TreeEntry,
 )
 from app.drivers.git.pull_requests import PullRequest, PullRequests
 from app.drivers.git.rest import RestClient
 from app.drivers.git.turns import Turn
 from app.drivers.git.views import FOLDER
+from app.drivers.http import LIMITS
 
 Calls = TypeVar("Calls", bound=RepositoryCalls)
 
@@ -172,13 +174,20 @@ class HostedProvider(GitProvider, PullRequests, Generic[Calls]):
         return self._history(self._at(repo)).last(commit, path)
 
     def blob(self, repo: RepoRef, sha: str) -> bytes:
-        """A blob's bytes, 10 MiB at most."""
-        return self._at(repo).blob(sha)
+        """A blob's bytes, 25 MiB at most."""
+        return self._at(repo).blob(sha, max_bytes=LIMITS.file_bytes)
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Many blobs, in the order asked for, a few at a time."""
+    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        """Many blobs, in the order asked for, a few at a time; None for those of more than 10 MiB."""
         at = self._at(repo)
-        return map_in_order(lambda sha: (sha, at.blob(sha)), shas)
+
+        def read(sha: str) -> tuple[str, bytes | None]:
+            try:
+                return sha, at.blob(sha, max_bytes=LIMITS.body_bytes)
+            except TooLargeToRead:
+                return sha, None
+
+        return map_in_order(read, shas)
 
     def content(self, repo: RepoRef, commit: str, path: str) -> bytes:
         """The bytes of the file at a path."""

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from app.core.limits import MIB
 from app.drivers.errors import Broken
 from app.drivers.git.answers import Refusal
 from app.drivers.git.objects import blob_sha
-from app.drivers.git.port import ObjectNotFound, RepoRef, Repository
+from app.drivers.git.port import ObjectNotFound, RepoRef, Repository, TooLargeToRead
 from app.drivers.git.rest import Query, RestClient
+from app.drivers.http import LIMITS, TooLong
 
 PAGE = "100"
 NO_COMMIT = "There is no such commit in the repository"
@@ -44,8 +46,8 @@ class RepositoryCalls(ABC):
         """Whether `ancestor` is reachable from `descendant`, or is it."""
 
     @abstractmethod
-    def blob(self, sha: str) -> bytes:
-        """A blob's bytes, checked against its name."""
+    def blob(self, sha: str, *, max_bytes: int = LIMITS.file_bytes) -> bytes:
+        """A blob's bytes, checked against its name. Raises ObjectNotFound, TooLargeToRead."""
 
     @abstractmethod
     def content(self, commit: str, path: str) -> bytes:
@@ -65,11 +67,25 @@ class RepositoryCalls(ABC):
         """Write below the repository; gives the answer's JSON."""
         return self.client.call(method, self.path + path, json=body, repeatable=repeatable).json()
 
-    def _raw(self, path: str, params: Query | None = None, *, accept: str | None = None) -> bytes:
+    def _raw(
+        self,
+        path: str,
+        params: Query | None = None,
+        *,
+        accept: str | None = None,
+        max_bytes: int = LIMITS.file_bytes,
+    ) -> bytes:
         """The bytes of a file or blob below the repository."""
-        body: bytes = self._found(
-            lambda: self.client.call("GET", self.path + path, params=params, accept=accept).body, NO_FILE
-        )
+
+        def read() -> bytes:
+            return self.client.call("GET", self.path + path, params=params, accept=accept, max_bytes=max_bytes).body
+
+        try:
+            body: bytes = self._found(read, NO_FILE)
+        except TooLong as fault:
+            raise TooLargeToRead(
+                f"The file has more than {max_bytes // MIB} MiB, too much to read of its host"
+            ) from fault
         return body
 
     def _found(self, read: Callable[[], Any], missing: str) -> Any:

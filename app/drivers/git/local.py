@@ -169,7 +169,7 @@ class LocalGit(GitProvider):
         require_shas(sha)
         return self._objects.open(self._folder(repo), sha, EntryType.BLOB)
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes]]:
+    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Many blobs, in the order asked for."""
         for found, content in self._objects.read(self._folder(repo), _required(shas)):
             if found.type != EntryType.BLOB:

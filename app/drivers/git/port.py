@@ -25,6 +25,10 @@ class ObjectNotFound(DriverError):
     """The commit, blob or path does not exist in that repository (404)."""
 
 
+class TooLargeToRead(DriverError):
+    """The file has more bytes than its host is asked for (413)."""
+
+
 class BranchExists(DriverError):
     """A branch of that name is already there (409)."""
 
@@ -190,14 +194,17 @@ class GitProvider(Protocol):
         """The newest commit at or before `commit` that changed `path`. Raises ObjectNotFound."""
 
     def blob(self, repo: RepoRef, sha: str) -> bytes:
-        """A blob's bytes. Raises ObjectNotFound."""
+        """A blob's bytes. Raises ObjectNotFound, TooLargeToRead."""
 
     def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:
-        """A blob in pieces, for those too large to hold; in one piece where the host gives no other. Raises ObjectNotFound."""
+        """A blob in pieces, for those too large to hold; in one piece where the host gives no other.
+
+        Raises ObjectNotFound, TooLargeToRead, with the first.
+        """
         yield self.blob(repo, sha)
 
-    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """Many blobs, streamed, in the order asked for."""
+    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        """Many blobs, streamed, in the order asked for; None for those too large to be read many at a time."""
 
     def writing(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
         """Hold while reading a head and committing on it: writers of one branch then come one after another.

@@ -135,7 +135,7 @@ def _texts(source: Source, blobs: list[_Blob]) -> Iterator[_Read]:
     paths = {blob.sha: blob.path for blob in blobs}
     for sha, data in source.git.blobs(source.repo, paths):
         try:
-            text = read_text(paths[sha], data)
+            text = read_text(paths[sha], data) if data is not None and len(data) <= MAX_BLOB_BYTES else None
         except Exception as error:
             log.warning("content.unreadable", path=paths[sha], sha=sha, error=type(error).__name__)
             text = None

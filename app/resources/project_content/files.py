@@ -12,7 +12,7 @@ from app.core.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
 from app.core.ids import Identified
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import EntryType, ObjectNotFound
+from app.drivers.git.port import EntryType, ObjectNotFound, TooLargeToRead
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
@@ -71,10 +71,10 @@ def metadata(
         "name": name,
         "extension": name.rpartition(".")[2] if "." in name.lstrip(".") else "",
         "type": file.type,
-        "size": file.size,
+        **facts,
+        "size": file.size if file.size is not None else facts.get("size"),
         "sha": file.sha,
         "mode": file.mode,
-        **facts,
         "commit_sha": index.commit_sha if index else None,
         "last_commit": last,
         "indexed_at": index.indexed_at if index else None,
@@ -88,9 +88,9 @@ def kind_of(path: str) -> str:
 
 
 def facts_of(path: str, data: bytes) -> dict[str, Any]:
-    """What the bytes tell, as it is kept."""
-    told = asdict(describe(path, data))
-    return {name: told[name] for name in KEPT}
+    """What the bytes tell, as it is kept: also their number, which not every host tells before."""
+    told = asdict(describe(path, data)) if len(data) <= READ_AT_MOST else _told_by_name(path)
+    return {name: told[name] for name in KEPT} | {"size": len(data)}
 
 
 def keep_facts(project_id: str, found: list[tuple[str, str, dict[str, Any]]]) -> None:
@@ -124,7 +124,10 @@ def _told_by_name(path: str) -> dict[str, Any]:
 
 def _find_facts(project: Project, file: Any, source: Source) -> dict[str, Any]:
     project_id, sha, path = project.id, file.sha, file.path
-    facts = facts_of(path, source.git.blob(source.repo, sha))
+    try:
+        facts = facts_of(path, source.git.blob(source.repo, sha))
+    except TooLargeToRead:
+        facts = _told_by_name(path)
     with transactions.writing():
         keep_facts(project_id, [(sha, kind_of(path), facts)])
     return facts

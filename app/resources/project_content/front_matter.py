@@ -15,6 +15,7 @@ from app.resources.project_content.commits import Edit, Save, SaveConflict
 from app.resources.project_content.source import Source, source_of
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
+TOO_LARGE = "The file is too large to be edited this way"
 
 
 @dataclass(frozen=True)
@@ -84,5 +85,8 @@ def _read(source: Source, edit: FrontMatterEdit) -> bytes:
     if edit.base_blob_sha not in (None, found.sha):
         raise SaveConflict(edit.base_sha, {edit.file: "This file has changed since you opened it"})
     if (found.size or 0) > MAX_FILE_BYTES:
-        raise TooLarge("The file is too large to be edited this way")
-    return source.git.blob(source.repo, found.sha)
+        raise TooLarge(TOO_LARGE)
+    before = source.git.blob(source.repo, found.sha)
+    if len(before) > MAX_FILE_BYTES:  # not every host tells the size before
+        raise TooLarge(TOO_LARGE)
+    return before

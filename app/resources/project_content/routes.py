@@ -30,7 +30,6 @@ from app.resources.project_content import (
 from app.resources.project_content.backlinks import Backlink, backlinks
 from app.resources.project_content.commits import Save
 from app.resources.project_content.front_matter_schemas import EditFrontMatter, FrontMatterBody
-from app.resources.project_content.raw import RawFile
 from app.resources.project_content.saving import Saved
 from app.resources.project_content.schemas import (
     BranchArguments,
@@ -127,16 +126,18 @@ def file(_scope: Scope, _query: FileArguments, found: dict[str, Any]) -> dict[st
     return found
 
 
-def _raw(scope: Scope, query: FileArguments) -> RawFile:
+def _raw(scope: Scope, query: FileArguments) -> Response:
     source = source_of(scope.project, drivers["git"], branch=query["ref"], actor=scope.actor)
-    return raw.find(_index(scope, query), query["file"], source)
+    found = raw.find(_index(scope, query), query["file"], source)
+    known = not_modified(request, found.sha)
+    return known or streamed(found.read(), size=found.size, mime=found.mime, tag=found.sha)
 
 
 @blueprint.get("/<project_id>/raw")
 @endpoint(guard=member_of_org(), query=FileQuery, prepare=_raw, raw=True, message="The file's bytes")
-def raw_bytes(_scope: Scope, _query: FileArguments, found: RawFile) -> Response:
+def raw_bytes(_scope: Scope, _query: FileArguments, found: Response) -> Response:
     """Read a file's bytes."""
-    return not_modified(request, found.sha) or streamed(found.read(), size=found.size, mime=found.mime, tag=found.sha)
+    return found
 
 
 @blueprint.get("/<project_id>/search")

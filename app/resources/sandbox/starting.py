@@ -116,14 +116,17 @@ class Site:
         return choose([*self._entries, *self._extra], self._read, address)
 
     def files(self) -> Iterator[SiteFile]:
-        """Every file, streamed."""
-        for path, content in self._extra.items():
-            yield SiteFile(path, "100644", content)
+        """Every file, streamed, but for those too large to be read of their host: a site is seen without its videos."""
+        for path, typed in self._extra.items():
+            yield SiteFile(path, "100644", typed)
         wanted = [entry for path, entry in self._entries.items() if path not in self._extra]
         for entry, (_, content) in zip(wanted, self._blobs(wanted), strict=True):
-            yield SiteFile(entry.path, entry.mode, content)
+            if content is None:
+                log.info("sandbox.file_left_out", path=entry.path, sha=entry.sha)
+            else:
+                yield SiteFile(entry.path, entry.mode, content)
 
-    def _blobs(self, entries: Sequence[TreeEntry]) -> Iterator[tuple[str, bytes]]:
+    def _blobs(self, entries: Sequence[TreeEntry]) -> Iterator[tuple[str, bytes | None]]:
         return self._git.blobs(self._repo, [entry.sha for entry in entries])
 
     def _read(self, path: str) -> bytes | None:

@@ -1,0 +1,106 @@
+"""Files whose bytes a Git host has: how large they may be, and what its failures become."""
+
+from dataclasses import dataclass
+
+import pytest
+from flask import Flask
+
+from tests.doubles.server import Fault, Reply
+from tests.factories import organization
+from tests.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
+from tests.gitrepo import Content
+from tests.world import Answer, Person, World
+
+MIB = 1024 * 1024
+LARGE, HUGE = b"large\n" * (2 * MIB), b"h" * (25 * MIB + 1)
+SMALL = b"---\ntitle: Small\n---\nwords\n"
+FILES: dict[str, Content] = {"small.md": SMALL, "large.txt": LARGE, "huge.txt": HUGE}
+BLOBS = "(git/blobs|repository/blobs)/"
+
+
+@pytest.fixture(scope="session")
+def app(hosted: tuple[Flask, Hosts]) -> Flask:
+    """The application whose Git hosts are doubles."""
+    return hosted[0]
+
+
+@pytest.fixture
+def hosts(hosted: tuple[Flask, Hosts]) -> Hosts:
+    """The doubles."""
+    return hosted[1]
+
+
+@dataclass
+class Site:
+    """Somebody's project on a repository of a host."""
+
+    owner: Person
+    project: str
+    repository: OnGitHub | OnGitLab
+
+    def get(self, what: str, **query: str) -> Answer:
+        return self.owner.get(f"/project-content/{self.project}/{what}", query_string=query)
+
+
+def make_site(world: World, hosts: Hosts, provider: str, files: dict[str, Content] = FILES) -> Site:
+    me = world.person()
+    repository: OnGitHub | OnGitLab
+    if provider == "github":
+        repository = hosts.on_github(login_of(me), files=files)
+        connect_github(me, hosts, repository.installation)
+    else:
+        repository = hosts.on_gitlab(login_of(me), files=files)
+        connect_gitlab(me, hosts)
+    project = new_project(me, organization(world, me), provider, repository.name)
+    world.work_off()
+    return Site(me, project, repository)
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab"])
+class TestRaw:
+    def test_what_one_save_may_write_is_read_again_and_more_is_told_as_too_large(
+        self, world: World, hosts: Hosts, provider: str
+    ) -> None:
+        site = make_site(world, hosts, provider)
+        assert site.get("raw", file="large.txt").response.data == LARGE
+        site.get("raw", file="huge.txt").fails(413, "TOO_LARGE")
+
+    @pytest.mark.parametrize(("status", "told"), [(500, 502), (503, 503), (404, 404)])
+    def test_failure_of_the_host_is_told_before_an_answer_begins(
+        self, world: World, hosts: Hosts, provider: str, status: int, told: int
+    ) -> None:
+        site = make_site(world, hosts, provider, {"a.png": b"a"})
+        at = hosts.github if provider == "github" else hosts.gitlab
+        at.faults.append(Fault(BLOBS, times=9, reply=Reply(status, {"message": "no"}, {"Retry-After": "99"})))
+        try:
+            site.get("raw", file="a.png").fails(told)
+        finally:
+            at.faults.clear()
+
+    def test_known_bytes_are_not_asked_for_again(self, world: World, hosts: Hosts, provider: str) -> None:
+        site = make_site(world, hosts, provider, {"a.png": b"a"})
+        tag = site.get("raw", file="a.png").headers["ETag"]
+        at = hosts.github if provider == "github" else hosts.gitlab
+        at.journal.clear()
+        again = site.owner.get(
+            f"/project-content/{site.project}/raw", query_string={"file": "a.png"}, headers={"If-None-Match": tag}
+        )
+        assert again.status == 304
+        assert at.calls(BLOBS) == []
+
+
+@pytest.mark.parametrize("provider", ["github", "gitlab"])
+class TestFile:
+    def test_size_is_known_once_it_is_read(self, world: World, hosts: Hosts, provider: str) -> None:
+        site = make_site(world, hosts, provider)
+        assert [site.get("file", file="small.md").ok()["size"] for _ in range(2)] == [len(SMALL)] * 2
+
+    def test_large_one_is_told_by_its_name_alone(self, world: World, hosts: Hosts, provider: str) -> None:
+        site = make_site(world, hosts, provider)
+        for path in ("large.txt", "huge.txt"):
+            told = site.get("file", file=path).ok()
+            assert (told["mime"], told["encoding"], told["lines"]) == ("text/plain", None, None)
+
+    def test_large_one_keeps_no_other_from_being_found(self, world: World, hosts: Hosts, provider: str) -> None:
+        site = make_site(world, hosts, provider)
+        assert [hit["path"] for hit in site.get("search", q="words").ok()] == ["small.md"]
