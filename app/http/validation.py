@@ -100,6 +100,19 @@ class Moment(fields.Field[datetime]):
         return None if value is None else clock.iso(value)
 
 
+class Entries(fields.Dict):
+    """A JSON object of any keys; a fault in an entry, be it in its key or its value, is told by its key."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
+        try:
+            return super()._deserialize(value, attr, data, **kwargs)  # type: ignore[no-untyped-call]
+        except ValidationError as error:
+            if not isinstance(error.messages, dict):
+                raise
+            told = {key: [*faults.get("key", ()), *faults.get("value", ())] for key, faults in error.messages.items()}
+            raise ValidationError(told, valid_data=error.valid_data) from error
+
+
 class Id(fields.String):
     """A prefixed id in a body; malformed is 400 there."""
 

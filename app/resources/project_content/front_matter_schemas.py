@@ -4,7 +4,7 @@ from typing import Any, TypedDict
 
 from marshmallow import ValidationError, fields, post_load, validate
 
-from app.http.validation import Body, text
+from app.http.validation import Body, Entries, text
 from app.resources.project_content.front_matter import FrontMatterEdit
 from app.resources.project_content.schemas import branch_name, commit_sha, plain_path
 
@@ -18,7 +18,7 @@ class EditFrontMatter(Body):
     branch = fields.String(load_default=None, allow_none=True, validate=branch_name)
     base_sha = fields.String(required=True, validate=commit_sha)
     base_blob_sha = fields.String(load_default=None, allow_none=True, validate=commit_sha)
-    set = fields.Dict(keys=fields.String(validate=validate.Length(1, MAX_KEY)), values=fields.Raw(allow_none=True))
+    set = Entries(keys=fields.String(validate=validate.Length(1, MAX_KEY)), values=fields.Raw(allow_none=True))
     unset = fields.List(fields.String(validate=validate.Length(1, MAX_KEY)), validate=validate.Length(max=MAX_KEYS))
     message = text(1, 2_000, required=False, load_default=None, allow_none=True)
 

@@ -5,7 +5,7 @@ from typing import Any
 from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.refs import is_sha
-from app.http.validation import Body, Moment, Ready, text
+from app.http.validation import Body, Entries, Moment, Ready, text
 from app.models.project_preview import PreviewState
 
 MAX_URLS = 16
@@ -25,7 +25,7 @@ class ChangePreview(Body):
 
     sandbox_name = text(0, 255, required=False, allow_none=True)
     preview_url = _web_url(allow_none=True)
-    urls = fields.Dict(keys=fields.String(), values=_web_url(), validate=validate.Length(max=MAX_URLS))
+    urls = Entries(keys=fields.String(), values=_web_url(), validate=validate.Length(max=MAX_URLS))
     state = fields.Enum(PreviewState, by_value=True)
     commit_sha = fields.String(allow_none=True, validate=_sha)
 

@@ -34,7 +34,7 @@ class TestRecord:
         [
             ({"state": "flying"}, "state"),
             ({"urls": "x"}, "urls"),
-            ({"urls": {"web": "javascript:alert(1)"}}, "urls.web.value"),
+            ({"urls": {"web": "javascript:alert(1)"}}, "urls.web"),
             ({"commit_sha": "abc"}, "commit_sha"),
             ({"preview_url": "https://evil.example.org/"}, "preview_url"),
             ({"preview_url": "javascript:alert(1)"}, "preview_url"),
