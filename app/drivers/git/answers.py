@@ -1,7 +1,7 @@
 """What a Git host's answers mean: results, refusals, failures that may pass; makes no call."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import wraps
 from typing import ParamSpec, TypeVar
 
@@ -77,11 +77,23 @@ def said(answer: Answer) -> str:
     except Broken:
         return ""
     told = body.get("message") or body.get("error_description") or body.get("error") if isinstance(body, dict) else None
-    parts = [told] if isinstance(told, str) else [str(told)] if told else []
+    parts = list(_sentences(told)) if told else []
     details = body.get("errors") if isinstance(body, dict) else None
     if isinstance(details, list):
         parts += [str(each.get("message") or each.get("code")) for each in details if isinstance(each, dict)]
     return quotable("; ".join(parts))
+
+
+def _sentences(told: object) -> Iterator[str]:
+    """What is said, be it a sentence, several, or several of each field (GitLab's `{"base": ["…"]}`)."""
+    if isinstance(told, dict):
+        for name, inner in told.items():
+            yield from (words if name == "base" else f"{name} {words}" for words in _sentences(inner))
+    elif isinstance(told, list):
+        for each in told:
+            yield from _sentences(each)
+    else:
+        yield str(told)
 
 
 def quotable(words: str) -> str:

@@ -23,6 +23,21 @@ class TestQuotable:
     def test_other_words_stay(self, words: str) -> None:
         assert quotable(words) == words
 
+    @pytest.mark.parametrize(
+        ("message", "told"),
+        [
+            (
+                b'{"base": ["You cannot use the same branch", "Try another"]}',
+                "You cannot use the same branch; Try another",
+            ),
+            (b'{"title": ["can\'t be blank"]}', "title can't be blank"),
+            (b'["Another open merge request already exists"]', "Another open merge request already exists"),
+            (b"{}", ""),
+        ],
+    )
+    def test_what_is_told_of_each_field_is_read_as_sentences(self, message: bytes, told: str) -> None:
+        assert said(Answer(422, {}, b'{"message": %s}' % message)) == told
+
     def test_it_is_one_line_of_bounded_length(self) -> None:
         assert quotable("a\n b\t" + "word " * 100).startswith("a b word")
         assert len(quotable("word " * 100)) == 300
