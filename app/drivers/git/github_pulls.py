@@ -7,7 +7,7 @@ from app.drivers.git import github_values as values
 from app.drivers.git.answers import Refusal, in_doubt
 from app.drivers.git.github_calls import GitHubRepository
 from app.drivers.git.hosted_calls import PAGE
-from app.drivers.git.pull_requests import NotMergeable, PullRequest, PullRequestExists, PullRequestState
+from app.drivers.git.pull_requests import Merged, NotMergeable, PullRequest, PullRequestExists, PullRequestState
 
 NONE = "There is no such pull request in the repository"
 
@@ -38,19 +38,20 @@ class GitHubPulls:
                 raise
             return made
 
-    def merge(self, number: int) -> str:
+    def merge(self, number: int) -> Merged:
         """Merge one; a merge that happened although no answer came is found again."""
-        if self._one(number)[0].state is not PullRequestState.OPEN:
+        asked, _ = self._one(number)
+        if asked.state is not PullRequestState.OPEN:
             raise NotMergeable("The pull request is merged or closed already")
         try:
-            return values.sha(self._repository.write("PUT", f"/pulls/{number}/merge", {}))
+            return Merged(values.sha(self._repository.write("PUT", f"/pulls/{number}/merge", {})), asked.base)
         except Refusal as fault:
             raise NotMergeable(f"The pull request cannot be merged: {fault.said}") from fault
         except DriverError as failure:
             found, sha = self._one(number)
             if not in_doubt(failure) or found.state is not PullRequestState.MERGED or sha is None:
                 raise
-            return sha
+            return Merged(sha, found.base)
 
     def _one(self, number: int) -> tuple[PullRequest, str | None]:
         found = self._repository.read(f"/pulls/{number}", missing=NONE)

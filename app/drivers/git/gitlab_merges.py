@@ -8,7 +8,7 @@ from app.drivers.git import gitlab_values as values
 from app.drivers.git.answers import Refusal, in_doubt, parses
 from app.drivers.git.gitlab_calls import GitLabProject
 from app.drivers.git.hosted_calls import PAGE
-from app.drivers.git.pull_requests import NotMergeable, PullRequest, PullRequestExists, PullRequestState
+from app.drivers.git.pull_requests import Merged, NotMergeable, PullRequest, PullRequestExists, PullRequestState
 
 NONE = "There is no such merge request in the repository"
 
@@ -41,19 +41,20 @@ class GitLabMerges:
                 raise
             return made
 
-    def merge(self, number: int) -> str:
+    def merge(self, number: int) -> Merged:
         """Merge one; a merge that happened although no answer came is found again."""
-        if values.merge_request(self._one(number)).state is not PullRequestState.OPEN:
+        asked = values.merge_request(self._one(number))
+        if asked.state is not PullRequestState.OPEN:
             raise NotMergeable("The merge request is merged or closed already")
         try:
-            return _merge_sha(self._project.write("PUT", f"/merge_requests/{number}/merge", {}))
+            return Merged(_merge_sha(self._project.write("PUT", f"/merge_requests/{number}/merge", {})), asked.base)
         except Refusal as fault:
             raise NotMergeable(f"The merge request cannot be merged: {fault.said}") from fault
         except DriverError as failure:
             found = self._one(number)
             if not in_doubt(failure) or values.merge_request(found).state is not PullRequestState.MERGED:
                 raise
-            return _merge_sha(found)
+            return Merged(_merge_sha(found), asked.base)
 
     def _one(self, number: int) -> dict[str, Any]:
         found: dict[str, Any] = self._project.read(f"/merge_requests/{number}", missing=NONE)

@@ -28,7 +28,7 @@ from app.drivers.git.port import (
     TooLargeToRead,
     TreeEntry,
 )
-from app.drivers.git.pull_requests import PullRequest, PullRequests
+from app.drivers.git.pull_requests import Merged, PullRequest, PullRequests
 from app.drivers.git.rest import RestClient
 from app.drivers.git.turns import Turn
 from app.drivers.git.views import FOLDER
@@ -69,8 +69,8 @@ class Pulls(Protocol):
     def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
         """Propose to merge `head` into `base`."""
 
-    def merge(self, number: int) -> str:
-        """Merge one; the sha of the commit that did."""
+    def merge(self, number: int) -> Merged:
+        """Merge one."""
 
 
 class Committing(Protocol):
@@ -211,8 +211,8 @@ class HostedProvider(GitProvider, PullRequests, Generic[Calls]):
         """Propose to merge `head` into `base`."""
         return self._pulls(self._at(repo)).create(title, head, base, body)
 
-    def merge_pull_request(self, repo: RepoRef, number: int) -> str:
-        """Merge it; returns the sha of the commit that did."""
+    def merge_pull_request(self, repo: RepoRef, number: int) -> Merged:
+        """Merge it."""
         return self._pulls(self._at(repo)).merge(number)
 
     def _not_made(self, at: Calls, fault: Refusal) -> DriverError:

@@ -29,6 +29,14 @@ class PullRequest:
     url: str
 
 
+@dataclass(frozen=True)
+class Merged:
+    """The commit by which a pull request was merged, and the branch it is on now."""
+
+    sha: str
+    branch: str
+
+
 class PullRequestExists(DriverError):
     """There is an open one of that branch into that branch already (409)."""
 
@@ -47,5 +55,5 @@ class PullRequests(Protocol):
     def create_pull_request(self, repo: RepoRef, *, title: str, head: str, base: str, body: str) -> PullRequest:
         """Propose to merge `head` into `base`. Raises PullRequestExists, Rejected, RepositoryUnavailable."""
 
-    def merge_pull_request(self, repo: RepoRef, number: int) -> str:
-        """Merge it; returns the sha of the commit that did. Raises ObjectNotFound, NotMergeable."""
+    def merge_pull_request(self, repo: RepoRef, number: int) -> Merged:
+        """Merge it. Raises ObjectNotFound, NotMergeable."""

@@ -7,7 +7,7 @@ from flask import Blueprint
 from marshmallow import Schema, fields
 
 from app.core.permissions import Role
-from app.drivers.git.pull_requests import PullRequest, PullRequestState
+from app.drivers.git.pull_requests import Merged, PullRequest, PullRequestState
 from app.extensions import drivers
 from app.http.endpoint import endpoint
 from app.http.guards import roles
@@ -80,7 +80,7 @@ def create_pull_request(_scope: Scope, _body: NewPullRequestBody, made: PullRequ
     return made
 
 
-def _merge(scope: Scope) -> dict[str, object]:
+def _merge(scope: Scope) -> Merged:
     return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers["git"], actor=scope.actor)
 
 
@@ -88,6 +88,6 @@ def _merge(scope: Scope) -> dict[str, object]:
 @endpoint(
     guard=roles(*EVERYONE, project="projectId"), result=MergedObject, message="Pull request merged", prepare=_merge
 )
-def merge_pull_request(_scope: Scope, merged: dict[str, object]) -> dict[str, object]:
+def merge_pull_request(scope: Scope, merged: Merged) -> dict[str, object]:
     """Merge a pull request."""
-    return merged
+    return pull_requests.record(scope.project, merged)

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from app.core.errors import Conflict, NotFound, Refused
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
-from app.drivers.git.pull_requests import PullRequest, PullRequests
+from app.drivers.git.pull_requests import Merged, PullRequest, PullRequests
 from app.models.project import Project
 from app.models.user import User
 from app.resources.git_provider.service import provider_for
+from app.resources.project.events import branch_moved
 
 
 @dataclass(frozen=True)
@@ -46,8 +47,8 @@ def propose(project: Project, proposal: Proposal, *, hosts: GitHosts, actor: Use
     )
 
 
-def merge(project: Project, number: str, *, hosts: GitHosts, actor: User) -> dict[str, object]:
-    """Merge one; tells the commit that did.
+def merge(project: Project, number: str, *, hosts: GitHosts, actor: User) -> Merged:
+    """Merge one; `record` it in the transaction that follows.
 
     Raises:
         NotFound: there is none of that number.
@@ -57,7 +58,13 @@ def merge(project: Project, number: str, *, hosts: GitHosts, actor: User) -> dic
     if not number.isascii() or not number.isdecimal() or len(number) > 9:
         raise NotFound("There is no such pull request")
     at, repo = _reach(project, hosts, actor)
-    return {"merged": True, "commit_sha": at.merge_pull_request(repo, int(number))}
+    return at.merge_pull_request(repo, int(number))
+
+
+def record(project: Project, merged: Merged) -> dict[str, object]:
+    """Announce where the branch is now; tells the commit that merged."""
+    branch_moved.announce(project, merged.branch, merged.sha)
+    return {"merged": True, "commit_sha": merged.sha}
 
 
 def _reach(project: Project, hosts: GitHosts, actor: User) -> tuple[PullRequests, RepoRef]:

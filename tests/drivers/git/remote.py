@@ -12,7 +12,7 @@ import pytest
 
 from app.drivers.errors import Absent, Broken, DriverError, Late, NeedsReconnect, Throttled
 from app.drivers.git.port import Action, BranchMoved, FileChange, GitProvider, ObjectNotFound, RepositoryUnavailable
-from app.drivers.git.pull_requests import NotMergeable, PullRequestExists, PullRequests, PullRequestState
+from app.drivers.git.pull_requests import Merged, NotMergeable, PullRequestExists, PullRequests, PullRequestState
 from app.drivers.git.rest import TokenSupplier
 from tests.doubles.server import Call, Double, Fault, Reply
 from tests.drivers.git.contract import Make, Subject
@@ -232,8 +232,7 @@ class RemoteContract:
         made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="Please")
         assert (made.number, made.state, made.head, made.base) == (1, PullRequestState.OPEN, "work", "main")
         assert pulls.pull_requests(subject.repo) == [made]
-        sha = pulls.merge_pull_request(subject.repo, made.number)
-        assert sha == subject.git.head()
+        assert pulls.merge_pull_request(subject.repo, made.number) == Merged(subject.git.head(), "main")
         assert subject.git.show("work.md") == b"work"
         assert pulls.pull_requests(subject.repo)[0].state is PullRequestState.MERGED
 
@@ -251,7 +250,7 @@ class RemoteContract:
         host.faults.append(Fault("POST .*(pulls|merge_requests)$", lose=True))
         host.faults.append(Fault("PUT .*/merge$", lose=True))
         made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
-        assert pulls.merge_pull_request(subject.repo, made.number) == subject.git.head()
+        assert pulls.merge_pull_request(subject.repo, made.number) == Merged(subject.git.head(), "main")
 
     def test_pull_request_that_conflicts_is_not_merged(self, subject: Subject) -> None:
         pulls = proposing(subject)

@@ -47,6 +47,18 @@ class TestPullRequests:
         assert made.git.show("content/new.md") == b"# New\n"
         assert me.get(path).ok() == [one | {"state": "merged"}]
 
+    def test_merged_branch_is_indexed_at_once(self, world: World, at: At) -> None:
+        me, path, made = at
+        content = path.replace("/project/", "/project-content/").removesuffix("/pull-requests")
+        world.work_off()
+        number = me.post(path, BODY).ok(201)["number"]
+        me.post(f"{path}/{number}/merge", {}).ok()
+        assert me.get(content).ok()["status"] == "stale"
+        world.work_off()
+        tree = me.get(content).ok()
+        assert (tree["status"], tree["commit_sha"]) == ("ready", made.git.head())
+        assert "content/new.md" in {file["path"] for file in tree["files"]}
+
     def test_merged_one_is_a_conflict(self, at: At) -> None:
         me, path, _ = at
         number = me.post(path, BODY).ok(201)["number"]
