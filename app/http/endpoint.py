@@ -197,8 +197,10 @@ def _check_state(declared: Declaration, scope: Scope) -> None:
     if header is None or declared.current is None:
         return
     current: Any = current_app.view_functions[declared.current]
+    asked = current.declaration.query
+    query = [] if asked is None else [load_query(asked, request)]
     try:
-        answer = _answer(current.declaration, current.view(scope))
+        answer = _answer(current.declaration, current.view(scope, *query))
     except NotFound as error:
         raise PreconditionFailed from error
     if not caching.names(header, caching.tag_of(answer.get_data())):

@@ -65,6 +65,10 @@ class TestDocument:
         assert document["paths"]["/api/v1/project/create"]["post"]["security"] == [{"session": []}]
         assert document["paths"]["/healthz"]["get"]["security"] == [{}]
 
+    def test_a_path_that_must_stand_once_is_one_string(self, document: dict[str, Any]) -> None:
+        asked = document["paths"]["/api/v1/project-content/{project_id}/file"]["get"]["parameters"]
+        assert [each["schema"] for each in asked if each["name"] == "file"] == [{"type": "string"}]
+
     def test_it_is_served_with_a_page_that_needs_nothing_from_outside(self, world: World) -> None:
         browser = world.anonymous()
         assert browser.get("/openapi.json").json["info"]["title"] == "Galley"

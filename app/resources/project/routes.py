@@ -132,7 +132,13 @@ def set_connection(scope: Scope, _body: dict[str, Any], reached: connecting.Reac
 
 
 @blueprint.patch("/move/<orgId>/<projectId>")
-@endpoint(guard=moves_project("projectId", "orgId"), result=s.ProjectObject, archived_too=True, message="Project moved")
+@endpoint(
+    guard=moves_project("projectId", "orgId"),
+    result=s.ProjectObject,
+    archived_too=True,
+    current=CURRENT,
+    message="Project moved",
+)
 def move(scope: Scope) -> reading.Shown:
     """Move the project to another organization of its owner."""
     limits = limits_of(scope.destination.owner_id)

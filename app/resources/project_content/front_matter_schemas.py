@@ -4,9 +4,10 @@ from typing import Any, TypedDict
 
 from marshmallow import ValidationError, fields, post_load, validate
 
+from app.http.file_paths import plain_path
 from app.http.validation import Body, Entries, text
 from app.resources.project_content.front_matter import FrontMatterEdit
-from app.resources.project_content.schemas import branch_name, commit_sha, plain_path
+from app.resources.project_content.schemas import branch_name, commit_sha
 
 MAX_KEY, MAX_KEYS = 200, 256
 

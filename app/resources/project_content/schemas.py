@@ -8,21 +8,14 @@ from typing import Any, NotRequired, TypedDict
 from marshmallow import ValidationError, fields, post_load, pre_load, validate, validates_schema
 
 from app.core.errors import TooLarge
-from app.core.paths import path_fault
 from app.core.refs import is_branch_name, is_sha
 from app.drivers.git.port import Action, FileChange
+from app.http.file_paths import OnePath, plain_path
 from app.http.validation import Body, Moment, Page, text
 from app.resources.project_content.commits import Edit
 
 MAX_FILES, MAX_BYTES = 300, 25 * 1024 * 1024
 MAX_PAGE = 100
-
-
-def plain_path(value: str) -> None:
-    """The file-path rule as a validator."""
-    fault = path_fault(value) or ("The path is not valid UTF-8" if "\ufffd" in value else None)
-    if fault:
-        raise ValidationError(fault)
 
 
 def branch_name(value: str) -> None:
@@ -41,21 +34,6 @@ def without_nul(value: str) -> None:
     """What no store's text can hold, as a validator."""
     if "\0" in value:
         raise ValidationError("May not hold NUL.")
-
-
-class OnePath(fields.List[str]):
-    """A query parameter that must stand exactly once and be a plain relative path."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(fields.String(), **kwargs)
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
-        given = super()._deserialize(value, attr, data, **kwargs)
-        if len(given) != 1:
-            raise ValidationError("Give exactly one path.")
-        path = given[0] or ""
-        plain_path(path)
-        return path
 
 
 class TreeQuery(Page):

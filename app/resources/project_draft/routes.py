@@ -29,14 +29,19 @@ def read(scope: Scope, query: DraftsArguments) -> service.Told | list[service.To
 
 
 @blueprint.put("/<project_id>")
-@endpoint(guard=member_of_org(), body=KeepDraft, query=DraftQuery, result=Draft, message="Draft kept")
+@endpoint(
+    guard=member_of_org(), body=KeepDraft, query=DraftQuery, result=Draft, current="project_draft.read",
+    message="Draft kept",
+)  # fmt: skip
 def keep(scope: Scope, body: KeepDraftBody, query: DraftArguments) -> service.Told:
     """Keep your draft of a file, in place of the one before."""
     return service.keep(scope.project, by=scope.actor, branch=query["ref"], file=query["file"], **body)
 
 
 @blueprint.delete("/<project_id>")
-@endpoint(guard=member_of_org(), query=DraftQuery, result=Dropped, message="Draft dropped")
+@endpoint(
+    guard=member_of_org(), query=DraftQuery, result=Dropped, current="project_draft.read", message="Draft dropped"
+)
 def drop(scope: Scope, query: DraftArguments) -> dict[str, object]:
     """Drop your draft of a file."""
     service.drop(scope.project, by=scope.actor, branch=query["ref"], file=query["file"])

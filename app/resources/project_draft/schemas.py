@@ -4,18 +4,11 @@ from typing import Any, TypedDict
 
 from marshmallow import ValidationError, fields, validate
 
-from app.core.paths import path_fault
 from app.core.refs import is_branch_name, is_sha
+from app.http.file_paths import OnePath
 from app.http.validation import Body, Moment
 
 MAX_CHARACTERS = 900_000
-
-
-def plain_path(value: str) -> None:
-    """The file-path rule as a validator."""
-    fault = path_fault(value)
-    if fault:
-        raise ValidationError(fault)
 
 
 def branch_name(value: str) -> None:
@@ -33,14 +26,14 @@ def blob_sha(value: str) -> None:
 class DraftQuery(Body):
     """Which file of which branch."""
 
-    file = fields.String(required=True, validate=plain_path)
+    file = OnePath(required=True)
     ref = fields.String(load_default=None, validate=branch_name)
 
 
 class DraftsQuery(Body):
     """One file, or all of a branch."""
 
-    file = fields.String(load_default=None, validate=plain_path)
+    file = OnePath(load_default=None)
     ref = fields.String(load_default=None, validate=branch_name)
 
 

@@ -68,8 +68,10 @@ def keep(project: Project, *, by: User, branch: str | None, file: str, content: 
         LimitReached: they have too many drafts in this project already.
     """
     named = {"project_id": project.id, "user_id": by.id, "branch": branch or project.branch, "file": file}
-    changes = {"content": content, "base_blob_sha": base_blob_sha, "updated_at": moment()}
-    statement = insert_or_update(db.engine.dialect.name, ProjectDraft, named | changes, unique=UNIQUE, changes=changes)
+    now = moment()
+    changes = {"content": content, "base_blob_sha": base_blob_sha, "updated_at": now}
+    made = named | changes | {"created_at": now}
+    statement = insert_or_update(db.engine.dialect.name, ProjectDraft, made, unique=UNIQUE, changes=changes)
     db.session.execute(statement)
     _check_limit(project, by)
     db.session.expire_all()

@@ -222,6 +222,8 @@ class TestUpdate:
         tag = workspace.me.get(path).headers["ETag"]
         workspace.me.patch(path, {"project_name": "One"}, headers={"If-Match": tag}).ok()
         workspace.me.patch(path, {"project_name": "Two"}, headers={"If-Match": tag}).fails(412)
+        move = f"/project/move/{workspace.me.new_organization()}/{workspace.project}"
+        workspace.me.patch(move, headers={"If-Match": tag}).fails(412)
 
     @pytest.mark.parametrize(
         ("field", "good", "bad"),

@@ -55,6 +55,20 @@ class TestPut:
         assert (kept["file"], kept["content"], kept["branch"], kept["conflict"]) == (FILE, "typed\n", "main", False)
         assert desk.get(file=FILE).ok() == kept
 
+    def test_it_is_not_changed_before_it_was_made(self, desk: Desk) -> None:
+        kept = desk.put("typed\n").ok()
+        assert kept["createdAt"] == kept["updatedAt"]
+
+    def test_an_older_state_than_the_present_one_is_not_written_over(self, desk: Desk) -> None:
+        path, named = f"/project-draft/{desk.project}", {"file": FILE}
+        body = {"content": "two", "base_blob_sha": desk.blob()}
+        desk.put("one")
+        seen = {"If-Match": desk.get(file=FILE).headers["ETag"]}
+        desk.owner.put(path, body, query_string=named, headers=seen).ok()
+        desk.owner.put(path, body | {"content": "three"}, query_string=named, headers=seen).fails(412)
+        desk.owner.delete(path, query_string=named, headers=seen).fails(412)
+        assert desk.get(file=FILE).ok()["content"] == "two"
+
     def test_the_next_one_takes_its_place(self, desk: Desk) -> None:
         desk.put("one")
         desk.put("two").ok()
@@ -83,6 +97,7 @@ class TestPut:
             ({"file": "../x"}, {"content": ""}, "file"),
             ({"file": "a", "ref": "a..b"}, {"content": ""}, "ref"),
             ({"file": "a"}, {}, "content"),
+            ({"file": ["a", "b"]}, {"content": ""}, "file"),
             ({"file": "a"}, {"content": 1}, "content"),
             ({"file": "a"}, {"content": "", "base_blob_sha": "x"}, "base_blob_sha"),
         ],
