@@ -32,6 +32,14 @@ class TestTree:
         for form in (tag, tag[:-1] + '-gzip"'):
             assert site.owner.get(site.path(), headers={"If-None-Match": form}).status == 304
 
+    @pytest.mark.parametrize("asked", ["gzip;q=0", "gzip;q=0.0, identity", "br;q=0, gzip;q=0, zstd;q=0"])
+    def test_a_coding_that_is_refused_is_not_sent(self, world: World, asked: str) -> None:
+        site = make_site(world, {f"content/{number}.md": b"x" for number in range(30)})
+        for query in ({}, {"limit": 50}):
+            answer = site.owner.get(site.path(), query_string=query, headers={"Accept-Encoding": asked})
+            assert "Content-Encoding" not in answer.headers
+            assert answer.ok()["total"] == 30
+
     def test_the_compressed_answer_is_the_plain_one(self, site: Site) -> None:
         plain = site.owner.get(site.path())
         packed = site.owner.get(site.path(), headers={"Accept-Encoding": "gzip"})
