@@ -44,9 +44,10 @@ def _blocks(look: Callable[[], Any], left: threading.Event) -> Blocks:
     before = None
     while not left.is_set():
         row = look()
-        if row != before:
-            yield _event(_told(row))
-            before = row
+        told = _told(row)
+        if told != before:
+            yield _event(told)
+            before = told
         if row is not None and row.status in OVER:
             return
         left.wait(LOOK_EVERY_S)

@@ -52,7 +52,9 @@ blueprint = Blueprint("project_content", __name__)
 FOLLOWED_S = 600
 
 
-def _index(scope: Scope, query: TreeArguments | FileArguments | SearchArguments) -> ContentIndex | None:
+def _index(
+    scope: Scope, query: TreeArguments | FileArguments | SearchArguments | BranchArguments
+) -> ContentIndex | None:
     return on_demand.index_of(scope.project, scope.index, query["ref"], hosts=drivers["git"], by=scope.caller)
 
 
@@ -106,8 +108,8 @@ def _send_part(scope: Scope, query: TreeArguments, index: ContentIndex | None) -
 
 
 @blueprint.get("/<project_id>/index/events")
-@endpoint(guard=member_of_org(), query=BranchQuery, raw=True, message="How far the index is")
-def index_events(scope: Scope, query: BranchArguments) -> Response:
+@endpoint(guard=member_of_org(), query=BranchQuery, prepare=_index, raw=True, message="How far the index is")
+def index_events(scope: Scope, query: BranchArguments, _index: ContentIndex | None) -> Response:
     """Follow the index of a branch until it is ready or has failed, as server-sent events."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     branch, organization_id = query["ref"] or scope.project.branch, scope.organization.id

@@ -32,6 +32,16 @@ class TestIndexEvents:
         assert told[0]["status"] in ("queued", "indexing", "ready")
         assert (told[-1]["status"], told[-1]["commit_sha"]) == ("ready", site.repo.head())
 
+    def test_another_branch_is_indexed_when_it_is_first_followed(self, site: Site) -> None:
+        site.repo.git("branch", "work", "main")
+        told: list[Any] = []
+        reader = threading.Thread(target=lambda: told.extend(follow(site, ref="work")))
+        reader.start()
+        while reader.is_alive():
+            site.world.work_off()
+        assert told[0]["status"] in ("queued", "indexing", "ready")
+        assert (told[-1]["status"], told[-1]["commit_sha"]) == ("ready", site.repo.head())
+
     def test_a_failed_one_tells_why(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)
         site.repo.folder.rename(site.repo.folder.with_name("away.git"))
@@ -43,3 +53,4 @@ class TestIndexEvents:
     def test_strangers_and_bad_names_are_refused(self, site: Site) -> None:
         site.world.person().get(site.path("/index/events")).fails(403)
         site.owner.get(site.path("/index/events?ref=a..b")).fails(400, None, "ref")
+        site.owner.get(site.path("/index/events?ref=nope")).fails(404)
