@@ -19,6 +19,8 @@ from app.resources.project_content.source import source_of
 
 _UNFIT = re.compile(r"[<>\r\n\0]+")
 LOOK_AGAIN_AFTER = timedelta(seconds=20)
+BEHIND_ALL_OTHERS = -1
+"""Of calls that share a lock, one that waits keeps those from running that are no more urgent than itself."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def commit_to_host(project: Project, save: commits.Save, *, branch: str | None, 
         index = indexes.ensure(project, source.branch)
         jobs.enqueue(
             "content.index", delay=LOOK_AGAIN_AFTER, unique=f"content.check:{index.id}", lock=f"content:{index.id}",
-            index_id=index.id,
+            priority=BEHIND_ALL_OTHERS, index_id=index.id,
         )  # fmt: skip
     transactions.rest()
     return Saved(source.branch, commits.write(source, save), save)

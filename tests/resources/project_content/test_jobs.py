@@ -10,7 +10,7 @@ from app.drivers.git.port import RepoRef
 from app.extensions import db
 from app.models.content_search import ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content import jobs
+from app.resources.project_content import indexing, jobs
 from tests.resources.project_content.conftest import Site
 
 
@@ -23,6 +23,19 @@ def run(app: Flask, job: Any, **given: Any) -> None:
     with app.app_context():
         job(**given)
         db.session.commit()
+
+
+class TestLookAfterASave:
+    def test_it_keeps_no_look_that_is_due_from_the_branch(self, site: Site) -> None:
+        site.commit({"path": "content/mine.md", "action": "create", "content": "mine"}).ok(201)
+        site.world.work_off()
+        head = site.repo.commit({"content/theirs.md": b"theirs"})
+        with site.world.app.app_context():
+            found = sa.select(ContentIndex).where(ContentIndex.project_id == site.project)
+            indexing.ask(db.session.scalars(found).one())
+            db.session.commit()
+        site.world.work_off(within_s=8)
+        assert site.tree()["commit_sha"] == head
 
 
 class TestSweep:
