@@ -3,10 +3,13 @@
 from app.models.project import Project
 from app.models.project_content import IndexStatus
 from app.resources.project_content import indexes, indexing
+from app.resources.project_content.source import Disconnected
 
 
 def reindex(project: Project) -> dict[str, str | None]:
-    """Ask for a fresh look at the working branch."""
+    """Ask for a fresh look at the working branch. Raises Disconnected where there is none."""
+    if not project.repository:
+        raise Disconnected
     index = indexes.ensure(project, project.branch)
     if index.status == IndexStatus.FAILED:
         index.status = IndexStatus.QUEUED

@@ -277,6 +277,12 @@ class TestCommit:
         assert site.blobs() == site.oracle()
 
 
+class TestReindex:
+    def test_without_a_repository_there_is_nothing_to_look_at(self, site: Site) -> None:
+        site.owner.patch(f"/project/git/{site.project}", {"repository": ""}).ok()
+        site.owner.post(site.path("/reindex"), {}).fails(409, "DISCONNECTED")
+
+
 class TestPushes:
     def test_a_read_notices_one_tells_the_tree_stale_and_has_it_caught_up(self, site: Site) -> None:
         before, old = site.blobs(), site.repo.head()
