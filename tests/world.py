@@ -164,8 +164,11 @@ class World:
         idle = False
         try:
             deadline = time.monotonic() + within_s
-            while time.monotonic() < deadline and not (idle := self._idle()):
-                time.sleep(0.02)
+            while not idle and time.monotonic() < deadline:
+                time.sleep(
+                    0.02
+                )  # also before the first look: what was enqueued in this very millisecond has no lag yet
+                idle = self._idle()
         finally:
             stop.set()
             thread.join(30)
