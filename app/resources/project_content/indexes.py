@@ -1,8 +1,11 @@
 """The index rows themselves: one a project and branch, made when first asked for."""
 
+from collections.abc import Callable
+
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
+from app.drivers.git.port import RepositoryUnavailable
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
@@ -29,6 +32,15 @@ def ensure(project: Project, branch: str) -> ContentIndex:
         return find(project, branch) or made
     indexing.ask(made, priority=10)
     return made
+
+
+def is_behind(status: IndexStatus, commit_sha: str | None, head: Callable[[], str]) -> bool:
+    """Whether an index wants another look: its branch has moved, has gone while it says it is ready, or is back."""
+    try:
+        now = head()
+    except RepositoryUnavailable:
+        return status == IndexStatus.READY
+    return now != commit_sha or status == IndexStatus.STALE
 
 
 def lock(index: ContentIndex) -> ContentIndex:

@@ -15,7 +15,7 @@ from app.extensions import db
 from app.models.organization import Status
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import describing, indexing, snapshot, sweeping
+from app.resources.project_content import describing, indexes, indexing, snapshot, sweeping
 from app.resources.project_content.source import Disconnected, source_of
 
 log = structlog.get_logger(__name__)
@@ -127,7 +127,7 @@ def tidy_repositories(*, git: GitHosts) -> None:
 
 @job("content.follow_local", every=FOLLOW_EVERY, retries=0, uses=("git",))
 def follow_local(*, git: GitHosts) -> None:
-    """Notice pushes to local repositories: look at the heads of active projects, and ask for an index where one moved."""
+    """Notice pushes to local repositories: look at the heads of active projects, and ask for an index that is behind."""
     if git.local is None:
         return
     transactions.start_reading()
@@ -136,7 +136,7 @@ def follow_local(*, git: GitHosts) -> None:
         .join(Project, sa.and_(Project.id == ContentIndex.project_id, Project.branch == ContentIndex.branch))
         .where(Project.provider == Provider.LOCAL, Project.status == Status.ACTIVE, Project.repository != "")
     ).all()
-    moved = [index.id for index, project in found if _has_moved(index, project, git)]
+    moved = [index.id for index, project in found if _is_behind(index, project, git)]
     for index_id in moved:
         with transactions.writing():
             index = db.session.get(ContentIndex, index_id)
@@ -144,10 +144,10 @@ def follow_local(*, git: GitHosts) -> None:
                 indexing.ask(index)
 
 
-def _has_moved(index: ContentIndex, project: Project, git: GitHosts) -> bool:
+def _is_behind(index: ContentIndex, project: Project, git: GitHosts) -> bool:
     try:
         source = source_of(project, git)
-        return source.git.head(source.repo, source.branch) != index.commit_sha
+        return indexes.is_behind(index.status, index.commit_sha, lambda: source.git.head(source.repo, source.branch))
     except DriverError as error:
         log.info("content.head_unreadable", project_id=project.id, error=str(error))
         return False

@@ -15,7 +15,7 @@ from app.models.base import moment
 from app.models.organization import Status
 from app.models.project import ConnectionStatus, Project, Provider
 from app.models.project_content import ContentIndex
-from app.resources.project_content import indexing
+from app.resources.project_content import indexes, indexing
 from app.resources.project_content.source import source_of
 
 log = structlog.get_logger(__name__)
@@ -35,7 +35,7 @@ def follow_remote(*, git: GitHosts) -> None:
             execution_options={"synchronize_session": False},
         )
     for index_id in due:
-        if _has_moved(index_id, git):
+        if _is_behind(index_id, git):
             with transactions.writing():
                 index = db.session.get(ContentIndex, index_id)
                 if index is not None:
@@ -60,9 +60,9 @@ def _due() -> list[str]:
     return list(found)
 
 
-def _has_moved(index_id: str, git: GitHosts) -> bool:
+def _is_behind(index_id: str, git: GitHosts) -> bool:
     row = db.session.execute(
-        sa.select(ContentIndex.commit_sha, Project)
+        sa.select(ContentIndex.status, ContentIndex.commit_sha, Project)
         .join(Project, Project.id == ContentIndex.project_id)
         .where(ContentIndex.id == index_id)
     ).one_or_none()
@@ -71,8 +71,7 @@ def _has_moved(index_id: str, git: GitHosts) -> bool:
     try:
         source = source_of(row.Project, git)
         transactions.rest()
-        head = source.git.head(source.repo, source.branch)
+        return indexes.is_behind(row.status, row.commit_sha, lambda: source.git.head(source.repo, source.branch))
     except (DriverError, AppError) as error:
         log.info("content.head_unreadable", index_id=index_id, error=type(error).__name__)
         return False
-    return head != str(row.commit_sha)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.drivers.git.port import RepoRef
-from app.extensions import db
+from app.extensions import db, drivers
 from app.models.content_search import ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import indexing, jobs
@@ -36,6 +36,24 @@ class TestLookAfterASave:
             db.session.commit()
         site.world.work_off(within_s=8)
         assert site.tree()["commit_sha"] == head
+
+
+class TestFollowLocal:
+    def test_a_branch_that_goes_is_told_stale_and_ready_again_once_it_is_back(self, site: Site, app: Flask) -> None:
+        with app.app_context():
+            git = drivers["git"]
+
+        def followed() -> Any:
+            run(app, jobs.follow_local, git=git)
+            site.world.work_off()
+            tree = site.tree()
+            return tree["status"], tree["total"]
+
+        head = site.repo.head()
+        site.repo.git("update-ref", "-d", "refs/heads/main")
+        assert [followed(), followed()] == [("stale", 4), ("stale", 4)]
+        site.repo.git("update-ref", "refs/heads/main", head)
+        assert followed() == ("ready", 4)
 
 
 class TestSweep:

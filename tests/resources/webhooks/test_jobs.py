@@ -55,6 +55,21 @@ class TestFollowRemote:
         follow(world)
         assert site.sha == head
 
+    def test_branch_that_goes_is_told_stale_and_ready_again_once_it_is_back(
+        self, world: World, hosts: Hosts, quiet: None
+    ) -> None:
+        site = Followed(world, hosts)
+        head, told = site.repository.git.head(), []
+        for command in (["-d", "refs/heads/main"], ["refs/heads/main", head]):
+            site.repository.git.git("update-ref", *command)
+            with world.app.app_context():
+                mine = sa.update(ContentIndex).where(ContentIndex.project_id == site.project)
+                db.session.execute(mine.values(looked_at=None))
+                db.session.commit()
+            follow(world)
+            told.append(site.me.get(f"/project/{site.project}").ok()["index"]["status"])
+        assert told == ["stale", "ready"]
+
     def test_branch_looked_at_lately_rests(self, world: World, hosts: Hosts, quiet: None) -> None:
         site = Followed(world, hosts)
         follow(world)
