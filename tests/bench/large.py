@@ -13,6 +13,7 @@ from flask import Flask, Response, current_app
 from sqlalchemy import event
 
 from app import transactions
+from app.core import logging
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex
@@ -40,10 +41,11 @@ def make_repository(folder: Path, files: int) -> GitRepo:
 
 @contextmanager
 def application(home: Path, url: str) -> Iterator[Flask]:
-    """The migrated application on that store, quiet."""
+    """The migrated application on that store, quiet as long as it is there."""
     settings = Settings.for_tests(home, DATABASE_URL=url, LOG_LEVEL="ERROR", RATE_LIMIT_SCALE=100_000)
     with apps.application(settings) as app, app.app_context():
         yield app
+    logging.configure("console", "INFO")
 
 
 def bare_route(file: Path) -> Flask:
