@@ -8,7 +8,7 @@ from app.extensions import db
 from app.models.organization import Membership, Organization
 from app.models.project import LocalRepository, Project, Provider
 from app.resources.project.events import project_connected
-from tests.gitrepo import Content, GitRepo
+from tests.samples.gitrepo import Content, GitRepo
 from tests.world import Person, World
 
 

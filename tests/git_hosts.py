@@ -14,7 +14,7 @@ from tests.apps import another_database, application
 from tests.doubles.github import GitHub
 from tests.doubles.gitlab import GitLab
 from tests.doubles.plumbing import Plumbing
-from tests.gitrepo import Content
+from tests.samples.gitrepo import Content
 from tests.world import Person, World
 
 FILES: dict[str, Content] = {"hugo.toml": b'title = "T"\n', "content/a.md": b"# A\n", "content/b.md": b"# B\n"}

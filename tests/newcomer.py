@@ -5,7 +5,7 @@ from typing import Any
 
 from flask import Flask
 
-from tests.mailbox import Mailbox
+from tests.witnesses.mailbox import Mailbox
 from tests.world import Answer, Browser, World
 
 

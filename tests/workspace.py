@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from tests.factories import repository
-from tests.gitrepo import GitRepo
-from tests.sites import SMALL
+from tests.samples.gitrepo import GitRepo
+from tests.samples.sites import SMALL
 from tests.world import Person, World
 
 

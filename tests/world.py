@@ -18,7 +18,7 @@ from app.models.base import moment
 from app.models.login import Session
 from app.models.user import User
 from app.worker import Runner
-from tests import documented
+from tests.witnesses import documented
 
 
 class Answer:

@@ -12,7 +12,7 @@ from app import transactions
 from app.extensions import db
 from tests import factories
 from tests.bench import large
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 from tests.world import Person, World
 
 COLUMNS = "index_id, generation, path, type, mode, sha, size"

@@ -21,7 +21,7 @@ from app.resources.project_content import indexes, indexing, snapshot
 from app.resources.project_content.source import Source, source_of
 from config import Settings
 from tests import apps
-from tests.gitrepo import Content, GitRepo
+from tests.samples.gitrepo import Content, GitRepo
 
 ROOT = Path(__file__).parents[2]
 POST = "---\ntitle: Post {n}\ndate: 2024-01-02\ntags: [a, b{m}]\n---\n\n# Post {n}\n\n{words}\n"

@@ -21,7 +21,7 @@ from flask import Flask
 
 from tests.bench.ai_load import Provider, Seen, read_many
 from tests.bench.large import application
-from tests.ports import free_port
+from tests.servers.ports import free_port
 from tests.serving.one_worker import Started, cookies, process, service
 from tests.serving.processes import ROOT
 

@@ -22,7 +22,7 @@ from app.extensions import db
 from app.resources.project_content import describing
 from tests import factories
 from tests.bench import bounds, large
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 from tests.world import World
 
 SIZES = (10_000, 50_000, 200_000) if os.environ.get("GALLEY_LONG") else (10_000, 50_000)

@@ -25,7 +25,7 @@ from app.core.passwords import hash_password
 from app.extensions import db
 from app.models.user import User
 from tests.conftest import postgresql_database
-from tests.gunicorn_service import Service
+from tests.servers.service import Service
 
 TRIES, WARM_UP = 200, 15
 PASSWORD, WRONG = "Quiet-Harbour-1", "Wrong-harbour-1"

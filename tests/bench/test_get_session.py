@@ -21,7 +21,7 @@ import psutil
 import pytest
 
 from tests.conftest import postgresql_database
-from tests.gunicorn_service import Service
+from tests.servers.service import Service
 
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "galley-tests"

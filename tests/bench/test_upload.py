@@ -19,7 +19,7 @@ import pytest
 import requests
 from PIL import Image
 
-from tests.gunicorn_service import Service
+from tests.servers.service import Service
 
 AT_ONCE, ROUNDS = 16, 2
 GROWTH_KIB = 16 * 1024

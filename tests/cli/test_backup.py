@@ -27,7 +27,7 @@ from tests.apps import another_database
 from tests.cli.services import BINARY, command, contents, empty_service, histories, lived_in, objects
 from tests.contract.outside import Outside
 from tests.factories import organization, project, repository
-from tests.s3server import S3Server
+from tests.servers.s3 import S3Server
 from tests.world import World
 
 

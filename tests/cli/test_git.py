@@ -5,8 +5,8 @@ from pathlib import Path
 from flask import Flask
 
 from tests.factories import repository
-from tests.gitrepo import GitRepo
-from tests.sites import SMALL
+from tests.samples.gitrepo import GitRepo
+from tests.samples.sites import SMALL
 from tests.world import World
 
 

@@ -4,7 +4,7 @@ import re
 
 from flask import Flask
 
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 from tests.world import World
 
 

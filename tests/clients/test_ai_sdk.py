@@ -18,8 +18,8 @@ from app.extensions import db
 from config import Settings
 from tests.clients.node import packages
 from tests.doubles.ai import AiDouble, say
-from tests.ports import free_port
 from tests.resources.project_content.conftest import FILES, Site, make_site
+from tests.servers.ports import free_port
 from tests.world import World
 
 HERE = Path(__file__).parent / "ai-sdk"

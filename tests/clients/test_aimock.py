@@ -30,7 +30,7 @@ from app.drivers.http import HttpClient
 from app.drivers.http_streaming import Patience
 from app.resources.ai.library import TOOLS
 from tests.clients.node import packages
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 HERE = Path(__file__).parent / "ai-sdk"
 CLI = "node_modules/@copilotkit/aimock/dist/cli.js"

@@ -17,7 +17,7 @@ from app.worker import Runner
 from config import Settings
 from tests.clients.node import packages
 from tests.doubles.social import SocialDouble
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 HERE = Path(__file__).parent / "better-auth"
 

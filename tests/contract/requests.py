@@ -7,10 +7,10 @@ from typing import Any
 from app.models.login import Purpose
 from tests.contract import git_requests
 from tests.contract.scene import PASSWORD, Scene
-from tests.pictures import picture
 from tests.resources.ai.questions import BODIES as QUESTIONS
 from tests.resources.ai.questions import GOOD as ANSWERS
 from tests.resources.bucket.places import form
+from tests.samples.pictures import picture
 from tests.world import Browser, Person
 
 Key = tuple[str, str]

@@ -27,8 +27,8 @@ from app.resources.bucket.keys import new_key
 from app.resources.project.events import project_connected
 from tests.contract.outside import Outside
 from tests.contract.specification import CALLERS
-from tests.gitrepo import GitRepo
-from tests.sites import SMALL
+from tests.samples.gitrepo import GitRepo
+from tests.samples.sites import SMALL
 from tests.world import Browser, Person
 
 PASSWORD, CODE = "Quiet-Harbour-Table", "246810"

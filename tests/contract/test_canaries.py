@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from tests import canaries
 from tests.apps import another_database, application
 from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
@@ -24,6 +23,7 @@ from tests.git_hosts import HOOK_A, HOOK_B, connect_github, connect_gitlab, logi
 from tests.newcomer import Newcomer
 from tests.payments import SECRETS
 from tests.resources.ai.questions import BODIES as QUESTIONS
+from tests.witnesses import canaries
 from tests.world import Person, World
 
 KEYS = [base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2)]

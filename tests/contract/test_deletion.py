@@ -23,10 +23,10 @@ from tests.contract.stored import rows_naming
 from tests.doubles.ai import say
 from tests.doubles.paddle_data import customer, event, subscription, transaction
 from tests.git_hosts import connect_gitlab
-from tests.mailbox import Mailbox
 from tests.newcomer import Newcomer
 from tests.payments import notify
 from tests.resources.bucket.places import upload
+from tests.witnesses.mailbox import Mailbox
 from tests.world import Person, World
 
 FINISHED = {"background_jobs", "procrastinate_jobs"}

@@ -18,8 +18,8 @@ from tests.contract.scene import Scene, template
 from tests.contract.served import served
 from tests.contract.specification import EXTENSIONS, SPECIFICATION, UNSIGNED, VARIANTS, Extension
 from tests.contract.stored import Changes, changes, everything
-from tests.pictures import picture
 from tests.resources.bucket.places import form
+from tests.samples.pictures import picture
 from tests.world import Browser
 
 WRITES = [

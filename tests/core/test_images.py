@@ -8,7 +8,7 @@ from PIL import Image, ImageCms, ImageSequence
 
 from app.core import images
 from app.core.images import Bounds, Fault, ImageFault, Picture, remake, sniffed
-from tests.pictures import ANIMATED, FORMATS, MARK, animation, opened, picture
+from tests.samples.pictures import ANIMATED, FORMATS, MARK, animation, opened, picture
 
 BOUNDS = Bounds(side_px=8192, area_px=40_000_000, frames=100, animation_px=80_000_000)
 

@@ -14,10 +14,10 @@ from app.core import imaging
 from app.core.errors import AppError, Invalid, TooLarge, Unavailable, WrongMediaType
 from app.core.imaging import Remade, remake
 from app.core.limits import UploadLimits
-from tests import hostile
 from tests.full_disk import files_of_at_most
-from tests.hostile import MARKS, Hostile
-from tests.pictures import FORMATS, noise, opened, picture
+from tests.samples import hostile
+from tests.samples.hostile import MARKS, Hostile
+from tests.samples.pictures import FORMATS, noise, opened, picture
 
 KINDS = [hostile.wrong_types, hostile.trailers, hostile.metadata, hostile.truncated, hostile.flipped, hostile.bombs]
 

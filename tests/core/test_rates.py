@@ -11,7 +11,7 @@ import pytest
 
 from app.core.limits import Rate
 from app.core.rates import MemoryWindows, RateCounter
-from tests.redis_server import Redis
+from tests.servers.redis import Redis
 
 THREE = (Rate(3, 60),)
 

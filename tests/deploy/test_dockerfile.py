@@ -10,7 +10,7 @@ import pytest
 from dockerfile import Stage, read
 
 from app.core.environment import Environment
-from tests.ports import free_port
+from tests.servers.ports import free_port
 from tests.serving.processes import ROOT
 
 STAGES = read(ROOT / "Dockerfile")

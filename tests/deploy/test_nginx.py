@@ -16,7 +16,7 @@ import pytest
 import requests
 
 from app.core.limits import InputLimits
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"

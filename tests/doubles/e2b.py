@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, urlsplit
 
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 KEY = "e2b_0123456789abcdef"
 DOMAIN = "sandboxes.example.org"

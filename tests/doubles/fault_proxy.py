@@ -10,7 +10,7 @@ from enum import StrEnum
 from types import TracebackType
 from typing import Any
 
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 PIECE_BYTES = 65_536
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 
 _KEPT = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
 _ENV = _KEPT | {"GIT_CONFIG_GLOBAL": os.devnull, "LC_ALL": "C.UTF-8", "GIT_LITERAL_PATHSPECS": "1"}

@@ -14,7 +14,7 @@ from tests.faults.life import Life, Told
 from tests.faults.playing import MADE, counted, recovered, until
 from tests.faults.small_plant import SmallPlant
 from tests.git_hosts import HOOK_A, HOOK_B, Hosts, connect_github, connect_gitlab, login_of, new_project
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 
 INDEXED_WITHIN_S = 150
 """Taken up again within 90 s, and then still to be done."""

@@ -27,9 +27,9 @@ from app.models.organization import Invitation, Membership, Organization
 from app.models.project_log import ProjectLogEntry
 from tests import factories
 from tests.fuzz.witness import organizations_without_one_owner
-from tests.gunicorn_service import ROOT, Service
-from tests.mailbox import Mailbox
-from tests.pictures import picture
+from tests.samples.pictures import picture
+from tests.servers.service import ROOT, Service
+from tests.witnesses.mailbox import Mailbox
 from tests.world import Person
 
 CLIENTS, PAUSE_S = 6, (0.2, 1.5)

@@ -18,7 +18,7 @@ from app.extensions import db
 from app.models.organization import Membership, Organization
 from tests import factories
 from tests.fuzz.witness import organizations_without_one_owner
-from tests.gunicorn_service import Service
+from tests.servers.service import Service
 from tests.world import Person, World
 
 PATIENCE_S = 40

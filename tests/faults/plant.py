@@ -19,10 +19,10 @@ from config import Settings
 from tests.doubles.fault_proxy import FaultProxy
 from tests.faults.postgres import Cluster
 from tests.faults.small_plant import working
-from tests.gunicorn_service import Service
-from tests.ports import free_port
-from tests.redis_server import Redis
-from tests.s3server import BUCKET, S3Server
+from tests.servers.ports import free_port
+from tests.servers.redis import Redis
+from tests.servers.s3 import BUCKET, S3Server
+from tests.servers.service import Service
 from tests.world import World
 
 METRICS_TOKEN = secrets.token_hex(16)

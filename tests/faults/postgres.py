@@ -11,7 +11,7 @@ from types import TracebackType
 import psycopg
 import pytest
 
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 DATABASE = "galley"
 

@@ -6,7 +6,7 @@ from collections import Counter
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope
 
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 TAKES_S = 12.0
 """Longer than a worker's heartbeat and its look for lost calls take together."""

@@ -8,7 +8,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO
 
-from tests.gunicorn_service import ROOT, Service
+from tests.servers.service import ROOT, Service
 from tests.world import World
 
 

@@ -24,7 +24,7 @@ from config import Settings
 from tests.doubles.paddle import KEY
 from tests.doubles.paddle_data import Entity, event, signature, transaction
 from tests.payments import SECRETS, app, faultless, paddle, settings, world
-from tests.ports import free_port
+from tests.servers.ports import free_port
 from tests.world import World
 
 __all__ = ["app", "faultless", "paddle", "settings", "world"]

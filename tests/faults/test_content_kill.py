@@ -29,8 +29,8 @@ from app.resources.project_content.source import source_of
 from app.resources.project_content.verify import differences
 from tests import factories
 from tests.conftest import postgresql_database
-from tests.gitrepo import GitRepo
-from tests.gunicorn_service import ROOT, Service
+from tests.samples.gitrepo import GitRepo
+from tests.servers.service import ROOT, Service
 from tests.world import Person
 
 FILES, WEB_KILLS, CLIENTS = 50_000, 20, 4

@@ -3,9 +3,9 @@
 import os
 import random
 
-from tests.gitrepo import AWKWARD, Content
 from tests.resources.project_content.conftest import make_site
 from tests.resources.project_content.simulation import NAMES, Simulation
+from tests.samples.gitrepo import AWKWARD, Content
 from tests.world import World
 
 FILES, SAVES, PUSHES = 10_000, 200, 50

@@ -19,8 +19,8 @@ from tests.doubles.fault_proxy import FaultProxy, Mode
 from tests.faults.life import Life
 from tests.faults.plant import Plant
 from tests.faults.playing import counted, failing, recovered, until
-from tests.mailbox import CODE
-from tests.pictures import picture
+from tests.samples.pictures import picture
+from tests.witnesses.mailbox import CODE
 
 FINE, MADE, BUSY = 200, 201, 503
 Break = Callable[[Plant], AbstractContextManager[None]]

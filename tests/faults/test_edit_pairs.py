@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.edit_nodes import nodes
-from tests.edit_pairs import Pairs
-from tests.edit_witness import Witness
+from tests.edits.nodes import nodes
+from tests.edits.pairs import Pairs
+from tests.edits.witness import Witness
 
 PAIRS = int(os.environ.get("GALLEY_PAIRS", "1000"))
 

@@ -21,8 +21,8 @@ from tests.faults.life import Life, Told
 from tests.faults.playing import FINE, MADE, counted, recovered, until
 from tests.faults.small_disk import SmallDisk
 from tests.faults.small_plant import SmallPlant, flask
-from tests.mailbox import Mailbox
-from tests.pictures import picture
+from tests.samples.pictures import picture
+from tests.witnesses.mailbox import Mailbox
 
 REFUSED = frozenset({502, 503})
 ROUNDS, MOST_ROUNDS = 12, 300

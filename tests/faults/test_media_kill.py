@@ -17,8 +17,8 @@ from app.drivers.storage.port import ObjectStore
 from app.extensions import db
 from app.models.media import MediaAsset
 from app.resources.bucket import sweeping
-from tests.gunicorn_service import Service
-from tests.pictures import noise
+from tests.samples.pictures import noise
+from tests.servers.service import Service
 from tests.world import Person
 
 KILLS, CLIENTS = 8, 6

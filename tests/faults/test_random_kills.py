@@ -11,7 +11,7 @@ import pytest
 
 from tests.conftest import postgresql_database
 from tests.faults.kills import play
-from tests.gunicorn_service import Service
+from tests.servers.service import Service
 
 KILLS, WRITES = int(os.environ.get("GALLEY_KILLS", "50")), int(os.environ.get("GALLEY_WRITES", "5000"))
 SEED = int(os.environ.get("GALLEY_SEED", "7"))

@@ -11,7 +11,7 @@ from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.user import User
 from tests.contract.scene import Scene
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 
 
 def rows(scene: Scene) -> list[Any]:

@@ -7,7 +7,7 @@ from app.extensions import db
 from app.http.caller import Caller, caller_of
 from app.models.login import Session
 from app.models.user import User
-from tests.statements import counted
+from tests.witnesses.statements import counted
 from tests.world import World
 
 

@@ -21,8 +21,8 @@ from app.drivers.sandbox.none import NoSandboxes
 from app.extensions import db
 from app.models.login import OneTimeCode, Purpose
 from tests import factories
-from tests.redis_server import Gate, Redis
 from tests.resources.bucket.places import form
+from tests.servers.redis import Gate, Redis
 from tests.world import Answer, Browser, Person, World
 
 

@@ -13,8 +13,8 @@ import pytest
 
 from tests import factories
 from tests.conftest import postgresql_database
-from tests.gunicorn_service import Service
 from tests.load.traffic import Ask, Seen, flood, steady
+from tests.servers.service import Service
 
 REQUESTS, WARM_UP, CLIENTS, PEOPLE = int(os.environ.get("GALLEY_REQUESTS", "20000")), 2_000, 16, 8
 FLOOD_S, FLOOD_CONNECTIONS, TIMES = 10.0, 800, 3

@@ -17,8 +17,8 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.ports import free_port
-from tests.redis_server import Redis
+from tests.servers.ports import free_port
+from tests.servers.redis import Redis
 from tests.serving.processes import PASSED_ON, ROOT
 
 SERVER = "postgresql://postgres@127.0.0.1:5432"

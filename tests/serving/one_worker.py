@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 from flask import Flask
 
-from tests.ports import free_port
+from tests.servers.ports import free_port
 from tests.serving.processes import PASSED_ON, ROOT
 from tests.world import World
 

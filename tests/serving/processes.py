@@ -10,7 +10,7 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSED_ON = ("PATH", "HOME", "LANG", "CI", "VIRTUAL_ENV")

@@ -10,7 +10,7 @@ import psutil
 import pytest
 import requests
 
-from tests.pictures import picture
+from tests.samples.pictures import picture
 from tests.serving.clusters import Cluster, running
 from tests.serving.processes import ROOT
 from tests.serving.readme import comparable, steps

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.gunicorn_service import ROOT, Service
-from tests.ports import free_port
+from tests.servers.ports import free_port
+from tests.servers.service import ROOT, Service
 
 
 @pytest.fixture

@@ -25,7 +25,7 @@ from app.drivers.git.port import (
     RepositoryUnavailable,
     TreeEntry,
 )
-from tests.gitrepo import AWKWARD, EXECUTABLE, FILE, SYMLINK, Content, GitRepo
+from tests.samples.gitrepo import AWKWARD, EXECUTABLE, FILE, SYMLINK, Content, GitRepo
 
 UNKNOWN = "dead" * 10
 AUTHORED = datetime.fromtimestamp(1700000000, UTC)

@@ -14,7 +14,7 @@ from tests.doubles.plumbing import Plumbing
 from tests.doubles.server import Fault, Reply
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
 from tests.drivers.git.remote import Acting, RemoteContract
-from tests.gitrepo import Content
+from tests.samples.gitrepo import Content
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
 REPO = RepoRef("team/site")

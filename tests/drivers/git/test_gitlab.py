@@ -15,7 +15,7 @@ from tests.doubles.plumbing import Plumbing
 from tests.doubles.server import Fault, Reply
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
 from tests.drivers.git.remote import Acting, RemoteContract
-from tests.gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Content
+from tests.samples.gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Content
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
 REPO = RepoRef("team/sub/site")

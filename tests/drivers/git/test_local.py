@@ -18,7 +18,7 @@ from app.drivers.git.port import (
     RepositoryUnavailable,
 )
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject, write_in_parallel
-from tests.gitrepo import SUBMODULE, Content, GitRepo
+from tests.samples.gitrepo import SUBMODULE, Content, GitRepo
 
 BOT = Person("Galley Bot", "bot@mail.example.org")
 REPO = RepoRef("team/site")

@@ -11,7 +11,7 @@ import pytest
 from app.drivers.errors import Broken
 from app.drivers.git.local_catfile import IDLE_AT_MOST, CatFiles
 from app.drivers.git.port import ObjectNotFound
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 
 
 @pytest.fixture

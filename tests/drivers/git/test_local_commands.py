@@ -10,7 +10,7 @@ import pytest
 
 from app.drivers.errors import Absent, Late
 from app.drivers.git.local_commands import GitFailed, fields, run, stream
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 
 Fake = Callable[[str], None]
 

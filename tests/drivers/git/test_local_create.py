@@ -9,7 +9,7 @@ import pytest
 from app.drivers.errors import Rejected
 from app.drivers.git.local import LocalGit
 from app.drivers.git.port import Person, RepoRef, RepositoryExists
-from tests.gitrepo import EXECUTABLE, FILE, SYMLINK, GitRepo
+from tests.samples.gitrepo import EXECUTABLE, FILE, SYMLINK, GitRepo
 
 REPO = RepoRef("team/new")
 

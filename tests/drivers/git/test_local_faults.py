@@ -14,7 +14,7 @@ import pytest
 
 from app.drivers.git.local import LocalGit
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 
 ROOT = Path(__file__).parents[3]
 REPO = RepoRef("team/site")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.drivers.git.local_refs import NOTHING, default_branch, move
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 
 
 @pytest.fixture

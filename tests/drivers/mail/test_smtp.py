@@ -17,7 +17,7 @@ from app.drivers.mail.smtp import SmtpMail
 from tests.doubles.certificates import self_signed
 from tests.drivers.mail.contract import CODE, SENDER, MailTransportContract, Received
 from tests.drivers.mail.reading import as_received
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 USER, PASSWORD = "galley@relay", "p@ss:w/rd"
 

@@ -12,7 +12,7 @@ import requests
 from app.drivers.errors import Absent, Broken
 from app.drivers.storage.s3 import S3Store
 from tests.drivers.storage.contract import ObjectStoreContract, got, put
-from tests.s3server import BUCKET, S3Server
+from tests.servers.s3 import BUCKET, S3Server
 
 
 @pytest.fixture(scope="module")

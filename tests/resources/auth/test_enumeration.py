@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from tests.alike import outline
 from tests.newcomer import Newcomer
+from tests.witnesses.alike import outline
 from tests.world import Answer
 
 Make = Callable[..., Newcomer]

@@ -12,8 +12,8 @@ from app.core.limits import CodeLimits
 from app.extensions import db
 from app.models.base import moment
 from app.models.login import OneTimeCode
-from tests.alike import outline
 from tests.newcomer import Newcomer
+from tests.witnesses.alike import outline
 from tests.world import World
 
 Make = Callable[..., Newcomer]

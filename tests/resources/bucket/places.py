@@ -9,7 +9,7 @@ from app.core.permissions import Role
 from app.extensions import db
 from app.models.organization import Membership, Organization
 from app.models.project import Project, Provider
-from tests.pictures import picture
+from tests.samples.pictures import picture
 from tests.world import Answer, Browser, Person, World
 
 

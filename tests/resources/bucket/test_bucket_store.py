@@ -8,9 +8,9 @@ from flask import Flask
 
 from config import Settings
 from tests.apps import application
-from tests.pictures import noise, opened, picture
 from tests.resources.bucket.places import served, upload
-from tests.s3server import BUCKET, S3Server
+from tests.samples.pictures import noise, opened, picture
+from tests.servers.s3 import BUCKET, S3Server
 from tests.world import World
 
 

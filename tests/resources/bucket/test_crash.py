@@ -14,7 +14,7 @@ from app.extensions import db
 from app.models.media import MediaAsset
 from app.resources.bucket import sweeping
 from config import Settings
-from tests.pictures import picture
+from tests.samples.pictures import picture
 from tests.world import Browser, World
 
 ROOT = Path(__file__).parents[3]

@@ -15,8 +15,8 @@ from app.models.media import MediaAsset
 from app.models.organization import Organization, Status
 from app.models.project import Project
 from app.models.user import User
-from tests.pictures import FORMATS, MARK, SCRIPT, animation, noise, opened, picture
 from tests.resources.bucket.places import Place, form, served, upload
+from tests.samples.pictures import FORMATS, MARK, SCRIPT, animation, noise, opened, picture
 from tests.world import World
 
 GHOST = "01h455vb4pex5vsknk084sn02q"

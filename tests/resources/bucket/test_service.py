@@ -21,8 +21,8 @@ from app.models.user import User
 from app.resources.bucket import service
 from app.resources.bucket.service import Filing
 from config import Settings
-from tests.pictures import picture
 from tests.resources.bucket.places import Place, served, upload
+from tests.samples.pictures import picture
 from tests.world import Person, World
 
 

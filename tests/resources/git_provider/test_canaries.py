@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from flask import Flask, Response
 
-from tests.canaries import dump
 from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
+from tests.witnesses.canaries import dump
 from tests.world import Person, World
 
 

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.edit_nodes import Nodes, nodes
-from tests.edit_pairs import Pairs
-from tests.edit_witness import Witness
+from tests.edits.nodes import Nodes, nodes
+from tests.edits.pairs import Pairs
+from tests.edits.witness import Witness
 
 PAIRS = 15
 

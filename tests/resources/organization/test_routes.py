@@ -13,9 +13,9 @@ from app.models.media import MediaAsset
 from app.models.user import User
 from app.resources.user.events import email_verified, user_deleting
 from tests.factories import organization, project, repository
-from tests.mailbox import Mailbox
-from tests.sites import SMALL
-from tests.statements import counted
+from tests.samples.sites import SMALL
+from tests.witnesses.mailbox import Mailbox
+from tests.witnesses.statements import counted
 from tests.world import Person, World
 
 Later = Callable[..., AbstractContextManager[None]]

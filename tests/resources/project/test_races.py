@@ -5,7 +5,7 @@ from typing import Any
 
 from app.core.permissions import Role
 from tests.factories import organization, project, repository
-from tests.sites import SMALL
+from tests.samples.sites import SMALL
 from tests.together import THREADS, patiently, statuses, together
 from tests.workspace import Workspace
 from tests.world import Person, World

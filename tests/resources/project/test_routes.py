@@ -12,9 +12,9 @@ from app.models.user import User
 from app.resources.project import schemas
 from app.resources.user.events import user_deleting
 from tests.factories import organization, project, repository
-from tests.gitrepo import Content
-from tests.sites import SMALL
-from tests.statements import counted
+from tests.samples.gitrepo import Content
+from tests.samples.sites import SMALL
+from tests.witnesses.statements import counted
 from tests.workspace import Workspace
 from tests.world import Person, World
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests import factories
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 from tests.world import Person, World
 
 POST = b"---\ntitle: Hello\ntags: [a, b]\ndraft: false\n---\n\n# Hello\n\nWords.\n\n## Details\n\n[link](https://example.com/)\n"

@@ -13,8 +13,8 @@ from app.models.base import moment
 from app.models.project_content import ContentIndex
 from app.resources.project_content import jobs as local_jobs
 from app.resources.webhooks import jobs as remote_jobs
-from tests.gitrepo import Content, GitRepo
 from tests.resources.project_content.simulation import NAMES
+from tests.samples.gitrepo import Content, GitRepo
 from tests.world import Person, World
 
 LOST, TWICE, NOW = 0.2, 0.2, 0.5

@@ -9,8 +9,8 @@ from app.models.project import Project
 from app.resources.project_content import indexes
 from app.resources.project_content.source import source_of
 from app.resources.project_content.verify import differences
-from tests.gitrepo import Content
 from tests.resources.project_content.conftest import Site
+from tests.samples.gitrepo import Content
 
 NAMES = [
     "plain",

@@ -13,9 +13,9 @@ from app.models.user import User
 from app.resources.project_content import indexes, indexing, saving
 from app.resources.project_content.commits import Edit, Save
 from app.resources.project_content.source import source_of
-from tests.gitrepo import AWKWARD
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.resources.project_content.simulation import Simulation
+from tests.samples.gitrepo import AWKWARD
 from tests.world import World
 
 

@@ -8,7 +8,7 @@ from flask import Flask
 from tests.doubles.server import Fault, Reply
 from tests.factories import organization
 from tests.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
-from tests.gitrepo import Content
+from tests.samples.gitrepo import Content
 from tests.world import Answer, Person, World
 
 MIB = 1024 * 1024

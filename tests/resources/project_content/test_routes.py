@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.gitrepo import AWKWARD
 from tests.resources.project_content.conftest import FILES, Site, make_site
+from tests.samples.gitrepo import AWKWARD
 from tests.world import World
 
 

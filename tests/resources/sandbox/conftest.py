@@ -11,7 +11,7 @@ from flask import Flask
 from app.core.permissions import Role
 from app.extensions import drivers
 from tests import factories
-from tests.gitrepo import GitRepo
+from tests.samples.gitrepo import GitRepo
 from tests.world import Answer, Person, World
 
 PLAIN = {"index.html": b"<h1>Plain</h1>\n", "about/index.html": b"<h1>About</h1>\n"}

@@ -12,7 +12,7 @@ from typing import Any
 
 import boto3
 
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 BUCKET = "media"
 RCLONE = Path(sys.executable).parent / "rclone"

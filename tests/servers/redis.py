@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-from tests.ports import free_port
+from tests.servers.ports import free_port
 
 
 class Redis:

@@ -15,10 +15,10 @@ from flask_migrate import upgrade
 from app import create_app
 from app.extensions import db
 from config import Settings
-from tests.ports import free_port
+from tests.servers.ports import free_port
 from tests.world import Person, World
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 
 
 class Service:

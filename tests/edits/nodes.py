@@ -18,7 +18,7 @@ from config import Settings
 from tests.apps import another_database, application
 from tests.doubles.plumbing import Plumbing
 from tests.doubles.server import Double
-from tests.edit_pairs import Pairs, Site, seeds
+from tests.edits.pairs import Pairs, Site, seeds
 from tests.factories import repository
 from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
 from tests.world import Person, World

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tests.doubles.plumbing import Plumbing
-from tests.edit_pairs import Pairs, Save
+from tests.edits.pairs import Pairs, Save
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Small sites that tests put into repositories."""
 
-from tests.gitrepo import Content
+from tests.samples.gitrepo import Content
 
 SMALL: dict[str, Content] = {
     "hugo.toml": b'baseURL = "https://example.com/"\n',

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.doubles.plumbing import Plumbing
 from tests.doubles.server import Double, Fault, Reply
-from tests.gitrepo import Content
+from tests.samples.gitrepo import Content
 from tests.together import together
 from tests.world import Answer, Person
 

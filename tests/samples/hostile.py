@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from PIL import Image
 
-from tests.pictures import MARK, SCRIPT, animation, picture
+from tests.samples.pictures import MARK, SCRIPT, animation, picture
 
 PHP, JS = b"<?php system($_GET['c']); ?>", b"*/=1;alert(document.cookie);/*"
 MARKS = (MARK, b"<script", b"<?php", b"alert(", b"PK\x03\x04", b"%PDF", b"<svg", b"MZ\x90", b"\x7fELF")
