@@ -2,19 +2,13 @@
 
 from typing import Any, NotRequired, TypedDict
 
-from marshmallow import ValidationError, fields, post_load, validate
+from marshmallow import fields, post_load, validate
 
-from app.core.paths import path_fault
+from app.http.file_paths import plain_path
 from app.http.validation import Body, Moment, Page
 from app.models.project_log import LogAction
 
 MAX_PAGE = 100
-
-
-def plain_path(value: str) -> None:
-    """The file-path rule as a validator: nothing else can be a file of the repository."""
-    if fault := path_fault(value):
-        raise ValidationError(f"{fault}.")
 
 
 class RecordChange(Body):
