@@ -9,10 +9,12 @@ import time
 import structlog
 from alembic import context
 from alembic.runtime.migration import MigrationContext
+from alembic.util import CommandError
 from flask import current_app
 from sqlalchemy import Connection, text
+from sqlalchemy.exc import OperationalError
 
-from app.core.database import take_time
+from app.core.database import take_time, told
 from app.extensions import db
 from app.models.base import Base
 from app.models.content_search import is_of_search
@@ -75,4 +77,7 @@ def run() -> None:
             context.run_migrations()
 
 
-run()
+try:
+    run()
+except OperationalError as error:  # out of reach, or a lock that is not to be had: no fault of a migration
+    raise CommandError(f"The database cannot be migrated now; start again. {told(error)}") from error

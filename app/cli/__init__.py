@@ -7,6 +7,7 @@ from app.cli.billing import billing
 from app.cli.config import config
 from app.cli.database import database
 from app.cli.doctor import doctor
+from app.cli.failures import telling
 from app.cli.git import git
 from app.cli.index import index
 from app.cli.keys import keys
@@ -14,7 +15,12 @@ from app.cli.seed import seed
 from app.cli.user import user
 from app.cli.worker import worker
 
-COMMANDS = (backup, billing, config, database, doctor, git, index, keys, restore, seed, user, worker)
+COMMANDS = tuple(
+    map(
+        telling,
+        (backup, billing, config, database, doctor, git, index, keys, restore, seed, user, worker),
+    )
+)
 
 
 def register(app: Flask) -> None:

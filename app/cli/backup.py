@@ -14,7 +14,6 @@ from app.backup import restoring, verifying
 from app.backup.manifest import BackupError, Manifest
 from app.backup.saving import Service, save
 from app.core.settings import PROJECT
-from app.drivers.errors import DriverError
 from app.extensions import db, drivers
 
 MIGRATIONS = PROJECT / "migrations"
@@ -28,7 +27,7 @@ def backup(target: Path) -> None:
     """Save rows, waiting jobs, media and local repositories into the folder TARGET, while the service runs."""
     try:
         made = save(_service(), target)
-    except (BackupError, DriverError) as error:
+    except BackupError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"Saved {_told(made)}.")
     if made.keys:
@@ -54,7 +53,7 @@ def restore(source: Path, verify: bool) -> None:
         differing = list(verifying.differences(service, source, made)) if verify else []
         upgrade(directory=str(MIGRATIONS))
         restoring.rebuild(service, made)
-    except (BackupError, DriverError) as error:
+    except BackupError as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"Restored {_told(made)}.")
     for line in differing:

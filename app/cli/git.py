@@ -6,7 +6,6 @@ import click
 from flask.cli import AppGroup
 
 from app.core.ids import is_id
-from app.drivers.errors import DriverError
 from app.drivers.git.hosts import LocalHost
 from app.drivers.git.port import RepoRef
 from app.extensions import db, drivers
@@ -33,10 +32,7 @@ def create(name: str, org_id: str | None, source: Path | None) -> None:
         _check_organization(org_id)
     if db.session.get(LocalRepository, name) is not None:
         raise click.ClickException(f"The repository {name} is an organization's already; use `flask git assign`.")
-    try:
-        made = host().create(name, source=source)
-    except DriverError as error:
-        raise click.ClickException(str(error)) from error
+    made = host().create(name, source=source)
     if org_id is not None:
         hand_over_repository(made.full_name, org_id)
         db.session.commit()
@@ -49,10 +45,7 @@ def create(name: str, org_id: str | None, source: Path | None) -> None:
 def assign(name: str, org_id: str) -> None:
     """Give the repository OWNER/NAME to an organization, whoever had it."""
     _check_organization(org_id)
-    try:
-        host().repository(RepoRef(name))
-    except DriverError as error:
-        raise click.ClickException(str(error)) from error
+    host().repository(RepoRef(name))
     hand_over_repository(name, org_id)
     db.session.commit()
     click.echo(f"{name} belongs to {org_id}.")

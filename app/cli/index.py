@@ -4,7 +4,6 @@ import click
 from flask.cli import AppGroup
 
 from app.core.ids import is_id
-from app.drivers.errors import DriverError
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.resources.project_content import indexes
@@ -27,7 +26,7 @@ def verify(project_id: str, branch: str | None) -> None:
         raise click.ClickException("This branch is not indexed yet.")
     try:
         told = list(differences(found, source_of(project, drivers["git"], branch=branch)))
-    except (DriverError, Disconnected) as error:
+    except Disconnected as error:
         raise click.ClickException(str(error)) from error
     for line in told:
         click.echo(line)

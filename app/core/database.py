@@ -91,6 +91,17 @@ def prepare_engine(engine: sa.Engine) -> None:
         event.listen(engine, "do_connect", _connect_impatiently)
 
 
+def told(error: sa.exc.DBAPIError) -> str:
+    """The first line of the driver's own words: neither the statement nor its values."""
+    return (str(error.orig).strip() or type(error).__name__).splitlines()[0]
+
+
+def lacks_schema(error: sa.exc.DBAPIError) -> bool:
+    """Whether a statement named a table or column that the database does not have."""
+    absent = ("no such table", "no such column")
+    return getattr(error.orig, "sqlstate", None) in ("42P01", "42703") or told(error).startswith(absent)
+
+
 def take_time(connection: sa.Connection) -> None:
     """Let statements of this connection work for as long as they take; for one that goes into no pool again.
 

@@ -58,6 +58,20 @@ class TestAwait:
 
 
 class TestUpgrade:
+    def test_a_database_out_of_reach_is_told_without_a_traceback(self, tmp_path: Path) -> None:
+        nowhere = {
+            "DATABASE_URL": "postgresql+psycopg://nobody:hush-hush@127.0.0.1:9/none",
+            "INSTANCE_DIR": str(tmp_path),
+        }
+        flask = str(Path(sys.executable).with_name("flask"))
+        done = subprocess.run(
+            [flask, "db", "upgrade"], cwd=PROJECT, env=os.environ | nowhere, capture_output=True, text=True
+        )
+        told = done.stdout + done.stderr
+        assert (done.returncode, "The database cannot be migrated now; start again." in told) == (1, True), told
+        assert "Traceback" not in told
+        assert "hush" not in told
+
     def test_a_newer_version_s_database_is_left_as_it_is(self, empty: Flask) -> None:
         _pretend(empty, "9999")
         with empty.app_context():
