@@ -19,11 +19,10 @@ from flask import Flask
 
 from app.core import causes
 from app.core.jobs import Job, registry
-from app.drivers.jobs.policy import describe
+from app.drivers.jobs.policy import CONCURRENCY, describe
 from app.drivers.jobs.port import JobEngine, JobRun
 from app.extensions import db, drivers
 
-CONCURRENCY = 4
 SIGNAL_POLL_S = 0.2
 EXIT_WITHIN_S = 28.0
 """After the stop, including the engine's grace of 25 s: a supervisor kills after 30 s (limits, section 3)."""

@@ -4,11 +4,18 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
+from app.drivers.jobs.policy import CONCURRENCY
 from app.worker import run_worker
 
 
 @click.command("worker")
-@click.option("--concurrency", default=4, show_default=True, help="How many jobs run at once.")
+@click.option(
+    "--concurrency",
+    type=click.IntRange(1, 64),
+    default=CONCURRENCY,
+    show_default=True,
+    help="How many jobs run at once.",
+)
 @with_appcontext
 def worker(concurrency: int) -> None:
     """Run background jobs until the process is told to stop."""

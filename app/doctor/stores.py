@@ -11,10 +11,11 @@ from alembic.script import ScriptDirectory
 
 from app.doctor.findings import Finding, Patient, failure, ok, warning
 from app.drivers.errors import DriverError
+from app.drivers.jobs.policy import CONCURRENCY
 
 SKEW_WARNED_S, SKEW_FAILED_S = 2.0, 30.0
-POOLS, JOB_CONNECTIONS = 2, 4
-"""A process's pools, for writing and for reading, and what a worker's engine takes beside them."""
+POOLS, ASIDE, JOB_CONNECTIONS = 2, 4, 5
+"""The pools, for writing and for reading; what a process opens beside them; what a worker's job engine takes."""
 
 PROBE = b"galley doctor"
 
@@ -70,8 +71,8 @@ def connections(patient: Patient) -> Iterator[Finding]:
         return
     with patient.engine.connect() as connection:
         most = sum(int(connection.scalar(sa.text(f"SHOW {name}")) or 0) * sign for name, sign in _LIMITS)
-    a_process = POOLS * patient.settings.database.pool
-    web, worker = patient.settings.server.web_concurrency * a_process, a_process + JOB_CONNECTIONS
+    web = patient.settings.server.web_concurrency * (POOLS * patient.settings.database.pool + ASIDE)
+    worker = POOLS * CONCURRENCY + ASIDE + JOB_CONNECTIONS  # each job holds one of either pool at most
     seen = f"A web node may open {web} connections and a worker {worker}; PostgreSQL takes {most} in all"
     if web + worker > most:
         yield warning(seen, "Raise max_connections, or lower DATABASE_POOL or WEB_CONCURRENCY.")

@@ -144,6 +144,12 @@ class TestStores:
         few = dataclasses.replace(patient.settings, server=dataclasses.replace(server, web_concurrency=1))
         assert worst(look(stores.connections, patient, settings=few))[0] == Level.OK
 
+    def test_connections_are_counted_as_the_deployment_guide_counts_them(self, patient: Patient) -> None:
+        if patient.engine.dialect.name == "sqlite":
+            pytest.skip("no limit")
+        (found,) = look(stores.connections, patient)
+        assert "A web node may open 88 connections and a worker 17;" in found.seen
+
     def test_a_redis_that_does_not_answer_is_a_failure_and_none_is_not(self, patient: Patient) -> None:
         gone = RateCounter(redis_url="redis://:hush-hush@127.0.0.1:9/0")
         level, seen = worst(look(stores.redis, patient, rates=gone))

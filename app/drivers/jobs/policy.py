@@ -9,6 +9,9 @@ from app.core.errors import AppError
 from app.core.jobs import Job, PermanentFailure
 from app.drivers.errors import DriverError
 
+CONCURRENCY = 4
+"""How many jobs a worker runs at once unless it is told otherwise."""
+
 DEFAULT_RETRIES = 8
 ERROR_LENGTH = 500
 RETRY_AFTER_CAP_S = 60.0
