@@ -109,6 +109,6 @@ def _opened(place: Path) -> Iterator[io.BufferedReader]:
     try:
         file = place.open("rb")
     except OSError as error:
-        raise BackupError(f"{place.name} of the backup is missing.") from error
+        raise BackupError(f"{place.name} of the backup is not to be had: {error.strerror}.") from error
     with file:
         yield file

@@ -50,14 +50,18 @@ def read(folder: Path) -> Manifest:
     """Read a backup's manifest.
 
     Raises:
-        BackupError: the folder holds no whole backup, or one of another format.
+        BackupError: the folder holds no whole backup, one of another format, or a manifest that was changed by hand.
     """
     try:
         told = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BackupError(f"{folder} holds no complete backup: {FILE} cannot be read.") from error
-    if told.get("format") != FORMAT:
-        raise BackupError(f"This backup has format {told.get('format')}; this version reads format {FORMAT}.")
-    single = {name: Section(**told[name]) for name in ("jobs", "objects", "repositories")}
-    tables = {name: Section(**section) for name, section in told["tables"].items()}
-    return Manifest(**(told | single | {"tables": tables}))
+    found = told.get("format") if isinstance(told, dict) else None
+    if found != FORMAT:
+        raise BackupError(f"This backup has format {found}; this version reads format {FORMAT}.")
+    try:
+        single = {name: Section(**told[name]) for name in ("jobs", "objects", "repositories")}
+        tables = {name: Section(**section) for name, section in told["tables"].items()}
+        return Manifest(**(told | single | {"tables": tables}))
+    except (AttributeError, KeyError, TypeError) as error:
+        raise BackupError(f"{FILE} of the backup is damaged: it lacks what its format has.") from error

@@ -48,8 +48,8 @@ def restore(store: ObjectStore, source: Path, lines: Iterable[bytes]) -> None:
                     raise BackupError(f"The copy of the object {key} is damaged.")
                 file.seek(0)
                 store.put(key, file, mimetype=mimetypes.guess_type(key)[0] or "application/octet-stream")
-        except FileNotFoundError as error:
-            raise BackupError(f"The copy of the object {key} is missing.") from error
+        except OSError as error:
+            raise BackupError(f"The copy of the object {key} is not to be had: {error.strerror}.") from error
 
 
 def differences(store: ObjectStore, lines: Iterable[bytes]) -> Iterator[str]:

@@ -77,6 +77,12 @@ class TestRefusals:
         assert code == 1
         assert "holds no complete backup" in told
 
+    @pytest.mark.parametrize("text", ["[]", '{"format": 1}', '{"format": 1, "jobs": 3}'])
+    def test_a_manifest_that_lacks_what_it_should_hold_is_told(self, empty: Flask, saved: Path, text: str) -> None:
+        (saved / manifests.FILE).write_text(text)
+        code, told = command(empty, "restore", saved)
+        assert (code, told.startswith("Error: ")) == (1, True), told
+
     def test_a_key_that_is_not_given_is_named(self, empty: Flask, saved: Path) -> None:
         self._change(saved, keys=["gone"])
         code, told = command(empty, "restore", saved)
