@@ -41,10 +41,12 @@ def install(requirements: Path) -> None:
         return
     if not runs():
         say(f"Creating {VENV.name} with Python {sys.version.split()[0]} …")
-        subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=True)
+        if subprocess.run([sys.executable, "-m", "venv", "--clear", VENV], check=False).returncode != 0:
+            sys.exit("The environment could not be made; on Debian, python3-venv must be installed.")
     say(f"Installing {requirements.name} …")
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    subprocess.run([*pip, "--require-hashes", "-r", str(requirements)], check=True, cwd=ROOT)
+    if subprocess.run([*pip, "--require-hashes", "-r", str(requirements)], check=False, cwd=ROOT).returncode != 0:
+        sys.exit(f"{requirements.name} could not be installed; start again once the package index can be reached.")
     stamp.write_text(wanted)
 
 

@@ -32,7 +32,8 @@ def main() -> int:
     except ConfigError as error:
         sys.exit(str(error))
     os.environ["PATH"] = f"{BIN}{os.pathsep}{os.environ['PATH']}"
-    subprocess.run(["flask", "db", "upgrade"], cwd=ROOT, check=True)
+    if subprocess.run(["flask", "db", "upgrade"], cwd=ROOT, check=False).returncode != 0:
+        sys.exit("Galley was not started: its database could not be migrated.")
     signed_in = "" if settings.is_production else seed_once(settings)
     sys.stdout.write(f"{signed_in}\nGalley answers at {settings.server.base_url}\n\n")
     sys.stdout.flush()
