@@ -10,6 +10,7 @@ from app.cli.doctor import doctor
 from app.cli.failures import telling
 from app.cli.git import git
 from app.cli.index import index
+from app.cli.jobs import jobs
 from app.cli.keys import keys
 from app.cli.seed import seed
 from app.cli.user import user
@@ -18,7 +19,7 @@ from app.cli.worker import worker
 COMMANDS = tuple(
     map(
         telling,
-        (backup, billing, config, database, doctor, git, index, keys, restore, seed, user, worker),
+        (backup, billing, config, database, doctor, git, index, jobs, keys, restore, seed, user, worker),
     )
 )
 

@@ -31,7 +31,10 @@ def worker(patient: Patient) -> Iterator[Finding]:
     else:
         yield ok(seen)
     if counts.dead:
-        yield warning(f"{counts.dead} jobs have failed for good", "Look for job_failed in the worker's log.")
+        yield warning(
+            f"{counts.dead} jobs have failed for good",
+            "Run flask jobs dead, and look for job_failed in the worker's log.",
+        )
 
 
 def keys(patient: Patient) -> Iterator[Finding]:

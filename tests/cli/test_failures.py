@@ -25,6 +25,7 @@ COMMANDS = (
     ("index", "verify", "prj_01h455vb4pex5vsknk084sn02q"),
     ("keys", "rotate"),
     ("billing", "summary"),
+    ("jobs", "dead"),
 )
 
 

@@ -1,0 +1,47 @@
+"""`flask jobs`: dead letters are listed, and one is tried again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from flask import Flask
+
+from app.core.jobs import Job, JobCall, PermanentFailure
+from app.drivers.jobs.port import JobRun
+from app.extensions import db
+from config import Settings
+from tests.apps import another_database, application
+from tests.cli.services import command
+from tests.drivers.jobs.contract.suite import until, working
+
+
+@pytest.fixture
+def quiet(store: str, tmp_path: Path) -> Iterator[Flask]:
+    """A service of a test's own: every job of it fails here."""
+    with another_database(store, tmp_path) as url, application(Settings.for_tests(tmp_path, DATABASE_URL=url)) as app:
+        yield app
+
+
+def fail(_call: JobRun) -> None:
+    raise PermanentFailure("the repository is gone")
+
+
+class TestJobs:
+    def test_a_dead_letter_is_listed_and_waits_again_when_it_is_retried(self, quiet: Flask) -> None:
+        assert command(quiet, "jobs", "dead") == (0, "No job has failed for good.\n")
+        engine = quiet.extensions["jobs"]
+        with quiet.app_context(), db.engine.begin() as connection:
+            job_id = engine.defer(connection, JobCall("cli.hopeless", {"id": "x_1"}))
+        with quiet.app_context(), working(engine, fail, {"cli.hopeless": Job("cli.hopeless", print, retries=0)}):
+            until(lambda: "cli.hopeless" in command(quiet, "jobs", "dead")[1])
+
+        told = command(quiet, "jobs", "dead")[1]
+        assert told.endswith("cli.hopeless  PermanentFailure: the repository is gone\n")
+        assert "x_1" not in told
+        assert command(quiet, "jobs", "retry", job_id) == (0, f"Job {job_id} waits again.\n")
+        assert command(quiet, "jobs", "dead") == (0, "No job has failed for good.\n")
+        assert command(quiet, "jobs", "retry", job_id)[0] == 1
+
+    @pytest.mark.parametrize("text", ["x", "0", "9" * 30, "123456789"])
+    def test_an_id_of_none_is_refused(self, quiet: Flask, text: str) -> None:
+        assert command(quiet, "jobs", "retry", text)[0] != 0
