@@ -24,7 +24,8 @@ BODY_WAIT_S = InputLimits.body_timeout_s
 RAW = "galley.body"
 """Where the bytes that were read stand in the request's environment."""
 
-_STRING = re.compile(rb'"(?:[^"\\]|\\.)*"', re.DOTALL)
+# Possessive, and also to the end of a body where a string is not closed: what is hostile is read once as well.
+_STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 

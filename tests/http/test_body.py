@@ -1,5 +1,7 @@
 """What a JSON body may be, judged before anything reads it."""
 
+import time
+
 import pytest
 from flask import Request
 from werkzeug.test import EnvironBuilder
@@ -77,6 +79,13 @@ class TestRefused:
         with pytest.raises(Invalid) as failure:
             read_json(request(data))
         assert failure.value.code == "INVALID_JSON"
+
+    @pytest.mark.parametrize("end", ["", "\\"], ids=["open", "escaped"])
+    def test_a_string_that_is_never_closed_is_read_once(self, end: str) -> None:
+        begun_s = time.thread_time()
+        with pytest.raises(Invalid):
+            read_json(request('"' + '\\"' * 400_000 + end))
+        assert time.thread_time() - begun_s < 5
 
     def test_another_type(self) -> None:
         with pytest.raises(WrongMediaType):

@@ -16,7 +16,7 @@ from app.core.content.words import fold
 MAX_LINKS, MAX_URL = 500, 1_024
 _PATTERNS = (
     ("image", re.compile(r"!\[[^\]\n]{0,500}\]\(\s*<?([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*)")),
-    ("link", re.compile(r"(?<!!)\[(?:[^\[\]\n]|!\[[^\]\n]*\]\([^)\n]*\)){0,500}\]\(\s*<?([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*)")),
+    ("link", re.compile(r"(?<!!)\[(?:!\[[^\]\n]{0,500}\]\([^)\n]{0,1024}\)|[^\[\]\n]){0,500}+\]\(\s*<?([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*)")),
     ("link", re.compile(r"^[ ]{0,3}\[[^\]\n]{1,500}\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)),
     ("html", re.compile(r"""\b(?:href|src|poster|data-src)\s*=\s*["']([^"'\n]{1,1024})["']""", re.IGNORECASE)),
     ("wiki", re.compile(r"!?\[\[([^\]|#\n]{1,500})")),

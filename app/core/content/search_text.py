@@ -22,7 +22,7 @@ MAX_FIELD_WORDS = 2_000
 _UNTOLD = frozenset({"diff", "jsonl", "notebook", "svg", "geojson", "csv", "tsv"})
 """Text by name, but data that people do not look for by its words."""
 
-_HEADING = re.compile(r"^#[ \t]+(.+?)[ \t#]*$", re.MULTILINE)
+_HEADING = re.compile(r"^#[ \t]+([^ \t\n].*)", re.MULTILINE)
 _HTML_TITLE = re.compile(r"<title>([^<]{1,500})</title>", re.IGNORECASE)
 _MARKDOWN = frozenset({"markdown", "mdx", "markdoc"})
 
@@ -73,7 +73,7 @@ def _title(values: Mapping[str, Any]) -> str | None:
 def _heading(body: str, language: str | None) -> str | None:
     pattern = _HEADING if language in _MARKDOWN else _HTML_TITLE
     found = pattern.search(body[:MAX_SHOWN])
-    return found[1].strip()[:MAX_TITLE] if found else None
+    return found[1].strip().rstrip("# \t")[:MAX_TITLE] or None if found else None
 
 
 def _field_words(values: Mapping[str, Any]) -> Iterator[str]:

@@ -11,8 +11,8 @@ Node = Mapping[str, Any]
 
 _MARKS = (("bold", "**"), ("italic", "_"), ("strikethrough", "~~"))
 _SPECIAL = re.compile(r"([\\`*_\[\]<>])")
-_LINE_START = re.compile(r"^(\s*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|~{3,}|=+(?=\s*$)|-{2,})", re.MULTILINE)
-_NUMBERED = re.compile(r"^(\s*\d{1,9})([.)])(?=\s|$)", re.MULTILINE)
+_LINE_START = re.compile(r"^([^\S\n]*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|~{3,}|=+(?=\s*$)|-{2,})", re.MULTILINE)
+_NUMBERED = re.compile(r"^([^\S\n]*\d{1,9})([.)])(?=\s|$)", re.MULTILINE)
 _HEADING = re.compile(r"h([1-6])")
 _LISTS = ("ul", "ol", "taskList", "action_item")
 

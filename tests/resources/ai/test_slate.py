@@ -1,5 +1,6 @@
 """Slate nodes as Markdown, read back by a Markdown parser of the reader's own eyes: each case says what it must give."""
 
+import time
 from typing import Any
 
 import pytest
@@ -124,6 +125,12 @@ class TestToMarkdown:
     )
     def test_rubbish_is_read_without_failing(self, nodes: list[dict[str, Any]]) -> None:
         assert isinstance(to_markdown(nodes), str)
+
+    @pytest.mark.parametrize("bait", ["\n", " ", "\n 1", "=\n"], ids=["lines", "spaces", "numbers", "rules"])
+    def test_hostile_text_takes_bounded_time(self, bait: str) -> None:
+        begun_s = time.thread_time()
+        to_markdown([p(bait * 100_000 + "a")])
+        assert time.thread_time() - begun_s < 5
 
     def test_plain_text_has_no_marks(self) -> None:
         assert plain_text(p("a ", bold("b"), {"type": "a", "children": [{"text": "c"}]})) == "a bc"
