@@ -50,6 +50,12 @@ class Invalid(AppError):
         return cls(message, code=code, fields=[FieldError(path, message)])
 
 
+class Unframed(Invalid):
+    """The body is not cut into chunks as HTTP has it, or breaks off (400)."""
+
+    code, message = "INVALID_BODY", "The body is not framed as HTTP asks for, or breaks off"
+
+
 class NotSignedIn(AppError):
     """No valid session (401)."""
 

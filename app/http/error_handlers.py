@@ -2,6 +2,7 @@
 
 import structlog
 from flask import Flask, Response, request
+from gunicorn.http.errors import NoMoreData, ParseException
 from sqlalchemy import exc as sql
 from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from werkzeug.exceptions import HTTPException
@@ -33,6 +34,8 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(errors.AppError, _render)
     app.register_error_handler(outside.DriverError, lambda error: _render(from_driver(error)))
     app.register_error_handler(HTTPException, _http)
+    for unframed in (ParseException, NoMoreData):  # found where the body is read; the server hangs up afterwards
+        app.register_error_handler(unframed, lambda _error: _render(errors.Unframed()))
     for gone in (ObjectDeletedError, StaleDataError):  # deleted by another request since the guard found it
         app.register_error_handler(gone, lambda _error: _render(errors.NotFound()))
     for kind in (sql.DBAPIError, sql.TimeoutError):

@@ -11,7 +11,8 @@ import structlog
 from flask import Flask, Response, current_app, g, request
 from flask_cors import CORS
 
-from app.core.errors import NotAllowed
+from app.core.errors import AppError, NotAllowed
+from app.core.limits import InputLimits
 from app.core.urls import parts_of
 from app.http import login
 
@@ -34,6 +35,12 @@ class InvalidOrigin(NotAllowed):
     code, message = "INVALID_ORIGIN", "This page may not call the service"
 
 
+class HeadersTooLarge(AppError):
+    """More than the limit in all (431); of each alone the server sees to it."""
+
+    status, code, message = 431, "HEADERS_TOO_LARGE", f"The headers may have at most {InputLimits.header_bytes} bytes"
+
+
 def init_app(app: Flask, allowed_origins: tuple[str, ...]) -> None:
     """Install the hooks."""
     CORS(
@@ -44,6 +51,7 @@ def init_app(app: Flask, allowed_origins: tuple[str, ...]) -> None:
         max_age=600,
     )
     app.before_request(_start)
+    app.before_request(_check_size)
     app.before_request(_check_origin)
     https = app.config["SETTINGS"].server.base_url.startswith("https:")
     carried = _SECURITY | (_HTTPS_ONLY if https else {})
@@ -55,6 +63,12 @@ def _start() -> None:
     given = request.headers.get("X-Request-Id", "")
     g.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
+
+
+def _check_size() -> None:
+    given = (len(name) + len(value) for name, value in request.environ.items() if name.startswith("HTTP_"))
+    if sum(given) > InputLimits.header_bytes:
+        raise HeadersTooLarge
 
 
 def _check_origin() -> None:

@@ -7,6 +7,8 @@ from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
 from typing import Any
 
+from gunicorn.http.errors import ParseException
+
 from app.drivers.sandbox.port import Upstream
 from app.http import preview_pages as pages
 from app.http.preview_headers import answered, head
@@ -54,7 +56,7 @@ def exchange(environ: dict[str, Any], start_response: Callable[..., Any], upstre
         _send(environ, upstream)
         response.begin()
         _check_final(response)
-    except (OSError, HTTPException):
+    except (OSError, HTTPException, ParseException):  # the last where the visitor's chunks are none
         response.close()
         upstream.connection.close()
         return pages.not_answering()(environ, start_response)

@@ -4,6 +4,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 from flask import Flask
+from gunicorn.http.errors import InvalidChunkSize, LimitRequestHeaders, NoMoreData
 
 from app.core import errors
 
@@ -36,6 +37,12 @@ class TestDatabase:
 
     def test_a_faulty_statement_is_a_bug(self, app: Flask) -> None:
         assert failed(app, raised(sa.exc.ProgrammingError, psycopg.errors.UndefinedTable)) == (500, None)
+
+
+class TestBodies:
+    @pytest.mark.parametrize("error", [InvalidChunkSize(b"zz"), LimitRequestHeaders("trailers"), NoMoreData()])
+    def test_chunks_that_are_none_are_the_caller_s_fault(self, app: Flask, error: Exception) -> None:
+        assert failed(app, error) == (400, None)
 
 
 class TestUpstreams:
