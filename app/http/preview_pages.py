@@ -21,6 +21,11 @@ def not_a_member() -> Response:
     )
 
 
+def another_site() -> Response:
+    """A page of another host wants an open connection."""
+    return _page(403, "Only the preview's own pages may do this", "Open the preview itself.")
+
+
 def starting() -> Response:
     """It is on its way; the page asks again by itself."""
     response = _page(503, "The preview is starting", "This page goes on by itself.")

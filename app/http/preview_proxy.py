@@ -26,7 +26,7 @@ from app.http import preview_pages as pages
 from app.http.client_address import client_address, network_of
 from app.http.preview_exchange import exchange
 from app.http.preview_slots import Slots
-from app.http.preview_upgrade import is_upgrade, upgrade
+from app.http.preview_upgrade import is_from_elsewhere, is_upgrade, upgrade
 from app.models.organization import Membership
 from app.models.project import Project
 from app.models.project_preview import PreviewState
@@ -109,6 +109,8 @@ class PreviewProxy:
         self, label: str, user_id: str, standing: Standing, environ: Environ, start_response: StartResponse
     ) -> Iterable[bytes]:
         """Have the sandbox answer, or say why it does not."""
+        if is_upgrade(environ) and is_from_elsewhere(environ):
+            return pages.another_site()(environ, start_response)
         try:
             upstream = self._connect(standing)
         except DriverError as error:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from app.core.urls import parts_of
 from app.drivers.sandbox.port import Upstream
 from app.http import preview_pages as pages
 from app.http import streaming
@@ -31,6 +32,12 @@ def is_upgrade(environ: dict[str, Any]) -> bool:
     """Whether the request wants a WebSocket."""
     wanted = "upgrade" in environ.get("HTTP_CONNECTION", "").lower()
     return wanted and environ.get("HTTP_UPGRADE", "").lower() == "websocket"
+
+
+def is_from_elsewhere(environ: dict[str, Any]) -> bool:
+    """Whether a page of another host opens it: browsers let any page do that, with the visitor's cookie, and read on."""
+    origin = environ.get("HTTP_ORIGIN")
+    return origin is not None and parts_of(origin).hostname != parts_of(f"//{environ.get('HTTP_HOST', '')}").hostname
 
 
 def upgrade(

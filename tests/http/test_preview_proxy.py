@@ -301,6 +301,20 @@ class TestHandshake:
         assert answer.status_code == 502
         assert "Set-Cookie" not in answer.headers
 
+    @pytest.mark.parametrize("origin", ["http://evil.example.org", f"http://{'0' * 32}.preview.localhost", "null"])
+    def test_a_page_of_another_host_opens_none(self, window: Window, origin: str) -> None:
+        assert self._opened(window, origin) == 403
+
+    def test_its_own_page_does_whatever_port_a_proxy_leaves_out(self, window: Window) -> None:
+        assert self._opened(window, f"https://{window.host.partition(':')[0].upper()}:8443") == 502
+
+    def _opened(self, window: Window, origin: str) -> int:
+        """502 where the server inside was asked, which knows no WebSockets."""
+        wanted = {"Connection": "Upgrade", "Upgrade": "websocket", "Origin": origin}
+        ours, theirs = socket.socketpair()
+        with ours, theirs:
+            return window.send("GET", "/", headers=wanted, environ_overrides={"gunicorn.socket": ours}).status_code
+
     def test_of_an_agreement_only_the_handshake_goes_out(self) -> None:
         ours, theirs = socket.socketpair()
         with ours, theirs:
