@@ -43,19 +43,29 @@ class HeadersTooLarge(AppError):
 
 def init_app(app: Flask, allowed_origins: tuple[str, ...]) -> None:
     """Install the hooks."""
-    CORS(
-        app,
-        origins=list(allowed_origins),
-        supports_credentials=True,
-        expose_headers=["ETag", "Link", "X-Request-Id", "Retry-After", "Idempotency-Replayed"],
-        max_age=600,
-    )
+    init_cors(app, allowed_origins)
     app.before_request(_start)
     app.before_request(_check_size)
     app.before_request(_check_origin)
     https = app.config["SETTINGS"].server.base_url.startswith("https:")
     carried = _SECURITY | (_HTTPS_ONLY if https else {})
     app.after_request(partial(_finish, carried))
+
+
+def init_cors(app: Flask, allowed_origins: tuple[str, ...]) -> None:
+    """Let pages of these origins, and of no others, read answers with credentials."""
+    CORS(
+        app,
+        origins=[_exactly(origin) for origin in allowed_origins],
+        supports_credentials=True,
+        expose_headers=["ETag", "Link", "X-Request-Id", "Retry-After", "Idempotency-Replayed"],
+        max_age=600,
+    )
+
+
+def _exactly(origin: str) -> re.Pattern[str]:
+    """That origin and no other: the brackets of an IPv6 address would be read as a pattern."""
+    return re.compile(re.escape(origin) + r"\Z", re.IGNORECASE)
 
 
 def _start() -> None:

@@ -1,7 +1,9 @@
 """Pages of the allowed origins may read answers with credentials; others may not."""
 
 import pytest
+from flask import Flask
 
+from app.http.headers import init_cors
 from tests.world import World
 
 OURS = "http://127.0.0.1:8000"
@@ -24,6 +26,15 @@ class TestOrigins:
             asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
             headers = world.anonymous().client.open("/api/v1/auth/get-session", method=method, headers=asked).headers
             assert [name for name, _ in headers if name.startswith("Access-Control-")] == []
+
+
+class TestAddresses:
+    @pytest.mark.parametrize(("origin", "told"), [("http://[::1]:8000", "http://[::1]:8000"), ("http://1:8000", None)])
+    def test_the_brackets_of_one_are_no_pattern(self, origin: str, told: str | None) -> None:
+        app = Flask(__name__)
+        init_cors(app, ("http://[::1]:8000",))
+        headers = app.test_client().get("/", headers={"Origin": origin}).headers
+        assert headers.get("Access-Control-Allow-Origin") == told
 
 
 class TestPreflight:
