@@ -7,7 +7,7 @@ from flask import Request
 from werkzeug.test import EnvironBuilder
 
 from app.core.errors import Invalid, TooLarge, WrongMediaType
-from app.http.body import MAX_DEPTH, MAX_ITEMS, MAX_KEYS, read_json
+from app.http.body import MAX_DEPTH, MAX_ITEMS, MAX_KEYS, MAX_VALUES, read_json
 
 
 def request(data: bytes | str, kind: str = "application/json") -> Request:
@@ -86,6 +86,13 @@ class TestRefused:
         with pytest.raises(Invalid):
             read_json(request('"' + '\\"' * 400_000 + end))
         assert time.thread_time() - begun_s < 5
+
+    @pytest.mark.parametrize("value", ["0", "{}", "[]", '"a"'])
+    def test_more_values_than_a_worker_has_time_for(self, value: str) -> None:
+        many = f"[{','.join([value] * MAX_ITEMS)}],"
+        data = '{"a": [' + many * (MAX_VALUES // MAX_ITEMS) + "0]}"
+        with pytest.raises(Invalid, match="more than 500000 values"):
+            read_json(request(data), max_bytes=len(data))
 
     def test_another_type(self) -> None:
         with pytest.raises(WrongMediaType):
