@@ -25,8 +25,8 @@ from app.extensions import db, drivers, limiter
 from app.http import preview_pages as pages
 from app.http.client_address import client_address, network_of
 from app.http.preview_exchange import exchange
-from app.http.preview_slots import Slots
 from app.http.preview_upgrade import is_from_elsewhere, is_upgrade, upgrade
+from app.http.slots import Slots
 from app.models.organization import Membership
 from app.models.project import Project
 from app.models.project_preview import PreviewState
@@ -67,7 +67,8 @@ class PreviewProxy:
         self._links = Links(settings.security.secret_key)
         self._secure = settings.server.base_url.startswith("https:")
         self._cookie = SECURE_COOKIE if self._secure else COOKIE
-        self._slots = Slots(settings.limits.sandbox)
+        limits = settings.limits.sandbox
+        self._slots = Slots(each=limits.requests, of_all=limits.requests_of_all)
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Answer for a preview's host name; leave every other one to the application."""

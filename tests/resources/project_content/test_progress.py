@@ -4,6 +4,7 @@ import json
 import threading
 from typing import Any
 
+from app.resources.project_content.progress import A_USER
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.world import World
 
@@ -49,6 +50,16 @@ class TestIndexEvents:
         [*_, last] = follow(site)
         assert last["status"] == "failed"
         assert last["problem"]
+
+    def test_nobody_follows_more_than_their_share_and_places_come_free(self, world: World) -> None:
+        site = make_site(world, FILES, indexed=False)
+        client, path = site.owner.again().client, f"/api/v1{site.path('/index/events')}"
+        begun = [client.get(path, buffered=False) for _ in range(A_USER)]
+        site.owner.get(site.path("/index/events")).fails(429, "TOO_MANY_STREAMS")
+        for each in begun:
+            each.close()
+        world.work_off()
+        assert follow(site)[-1]["status"] == "ready"
 
     def test_strangers_and_bad_names_are_refused(self, site: Site) -> None:
         site.world.person().get(site.path("/index/events")).fails(403)
