@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO
 
 from flask import Request, Response, after_this_request
+from gunicorn.http.errors import NoMoreData
 from marshmallow import ValidationError, fields
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
@@ -69,6 +70,8 @@ def read_form(request: Request, limits: InputLimits) -> dict[str, Any]:
             _feed(decoder, form, request, most)
     except RequestEntityTooLarge as error:
         raise TooLarge("A part of the form is too large") from error
+    except NoMoreData as error:  # an OSError too, but the sender's
+        raise _broken() from error
     except OSError as error:
         raise Unavailable("There is no room for files right now; try again later", retry_after_s=30) from error
     except ValueError as error:

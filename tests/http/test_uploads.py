@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from flask import Flask, request
 from flask.ctx import RequestContext
+from gunicorn.http.errors import NoMoreData
 
 from app.core.errors import AppError, Invalid, TooLarge, Unavailable, WrongMediaType
 from app.core.limits import MIB, InputLimits
@@ -155,6 +156,9 @@ class TestReadForm:
         with files_of_at_most(100_000):
             refused(part("file", bytes(500_000), filename="a") + b"--b--\r\n", Unavailable)
 
+    def test_chunks_that_break_off_are_no_full_disk(self) -> None:
+        refused(b"", Invalid, stream=_Cut(), told=False)
+
     def test_temporary_files_are_closed_with_the_request(self) -> None:
         form = Read(part("file", b"x", filename="a") + b"--b--\r\n")
         assert form.values["file"].file.closed
@@ -174,6 +178,16 @@ class _Endless(io.RawIOBase):
         buffer[:size] = content[:size]
         self.given += size
         return size
+
+
+class _Cut(io.RawIOBase):
+    """Chunks whose sender is gone, as gunicorn tells it."""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, _buffer: Any) -> int:
+        raise NoMoreData
 
 
 class _Chained(io.RawIOBase):
