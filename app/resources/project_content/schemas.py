@@ -185,6 +185,18 @@ class MakeCommit(Body):
                 raise ValidationError({"files": {number: {"path": ["This path stands twice in one commit."]}}})
             seen.add(edit.change.path)
 
+    @validates_schema
+    def possible(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        """No file is both moved away and changed, deleted or moved away again; another may be made in its place."""
+        taken: set[str] = set()
+        for number, edit in enumerate(data.get("files", [])):
+            change: FileChange = edit.change
+            field = "previous_path" if change.action == Action.MOVE else "path"
+            origin = change.previous_path or change.path
+            if change.action != Action.CREATE and origin in taken:
+                raise ValidationError({"files": {number: {field: ["Another change of this commit takes this file."]}}})
+            taken |= {origin} if change.action != Action.CREATE else set()
+
 
 class CommitBody(TypedDict):
     """`MakeCommit`, cleaned."""

@@ -17,6 +17,10 @@ def put(path: str, content: str = "new\n", action: str = "create", **more: Any) 
     return {"path": path, "action": action, "content": content} | more
 
 
+def moved(path: str, origin: str = "hugo.toml") -> dict[str, Any]:
+    return {"path": path, "action": "move", "previous_path": origin}
+
+
 class TestTree:
     def test_it_is_what_git_lists(self, world: World) -> None:
         site = make_site(world, AWKWARD)
@@ -234,11 +238,22 @@ class TestCommit:
             ({"files": [put("a", "%%%", encoding="base64")]}, "files.0.content"),
             ({"files": [put("a", action="explode")]}, "files.0.action"),
             ({"files": [{"path": "a", "action": "move"}]}, "files.0.previous_path"),
+            ({"files": [moved("b"), put("hugo.toml", action="update")]}, "files.1.path"),
+            ({"files": [moved("b"), {"path": "hugo.toml", "action": "delete"}]}, "files.1.path"),
+            ({"files": [moved("b"), moved("c")]}, "files.1.previous_path"),
+            ({"files": [put("hugo.toml", action="update"), moved("b")]}, "files.1.previous_path"),
         ],
     )
     def test_a_bad_body_is_refused_by_path(self, site: Site, change: dict[str, Any], path: str) -> None:
         body = {"message": "m", "base_sha": site.repo.head(), "files": [put("a")]} | change
         site.owner.post(site.path("/commit"), body).fails(400, None, path)
+
+    def test_files_may_take_each_others_places(self, site: Site) -> None:
+        about = "content/about.md"
+        site.commit(moved(about), moved("hugo.toml", about)).ok(201)
+        assert site.repo.show("hugo.toml") == FILES[about]
+        site.commit(moved("b.toml"), put("hugo.toml")).ok(201)
+        assert site.repo.show("hugo.toml") == b"new\n"
 
     def test_too_many_files_or_bytes(self, site: Site) -> None:
         site.commit(*[put(f"f{n}") for n in range(301)]).fails(413)
