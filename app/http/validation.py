@@ -9,6 +9,7 @@ from urllib.parse import unquote_to_bytes
 from flask import Request
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
 from webargs.flaskparser import FlaskParser
+from werkzeug.datastructures import MultiDict
 
 from app.core import clock
 from app.core.errors import FieldError, Invalid
@@ -37,6 +38,12 @@ class Parser(FlaskParser):
     """webargs, fed with the JSON that `app.http.body` has already judged."""
 
     DEFAULT_UNKNOWN_BY_LOCATION = dict.fromkeys(FlaskParser.DEFAULT_UNKNOWN_BY_LOCATION, EXCLUDE)
+
+    def load_querystring(self, req: Request, schema: Schema) -> Any:
+        """The query's parameters; one that may be left out counts as absent where a form left it empty."""
+        needed = {field.data_key or name for name, field in schema.load_fields.items() if field.required}
+        given = req.args.items(multi=True)
+        return self._makeproxy(MultiDict((name, value) for name, value in given if value or name in needed), schema)
 
     def handle_error(self, error: ValidationError, *_args: Any, **_kwargs: Any) -> Any:
         """Turn Marshmallow's nested messages into the envelope's list."""

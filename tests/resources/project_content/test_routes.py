@@ -72,6 +72,12 @@ class TestTree:
     def test_a_bad_query_is_refused_by_name(self, site: Site, query: dict[str, Any]) -> None:
         site.owner.get(site.path(), query_string=query).fails(400, None, next(iter(query)))
 
+    def test_a_parameter_left_empty_counts_as_absent(self, site: Site) -> None:
+        empty = dict.fromkeys(("path", "ref", "limit", "cursor"), "")
+        assert site.tree(**empty) == site.tree()
+        site.owner.get(site.path("/search"), query_string={"q": "about", "type": "", "limit": ""}).ok()
+        site.owner.get(f"/project-log/{site.project}", query_string={"limit": "", "action": "", "file": ""}).ok()
+
     def test_before_the_first_index_it_is_queued_and_empty(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)
         tree = site.tree()
