@@ -70,8 +70,10 @@ def create(scope: Scope, body: CreateBody) -> Outcome:
 def answer(outcome: Outcome) -> Response:
     """JSON where that is asked for, else the steps as they come."""
     if not _wants_events() and outcome.result is not None:
-        made = outcome.creation is not None and outcome.creation.made
-        return envelope.success(request, outcome.result, "Preview is running", status=201 if made else 200)
+        creation = outcome.creation
+        message = "Preview is running" if creation is not None else "No preview is running"
+        made = creation is not None and creation.made
+        return envelope.success(request, outcome.result, message, status=201 if made else 200)
     left = threading.Event()
     app, place = _app(), _place()
 

@@ -69,7 +69,8 @@ class TestCreate:
         assert len(desk.held()) == 1
 
     def test_only_if_active_starts_none(self, desk: Desk) -> None:
-        assert desk.create(onlyIfActive=True).ok() == {"active": False}
+        answer = desk.create(onlyIfActive=True)
+        assert (answer.ok(), answer.json["message"]) == ({"active": False}, "No preview is running")
         assert desk.streamed(onlyIfActive=True) == [{"done": True, "active": False}]
         assert desk.held() == []
 
