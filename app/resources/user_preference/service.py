@@ -20,7 +20,9 @@ def read(user: User) -> UserPreference:
 
 
 def change(user: User, changes: Mapping[str, Any]) -> UserPreference:
-    """Keep choices; one statement, so that parallel first writes are no error."""
+    """Keep choices; one statement, so that parallel first writes are no error. No choice changes nothing."""
+    if not changes:
+        return read(user)
     now = moment()
     values = {"user_id": user.id, **DEFAULTS, **changes, "created_at": now, "updated_at": now}
     dialect = db.session.connection().dialect.name

@@ -1,6 +1,7 @@
 """Preferences through the API."""
 
 import threading
+import time
 
 import pytest
 
@@ -57,6 +58,14 @@ class TestChange:
         person.patch(path, {"language": "ja", "user_id": "usr_x"}).ok()
         got = person.patch(path, {"theme": "light"}).ok()
         assert (got["language"], got["user_id"]) == ("ja", person.id)
+
+    def test_nothing_named_changes_nothing(self, world: World) -> None:
+        person = world.person()
+        path = f"/user-preference/{person.id}"
+        assert person.patch(path, {}).ok() == person.get(path).ok()
+        saved = person.patch(path, {"theme": "dark"}).ok()
+        time.sleep(0.002)  # times are told in milliseconds
+        assert person.patch(path, {}).ok() == saved
 
     def test_parallel_first_writes_all_succeed(self, world: World) -> None:
         person = world.person()
