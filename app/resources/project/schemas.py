@@ -36,8 +36,15 @@ def _path_or_empty(value: str) -> None:
         raise ValidationError(f"{fault}.")
 
 
-def _folder() -> fields.String:
-    return fields.String(allow_none=True, validate=_path_or_empty)
+class _Folder(fields.String):
+    """A folder's path, as people type it: with a slash at its end or without."""
+
+    def __init__(self) -> None:
+        super().__init__(allow_none=True, validate=_path_or_empty)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        path: str = super()._deserialize(value, attr, data, **kwargs)
+        return path.removesuffix("/")
 
 
 def _site_url() -> fields.Url:
@@ -47,9 +54,9 @@ def _site_url() -> fields.Url:
 class Paths(Body):
     """Folders of the repository; an empty one is its root."""
 
-    content = _folder()
-    media = _folder()
-    public = _folder()
+    content = _Folder()
+    media = _Folder()
+    public = _Folder()
 
 
 class Settings(Body):

@@ -197,6 +197,10 @@ class TestUpdate:
         assert {key for key in before if before[key] != after[key]} <= {"project_name", "paths", "updatedAt"}
         assert after["paths"] == {"content": None, "media": "static", "public": None}
         assert me.patch(path, {"paths": {"content": "src"}}).ok()["paths"]["media"] == "static"
+        typed = {"content": "src/content/", "media": "/", "public": ""}
+        kept = {"content": "src/content", "media": "", "public": ""}
+        assert me.patch(path, {"paths": typed}).ok()["paths"] == kept
+        me.patch(path, {"paths": {"content": "src//"}}).fails(400, None, "paths.content")
 
     def test_a_name_of_the_organization_is_taken(self, workspace: Workspace) -> None:
         create(workspace.me, workspace.org, workspace.repository, project_name="Taken").ok(201)
