@@ -17,6 +17,10 @@ LANGUAGES = frozenset((
 ))  # fmt: skip
 _OPENING = re.compile(r"(---|\+\+\+|;;;)(yaml|toml|json)?[ \t]*\r?\n", re.IGNORECASE)
 _JSON_OPENING = re.compile(r"\{[ \t]*\r?\n")
+# Hugo takes any text that begins with a brace; here it takes an object, and nothing but white space in the line that it
+# ends in and in the next one, so that neither JSON lines nor a sentence that begins with braces lose anything.
+_JSON_IN_LINE = re.compile(r'\{[ \t]*"')
+_BLANK = re.compile(r"[ \t]*(?:\r?\n[ \t]*(?:\r?\n|\Z)|\Z)")
 
 
 class FrontMatter(NamedTuple):
@@ -40,11 +44,14 @@ def find_block(text: str) -> Block | None:
     """YAML between `---`, TOML between `+++`, JSON between `;;;` or in `{ }` at the start of a text; unread."""
     if opening := _OPENING.match(text):
         return _between_fences(text, opening)
-    if not _JSON_OPENING.match(text):
+    in_line = _JSON_IN_LINE.match(text)
+    if not in_line and not _JSON_OPENING.match(text):
         return None
     try:
         _, end = _DECODER.raw_decode(text[:MAX_CHARACTERS])
     except (ValueError, RecursionError):
+        return None
+    if in_line and not _BLANK.match(text, end):
         return None
     return Block("json", 0, end, end + len(text) - end - len(text[end:].lstrip("\r\n")))
 

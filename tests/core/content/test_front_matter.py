@@ -13,6 +13,8 @@ FENCES = st.lists(
 PLAIN = [
     "", "Body", "---", "---\n", "---\nno end\n", "----\na: b\n----\n", " ---\na: b\n---\n", "--- a\na: b\n---\n", "+++\nno end",
     "\n---\na: b\n---\n", "---\nJust words\n---\n", "---\n- a\n---\n", "{{ shortcode }}\n", "{ a",
+    '{"a": 1}\n{"a": 2}\n', '{"a": 1} is an object.\n\nBody', '{"a"}\n\nBody', '{"a": 1\n\nBody', '{"a": 1}\nBody', "{}\n\nBody",
+    '{"a": 1}, {"b": 2}\n\nBody', ' {"a": 1}\n\nBody', '{"a": b}\n\nBody', "{a: 1}\n\nBody",
 ]  # fmt: skip
 FAULTY = [
     "---\na: b: c\n---\nBody", "---\n: [\n---\nBody", "+++\na = \n+++\nBody", ";;;\n{]\n;;;\nBody", "---\na: *x\n---\nBody",
@@ -36,10 +38,16 @@ class TestDialects:
             ';;;\n"title": "T",\n"tags": ["a"]\n;;;\nBody\n',
             ';;;\n{"title": "T", "tags": ["a"]}\n;;;\nBody\n',
             '{\n"title": "T",\n"tags": ["a"]\n}\n\nBody\n',
+            '{"title": "T", "tags": ["a"]}\n\nBody\n',
+            '{ "title": "T",\r\n  "tags": ["a"] }\r\n\r\nBody\n',
         ],
     )
     def test_gives_values_and_body(self, text: str) -> None:
         assert split_front_matter(text) == ({"title": "T", "tags": ["a"]}, "Body\n", None)
+
+    def test_json_in_a_line_may_be_all_there_is(self) -> None:
+        for behind in ("", "\n", " \n \n"):
+            assert split_front_matter('{"a": 1}' + behind).values == {"a": 1}
 
     def test_empty_front_matter_is_an_empty_mapping(self) -> None:
         assert split_front_matter("---\n---\nBody") == ({}, "Body", None)
