@@ -60,6 +60,7 @@ def init_cors(app: Flask, allowed_origins: tuple[str, ...]) -> None:
         supports_credentials=True,
         expose_headers=["ETag", "Link", "X-Request-Id", "Retry-After", "Idempotency-Replayed"],
         max_age=600,
+        vary_header=False,  # Flask-Cors names Origin only where it lets one in
     )
 
 
@@ -99,6 +100,7 @@ def _finish(carried: Mapping[str, str], response: Response) -> Response:
     response.headers["X-Request-Id"] = g.get("request_id") or uuid.uuid4().hex
     for name, value in carried.items():
         response.headers.setdefault(name, value)
+    response.vary.add("Origin")  # a shared cache must not give one page what another was told
     log.info("request", **_told(response))
     structlog.contextvars.clear_contextvars()
     return response

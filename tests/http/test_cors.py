@@ -27,6 +27,13 @@ class TestOrigins:
             headers = world.anonymous().client.open("/api/v1/auth/get-session", method=method, headers=asked).headers
             assert [name for name, _ in headers if name.startswith("Access-Control-")] == []
 
+    @pytest.mark.parametrize("origin", [OURS, "http://evil.example.org", None])
+    @pytest.mark.parametrize("path", ["/api/v1/auth/get-session", "/healthz", "/nowhere", "/api/v1/openapi.json"])
+    def test_caches_are_told_that_it_matters(self, world: World, origin: str | None, path: str) -> None:
+        asked = {"Origin": origin} if origin else {}
+        headers = world.anonymous().client.get(path, headers=asked).headers
+        assert ", ".join(headers.getlist("Vary")).split(", ").count("Origin") == 1
+
 
 class TestAddresses:
     @pytest.mark.parametrize(("origin", "told"), [("http://[::1]:8000", "http://[::1]:8000"), ("http://1:8000", None)])
