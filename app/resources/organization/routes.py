@@ -17,6 +17,7 @@ from app.resources.organization import schemas as s
 from app.resources.user.allowances import limits_of
 
 blueprint = Blueprint("organization", __name__)
+DETAILS = "organization.details"
 
 
 @blueprint.get("/user")
@@ -59,6 +60,7 @@ def ensure_default(scope: Scope) -> reading.Shown:
     guard=permission(Permission.MANAGE_MEMBERS),
     body=s.InviteMember,
     result=s.InvitedMember,
+    current=DETAILS,
     message="Member invited",
     rate="invite",
 )
@@ -70,7 +72,11 @@ def invite(scope: Scope, body: s.InviteMemberBody) -> members.Outcome:
 
 @blueprint.patch("/update-role/<org_id>")
 @endpoint(
-    guard=permission(Permission.MANAGE_MEMBERS), body=s.ChangeRole, result=s.MemberRole, message="Member role updated"
+    guard=permission(Permission.MANAGE_MEMBERS),
+    body=s.ChangeRole,
+    result=s.MemberRole,
+    current=DETAILS,
+    message="Member role updated",
 )
 def update_role(scope: Scope, body: s.ChangeRoleBody) -> members.Outcome:
     """Give a member the role admin or editor."""
@@ -83,6 +89,7 @@ def update_role(scope: Scope, body: s.ChangeRoleBody) -> members.Outcome:
     body=s.Member,
     result=s.RemovedMember,
     archived_too=True,
+    current=DETAILS,
     message="Member removed",
 )
 def remove_member(scope: Scope, body: s.MemberBody) -> members.Outcome:
@@ -95,6 +102,7 @@ def remove_member(scope: Scope, body: s.MemberBody) -> members.Outcome:
     guard=permission(Permission.VIEW_MEMBERS),
     result=s.LeftOrganization,
     archived_too=True,
+    current=DETAILS,
     message="You have left the organization",
 )
 def leave(scope: Scope) -> members.Outcome:
@@ -121,6 +129,7 @@ def transfer(scope: Scope, body: s.NewOwnerBody) -> reading.Shown:
     body=s.ChangeStatus,
     result=s.OrganizationObject,
     archived_too=True,
+    current=DETAILS,
     message="Status updated",
 )
 def set_status(scope: Scope, body: s.ChangeStatusBody) -> reading.Shown:
@@ -133,7 +142,7 @@ def set_status(scope: Scope, body: s.ChangeStatusBody) -> reading.Shown:
     guard=permission(Permission.MANAGE_ORG),
     body=s.ChangeOrganization,
     result=s.OrganizationObject,
-    current="organization.details",
+    current=DETAILS,
     message="Organization updated",
 )
 def update(scope: Scope, body: dict[str, Any]) -> reading.Shown:
@@ -146,7 +155,7 @@ def update(scope: Scope, body: dict[str, Any]) -> reading.Shown:
     guard=permission(Permission.DELETE_ORG),
     result=s.DeletedOrganization,
     archived_too=True,
-    current="organization.details",
+    current=DETAILS,
     message="Organization deleted",
 )
 def delete(scope: Scope) -> dict[str, object]:

@@ -354,6 +354,25 @@ class TestUpdate:
         me.patch(path, {"org_name": "One"}, headers={"If-Match": tag}).ok()
         me.patch(path, {"org_name": "Two"}, headers={"If-Match": tag}).fails(412)
 
+    def test_so_do_changes_of_members_and_of_the_status(self, team: Team, world: World) -> None:
+        owner, admin, editor, org = team
+        stale = owner.get(f"/organization/{org}").headers["ETag"]
+        owner.patch(f"/organization/{org}", {"settings": {"a": 1}}).ok()
+        changes = [
+            (owner, "member", {"email": world.person().email, "role": "editor"}),
+            (owner, "update-role", {"member_id": editor.id, "role": "admin"}),
+            (owner, "remove-member", {"member_id": editor.id}),
+            (admin, "leave", {}),
+            (owner, "status", {"status": "archived"}),
+        ]
+        before = owner.get(f"/organization/{org}")
+        for who, what, body in changes:
+            who.patch(f"/organization/{what}/{org}", body, headers={"If-Match": stale}).fails(412)
+        assert owner.get(f"/organization/{org}").ok() == before.ok()
+        for who, what, body in changes:
+            tag = owner.get(f"/organization/{org}").headers["ETag"]
+            who.patch(f"/organization/{what}/{org}", body, headers={"If-Match": tag}).ok()
+
 
 class TestStatus:
     def test_an_archived_one_is_closed_but_for_what_the_contract_lists(self, team: Team) -> None:
