@@ -46,6 +46,9 @@ class JobCall:
     cause: Mapping[str, str] = field(default_factory=dict)
 
 
+BEHIND_ALL_OTHERS = -1
+"""Of calls that share a lock, one that waits keeps those from running that are no more urgent than itself."""
+
 registry: dict[str, Job] = {}
 
 

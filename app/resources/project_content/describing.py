@@ -15,6 +15,7 @@ import structlog
 from app import transactions
 from app.core.content.links import key_of
 from app.core.content.search_text import SearchText, has_text, read_text
+from app.core.jobs import BEHIND_ALL_OTHERS
 from app.drivers.git.port import EntryType, ObjectNotFound
 from app.extensions import db, jobs
 from app.models import bulk
@@ -46,10 +47,10 @@ class _Read:
 
 
 def ask(index: ContentIndex, *, delay: timedelta = timedelta(0)) -> None:
-    """Enqueue the reading of what is new; one project's readings come one after another."""
+    """Enqueue the reading of what is new; one project's readings come one after another, those that rest excepted."""
     jobs.enqueue(
         "content.describe", delay=delay, unique=f"content.describe:{index.id}",
-        lock=f"content.describe:{index.project_id}", index_id=index.id,
+        lock=f"content.describe:{index.project_id}", priority=BEHIND_ALL_OTHERS if delay else None, index_id=index.id,
     )  # fmt: skip
 
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from app import transactions
+from app.core.jobs import BEHIND_ALL_OTHERS
 from app.drivers.git.commit_message import co_author
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Commit, Person
@@ -19,8 +20,6 @@ from app.resources.project_content.source import source_of
 
 _UNFIT = re.compile(r"[<>\r\n\0]+")
 LOOK_AGAIN_AFTER = timedelta(seconds=20)
-BEHIND_ALL_OTHERS = -1
-"""Of calls that share a lock, one that waits keeps those from running that are no more urgent than itself."""
 
 
 @dataclass(frozen=True)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import pytest
 from flask import Flask
 
+from app.resources.project_content import describing, jobs
 from tests.doubles.server import Fault, Reply
 from tests.factories import organization
 from tests.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
@@ -104,3 +105,19 @@ class TestFile:
     def test_large_one_keeps_no_other_from_being_found(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider)
         assert [hit["path"] for hit in site.get("search", q="words").ok()] == ["small.md"]
+
+
+class TestTexts:
+    @pytest.mark.parametrize("provider", ["github", "gitlab"])
+    def test_branch_whose_reading_rests_keeps_no_other_from_being_read(
+        self, world: World, hosts: Hosts, provider: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(describing, "SHAS", 1)
+        monkeypatch.setattr(jobs, "BLOBS_AT_ONCE", 1)
+        site = make_site(world, hosts, provider, {"a.md": b"apple\n", "b.md": b"banana\n"})
+        site.repository.git.commit({"a.md": b"cherry\n", "b.md": None}, branch="other")
+        monkeypatch.setattr(jobs, "BLOBS_AT_ONCE", 9)
+        site.get("search", q="cherry", ref="other").ok()
+        world.work_off()
+        assert [hit["path"] for hit in site.get("search", q="cherry", ref="other").ok()] == ["a.md"]
+        assert site.get("search", q="banana").ok() == []
