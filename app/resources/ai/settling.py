@@ -54,16 +54,20 @@ class Settling:
     ) -> None:
         self._begin, self._again = begin, again
         self._waiting: dict[str, Ended] = {}
+        self._lost: dict[str, Exception] = {}
         self._turn = threading.Lock()
 
     def settle(self, ended: Ended) -> None:
-        """Write it down. Raises what the database raises, to one of those whose calls were tried together."""
+        """Write it down. Raises what the database raises, to each of those whose calls were tried together."""
         self._waiting[ended.usage_id] = ended
         with self._turn:
             while ended.usage_id in self._waiting:
                 # A list first: others may come while it is looked through.
                 waiting = list(self._waiting.values())
                 self._write([each for each in waiting if each.engine is ended.engine][:MOST])
+            failure = self._lost.pop(ended.usage_id, None)
+        if failure is not None:
+            raise failure
 
     def _write(self, batch: Sequence[Ended]) -> None:
         for each in batch:
@@ -71,7 +75,13 @@ class Settling:
         try:
             self._try(batch)
         except FAILURES:  # a stall of two seconds is enough; the calls of all who wait hang on this
+            self._try_again(batch)
+
+    def _try_again(self, batch: Sequence[Ended]) -> None:
+        try:
             retry(lambda: self._try(batch, again=True), self._again)
+        except FAILURES as failure:  # tried for long enough: nobody of the batch tries again
+            self._lost |= dict.fromkeys((each.usage_id for each in batch), failure)
 
     def _try(self, batch: Sequence[Ended], *, again: bool = False) -> None:
         with self._begin(batch[0].engine) as connection:

@@ -1,7 +1,10 @@
 """Ended calls that are written down although the database does not answer at first."""
 
 import contextlib
+import threading
+import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
 import pytest
@@ -67,3 +70,31 @@ class TestSettle:
         with me.app.app_context(), pytest.raises(sa.exc.TimeoutError):
             Settling(failing(9, committed=False), again=AT_ONCE).settle(ended(me, 10))
         assert (running(me), used(me)) == (1, EACH)
+
+    def test_everybody_whose_calls_were_tried_together_is_told(self, me: Person) -> None:
+        tried = []
+        all_wait = threading.Event()
+
+        @contextlib.contextmanager
+        def begin(_engine: sa.Engine) -> Iterator[sa.Connection]:
+            tried.append(None)
+            assert all_wait.wait(10)
+            raise LOST
+            yield
+
+        def settle(each: Ended) -> Exception | None:
+            try:
+                settling.settle(each)
+            except sa.exc.TimeoutError as failure:
+                return failure
+            return None
+
+        settling = Settling(begin, again=AT_ONCE)
+        with me.app.app_context():
+            calls = [ended(me, 10) for _ in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            told = [pool.submit(settle, each) for each in calls]
+            time.sleep(0.2)  # for the first to try and the others to wait
+            all_wait.set()
+        assert [each.result() for each in told] == [LOST] * 4
+        assert len(tried) <= 2 * (1 + AT_ONCE.attempts)
