@@ -138,6 +138,21 @@ class TestRaw:
             assert answer.headers["ETag"] == f'"{site.oracle()[path][1]}"'
             assert "sandbox" in answer.headers["Content-Security-Policy"]
 
+    def test_a_charset_is_told_of_what_is_utf_8(self, world: World) -> None:
+        told = {
+            "a.md": ("é\n".encode(), "text/markdown; charset=utf-8"),
+            "empty.txt": (b"", "text/plain; charset=utf-8"),
+            "latin.md": (b"caf\xe9\n", "text/markdown"),
+            "wide.txt": ("é".encode("utf-16"), "text/plain"),
+            "long.txt": (b"long\n" * 300_000, "text/plain"),
+            "nearly.txt": (b"long\n" * 200_000 + "é".encode(), "text/plain; charset=utf-8"),
+            "a.json": (b"{}", "application/json"),
+        }
+        site = make_site(world, {path: data for path, (data, _) in told.items()})
+        for path, (data, kind) in told.items():
+            answer = site.owner.get(site.path("/raw"), query_string={"file": path})
+            assert (answer.headers["Content-Type"], answer.response.data) == (kind, data), path
+
     def test_known_bytes_are_not_sent_again(self, site: Site) -> None:
         tag = site.owner.get(site.path("/raw?file=hugo.toml")).headers["ETag"]
         assert site.owner.get(site.path("/raw?file=hugo.toml"), headers={"If-None-Match": tag}).status == 304
