@@ -46,6 +46,7 @@ class Declaration:
     guard: Guard
     message: str
     body: type[Schema] | None = None
+    sent: type[Schema] | None = None
     query: type[Schema] | None = None
     result: type[Schema] | None = None
     many: bool = False
@@ -67,6 +68,7 @@ def endpoint(
     guard: Guard,
     message: str = "OK",
     body: type[Schema] | None = None,
+    sent: type[Schema] | None = None,
     query: type[Schema] | None = None,
     result: type[Schema] | None = None,
     many: bool = False,
@@ -87,13 +89,14 @@ def endpoint(
     `prepare` runs before the one transaction, on a session that only reads: whatever talks to the outside world or
     takes long belongs there; the view gets its outcome last. `current` names the GET endpoint whose answer `If-Match`
     speaks of. `other_status` is what an `Outcome` may say instead of `status`. `raw` views answer a finished response.
-    `form` reads a multipart form instead of JSON. `rate` names a row of the rate-limit table. `shortcut` may answer a
-    read before the guard is asked: only what the guard would have let through, or nothing.
+    `sent` describes for the OpenAPI document a body that `prepare` reads by itself, once it knows who sent it. `form`
+    reads a multipart form instead of JSON. `rate` names a row of the rate-limit table. `shortcut` may answer a read
+    before the guard is asked: only what the guard would have let through, or nothing.
     """
     if rate is not None and not rate_limits.is_row(rate):
         raise ValueError(f"the rate-limit table has no row {rate}")
     declared = Declaration(
-        guard, message, body, query, result, many, status, other_status, prepare, max_bytes, any_type, form,
+        guard, message, body, sent, query, result, many, status, other_status, prepare, max_bytes, any_type, form,
         archived_too, current, raw, rate, shortcut,
     )  # fmt: skip
 

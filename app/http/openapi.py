@@ -107,9 +107,10 @@ def _operation(method: str, rule: str, name: str, declared: Declaration, app: Fl
         "parameters": _parameters(rule, declared),
         "responses": _responses(method, declared),
     }
-    if method not in SAFE and declared.body is not None:
+    taken = declared.body or declared.sent
+    if method not in SAFE and taken is not None:
         content = "multipart/form-data" if declared.form else "application/json"
-        operation["requestBody"] = {"required": True, "content": {content: {"schema": declared.body}}}
+        operation["requestBody"] = {"required": True, "content": {content: {"schema": taken}}}
     return operation
 
 

@@ -56,6 +56,11 @@ class TestDocument:
         }
         assert untold == set()
 
+    @pytest.mark.parametrize("sender", ["billing", "provider_a", "provider_b"])
+    def test_it_tells_what_webhooks_take(self, document: dict[str, Any], sender: str) -> None:
+        taken = document["paths"][f"/api/webhooks/{sender}"]["post"]["requestBody"]["content"]["application/json"]
+        assert taken["schema"]["$ref"].startswith("#/components/schemas/webhooks_")
+
     def test_every_operation_has_its_own_name_and_a_summary(self, document: dict[str, Any]) -> None:
         operations = [operation for path in document["paths"].values() for operation in path.values()]
         assert len({operation["operationId"] for operation in operations}) == len(operations)

@@ -12,6 +12,7 @@ from app.http.scope import Scope
 from app.http.validation import Body, Flag
 from app.resources.order.recording import record
 from app.resources.webhooks.intake import BadSignature, UnreadableEvent, raw_body
+from app.resources.webhooks.schemas import BillingNotification
 
 blueprint = Blueprint("webhooks_billing", __name__)
 
@@ -42,7 +43,7 @@ def read_notification(_scope: Scope) -> BillingEvent:
 
 @blueprint.post("/billing")
 @endpoint(
-    guard=public("public+signature"), result=Acknowledged, message="Received", prepare=read_notification,
+    guard=public("public+signature"), sent=BillingNotification, result=Acknowledged, message="Received", prepare=read_notification,
     max_bytes=InputLimits.webhook_bytes, rate="webhook",
 )  # fmt: skip
 def receive(_scope: Scope, event: BillingEvent) -> dict[str, bool]:

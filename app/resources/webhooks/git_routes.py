@@ -17,6 +17,7 @@ from app.models.project import Provider
 from app.resources.webhooks.billing import Acknowledged
 from app.resources.webhooks.git_hosts import Notification, Pushed, Uninstalled, take_in
 from app.resources.webhooks.intake import BadSignature, UnreadableEvent, raw_body
+from app.resources.webhooks.schemas import EventOfA, EventOfB
 
 blueprint = Blueprint("webhooks_git", __name__)
 
@@ -57,7 +58,7 @@ def read_b(_scope: Scope) -> Notification:
 
 @blueprint.post("/provider_a")
 @endpoint(
-    guard=public("public+signature"), result=Acknowledged, message="Received", prepare=read_a,
+    guard=public("public+signature"), sent=EventOfA, result=Acknowledged, message="Received", prepare=read_a,
     max_bytes=InputLimits.webhook_bytes, rate="webhook",
 )  # fmt: skip
 def receive_a(_scope: Scope, notification: Notification) -> dict[str, bool]:
@@ -68,7 +69,7 @@ def receive_a(_scope: Scope, notification: Notification) -> dict[str, bool]:
 
 @blueprint.post("/provider_b")
 @endpoint(
-    guard=public("public+signature"), result=Acknowledged, message="Received", prepare=read_b,
+    guard=public("public+signature"), sent=EventOfB, result=Acknowledged, message="Received", prepare=read_b,
     max_bytes=InputLimits.webhook_bytes, rate="webhook",
 )  # fmt: skip
 def receive_b(_scope: Scope, notification: Notification) -> dict[str, bool]:
