@@ -134,7 +134,10 @@ class Traffic:
         started_s = time.monotonic()
         try:
             answer = call()
-        except requests.ConnectionError as error:
+        except (
+            requests.ConnectionError,
+            requests.exceptions.ChunkedEncodingError,
+        ) as error:  # before it, or amid its body
             self.answers["cut"] += 1
             if not self.repeats:
                 self.failures.append(repr(error)[:300])
