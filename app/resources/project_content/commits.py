@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 
 from app.core.errors import Conflict, FieldError
 from app.drivers.git.commit_message import create_git_commit_message
-from app.drivers.git.objects import blob_sha
 from app.drivers.git.port import Action, BranchMoved, Commit, EntryType, FileChange, PathConflict, TreeEntry
 from app.resources.project_content.source import Source
 
@@ -45,20 +44,6 @@ class Save:
     description: str | None = None
     trailers: Sequence[tuple[str, str]] = field(default=())
 
-    @property
-    def touched(self) -> set[str]:
-        """Every path of every edit."""
-        return {path for edit in self.edits for path in edit.paths}
-
-
-@dataclass(frozen=True)
-class Unchanged:
-    """Nothing to commit: the files are already as they are to be, at this commit of the branch."""
-
-    branch: str
-    commit_sha: str
-    files: tuple[TreeEntry, ...] = ()
-
 
 class SaveConflict(Conflict):
     """Some paths changed since they were read; nothing was written. `result` tells the head and the paths (409)."""
@@ -72,8 +57,8 @@ class SaveConflict(Conflict):
         )
 
 
-def write(source: Source, save: Save) -> Commit | Unchanged:
-    """Make the commit, unless it would change nothing.
+def write(source: Source, save: Save) -> Commit:
+    """Make the commit.
 
     Raises:
         SaveConflict: somebody else changed one of the paths, or the paths do not fit what is there.
@@ -86,12 +71,9 @@ def write(source: Source, save: Save) -> Commit | Unchanged:
             if attempt and time.monotonic() > until:
                 break
             head = source.git.head(source.repo, source.branch)
-            there = source.git.entries(source.repo, head, sorted(save.touched))
-            faults = dict(_faults(source, save, head, there))
+            faults = dict(_faults(source, save, head))
             if faults:
                 raise SaveConflict(head, faults)
-            if all(_is_so(edit.change, there) for edit in save.edits):
-                return Unchanged(source.branch, head, tuple(there[edit.change.path] for edit in save.edits))
             try:
                 return source.git.commit(source.repo, source.branch, changes, message, expected_head=head)
             except BranchMoved:
@@ -101,20 +83,16 @@ def write(source: Source, save: Save) -> Commit | Unchanged:
     raise Conflict("The branch is moving too fast; nothing was saved, try again", code="BRANCH_BUSY")
 
 
-def _is_so(change: FileChange, there: dict[str, TreeEntry]) -> bool:
-    """Whether a change that fits leaves its file as it is."""
-    return change.action == Action.UPDATE and there[change.path].sha == blob_sha(change.content or b"")
-
-
-def _faults(source: Source, save: Save, head: str, there: dict[str, TreeEntry]) -> Iterator[tuple[str, str]]:
+def _faults(source: Source, save: Save, head: str) -> Iterator[tuple[str, str]]:
     """Path → why it cannot be written on this head."""
-    touched = save.touched
+    touched = {path for edit in save.edits for path in edit.paths}
     if save.base_sha != head:
         if not source.git.is_ancestor(source.repo, save.base_sha, head):
             yield from ((path, "The commit you started from is not part of this branch") for path in sorted(touched))
             return
         changed = {change.path for change in source.git.changes(source.repo, save.base_sha, head)}
         yield from ((path, "This file has changed since you opened it") for path in sorted(changed & touched))
+    there = source.git.entries(source.repo, head, sorted(touched))
     freed = set(_freed(save.edits))
     for edit in save.edits:
         yield from _misfits(edit, there, freed)

@@ -11,7 +11,7 @@ from app.drivers.git.port import Action, EntryType, FileChange, ObjectNotFound
 from app.models.project import Project
 from app.models.user import User
 from app.resources.project_content import saving
-from app.resources.project_content.commits import Edit, Save, SaveConflict, Unchanged
+from app.resources.project_content.commits import Edit, Save, SaveConflict
 from app.resources.project_content.source import Source, source_of
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
@@ -29,6 +29,14 @@ class FrontMatterEdit:
     base_blob_sha: str | None = None
     branch: str | None = None
     message: str | None = None
+
+
+@dataclass(frozen=True)
+class Unchanged:
+    """All keys have those values already: there is nothing to commit."""
+
+    branch: str
+    commit_sha: str
 
 
 class KeepsNothing(Refused):
@@ -57,6 +65,13 @@ def commit_to_host(project: Project, edit: FrontMatterEdit, *, by: User, hosts: 
     message = edit.message or f"Edit the front matter of {edit.file}"
     save = Save(edit.base_sha, [change], message, None, saving.trailers_for(by))
     return saving.commit_to_host(project, save, branch=edit.branch, by=by, hosts=hosts)
+
+
+def record(project: Project, saved: saving.Saved | Unchanged, *, by: User) -> dict[str, object]:
+    """Write the commit into log and index, where there is one."""
+    if isinstance(saved, Unchanged):
+        return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": [], "url": None}
+    return saving.record(project, saved, by=by)
 
 
 def _read(source: Source, edit: FrontMatterEdit) -> bytes:

@@ -8,7 +8,7 @@ from flask import Blueprint, Response, current_app, request
 from app.core.limits import InputLimits
 from app.extensions import drivers
 from app.http.caching import in_either_form, not_modified, streamed
-from app.http.endpoint import Outcome, endpoint
+from app.http.endpoint import endpoint
 from app.http.envelope import success
 from app.http.guards import member_of_org
 from app.http.scope import Scope
@@ -28,7 +28,7 @@ from app.resources.project_content import (
     unchanged,
 )
 from app.resources.project_content.backlinks import Backlink, backlinks
-from app.resources.project_content.commits import Save, Unchanged
+from app.resources.project_content.commits import Save
 from app.resources.project_content.front_matter_schemas import EditFrontMatter, FrontMatterBody
 from app.resources.project_content.saving import Saved
 from app.resources.project_content.schemas import (
@@ -165,7 +165,7 @@ def what_links_here(scope: Scope, query: FileArguments, index: ContentIndex | No
     return backlinks(scope.project, index, query["file"])
 
 
-def _commit(scope: Scope, body: CommitBody) -> Saved | Unchanged:
+def _commit(scope: Scope, body: CommitBody) -> Saved:
     save = Save(
         body["base_sha"], body["files"], body["message"], body.get("description"), saving.trailers_for(scope.actor)
     )
@@ -179,16 +179,15 @@ def _commit(scope: Scope, body: CommitBody) -> Saved | Unchanged:
     prepare=_commit,
     result=Committed,
     status=201,
-    other_status=200,
     max_bytes=InputLimits.commit_bytes,
     message="Saved",
 )
-def commit(scope: Scope, _body: CommitBody, saved: Saved | Unchanged) -> Outcome:
-    """Save several files as one commit (201); where all of them are like that already, answer the head (200)."""
-    return Outcome(saving.record(scope.project, saved, by=scope.actor), 201 if isinstance(saved, Saved) else 200)
+def commit(scope: Scope, _body: CommitBody, saved: Saved) -> dict[str, object]:
+    """Save several files as one commit."""
+    return saving.record(scope.project, saved, by=scope.actor)
 
 
-def _edit(scope: Scope, body: FrontMatterBody) -> Saved | Unchanged:
+def _edit(scope: Scope, body: FrontMatterBody) -> Saved | front_matter.Unchanged:
     return front_matter.commit_to_host(scope.project, body["edit"], by=scope.actor, hosts=drivers["git"])
 
 
@@ -196,9 +195,9 @@ def _edit(scope: Scope, body: FrontMatterBody) -> Saved | Unchanged:
 @endpoint(
     guard=member_of_org(), body=EditFrontMatter, prepare=_edit, result=Committed, message="The front matter is saved"
 )
-def edit_front_matter(scope: Scope, _body: FrontMatterBody, saved: Saved | Unchanged) -> dict[str, object]:
+def edit_front_matter(scope: Scope, _body: FrontMatterBody, saved: Saved | front_matter.Unchanged) -> dict[str, object]:
     """Change some keys of a file's front matter and no other byte of it, as one commit; none where nothing changes."""
-    return saving.record(scope.project, saved, by=scope.actor)
+    return front_matter.record(scope.project, saved, by=scope.actor)
 
 
 @blueprint.post("/<project_id>/reindex")

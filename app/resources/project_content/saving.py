@@ -40,10 +40,8 @@ def trailers_for(user: User) -> list[tuple[str, str]]:
     return [co_author(Person(name, user.email))]
 
 
-def commit_to_host(
-    project: Project, save: commits.Save, *, branch: str | None, by: User, hosts: GitHosts
-) -> Saved | commits.Unchanged:
-    """Make the commit, if there is anything to commit, having noted first that the branch is to be looked at again.
+def commit_to_host(project: Project, save: commits.Save, *, branch: str | None, by: User, hosts: GitHosts) -> Saved:
+    """Make the commit, having noted first that the branch is to be looked at again.
 
     The note is what finds a commit whose record is lost because this process died in between.
 
@@ -58,15 +56,11 @@ def commit_to_host(
             priority=BEHIND_ALL_OTHERS, index_id=index.id,
         )  # fmt: skip
     transactions.rest()
-    made = commits.write(source, save)
-    return made if isinstance(made, commits.Unchanged) else Saved(source.branch, made, save)
+    return Saved(source.branch, commits.write(source, save), save)
 
 
-def record(project: Project, saved: Saved | commits.Unchanged, *, by: User) -> dict[str, object]:
-    """Write the commit, if one was made, into the project log and, where it is the index's next one, into the index."""
-    if isinstance(saved, commits.Unchanged):
-        files = [{"path": entry.path, "sha": entry.sha} for entry in saved.files]
-        return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": files, "url": None}
+def record(project: Project, saved: Saved, *, by: User) -> dict[str, object]:
+    """Write the commit into the project log and, where it is the index's next one, into the index."""
     commit = saved.commit
     actions = dict(_actions(saved.save))
     events = tuple(FileEvent(path, action, commit.sha) for path, action in actions.items())

@@ -279,24 +279,6 @@ class TestCommit:
     def test_too_many_files_or_bytes(self, site: Site) -> None:
         site.commit(*[put(f"f{n}") for n in range(301)]).fails(413)
 
-    def test_files_that_are_so_already_make_no_commit(self, site: Site) -> None:
-        before = site.repo.head()
-        same = [put("content/about.md", "# About\n\nUs.\n", "update"), put("hugo.toml", 'title = "Small"\n', "update")]
-        files = [{"path": f["path"], "sha": site.blobs()[f["path"]][1]} for f in same]
-        expected = {"commit_sha": before, "branch": "main", "files": files, "url": None}
-        assert site.commit(*same).ok(200) == expected
-        assert site.repo.head() == before
-        assert site.owner.get(f"/project-log/{site.project}").ok()["logs"] == []
-
-    def test_files_that_were_so_before_they_were_changed_are_a_conflict(self, site: Site) -> None:
-        base = site.repo.head()
-        site.repo.commit({"content/about.md": b"theirs\n"})
-        site.commit(put("content/about.md", "theirs\n", "update"), base=base).fails(409, "CONFLICT", "content/about.md")
-
-    def test_one_changed_file_among_such_is_a_commit(self, site: Site) -> None:
-        made = site.commit(put("content/about.md", "# About\n\nUs.\n", "update"), put("new.md")).ok(201)
-        assert made["commit_sha"] == site.repo.head()
-
     def test_a_save_through_the_key_of_a_lost_answer_is_made_once(self, site: Site) -> None:
         key, base = {"Idempotency-Key": "save-1"}, site.repo.head()
         body = {"message": "m", "base_sha": base, "files": [put("once.md")]}
