@@ -61,6 +61,11 @@ class TestIndexEvents:
         world.work_off()
         assert follow(site)[-1]["status"] == "ready"
 
+    def test_who_only_asks_for_the_head_takes_no_place(self, world: World) -> None:
+        site = make_site(world, FILES, indexed=False)
+        client, path = site.owner.again().client, f"/api/v1{site.path('/index/events')}"
+        assert {client.head(path, buffered=True).status_code for _ in range(A_USER + 1)} == {200}
+
     def test_strangers_and_bad_names_are_refused(self, site: Site) -> None:
         site.world.person().get(site.path("/index/events")).fails(403)
         site.owner.get(site.path("/index/events?ref=a..b")).fails(400, None, "ref")
