@@ -7,6 +7,7 @@ import pytest
 from argon2 import PasswordHasher
 from flask import Flask
 
+from app.core.passwords import _dummy
 from app.extensions import db
 from tests.newcomer import Newcomer
 
@@ -35,7 +36,9 @@ def watched(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
         engines: list[Any] = [db.engine, app.extensions["reading_engine"]]
     hasher = Watched(PasswordHasher(1, 8, 1), lambda: sum(engine.pool.checkedout() for engine in engines))
     monkeypatch.setattr("app.core.passwords._hasher", hasher)
-    return hasher
+    _dummy.cache_clear()
+    yield hasher
+    _dummy.cache_clear()
 
 
 ASKS: dict[str, Callable[[Newcomer], Any]] = {
