@@ -1,13 +1,12 @@
 """What a JSON body may be, judged before anything reads it."""
 
-import time
-
 import pytest
 from flask import Request
 from werkzeug.test import EnvironBuilder
 
 from app.core.errors import Invalid, TooLarge, WrongMediaType
 from app.http.body import MAX_DEPTH, MAX_ITEMS, MAX_KEYS, MAX_VALUES, read_json
+from tests.watchdog import watchdog
 
 
 def request(data: bytes | str, kind: str = "application/json") -> Request:
@@ -82,10 +81,8 @@ class TestRefused:
 
     @pytest.mark.parametrize("end", ["", "\\"], ids=["open", "escaped"])
     def test_a_string_that_is_never_closed_is_read_once(self, end: str) -> None:
-        begun_s = time.thread_time()
-        with pytest.raises(Invalid):
+        with watchdog(), pytest.raises(Invalid):
             read_json(request('"' + '\\"' * 400_000 + end))
-        assert time.thread_time() - begun_s < 5
 
     @pytest.mark.parametrize("value", ["0", "{}", "[]", '"a"'])
     def test_more_values_than_a_worker_has_time_for(self, value: str) -> None:

@@ -1,8 +1,7 @@
 """What is kept of a file so that it can be found."""
 
-import time
-
 from app.core.content.search_text import MAX_SHOWN, has_text, read_text
+from tests.watchdog import watchdog
 
 
 class TestReadText:
@@ -23,10 +22,9 @@ class TestReadText:
         assert (read.title, read.field_words) == ("Found *here*", ["=title=found", "=title=here"])
 
     def test_a_heading_of_signs_is_read_once(self) -> None:
-        begun_s = time.thread_time()
-        read = read_text("a.md", b"# a" + b"#" * (MAX_SHOWN - 9) + b" b\n")
-        assert read is not None
-        assert time.thread_time() - begun_s < 0.5
+        text = b"# a" + b"#" * (MAX_SHOWN - 9) + b" b\n"
+        with watchdog():
+            assert all(read_text("a.md", text) for _ in range(100))
 
     def test_faulty_front_matter_keeps_the_text(self) -> None:
         read = read_text("a.md", b"---\ntitle: [unclosed\n---\nfindable\n")
