@@ -46,6 +46,10 @@ class TestDefaults:
         ).server
         assert server.allowed_origins == ("https://api.example.org", "https://cms.org")
 
+    def test_an_address_that_no_browser_sends_lets_nobody_in(self, tmp_path: Path) -> None:
+        server = Settings.for_tests(tmp_path, BASE_URL="https://api.example.org", WEB_URL="https://me@cms.org").server
+        assert server.allowed_origins == ("https://api.example.org",)
+
     def test_a_relative_instance_folder_counts_from_the_project(self) -> None:
         script = "from config import Settings; print(Settings.from_environment({}).server.instance_dir)"
         environment = {**os.environ, "PYTHONPATH": str(PROJECT)}

@@ -15,6 +15,7 @@ from app.core import settings
 from app.core.environment_fields import KEY_BYTES, Keys
 from app.core.instance import kept
 from app.core.limits import Limits
+from app.core.urls import origin_of
 
 AI_ALIASES = {"google": "gemini", "grok": "xai"}
 GROUPS = {
@@ -43,7 +44,7 @@ def completed(data: dict[str, Any]) -> dict[str, Any]:
     _fill(server, base_url=_own_url(server["host"], server["port"]))
     _fill(server, web_url=server["base_url"])
     origins = server["allowed_origins"] or (server["base_url"], server["web_url"])
-    server["allowed_origins"] = tuple(dict.fromkeys(map(_origin, origins)))
+    server["allowed_origins"] = tuple(dict.fromkeys(filter(None, map(origin_of, origins))))
     _fill(data["storage"], directory=folder / "storage")
     _fill(mail, directory=folder / "mail", sender=f"Galley <no-reply@{_mail_domain(server['base_url'])}>")
     bot_email = f"galley@{_mail_domain(server['base_url'])}"
@@ -64,14 +65,6 @@ def _own_url(host: str, port: int) -> str:
     """Where the service answers, as a browser on this machine would write it."""
     reachable = {"0.0.0.0": "127.0.0.1", "::": "[::1]"}.get(host, f"[{host}]" if ":" in host else host)  # noqa: S104
     return f"http://{reachable}:{port}"
-
-
-def _origin(address: str) -> str:
-    """An address as browsers write it in `Origin`: lower case, no path, no port that goes without saying."""
-    parts = urlsplit(address.lower())
-    usual = {"http": 80, "https": 443}.get(parts.scheme)
-    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{parts.port}" if parts.port not in (None, usual) else "")
 
 
 def _mail_domain(base_url: str) -> str:

@@ -13,6 +13,8 @@ from marshmallow.validate import OneOf, Regexp
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError
 
+from app.core.urls import origin_of, parts_of
+
 KEY_BYTES = 32
 DRIVERS = {
     "sqlite": "sqlite",
@@ -61,13 +63,8 @@ class Origins(Names):
 def _origin(name: str) -> str:
     if "*" in name:
         raise ValidationError("Must name origins; * would let every site act for its visitors.")
-    origin = name.removesuffix("/").lower()
-    try:
-        parts = urlsplit(origin)
-        known = parts.hostname and parts.port != 0 and f"{parts.scheme}://{parts.netloc}" == origin
-    except ValueError:
-        known = False
-    if not known or "@" in origin:
+    origin, parts = origin_of(name), parts_of(name)
+    if not origin or parts.path not in ("", "/") or parts.query or parts.fragment:
         raise ValidationError(f"{name} is no origin: write https://host or https://host:port.")
     return origin
 

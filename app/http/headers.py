@@ -13,7 +13,7 @@ from flask_cors import CORS
 
 from app.core.errors import AppError, NotAllowed
 from app.core.limits import InputLimits
-from app.core.urls import parts_of
+from app.core.urls import origin_of
 from app.http import login
 
 log = structlog.get_logger("app.request")
@@ -88,12 +88,6 @@ def _check_origin() -> None:
         return
     if origin_of(origin) not in current_app.config["SETTINGS"].server.allowed_origins:
         raise InvalidOrigin
-
-
-def origin_of(url: str) -> str:
-    """Scheme and authority of a URL, lower-case; an empty string for what has none or is no URL."""
-    parts = parts_of(url)
-    return f"{parts.scheme}://{parts.netloc}".lower() if parts.scheme and parts.netloc else ""
 
 
 def _finish(carried: Mapping[str, str], response: Response) -> Response:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.urls import parts_of
+from app.core.urls import origin_of, parts_of
 
 
 class TestPartsOf:
@@ -12,3 +12,24 @@ class TestPartsOf:
 
     def test_an_address_has_its_parts(self) -> None:
         assert parts_of("https://app.example.org/a?b").netloc == "app.example.org"
+
+
+class TestOriginOf:
+    @pytest.mark.parametrize(
+        ("url", "origin"),
+        [
+            ("HTTPS://CMS.Example.org/app?x#y", "https://cms.example.org"),
+            ("https://cms.example.org:443", "https://cms.example.org"),
+            ("http://cms.example.org:443", "http://cms.example.org:443"),
+            ("http://[::1]:80/", "http://[::1]"),
+        ],
+    )
+    def test_is_written_as_browsers_do(self, url: str, origin: str) -> None:
+        assert origin_of(url) == origin
+
+    @pytest.mark.parametrize(
+        "url",
+        ["", "null", "a.org", "//a.org", "http://", "http://[::1", "http://a:b", "http://a:0", "https://me@a.org"],
+    )
+    def test_of_what_has_none_is_empty(self, url: str) -> None:
+        assert origin_of(url) == ""

@@ -7,9 +7,10 @@ from flask import Blueprint, Response, current_app, request
 
 from app.core.limits import InputLimits
 from app.extensions import drivers
-from app.http.caching import in_either_form, not_modified, streamed
+from app.http.caching import in_either_form, not_modified
 from app.http.endpoint import endpoint
 from app.http.envelope import success
+from app.http.file_bytes import streamed
 from app.http.guards import member_of_org
 from app.http.scope import Scope
 from app.http.streaming import Timing, sse_response
