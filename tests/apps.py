@@ -36,11 +36,12 @@ def another_database(store: str, folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def application(settings: Settings) -> Iterator[Flask]:
-    """The application with these settings, migrated."""
+def application(settings: Settings, *, migrated: bool = True) -> Iterator[Flask]:
+    """The application with these settings, on a database with its tables unless told otherwise."""
     app = create_app(settings)
-    with app.app_context():
-        upgrade(directory=str(MIGRATIONS))
+    if migrated:
+        with app.app_context():
+            upgrade(directory=str(MIGRATIONS))
     try:
         yield app
     finally:

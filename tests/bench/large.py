@@ -9,8 +9,7 @@ from pathlib import Path
 
 import psutil
 import sqlalchemy as sa
-from flask import Flask, Response, current_app
-from sqlalchemy import event
+from flask import Flask, Response
 
 from app import transactions
 from app.core import logging
@@ -84,24 +83,6 @@ def catch_up(app: Flask, project_id: str) -> None:
 def write_snapshot(app: Flask, project_id: str) -> None:
     """What the snapshot's job does."""
     snapshot.refresh(index_of(app, project_id)[0].id, app.extensions["drivers"]["trees"])
-
-
-@contextmanager
-def statements() -> Iterator[list[str]]:
-    """The SQL that is sent meanwhile."""
-    sent: list[str] = []
-
-    def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
-        sent.append(statement)
-
-    engines = [db.engine, current_app.extensions["reading_engine"]]
-    for engine in engines:
-        event.listen(engine, "before_cursor_execute", note)
-    try:
-        yield sent
-    finally:
-        for engine in engines:
-            event.remove(engine, "before_cursor_execute", note)
 
 
 def seconds(call: Callable[[], object]) -> float:

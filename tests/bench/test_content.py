@@ -16,13 +16,14 @@ from statistics import median
 from typing import Any
 
 import pytest
-from flask import Flask
+from flask import Flask, current_app
 
 from app.extensions import db
 from app.resources.project_content import describing
 from tests import factories
 from tests.bench import bounds, large
 from tests.samples.gitrepo import GitRepo
+from tests.witnesses.statements import counted
 from tests.world import World
 
 SIZES = (10_000, 50_000, 200_000) if os.environ.get("GALLEY_LONG") else (10_000, 50_000)
@@ -125,7 +126,7 @@ def _file_metadata(sites: list[Site]) -> list[str]:
     for site in sites:
         path = site.url("/file?file=content/section-0002/post-000450.md")
         site.owner.get(path).ok()
-        with large.statements() as sent:
+        with counted(current_app) as sent:
             site.owner.get(path).ok()
         ours.append(_cpu_ms(lambda url=path, who=site.owner: who.get(url)))
         one = _cpu_ms(lambda who=site.owner, url=f"/project/{site.project}": who.get(url))
@@ -141,7 +142,7 @@ def _tree(site: Site) -> list[str]:
     site.snapshot()
     answer = site.owner.get(site.url(), headers=gzipped)
     tag, body = {"If-None-Match": answer.headers["ETag"]}, answer.response.data
-    with large.statements() as sent:
+    with counted(current_app) as sent:
         assert site.owner.get(site.url(), headers=tag).status == 304
     with tempfile.NamedTemporaryFile() as file:
         Path(file.name).write_bytes(body)

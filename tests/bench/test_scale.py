@@ -5,13 +5,14 @@ from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
-from flask import Flask
+from flask import Flask, current_app
 
 from app.extensions import db
 from tests import factories
 from tests.bench import large
 from tests.bench.population import Population, row_sizes
 from tests.conftest import postgresql_database
+from tests.witnesses.statements import counted
 from tests.world import Person, World
 
 TIMES = 100
@@ -34,7 +35,7 @@ class TestScale:
         lines.append("a request: statements, ms of CPU of this process")
         for name, call in _requests(world, person):
             call()
-            with large.statements() as sent:
+            with counted(current_app) as sent:
                 call()
             taken = large.cpu_taken(lambda call=call: [call() for _ in range(TIMES)])  # type: ignore[misc]
             lines.append(f"  {name}: {len(sent)}, {taken / TIMES * 1_000:.1f}")

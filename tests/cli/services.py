@@ -2,12 +2,11 @@
 
 import dataclasses
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
 from flask import Flask
 
-from app import create_app
 from app.backup import tables
 from app.backup.lines import Digest
 from app.extensions import db, drivers
@@ -21,6 +20,11 @@ from tests.resources.bucket.places import upload
 from tests.world import World
 
 BINARY = {"cover.png": bytes(range(256)) * 40, "notes.md": b"# Notes\n\nA lighthouse at dusk.\n"}
+
+
+def unmigrated_at(url: str, home: Path) -> AbstractContextManager[Flask]:
+    """An application whose database has no tables yet, or does not answer."""
+    return application(Settings.for_tests(home, DATABASE_URL=url), migrated=False)
 
 
 def command(app: Flask, *words: object) -> tuple[int, str]:
@@ -37,11 +41,9 @@ def empty_service(store: str, home: Path, like: Settings, **storage: object) -> 
     with another_database(store, home) as url:
         plain = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
         kept = dataclasses.replace(plain.storage, **storage)  # type: ignore[arg-type]
-        app = create_app(dataclasses.replace(plain, security=like.security, github=like.github, storage=kept))
-        yield app
-        with app.app_context():
-            db.session.remove()
-            db.engine.dispose()
+        settings = dataclasses.replace(plain, security=like.security, github=like.github, storage=kept)
+        with application(settings, migrated=False) as app:
+            yield app
 
 
 @contextmanager

@@ -11,11 +11,10 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_migrate import upgrade
 
-from app import create_app
 from app.cli.database import newest, revision
 from app.core.settings import PROJECT
 from app.extensions import db
-from config import Settings
+from tests.cli.services import unmigrated_at
 from tests.conftest import postgresql_database
 
 FOLDER = str(PROJECT / "migrations")
@@ -25,18 +24,11 @@ FOLDER = str(PROJECT / "migrations")
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
     """An application whose database has no tables yet."""
     if request.param == "sqlite":
-        yield from _on(f"sqlite:///{tmp_path}/app.db", tmp_path)
+        with unmigrated_at(f"sqlite:///{tmp_path}/app.db", tmp_path) as app:
+            yield app
         return
-    with postgresql_database() as url:
-        yield from _on(url, tmp_path)
-
-
-def _on(url: str, home: Path) -> Iterator[Flask]:
-    app = create_app(Settings.for_tests(home, DATABASE_URL=url))
-    yield app
-    with app.app_context():
-        db.session.remove()
-        db.engine.dispose()
+    with postgresql_database() as url, unmigrated_at(url, tmp_path) as app:
+        yield app
 
 
 class TestAwait:

@@ -9,14 +9,11 @@ import sqlalchemy as sa
 from click.testing import CliRunner, Result
 from flask import Flask
 
-from app import create_app
 from app.cli.failures import telling
 from app.core.errors import Unavailable
 from app.drivers.errors import DriverError
-from app.extensions import db
-from config import Settings
 from tests.apps import another_database
-from tests.cli.services import command
+from tests.cli.services import command, unmigrated_at
 
 COMMANDS = (
     ("seed", "demo"),
@@ -31,21 +28,14 @@ COMMANDS = (
 
 @pytest.fixture
 def unmigrated(store: str, tmp_path: Path) -> Iterator[Flask]:
-    with another_database(store, tmp_path) as url:
-        yield from _on(url, tmp_path)
+    with another_database(store, tmp_path) as url, unmigrated_at(url, tmp_path) as app:
+        yield app
 
 
 @pytest.fixture
 def unreachable(tmp_path: Path) -> Iterator[Flask]:
-    yield from _on("postgresql+psycopg://nobody:hush-hush@127.0.0.1:9/none", tmp_path)
-
-
-def _on(url: str, home: Path) -> Iterator[Flask]:
-    app = create_app(Settings.for_tests(home, DATABASE_URL=url))
-    yield app
-    with app.app_context():
-        db.session.remove()
-        db.engine.dispose()
+    with unmigrated_at("postgresql+psycopg://nobody:hush-hush@127.0.0.1:9/none", tmp_path) as app:
+        yield app
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
