@@ -25,10 +25,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @with_appcontext
 def backup(target: Path) -> None:
     """Save rows, waiting jobs, media and local repositories into the folder TARGET, while the service runs."""
-    try:
-        made = save(_service(), target)
-    except BackupError as error:
-        raise click.ClickException(str(error)) from error
+    made = save(_service(), target)
     click.echo(f"Saved {_told(made)}.")
     if made.keys:
         click.echo(f"Secrets in it stay sealed with {', '.join(made.keys)}: keep ENCRYPTION_KEYS elsewhere.")
@@ -43,18 +40,15 @@ def backup(target: Path) -> None:
 def restore(source: Path, verify: bool) -> None:
     """Fill an empty database, the media store and the repositories' folder from the backup in SOURCE."""
     service = _service()
-    try:
-        made = manifests.read(source)
-        _check_revision(made.revision)
-        restoring.check_keys(made, [name for name, _ in current_app.config["SETTINGS"].security.encryption_keys])
-        if restoring.check_empty(service, made):
-            upgrade(directory=str(MIGRATIONS), revision=made.revision)
-        restoring.restore(service, source, made)
-        differing = list(verifying.differences(service, source, made)) if verify else []
-        upgrade(directory=str(MIGRATIONS))
-        restoring.rebuild(service, made)
-    except BackupError as error:
-        raise click.ClickException(str(error)) from error
+    made = manifests.read(source)
+    _check_revision(made.revision)
+    restoring.check_keys(made, [name for name, _ in current_app.config["SETTINGS"].security.encryption_keys])
+    if restoring.check_empty(service, made):
+        upgrade(directory=str(MIGRATIONS), revision=made.revision)
+    restoring.restore(service, source, made)
+    differing = list(verifying.differences(service, source, made)) if verify else []
+    upgrade(directory=str(MIGRATIONS))
+    restoring.rebuild(service, made)
     click.echo(f"Restored {_told(made)}.")
     for line in differing:
         click.echo(line)

@@ -7,6 +7,7 @@ from typing import Any
 import click
 import sqlalchemy as sa
 
+from app.backup.manifest import BackupError
 from app.core.database import lacks_schema, told
 from app.core.errors import AppError
 from app.drivers.errors import DriverError
@@ -27,7 +28,7 @@ def _telling(callback: Callable[..., Any]) -> Callable[..., Any]:
     def run(*args: Any, **kwargs: Any) -> Any:
         try:
             return callback(*args, **kwargs)
-        except (AppError, DriverError) as error:
+        except (AppError, BackupError, DriverError) as error:
             raise click.ClickException(str(error)) from error
         except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.ProgrammingError) as error:
             if lacks_schema(error):

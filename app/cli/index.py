@@ -7,7 +7,7 @@ from app.core.ids import is_id
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.resources.project_content import indexes
-from app.resources.project_content.source import Disconnected, source_of
+from app.resources.project_content.source import source_of
 from app.resources.project_content.verify import differences
 
 index = AppGroup("index", help="The index of projects' files.")
@@ -24,10 +24,7 @@ def verify(project_id: str, branch: str | None) -> None:
     found = indexes.find(project, branch or project.branch)
     if found is None or found.commit_sha is None:
         raise click.ClickException("This branch is not indexed yet.")
-    try:
-        told = list(differences(found, source_of(project, drivers["git"], branch=branch)))
-    except Disconnected as error:
-        raise click.ClickException(str(error)) from error
+    told = list(differences(found, source_of(project, drivers["git"], branch=branch)))
     for line in told:
         click.echo(line)
     if told:
