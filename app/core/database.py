@@ -26,6 +26,9 @@ WRITE_LOCK_WAIT_S = 3.0
 POOL_SIZE, POOL_MOST, POOL_WAIT_S = 10, 20, 2
 PG_STATEMENT_MS, PG_LOCK_MS, PG_IDLE_MS = 5_000, 2_000, 10_000
 
+PASSING = ("08", "25", "40", "53", "55", "57", "58")
+"""Classes of PostgreSQL's error codes that speak of its state: connection, read-only, deadlock, full, locked, stopping."""
+
 
 def engine_options(
     url: str, *, kept: int = POOL_SIZE, most: int = POOL_MOST, statement_ms: int = PG_STATEMENT_MS
@@ -100,6 +103,14 @@ def lacks_schema(error: sa.exc.DBAPIError) -> bool:
     """Whether a statement named a table or column that the database does not have."""
     absent = ("no such table", "no such column")
     return getattr(error.orig, "sqlstate", None) in ("42P01", "42703") or told(error).startswith(absent)
+
+
+def is_passing(error: Exception) -> bool:
+    """Whether the database cannot be asked now, and may be later; a fault of the statement itself is a bug."""
+    if isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError):
+        return True
+    state = str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
+    return state.startswith(PASSING) or bool(getattr(error, "connection_invalidated", False))
 
 
 def take_time(connection: sa.Connection) -> None:

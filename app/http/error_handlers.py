@@ -8,6 +8,7 @@ from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from werkzeug.exceptions import HTTPException
 
 from app.core import errors
+from app.core.database import is_passing
 from app.drivers import errors as outside
 from app.drivers.git import port as git
 from app.drivers.git import pull_requests
@@ -25,8 +26,6 @@ _SAID = {
 
 
 _BUSY = frozenset({502, 503, 504})
-_PASSING = ("08", "25", "40", "53", "55", "57", "58")
-"""Classes of PostgreSQL's error codes that speak of its state: connection, read-only, deadlock, full, locked, stopping."""
 
 
 def init_app(app: Flask) -> None:
@@ -41,6 +40,15 @@ def init_app(app: Flask) -> None:
     for kind in (sql.DBAPIError, sql.TimeoutError):
         app.register_error_handler(kind, _database)
     app.register_error_handler(Exception, _bug)
+
+
+def as_answer(error: Exception) -> errors.AppError:
+    """What a caller is told of a failure of whatever kind; nothing of a fault of ours."""
+    if isinstance(error, outside.DriverError):
+        return from_driver(error)
+    if is_passing(error):
+        return errors.Unavailable("The database is not available right now; try again shortly", retry_after_s=2)
+    return error if isinstance(error, errors.AppError) else errors.AppError()
 
 
 def from_driver(error: outside.DriverError) -> errors.AppError:
@@ -91,18 +99,10 @@ def _http(error: HTTPException) -> Response:
 
 
 def _database(error: Exception) -> Response:
-    if not _passes(error):
+    if not is_passing(error):
         return _bug(error)
     log.warning("database.unavailable", error=type(error).__name__, cause=str(getattr(error, "orig", ""))[:200])
-    return _render(errors.Unavailable("The database is not available right now; try again shortly", retry_after_s=2))
-
-
-def _passes(error: Exception) -> bool:
-    """Whether the same statement may succeed later; a fault of the statement itself is a bug."""
-    if isinstance(error, sql.OperationalError | sql.InterfaceError | sql.TimeoutError):
-        return True
-    state = str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
-    return state.startswith(_PASSING) or bool(getattr(error, "connection_invalidated", False))
+    return _render(as_answer(error))
 
 
 def _bug(error: Exception) -> Response:

@@ -12,18 +12,17 @@ from gunicorn.http.errors import ParseException
 from app.drivers.sandbox.port import Upstream
 from app.http import preview_pages as pages
 from app.http.preview_headers import answered, head
+from app.http.preview_incoming import SILENCE_S, Incoming, response_of
 
 PIECE_BYTES = 64 * 1024
 REASONS = {status.value: status.phrase for status in HTTPStatus}
-TIMEOUT_S = 600
-"""A development server may build for a while before it answers; a stream of events may be silent as long."""
 
 
 class Exchange:
     """The body of an answer; closing it closes the connection to the sandbox."""
 
-    def __init__(self, response: HTTPResponse, upstream: Upstream) -> None:
-        self._response, self._upstream = response, upstream
+    def __init__(self, response: HTTPResponse, incoming: Incoming, upstream: Upstream) -> None:
+        self._response, self._incoming, self._upstream = response, incoming, upstream
 
     def __iter__(self) -> Iterator[bytes]:
         """Yield the body; one that breaks off breaks the visitor's connection too, which nobody may use again then.
@@ -32,11 +31,12 @@ class Exchange:
             ConnectionResetError: it broke off.
         """
         left = self._response.length
+        self._incoming.step()
         try:
             while piece := self._response.read1(PIECE_BYTES if left is None else min(PIECE_BYTES, left)):
                 left = None if left is None else left - len(piece)
                 yield piece
-                time.sleep(0)  # lets others of this worker in between, however fast both ends are
+                self._incoming.step()
         except (OSError, HTTPException) as error:
             raise _broken() from error
         if left:
@@ -48,10 +48,13 @@ class Exchange:
         self._upstream.connection.close()
 
 
-def exchange(environ: dict[str, Any], start_response: Callable[..., Any], upstream: Upstream) -> Iterable[bytes]:
-    """Pass the request in and the answer out."""
-    upstream.connection.settimeout(TIMEOUT_S)
-    response = HTTPResponse(upstream.connection, method=environ["REQUEST_METHOD"])
+def exchange(
+    environ: dict[str, Any], start_response: Callable[..., Any], upstream: Upstream, *, allowed: Callable[[], bool]
+) -> Iterable[bytes]:
+    """Pass the request in and the answer out, for as long as the user may."""
+    upstream.connection.settimeout(SILENCE_S)
+    incoming = Incoming(upstream.connection, allowed)
+    response = response_of(incoming, environ["REQUEST_METHOD"])
     try:
         _send(environ, upstream)
         response.begin()
@@ -64,7 +67,7 @@ def exchange(environ: dict[str, Any], start_response: Callable[..., Any], upstre
     if response.chunked:
         headers = [(name, value) for name, value in headers if name.lower() != "content-length"]
     start_response(f"{response.status} {REASONS.get(response.status, 'Unknown')}", headers)
-    return Exchange(response, upstream)
+    return Exchange(response, incoming, upstream)
 
 
 def _send(environ: dict[str, Any], upstream: Upstream) -> None:

@@ -18,6 +18,7 @@ from werkzeug.http import parse_cookie
 from werkzeug.wsgi import ClosingIterator
 
 from app import transactions
+from app.core.database import is_passing
 from app.core.preview_links import COOKIE, COOKIE_AGE_S, PARAMETER, SECURE_COOKIE, Links
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost, Upstream
@@ -80,7 +81,9 @@ class PreviewProxy:
             return pages.no_preview()(environ, start_response)
         try:
             return self._serve(label, environ, start_response)
-        except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.TimeoutError):
+        except sa.exc.SQLAlchemyError as error:
+            if not is_passing(error):
+                raise
             return pages.unavailable()(environ, start_response)
 
     def _serve(self, label: str, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
@@ -119,11 +122,8 @@ class PreviewProxy:
             return pages.ended()(environ, start_response)
         if upstream is None:
             return _page_of(standing)(environ, start_response)
-        if is_upgrade(environ):
-            return upgrade(
-                environ, start_response, upstream, allowed=lambda: self._standing(label, user_id) is not None
-            )
-        return exchange(environ, start_response, upstream)
+        carry = upgrade if is_upgrade(environ) else exchange
+        return carry(environ, start_response, upstream, allowed=lambda: self._standing(label, user_id) is not None)
 
     def _wait_s(self, label: str, user_id: str | None, environ: Environ) -> int:
         """Count the request; the seconds to wait where a rate is used up."""

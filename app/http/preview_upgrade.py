@@ -16,12 +16,11 @@ from app.drivers.sandbox.port import Upstream
 from app.http import preview_pages as pages
 from app.http import streaming
 from app.http.preview_headers import head
+from app.http.preview_incoming import CHECK_S
 
 PIECE_BYTES = 64 * 1024
 HEAD_BYTES = 16 * 1024
 HANDSHAKE_S = 30
-CHECK_S = 10
-"""How soon a lost membership, or the end of this process, ends an open connection."""
 
 
 class NoHandshake(Exception):
@@ -107,7 +106,7 @@ def _carry_back(source: socket.socket, sink: socket.socket, allowed: Callable[[]
         if piece == b"":
             return
         if time.monotonic() >= next_check:
-            if streaming.draining() or not allowed():
+            if streaming.draining() or not streaming.still(allowed):
                 return
             next_check = time.monotonic() + CHECK_S
         if piece:

@@ -16,6 +16,7 @@ import structlog
 from flask import Response
 
 from app.core.beside import Blocks, Last
+from app.core.database import is_passing
 from app.core.errors import AppError, NotAllowed, Unavailable, UpstreamLate
 from app.core.metrics import STREAMS
 from app.core.ticker import ticker
@@ -65,9 +66,18 @@ def sse_response(events: Events, *, timing: Timing | None = None, headers: Mappi
     return response
 
 
+def still(allowed: Callable[[], bool]) -> bool:
+    """Whether a reader still may. While the database cannot be asked, nobody's rights change in it."""
+    try:
+        return allowed()
+    except Exception as error:
+        _note(error)
+        return is_passing(error)
+
+
 def _note(error: Exception) -> None:
     """What others may do wrong, or a bug of ours."""
-    if isinstance(error, (AppError, DriverError)):
+    if isinstance(error, (AppError, DriverError)) or is_passing(error):
         log.info("stream.failed", error=type(error).__name__)
     else:
         log.error("stream.broke", exc_info=error)
@@ -171,7 +181,7 @@ class _Stream:
             return UpstreamLate("This took too long and was ended")
         if now_s >= self._next_check:
             self._next_check = now_s + self._timing.check_s
-            if self._events.allowed is not None and not self._events.allowed():
+            if self._events.allowed is not None and not still(self._events.allowed):
                 return NotAllowed()
         if draining():
             self._drain_until = self._drain_until or now_s + DRAIN_GRACE_S

@@ -39,8 +39,8 @@ class TestCredential:
 
     def test_token_refused_always_needs_a_new_connection(self, plant: HostedPlant, host: str) -> None:
         life = HostedLife(plant, host=host)
+        life.rest()
         with life.met(Fault(r"/api/(?!app/)", times=EVER, reply=Reply(401, {"message": "Bad credentials"}))):
-            life.rest()
             told = life.save()
             assert (told.status, told.code) == (409, "NEEDS_RECONNECT")
             assert len(life.double.calls(RENEWAL[host])) == 1

@@ -1,5 +1,6 @@
 """Previews by host name, before a server in a real jail that tells what it was asked."""
 
+import collections
 import json
 import socket
 import time
@@ -18,11 +19,13 @@ from app.core.permissions import Role
 from app.core.preview_links import COOKIE, Links
 from app.core.rates import RateCounter
 from app.extensions import db, drivers
+from app.http import preview_incoming
 from app.http.preview_proxy import PreviewProxy
 from app.http.preview_upgrade import _agreed
 from app.models.organization import Membership
 from tests.resources.sandbox.conftest import Desk, make_desk
-from tests.world import World
+from tests.watchdog import watchdog
+from tests.world import Person, World
 
 SERVER = b"""
 import http.server, json, os
@@ -35,6 +38,15 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path.startswith("/raw"):
             self.wfile.write(self.rfile_of_raw())
             self.close_connection = True
+            return
+        if self.path.startswith("/flood"):
+            first, piece = self.rfile_of_raw().split(b"|")
+            self.wfile.write(first)
+            try:
+                while True:
+                    self.wfile.write(piece * 1000)
+            except OSError:
+                self.close_connection = True
             return
         self.send_response(302 if self.path.startswith("/away") else 200)
         self.send_header("Content-Length", str(len(body)))
@@ -53,6 +65,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
 http.server.ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
 """
 FILES = {"package.json": b'{"scripts": {"dev": "exec python3 server.py"}}', "server.py": SERVER}
+
+
+LINE = "\r\n"
+
+
+def member(desk: Desk, world: World) -> Person:
+    """Somebody who may see the project."""
+    joining = world.person()
+    with world.app.app_context():
+        db.session.add(Membership(organization_id=desk.organization, user_id=joining.id, role=Role.EDITOR))
+        db.session.commit()
+    return joining
+
+
+def remove(desk: Desk, leaving: Person) -> None:
+    desk.owner.patch(f"/organization/remove-member/{desk.organization}", {"member_id": leaving.id}).ok()
 
 
 @contextmanager
@@ -76,7 +104,7 @@ class Window:
         headers = {"Host": self.host, **kwargs.pop("headers", {})}
         sent = [headers.pop("Cookie", ""), *(f"{name}={value}" for name, value in self.cookies.items())]
         headers["Cookie"] = "; ".join(filter(None, sent))
-        return self.client.open(path, method=method, headers=headers, buffered=True, **kwargs)
+        return self.client.open(path, method=method, headers=headers, **{"buffered": True} | kwargs)
 
     def get(self, path: str = "/", **kwargs: Any) -> TestResponse:
         return self.send("GET", path, **kwargs)
@@ -156,15 +184,26 @@ class TestAdmission:
         assert window.get(f"/?{forged}").status_code == 403
 
     def test_a_member_who_was_removed_is_out_with_the_next_request(self, app: Flask, desk: Desk, world: World) -> None:
-        leaving = world.person()
-        with app.app_context():
-            db.session.add(Membership(organization_id=desk.organization, user_id=leaving.id, role=Role.EDITOR))
-            db.session.commit()
+        leaving = member(desk, world)
         window = Window(app, desk.created(leaving))
         window.enter()
         assert window.get().status_code == 200
-        desk.owner.patch(f"/organization/remove-member/{desk.organization}", {"member_id": leaving.id}).ok()
+        remove(desk, leaving)
         assert window.get().status_code == 403
+
+    def test_a_member_who_was_removed_reads_nothing_on(
+        self, app: Flask, desk: Desk, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(preview_incoming, "CHECK_S", 0.1)
+        leaving = member(desk, world)
+        window = Window(app, desk.created(leaving))
+        window.enter()
+        reading = window.get(f"/flood?{quote('HTTP/1.1 200 OK' + 2 * LINE + '|a')}", buffered=False)
+        assert next(reading.response)
+        remove(desk, leaving)
+        with watchdog(), pytest.raises(ConnectionResetError):
+            collections.deque(reading.response, maxlen=0)
+        reading.close()
 
     def test_the_cookie_is_this_host_s_alone(self, app: Flask, made: dict[str, Any]) -> None:
         cookie = Window(app, made).enter().headers["Set-Cookie"]
@@ -281,6 +320,16 @@ class TestRawAnswer:
 
     def test_rubbish_is_no_answer(self, window: Window) -> None:
         assert raw(window, "rubbish\r\n\r\n").status_code == 502
+
+    @pytest.mark.parametrize("piece", ["HTTP/1.1 100 Continue\r\n\r\n", "HTTP/1.1 100 Continue\r\na: b\r\n\r\n"])
+    def test_one_that_is_always_about_to_come_is_no_answer(self, window: Window, piece: str) -> None:
+        with watchdog():
+            assert window.get(f"/flood?{quote('|' + piece)}").status_code == 502
+
+    def test_trailers_without_end_break_the_connection(self, window: Window) -> None:
+        first = LINE.join(["HTTP/1.1 200 OK", "Transfer-Encoding: chunked", "", "5", "whole", "0", ""])
+        with watchdog(), pytest.raises(ConnectionResetError):
+            window.get(f"/flood?{quote(first + '|a: b' + LINE)}")
 
     def test_a_header_in_two_lines_is_dropped(self, window: Window) -> None:
         answer = raw(window, "HTTP/1.1 200 OK\r\nX-Two: a\r\n b\r\nX-One: c\r\n\r\n")

@@ -6,6 +6,7 @@ from collections.abc import Generator
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 
 from app.core.beside import PULSE_S, beside
 from app.core.errors import NotAllowed
@@ -117,6 +118,24 @@ class TestSseResponse:
         )
         assert said.startswith(b"ax")
         assert said.endswith(f"!{NotAllowed.__name__}<end>".encode())
+
+    def test_database_that_is_away_takes_nobody_s_rights(self) -> None:
+        asked = []
+
+        def unknown() -> bool:
+            asked.append(1)
+            raise sa.exc.OperationalError("SELECT", None, Exception("the database is away"))
+
+        said = read(Source(b"a", *([0.02, b"x"] * 20)), Timing(check_s=0.05), allowed=unknown)
+        assert said == b"a" + 20 * b"x" + b"<end>"
+        assert asked
+
+    def test_fault_in_looking_at_rights_is_no_right(self) -> None:
+        def broken() -> bool:
+            raise ValueError
+
+        said = read(Source(b"a", *([0.02, b"x"] * 400)), Timing(check_s=0.1), allowed=broken)
+        assert said.endswith(f"x!{NotAllowed.__name__}<end>".encode())
 
     def test_reader_who_takes_nothing_is_given_up_in_the_end(self) -> None:
         source = Source(b"a", 30.0, b"b")

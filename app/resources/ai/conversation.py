@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.core.cancellation import Cancellation
-from app.core.errors import AppError
 from app.core.limits import AiLimits
 from app.drivers.ai.port import (
     Event,
@@ -22,6 +21,7 @@ from app.drivers.ai.port import (
 )
 from app.drivers.errors import Absent, DriverError, Rejected, Throttled
 from app.drivers.http_streaming import Cancelled, Patience
+from app.http.error_handlers import as_answer
 from app.resources.ai.credentials import Credentials
 from app.resources.ai.errors import ProviderBusy
 from app.resources.ai.ledger import Meter
@@ -185,11 +185,7 @@ def told(error: DriverError, *, own_key: bool) -> Exception:
 
 def sentence(error: Exception) -> str:
     """What a reader of a stream is told of a failure; nothing of a fault of ours."""
-    if isinstance(error, Cancelled):
-        return "This was ended"
-    if isinstance(error, AppError):
-        return error.message
-    return str(error) if isinstance(error, DriverError) else AppError.message
+    return "This was ended" if isinstance(error, Cancelled) else as_answer(error).message
 
 
 @contextlib.contextmanager

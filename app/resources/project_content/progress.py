@@ -4,12 +4,12 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-import orjson
 import sqlalchemy as sa
 from flask import Flask
 
 from app.core.beside import Blocks
-from app.core.errors import AppError, TooManyRequests
+from app.core.errors import TooManyRequests
+from app.http.json_events import event, failure
 from app.http.slots import Slots
 from app.http.streaming import Events
 from app.models.organization import Membership
@@ -52,7 +52,7 @@ def events_of(app: Flask, project_id: str, branch: str, *, organization_id: str,
     return Events(
         _blocks(lambda: look(asked), left, lambda: places.give(user_id)),
         cancel=left.set,
-        failed=_failed,
+        failed=failure,
         allowed=lambda: look(member) is not None,
     )
 
@@ -64,7 +64,7 @@ def _blocks(look: Callable[[], Any], left: threading.Event, give_back: Callable[
             row = look()
             told = _told(row)
             if told != before:
-                yield _event(told)
+                yield event(told)
                 before = told
             if row is not None and row.status in OVER:
                 return
@@ -79,12 +79,3 @@ def _told(row: Any) -> dict[str, Any]:
         return {"status": IndexStatus.QUEUED, "commit_sha": None, "files": 0, "problem": None}
     files = row.progress if row.progress is not None else row.files
     return {"status": row.status, "commit_sha": row.commit_sha, "files": files, "problem": row.problem}
-
-
-def _failed(error: Exception) -> bytes:
-    told = error if isinstance(error, AppError) else AppError()
-    return _event({"error": told.message, "code": told.code})
-
-
-def _event(words: dict[str, Any]) -> bytes:
-    return b"data: " + orjson.dumps(words) + b"\n\n"

@@ -4,21 +4,18 @@ import threading
 from dataclasses import dataclass
 from typing import Any, cast
 
-import orjson
 import sqlalchemy as sa
 from flask import Flask, Response, current_app, request
 
 from app import transactions
 from app.core.beside import Blocks, beside
-from app.core.errors import AppError
 from app.core.limits import MIB, SandboxLimits
 from app.core.preview_links import Links
-from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
 from app.extensions import db, drivers
 from app.http import envelope, rate_limits
 from app.http.configuration import settings
-from app.http.error_handlers import from_driver
+from app.http.json_events import event, failure
 from app.http.scope import Scope
 from app.http.streaming import Events, Timing, sse_response
 from app.models.organization import Membership
@@ -85,7 +82,7 @@ def answer(outcome: Outcome) -> Response:
             return connection.scalar(member) is not None
 
     blocks = beside(_blocks(app, outcome, place, left))
-    events = Events(blocks, cancel=left.set, failed=_failed, allowed=allowed)
+    events = Events(blocks, cancel=left.set, failed=failure, allowed=allowed)
     return sse_response(events, timing=Timing(total_s=STREAM_S))
 
 
@@ -117,27 +114,17 @@ def _blocks(app: Flask, outcome: Outcome, place: Place, left: threading.Event) -
     """Runs beside the request, so in a context of its own."""
     creation = outcome.creation
     if creation is None:
-        yield _event({"done": True, **INACTIVE})
+        yield event({"done": True, **INACTIVE})
         return
     with app.app_context():
         for step in creating.steps(creation, _host()):
-            yield _event({"step": step})
+            yield event({"step": step})
             if left.is_set():
                 return
         wrote = creation.pending is not None
         told = creating.present(creation, outcome.user_id, place=place, wrote=wrote)
         transactions.rest()
-    yield _event(told)
-
-
-def _failed(error: Exception) -> bytes:
-    known = from_driver(error) if isinstance(error, DriverError) else error
-    told = known if isinstance(known, AppError) else AppError()
-    return _event({"error": told.message, "code": told.code})
-
-
-def _event(words: dict[str, Any]) -> bytes:
-    return b"data: " + orjson.dumps(words) + b"\n\n"
+    yield event(told)
 
 
 def _wants_events() -> bool:
