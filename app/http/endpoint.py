@@ -6,7 +6,7 @@ The order of checks is the contract's (section 0): size, type, syntax, session, 
 import functools
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from flask import Response, current_app, request
@@ -33,10 +33,11 @@ class Paged:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A view's answer whose status depends on what happened (201 for made, 200 for replaced)."""
+    """A view's answer whose status depends on what happened (201 for made, 200 for replaced), or that says more in headers."""
 
     value: Any
     status: int
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -215,10 +216,13 @@ def _answer(declared: Declaration, value: Any) -> Response:
         response: Response = value
         return response
     status, meta = declared.status, None
+    headers: Mapping[str, str] = {}
     if isinstance(value, Outcome):
-        value, status = value.value, value.status
+        value, status, headers = value.value, value.status, value.headers
     if isinstance(value, Paged):
         value, meta = value.items, value.meta
     if declared.result is not None:
         value = instance(declared.result, many=declared.many).dump(value)
-    return envelope.success(request, value, declared.message, status=status, meta=meta)
+    response = envelope.success(request, value, declared.message, status=status, meta=meta)
+    response.headers.update(headers)
+    return response

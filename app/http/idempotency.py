@@ -21,6 +21,9 @@ HEADER, MAX_LENGTH = "Idempotency-Key", 255
 KEPT = timedelta(hours=24)
 ABANDONED_AFTER = timedelta(minutes=5)
 
+REPEATED = ("Link",)
+"""What a view says in headers; all others are made for each answer, or are nobody's to keep, as cookies."""
+
 
 class KeyReused(AppError):
     """The same key with another request (422)."""
@@ -76,7 +79,8 @@ class Claim:
             raise KeyReused
         if row["status"] is None:
             raise Conflict("The first request with this Idempotency-Key is still running", code="STILL_RUNNING")
-        return Response(row["body"], row["status"], {"Idempotency-Replayed": "true"}, mimetype="application/json")
+        headers = {**(row["headers"] or {}), "Idempotency-Replayed": "true"}
+        return Response(row["body"], row["status"], headers, mimetype="application/json")
 
     def keep(self, response: Response) -> None:
         """Keep the answer, in the running transaction; what is sent while it is made cannot be kept and frees the key."""
@@ -86,7 +90,12 @@ class Claim:
         db.session.execute(
             sa.update(IdempotencyKey)
             .where(*self.where)
-            .values(status=response.status_code, body=response.get_data(), updated_at=moment())
+            .values(
+                status=response.status_code,
+                headers={name: response.headers[name] for name in REPEATED if name in response.headers},
+                body=response.get_data(),
+                updated_at=moment(),
+            )
         )
 
     def release(self) -> None:

@@ -18,5 +18,6 @@ class IdempotencyKey(Timestamps, Base):
     key: Mapped[str] = mapped_column(sa.String(255), primary_key=True)
     request_hash: Mapped[str] = mapped_column(sa.String(64))
     status: Mapped[int | None]
+    headers: Mapped[dict[str, str] | None] = mapped_column(sa.JSON(none_as_null=True))
     body: Mapped[bytes | None] = mapped_column(sa.LargeBinary)
     expires_at: Mapped[datetime] = mapped_column(index=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from flask import Request, Response, after_this_request, redirect
+from flask import Request, Response, redirect
 
 from app.drivers.storage.port import ObjectStore
 from app.models.media import MediaAsset
@@ -16,10 +16,20 @@ SHOWN = ("key", "mimetype", "size", "width", "height", "hash")
 
 
 def shown(asset: MediaAsset, settings: Settings, store: ObjectStore) -> dict[str, Any]:
-    """The asset with its address; the answer's `Link` header has the addresses of its smaller widths."""
-    _link_variants(asset, settings)
+    """The asset with its address."""
     url = store.public_url(asset.key) or f"{settings.server.base_url}{MEDIA}/{asset.key}"
     return {name: getattr(asset, name) for name in SHOWN} | {"url": url}
+
+
+def links(asset: MediaAsset, settings: Settings) -> dict[str, str]:
+    """The `Link` header with the addresses of its smaller widths, where there are any."""
+    secret, base = settings.security.secret_key, f"{settings.server.base_url}{MEDIA}/{asset.key}"
+    variants = [
+        f'<{base}?w={width}&s={signature(asset.key, width, secret)}>; rel="alternate"; title="{width}"'
+        for width in WIDTHS
+        if width < asset.width
+    ]
+    return {"Link": ", ".join(variants)} if variants else {}
 
 
 def served(key: str, query: WhichVariantQuery, request: Request, settings: Settings, store: ObjectStore) -> Response:
@@ -42,18 +52,3 @@ def _elsewhere(url: str) -> Response:
     response: Any = redirect(url, 302)
     response.headers["Cache-Control"] = "public, max-age=300"
     return Response(response.get_data(), 302, response.headers)
-
-
-def _link_variants(asset: MediaAsset, settings: Settings) -> None:
-    secret, base = settings.security.secret_key, f"{settings.server.base_url}{MEDIA}/{asset.key}"
-    links = [
-        f'<{base}?w={width}&s={signature(asset.key, width, secret)}>; rel="alternate"; title="{width}"'
-        for width in WIDTHS
-        if width < asset.width
-    ]
-
-    @after_this_request
-    def add(response: Response) -> Response:
-        if links and response.status_code < 300:
-            response.headers["Link"] = ", ".join(links)
-        return response

@@ -6,7 +6,7 @@ from flask import Blueprint, Response, request
 
 from app.extensions import drivers
 from app.http.configuration import settings
-from app.http.endpoint import endpoint
+from app.http.endpoint import Outcome, endpoint
 from app.http.guards import public
 from app.http.scope import Scope
 from app.resources.bucket import intake, presenting, service
@@ -29,9 +29,10 @@ media = Blueprint("media", __name__)
     message="Image uploaded",
     rate="upload",
 )
-def upload(_scope: Scope, _form: s.UploadFormBody, reserved: Reserved) -> dict[str, Any]:
+def upload(_scope: Scope, _form: s.UploadFormBody, reserved: Reserved) -> Outcome:
     """Keep an image, made anew from what was sent."""
-    return presenting.shown(service.confirm(reserved), settings(), drivers["storage"])
+    asset = service.confirm(reserved)
+    return Outcome(presenting.shown(asset, settings(), drivers["storage"]), 201, presenting.links(asset, settings()))
 
 
 @blueprint.delete("/delete/<path:key>")

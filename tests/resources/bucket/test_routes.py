@@ -97,9 +97,10 @@ class TestUpload:
         me = world.person()
         answers = [
             me.call("POST", "/bucket/upload", headers={"Idempotency-Key": "once"}, **form(content))
-            for content in (picture(), picture(), picture("GIF"))
+            for content in 2 * (picture(width=100),) + (picture("GIF"),)
         ]
         assert answers[0].ok(201) == answers[1].ok(201)
+        assert answers[0].headers["Link"] == answers[1].headers["Link"]
         answers[2].fails(422, "IDEMPOTENCY_KEY_REUSED")
         assert rows(app, MediaAsset.uploader_id == me.id) == 1
 

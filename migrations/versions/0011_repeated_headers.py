@@ -1,0 +1,15 @@
+"""What stands in an answer's headers and nowhere else, kept with it; a version that does not know it leaves it empty."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0011"
+down_revision = "0010"
+
+
+def upgrade() -> None:
+    op.add_column("idempotency_keys", sa.Column("headers", sa.JSON(), nullable=True))
+
+
+def downgrade() -> None:
+    op.drop_column("idempotency_keys", "headers")
