@@ -59,10 +59,11 @@ def exchange(
         _send(environ, upstream)
         response.begin()
         _check_final(response)
-    except (OSError, HTTPException, ParseException):  # the last where the visitor's chunks are none
+    except (OSError, HTTPException, ParseException) as error:
         response.close()
         upstream.connection.close()
-        return pages.not_answering()(environ, start_response)
+        page = pages.unframed() if isinstance(error, ParseException) else pages.not_answering()
+        return page(environ, start_response)
     headers = answered(response.getheaders(), upstream)
     if response.chunked:
         headers = [(name, value) for name, value in headers if name.lower() != "content-length"]

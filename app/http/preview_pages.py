@@ -48,6 +48,11 @@ def not_answering() -> Response:
     return _page(502, "The site's server did not answer", "It may be starting anew; try again in a moment.")
 
 
+def unframed() -> Response:
+    """The chunks of the visitor's body are none."""
+    return _page(400, "This request cannot be read", "Its body is not framed as HTTP asks for.")
+
+
 def too_many(wait_s: int) -> Response:
     """More requests than one preview gets, in a minute or at once."""
     response = _page(429, "Too many requests", "This preview asks for more than a preview gets; wait a moment.")

@@ -1,6 +1,7 @@
 """Previews by host name, before a server in a real jail that tells what it was asked."""
 
 import collections
+import io
 import json
 import socket
 import time
@@ -12,6 +13,7 @@ from urllib.parse import quote, urlsplit
 
 import pytest
 from flask import Flask
+from gunicorn.http.errors import InvalidChunkSize
 from itsdangerous import TimestampSigner
 from werkzeug.test import Client, TestResponse
 
@@ -267,6 +269,15 @@ class TestRequest:
     def test_an_address_with_a_line_break_in_it_adds_no_header(self, window: Window) -> None:
         told = window.told(path="/a", environ_overrides={"RAW_URI": "/a\nX-Evil: 1"})
         assert "x-evil" not in {name.lower() for name in told["headers"]}
+
+    def test_a_body_whose_chunks_are_none_is_the_visitor_s_fault(self, window: Window) -> None:
+        class Broken(io.BytesIO):
+            def read(self, _size: int | None = -1, /) -> bytes:
+                raise InvalidChunkSize(b"zz")
+
+        chunked = {"HTTP_TRANSFER_ENCODING": "chunked", "wsgi.input": Broken(), "wsgi.input_terminated": True}
+        answer = window.send("POST", "/", environ_overrides=chunked)
+        assert answer.status_code == 400
 
     def test_head_has_no_body(self, window: Window) -> None:
         assert window.send("HEAD", "/").data == b""
