@@ -77,6 +77,8 @@ def app(settings: Settings) -> Iterator[Flask]:
 
 
 @pytest.fixture
-def world(app: Flask) -> World:
-    """Makes people, organizations and repositories, each as wanted."""
-    return World(app)
+def world(app: Flask) -> Iterator[World]:
+    """Makes people, organizations and repositories, each as wanted; jobs that nobody worked off go with the test."""
+    made = World(app)
+    yield made
+    made.drop_jobs()

@@ -62,11 +62,6 @@ def app(settings: Settings) -> Iterator[Flask]:
         yield made
 
 
-@pytest.fixture
-def world(app: Flask) -> World:
-    return World(app)
-
-
 def notify(world: World, payload: Entity, *, secret: str = SECRETS[0], at: datetime | None = None) -> Answer:
     """Send an event as Paddle does."""
     body = json.dumps(payload).encode()

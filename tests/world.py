@@ -7,6 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import sqlalchemy as sa
 from flask import Flask
 from werkzeug.test import TestResponse
 
@@ -173,6 +174,12 @@ class World:
             stop.set()
             thread.join(30)
         assert idle, "jobs are left over"
+
+    def drop_jobs(self) -> None:
+        """Forget every job that waits, for whoever works off jobs next would have to run it."""
+        waiting = "procrastinate_jobs WHERE status = 'todo'", "background_jobs WHERE state = 'waiting'"
+        with self.app.app_context(), db.engine.begin() as connection:
+            connection.execute(sa.text(f"DELETE FROM {waiting[connection.dialect.name == 'sqlite']}"))
 
     def _idle(self) -> bool:
         with self.app.app_context(), db.engine.connect() as connection:

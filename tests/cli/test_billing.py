@@ -5,10 +5,10 @@ from datetime import UTC, datetime
 from tests.doubles.paddle import Paddle
 from tests.doubles.paddle_data import START, adjustment, customer, event, subscription, transaction
 from tests.doubles.server import Fault, Reply
-from tests.payments import app, faultless, notify, paddle, settings, world
+from tests.payments import app, faultless, notify, paddle, settings
 from tests.world import World
 
-__all__ = ["app", "faultless", "paddle", "settings", "world"]
+__all__ = ["app", "faultless", "paddle", "settings"]
 
 
 class TestSummary:

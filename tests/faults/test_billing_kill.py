@@ -23,11 +23,11 @@ from app.models.order import BillingDay, BillingEvent, Order
 from config import Settings
 from tests.doubles.paddle import KEY
 from tests.doubles.paddle_data import Entity, event, signature, transaction
-from tests.payments import SECRETS, app, faultless, paddle, settings, world
+from tests.payments import SECRETS, app, faultless, paddle, settings
 from tests.servers.ports import free_port
 from tests.world import World
 
-__all__ = ["app", "faultless", "paddle", "settings", "world"]
+__all__ = ["app", "faultless", "paddle", "settings"]
 
 ROOT = Path(__file__).parents[2]
 SERVER = """

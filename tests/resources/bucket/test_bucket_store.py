@@ -33,11 +33,6 @@ def app(
         yield made
 
 
-@pytest.fixture
-def world(app: Flask) -> World:
-    return World(app)
-
-
 class TestABucket:
     def test_an_asset_lives_and_goes(self, world: World, server: S3Server) -> None:
         me = world.person()

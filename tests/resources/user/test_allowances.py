@@ -1,10 +1,10 @@
 """What a subscriber may create."""
 
 from tests.doubles.paddle_data import event, subscription
-from tests.payments import app, faultless, notify, paddle, settings, world
+from tests.payments import app, faultless, notify, paddle, settings
 from tests.world import World
 
-__all__ = ["app", "faultless", "paddle", "settings", "world"]
+__all__ = ["app", "faultless", "paddle", "settings"]
 
 
 class TestPlan:

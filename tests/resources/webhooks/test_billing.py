@@ -14,11 +14,11 @@ from app.drivers.billing.port import Forged
 from app.extensions import db
 from app.models.order import BillingEvent, Order
 from tests.doubles.paddle_data import START, event, signature, subscription, transaction
-from tests.payments import SECRETS, app, faultless, notify, paddle, send, settings, world
+from tests.payments import SECRETS, app, faultless, notify, paddle, send, settings
 from tests.together import statuses, together
 from tests.world import World
 
-__all__ = ["app", "faultless", "paddle", "settings", "world"]
+__all__ = ["app", "faultless", "paddle", "settings"]
 
 FORGERIES, REPLAYS = 9_000, 1_000
 
