@@ -78,7 +78,8 @@ def app(settings: Settings) -> Iterator[Flask]:
 
 @pytest.fixture
 def world(app: Flask) -> Iterator[World]:
-    """Makes people, organizations and repositories, each as wanted; jobs that nobody worked off go with the test."""
+    """Makes people, organizations and repositories, each as wanted; what waits or idles afterwards goes with the test."""
     made = World(app)
     yield made
     made.drop_jobs()
+    made.close_connections()

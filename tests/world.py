@@ -21,6 +21,8 @@ from app.models.user import User
 from app.worker import Runner
 from tests.witnesses import documented
 
+KEPT_CONNECTIONS = 2
+
 
 class Answer:
     """A response whose envelope has been checked."""
@@ -180,6 +182,13 @@ class World:
         waiting = "procrastinate_jobs WHERE status = 'todo'", "background_jobs WHERE state = 'waiting'"
         with self.app.app_context(), db.engine.begin() as connection:
             connection.execute(sa.text(f"DELETE FROM {waiting[connection.dialect.name == 'sqlite']}"))
+
+    def close_connections(self) -> None:
+        """Close what a crowd has opened: PostgreSQL has a hundred connections for all processes of the tests."""
+        with self.app.app_context():
+            pools = db.engine.pool, self.app.extensions["reading_engine"].pool
+            if any(isinstance(pool, sa.QueuePool) and pool.checkedin() > KEPT_CONNECTIONS for pool in pools):
+                db.engine.dispose()
 
     def _idle(self) -> bool:
         with self.app.app_context(), db.engine.connect() as connection:
