@@ -22,6 +22,10 @@ from app.worker import Runner
 from tests.witnesses import documented
 
 KEPT_CONNECTIONS = 2
+WAITING_JOBS = {
+    "postgresql": "procrastinate_jobs WHERE status = 'todo'",
+    "sqlite": "background_jobs WHERE state = 'waiting'",
+}
 
 
 class Answer:
@@ -179,9 +183,8 @@ class World:
 
     def drop_jobs(self) -> None:
         """Forget every job that waits, for whoever works off jobs next would have to run it."""
-        waiting = "procrastinate_jobs WHERE status = 'todo'", "background_jobs WHERE state = 'waiting'"
         with self.app.app_context(), db.engine.begin() as connection:
-            connection.execute(sa.text(f"DELETE FROM {waiting[connection.dialect.name == 'sqlite']}"))
+            connection.execute(sa.text(f"DELETE FROM {WAITING_JOBS[connection.dialect.name]}"))
 
     def close_connections(self) -> None:
         """Close what a crowd has opened: PostgreSQL has a hundred connections for all processes of the tests."""

@@ -33,10 +33,10 @@ class Paged:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A view's answer whose status depends on what happened (201 for made, 200 for replaced), or that says more in headers."""
+    """A view's answer whose status depends on what happened (201 for made, 200 for replaced), or that has headers."""
 
     value: Any
-    status: int
+    status: int | None = None
     headers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -215,14 +215,13 @@ def _answer(declared: Declaration, value: Any) -> Response:
     if declared.raw:
         response: Response = value
         return response
-    status, meta = declared.status, None
-    headers: Mapping[str, str] = {}
-    if isinstance(value, Outcome):
-        value, status, headers = value.value, value.status, value.headers
+    outcome = value if isinstance(value, Outcome) else Outcome(value)
+    value, meta = outcome.value, None
     if isinstance(value, Paged):
         value, meta = value.items, value.meta
     if declared.result is not None:
         value = instance(declared.result, many=declared.many).dump(value)
+    status = outcome.status or declared.status
     response = envelope.success(request, value, declared.message, status=status, meta=meta)
-    response.headers.update(headers)
+    response.headers.update(outcome.headers)
     return response

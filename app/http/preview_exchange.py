@@ -12,7 +12,7 @@ from gunicorn.http.errors import ParseException
 from app.drivers.sandbox.port import Upstream
 from app.http import preview_pages as pages
 from app.http.preview_headers import answered, head
-from app.http.preview_incoming import SILENCE_S, Incoming, response_of
+from app.http.preview_incoming import SILENCE_S, Incoming
 
 PIECE_BYTES = 64 * 1024
 REASONS = {status.value: status.phrase for status in HTTPStatus}
@@ -54,7 +54,7 @@ def exchange(
     """Pass the request in and the answer out, for as long as the user may."""
     upstream.connection.settimeout(SILENCE_S)
     incoming = Incoming(upstream.connection, allowed)
-    response = response_of(incoming, environ["REQUEST_METHOD"])
+    response = HTTPResponse(incoming, method=environ["REQUEST_METHOD"])  # type: ignore[arg-type]
     try:
         _send(environ, upstream)
         response.begin()

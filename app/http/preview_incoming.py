@@ -4,9 +4,9 @@ import io
 import socket
 import time
 from collections.abc import Callable
-from http.client import HTTPException, HTTPResponse
+from http.client import HTTPException
 
-from app.http.streaming import still
+from app.http.rights import still
 
 STEP_BYTES = 1024 * 1024
 """What one step may read: a head with all its announcements, or a piece of a body with the trailers behind it."""
@@ -67,8 +67,3 @@ class Incoming(io.RawIOBase):
             self._next_check = now_s + CHECK_S
             if not still(self._allowed):
                 raise HTTPException("no member any more")
-
-
-def response_of(incoming: Incoming, method: str) -> HTTPResponse:
-    """The answer to a request of that method, still to be begun."""
-    return HTTPResponse(incoming, method=method)  # type: ignore[arg-type]

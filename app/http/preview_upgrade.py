@@ -17,6 +17,7 @@ from app.http import preview_pages as pages
 from app.http import streaming
 from app.http.preview_headers import head
 from app.http.preview_incoming import CHECK_S
+from app.http.rights import still
 
 PIECE_BYTES = 64 * 1024
 HEAD_BYTES = 16 * 1024
@@ -106,7 +107,7 @@ def _carry_back(source: socket.socket, sink: socket.socket, allowed: Callable[[]
         if piece == b"":
             return
         if time.monotonic() >= next_check:
-            if streaming.draining() or not streaming.still(allowed):
+            if streaming.draining() or not still(allowed):
                 return
             next_check = time.monotonic() + CHECK_S
         if piece:

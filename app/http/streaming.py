@@ -21,6 +21,7 @@ from app.core.errors import AppError, NotAllowed, Unavailable, UpstreamLate
 from app.core.metrics import STREAMS
 from app.core.ticker import ticker
 from app.drivers.errors import DriverError
+from app.http.rights import still
 
 log = structlog.get_logger(__name__)
 
@@ -64,15 +65,6 @@ def sse_response(events: Events, *, timing: Timing | None = None, headers: Mappi
     response = Response(_Stream(events, timing or Timing()), content_type="text/event-stream", direct_passthrough=True)
     response.headers.update({"Cache-Control": "no-cache", "X-Accel-Buffering": "no", **(headers or {})})
     return response
-
-
-def still(allowed: Callable[[], bool]) -> bool:
-    """Whether a reader still may. While the database cannot be asked, nobody's rights change in it."""
-    try:
-        return allowed()
-    except Exception as error:
-        _note(error)
-        return is_passing(error)
 
 
 def _note(error: Exception) -> None:

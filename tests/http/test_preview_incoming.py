@@ -2,6 +2,7 @@
 
 import socket
 import threading
+import time
 from collections.abc import Iterator
 from http.client import HTTPException
 
@@ -67,12 +68,11 @@ class TestRights:
 
     def test_who_may_no_longer_gets_nothing_of_what_comes(self, ends: tuple[socket.socket, socket.socket]) -> None:
         ours, theirs = ends
-        rights = iter([True, False])
-        incoming = Incoming(ours, lambda: next(rights))
-        sending = later(theirs, b"late")
+        incoming = Incoming(ours, removed)
+        theirs.sendall(b"late")
+        time.sleep(2 * preview_incoming.CHECK_S)
         with pytest.raises(HTTPException):
             incoming.readinto(memoryview(bytearray(8)))
-        sending.join()
 
     def test_who_still_may_reads_on_after_a_silence(self, ends: tuple[socket.socket, socket.socket]) -> None:
         ours, theirs = ends

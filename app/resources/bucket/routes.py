@@ -32,7 +32,7 @@ media = Blueprint("media", __name__)
 def upload(_scope: Scope, _form: s.UploadFormBody, reserved: Reserved) -> Outcome:
     """Keep an image, made anew from what was sent."""
     asset = service.confirm(reserved)
-    return Outcome(presenting.shown(asset, settings(), drivers["storage"]), 201, presenting.links(asset, settings()))
+    return Outcome(presenting.shown(asset, settings(), drivers["storage"]), headers=presenting.links(asset, settings()))
 
 
 @blueprint.delete("/delete/<path:key>")

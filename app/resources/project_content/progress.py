@@ -10,9 +10,9 @@ from flask import Flask
 from app.core.beside import Blocks
 from app.core.errors import TooManyRequests
 from app.http.json_events import event, failure
+from app.http.rights import membership
 from app.http.slots import Slots
 from app.http.streaming import Events
-from app.models.organization import Membership
 from app.models.project_content import ContentIndex, IndexStatus
 
 LOOK_EVERY_S = 0.5
@@ -39,21 +39,19 @@ def events_of(app: Flask, project_id: str, branch: str, *, organization_id: str,
     asked = sa.select(
         ContentIndex.status, ContentIndex.commit_sha, ContentIndex.progress, ContentIndex.files, ContentIndex.problem
     ).where(ContentIndex.project_id == project_id, ContentIndex.branch == branch)
-    member = sa.select(Membership.role).where(
-        Membership.organization_id == organization_id, Membership.user_id == user_id
-    )
+    reading: sa.Engine = app.extensions["reading_engine"]
 
-    def look(statement: sa.Select[*tuple[Any, ...]]) -> Any:
-        with app.extensions["reading_engine"].connect() as connection:
-            return connection.execute(statement).first()
+    def look() -> Any:
+        with reading.connect() as connection:
+            return connection.execute(asked).first()
 
     if not places.take(user_id):
         raise TooManyFollowed(retry_after_s=5)
     return Events(
-        _blocks(lambda: look(asked), left, lambda: places.give(user_id)),
+        _blocks(look, left, lambda: places.give(user_id)),
         cancel=left.set,
         failed=failure,
-        allowed=lambda: look(member) is not None,
+        allowed=membership(reading, organization_id, user_id),
     )
 
 

@@ -4,7 +4,6 @@ import threading
 from dataclasses import dataclass
 from typing import Any, cast
 
-import sqlalchemy as sa
 from flask import Flask, Response, current_app, request
 
 from app import transactions
@@ -12,13 +11,13 @@ from app.core.beside import Blocks, beside
 from app.core.limits import MIB, SandboxLimits
 from app.core.preview_links import Links
 from app.drivers.sandbox.port import SandboxHost
-from app.extensions import db, drivers
+from app.extensions import drivers
 from app.http import envelope, rate_limits
 from app.http.configuration import settings
 from app.http.json_events import event, failure
+from app.http.rights import membership
 from app.http.scope import Scope
 from app.http.streaming import Events, Timing, sse_response
-from app.models.organization import Membership
 from app.models.sandbox import LIVE, Sandbox
 from app.resources.sandbox import creating, service
 from app.resources.sandbox.addresses import Place
@@ -72,16 +71,9 @@ def answer(outcome: Outcome) -> Response:
         made = creation is not None and creation.made
         return envelope.success(request, outcome.result, message, status=201 if made else 200)
     left = threading.Event()
-    app, place = _app(), _place()
-
-    def allowed() -> bool:
-        with app.app_context(), db.engine.connect() as connection:
-            member = sa.select(Membership.role).where(
-                Membership.organization_id == outcome.organization_id, Membership.user_id == outcome.user_id
-            )
-            return connection.scalar(member) is not None
-
-    blocks = beside(_blocks(app, outcome, place, left))
+    app = _app()
+    allowed = membership(app.extensions["reading_engine"], outcome.organization_id, outcome.user_id)
+    blocks = beside(_blocks(app, outcome, _place(), left))
     events = Events(blocks, cancel=left.set, failed=failure, allowed=allowed)
     return sse_response(events, timing=Timing(total_s=STREAM_S))
 

@@ -13,6 +13,7 @@ import structlog
 from flask import Flask
 
 from app import transactions
+from app.core.errors import Unavailable
 from app.drivers.sandbox.port import Phase, SandboxHost
 from app.extensions import db
 from app.models.sandbox import Sandbox
@@ -67,7 +68,7 @@ def _say(app: Flask, sandbox_id: str, done: threading.Event) -> None:
             try:
                 with transactions.writing():
                     service.tended(sandbox_id)
-            except sa.exc.OperationalError as error:  # said again soon
+            except (Unavailable, sa.exc.OperationalError, sa.exc.TimeoutError) as error:  # said again soon
                 log.warning("sandbox.not_tended", sandbox_id=sandbox_id, error=type(error).__name__)
             finally:
                 db.session.remove()
