@@ -1,26 +1,25 @@
-"""What an operator may set, as typed frozen settings read once from the environment.
+"""Typed frozen settings, read once from the environment.
 
-The groups' shapes are in `app.core.settings`, the schema with every variable, its default and what contradicts what in
-`app.core.environment`.
+`app.settings` contains the declarations of the variables, the groups and the derived defaults.
 """
 
+import dataclasses
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 from urllib.parse import urlsplit
 
 from dotenv import load_dotenv
-from marshmallow import ValidationError
+from marshmallow import ValidationError, fields
 
-from app.core.environment import Environment
 from app.core.limits import Limits
-from app.core.settings import (
+from app.settings.groups import (
     PROJECT,
     Ai,
     Billing,
-    Database,
+    DatabaseSettings,
     Git,
     GitHub,
     GitLab,
@@ -29,27 +28,31 @@ from app.core.settings import (
     Retention,
     SandboxSettings,
     Security,
-    Server,
+    ServerSettings,
     SocialA,
     SocialB,
-    Storage,
+    StorageSettings,
 )
+from app.settings.server import error_text
+from app.settings.variables import Environment, declarations
+
+MASK = "********"
 
 
 class ConfigError(Exception):
-    """The environment makes no settings; the message names every fault, one a line."""
+    """Invalid environment variables. The message has one line for each of them."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """Everything the service was told, and the numbers it goes by."""
+    """The settings of the service and its limits."""
 
     env: Literal["development", "test", "production"]
-    server: Server
+    server: ServerSettings
     security: Security
-    database: Database
+    database: DatabaseSettings
     redis_url: str | None = field(repr=False)
-    storage: Storage
+    storage: StorageSettings
     mail: MailSettings
     git: Git
     github: GitHub
@@ -66,57 +69,55 @@ class Settings:
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] | None = None) -> "Settings":
-        """Read the variables of `environ`; without one, those of the process with `.env` filling what is not set.
+        """Read the variables of `environ`; by default those of the process, completed by the file `.env`.
 
         Raises:
-            ConfigError: one or more variables are wrong; the message names each.
+            ConfigError: at least one variable is invalid.
         """
         if environ is None:
             load_dotenv(PROJECT / ".env")
             environ = os.environ
-        given = {name: value for name, value in environ.items() if value.strip()}
+        variables = {name: value for name, value in environ.items() if value.strip()}
         try:
-            return cls(**Environment().load(given))
+            return cls(**Environment().load(variables))
         except ValidationError as error:
-            raise ConfigError(_told(error.messages_dict)) from error
+            raise ConfigError(error_text(error)) from error
 
     @classmethod
     def for_tests(cls, instance_dir: Path, **environment: object) -> "Settings":
-        """Settings of `APP_ENV=test` in a folder of their own; reads neither the process's environment nor `.env`."""
-        given = {"APP_ENV": "test", "INSTANCE_DIR": str(instance_dir)}
-        return cls.from_environment(given | {name: str(value) for name, value in environment.items()})
+        """Return settings of `APP_ENV=test` with the instance folder `instance_dir`. The process environment is not read."""
+        variables = {"APP_ENV": "test", "INSTANCE_DIR": str(instance_dir)}
+        return cls.from_environment(variables | {name: str(value) for name, value in environment.items()})
 
     @property
     def is_production(self) -> bool:
-        """Whether stand-ins and made-up secrets are refused."""
+        """Return whether weak secrets and development drivers are refused."""
         return self.env == "production"
 
     def masked(self) -> dict[str, str]:
-        """Every setting by its dotted name, secrets masked: what `flask config check` prints."""
-        return dict(_shown("", self))
+        """Return every setting as text by its dotted name. Secrets and the user-info of URLs are masked."""
+        return dict(_masked(self, "", declarations()))
 
 
-def _shown(prefix: str, group: Any) -> Iterator[tuple[str, str]]:
-    """The values below a group; what its `repr` hides is masked, of a URL only what may be secret."""
-    for known in fields(group):
-        name, value = prefix + known.name, getattr(group, known.name)
-        if is_dataclass(value):
-            yield from _shown(f"{name}.", value)
+def _masked(group: Any, prefix: str, known: Mapping[str, fields.Field[Any]]) -> Iterator[tuple[str, str]]:
+    for item in dataclasses.fields(group):
+        name, value = prefix + item.name, getattr(group, item.name)
+        if dataclasses.is_dataclass(value):
+            yield from _masked(value, f"{name}.", known)
         elif value is None:
             yield name, "(not set)"
-        elif known.repr:
-            yield name, ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+        elif name in known and known[name].metadata["secret"]:
+            yield name, MASK
         else:
-            yield name, _masked_url(value) if known.name.endswith("url") else "********"
+            values = value if isinstance(value, tuple) else (value,)
+            yield name, ", ".join(map(_masked_url, map(str, values)))
 
 
-def _masked_url(url: str) -> str:
-    parts = urlsplit(url)
-    account, _, place = parts.netloc.rpartition("@")
-    login = f"{account.partition(':')[0]}:********@" if account else ""
-    return f"{parts.scheme}://{login}{place}{parts.path}{'?********' if parts.query else ''}"
-
-
-def _told(faults: Mapping[str, Any]) -> str:
-    lines = [f"  {name}: {' '.join(map(str, messages))}" for name, messages in sorted(faults.items())]
-    return "\n".join([f"Galley cannot start; {len(lines)} of its settings must be changed:", *lines])
+def _masked_url(text: str) -> str:
+    """Mask the user-info and the query of a URL; return other text unchanged."""
+    if "://" not in text:
+        return text
+    parts = urlsplit(text)
+    user_info, _, host = parts.netloc.rpartition("@")
+    netloc = f"{MASK}@{host}" if user_info else host
+    return f"{parts.scheme}://{netloc}{parts.path}{f'?{MASK}' if parts.query else ''}"

@@ -1,6 +1,7 @@
-"""How gunicorn serves: gevent workers, bounded input, a drain of 25 seconds.
+"""Configuration of gunicorn: gevent workers, bounded input, a drain of 25 seconds.
 
-Runs before the workers patch the standard library, so it imports nothing that binds names of `ssl`, or of `socket`.
+gunicorn reads this file before the workers patch the standard library. It imports no module that binds names of `ssl`
+or `socket`.
 """
 
 import os
@@ -15,97 +16,118 @@ from typing import Any
 
 from dotenv import load_dotenv
 
+from app.core.limits import InputLimits
+from app.settings.server import read_server_variables
+
 DESCRIPTORS = 8192
 
 load_dotenv(Path(__file__).with_name(".env"))
 
-_host = os.environ.get("HOST") or "127.0.0.1"
-_port = os.environ.get("PORT") or "8000"
+_variables = read_server_variables(os.environ)
+_host, _port = _variables["server"]["host"], _variables["server"]["port"]
 bind = f"[{_host}]:{_port}" if ":" in _host else f"{_host}:{_port}"
-workers = int(os.environ.get("WEB_CONCURRENCY") or 2)
-worker_class = "gevent"
-# A thousand streams, and room for everybody else beside them.
+workers = _variables["server"]["web_concurrency"]
+worker_class = "app.http.gunicorn_worker.GalleyWorker"
+# 1,000 streams and as many other connections.
 worker_connections = 2000
 preload_app = False
-# Each stream has a descriptor on either side; what many systems give at first is less than that.
-_descriptors, _most = resource.getrlimit(resource.RLIMIT_NOFILE)
+# A stream uses a descriptor on each side. The default soft limit of many systems is lower.
+_descriptors, _hard_limit = resource.getrlimit(resource.RLIMIT_NOFILE)
 if 0 <= _descriptors < DESCRIPTORS:
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS if _most < 0 else min(DESCRIPTORS, _most), _most))
-# A file that is touched every second should not touch a disk.
+    resource.setrlimit(
+        resource.RLIMIT_NOFILE, (DESCRIPTORS if _hard_limit < 0 else min(DESCRIPTORS, _hard_limit), _hard_limit)
+    )
+# gunicorn updates this file every second, so it is in memory.
 worker_tmp_dir = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None  # noqa: S108 (gunicorn makes a private file)
 
 timeout = 30
 graceful_timeout = 25
-# For gevent workers this is also how long a client may take to send its header.
-keepalive = 10
-limit_request_line = 8190
+# gevent workers also apply this timeout to the header of a request.
+keepalive = InputLimits.header_timeout_s
+# The worker class limits the request line and all headers together; gunicorn's C parser would not use it.
+http_parser = "python"
 limit_request_fields = 64
-limit_request_field_size = 8190
-# Who the client is, `TRUSTED_HOPS` says; gunicorn itself believes no forwarding header.
+limit_request_field_size = InputLimits.header_bytes
+# `TRUSTED_HOPS` decides the client address. gunicorn evaluates no forwarding header.
 forwarded_allow_ips = ""
 
-# The application logs requests itself, with their ids.
+# The application logs requests, with their ids.
 accesslog = None
 errorlog = "-"
-loglevel = (os.environ.get("LOG_LEVEL") or "info").lower()
-# Its default path is shared by every gunicorn of a user, and nothing here uses it.
+logger_class = "app.observability.gunicorn_logger.RedactingLogger"
+loglevel = _variables["log"]["level"].lower()
+# All gunicorn processes of a user share the default path, and no code uses the socket.
 control_socket_disable = True
 
-# Workers count metrics in files of one folder, so that any of them can answer for all.
+# Workers count metrics in files of one folder, so that each of them can report all.
 _metrics = None if "PROMETHEUS_MULTIPROC_DIR" in os.environ else tempfile.mkdtemp(prefix="galley-metrics-")
 if _metrics:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = _metrics
 
 
-# How long whoever is about to connect has to get in once a worker is told to end.
+# After SIGTERM a worker accepts connections that are being established for this time.
 LAST_CONNECTIONS_S = 0.5
 
 
 def when_ready(server: Any) -> None:
-    """Refuse connections until a worker can answer: a proxy takes them to another node, and none waits for a start."""
+    """Refuse connections until a worker is ready, so that a proxy uses another node."""
     if sys.platform == "linux" and not server.systemd:
         for listener in server.LISTENERS:
             listener.sock.shutdown(socket.SHUT_RD)
 
 
 def post_worker_init(worker: Any) -> None:
-    """Take connections from now on, and see to it that the worker's end cuts nobody off."""
+    """Accept connections, and install the drain of the worker."""
     for listener in worker.sockets:
         listener.listen(worker.cfg.backlog)
-    _drain_at_the_end(worker)
+    _install_drain(worker)
 
 
-def _drain_at_the_end(worker: Any) -> None:
-    """On SIGTERM say so to streams and to /readyz, take in whoever is connecting, and only then close the door."""
+def _install_drain(worker: Any) -> None:
+    """On SIGTERM, inform streams and /readyz, accept pending connections, then reject new ones and exit."""
     import gevent
 
-    from app.core.listening import take_no_more
-    from app.http import streaming
+    from app.concurrency.socket_filter import reject_new_connections
+    from app.http.streaming import response
 
-    begun: list[int] = []
+    signals: list[int] = []
 
-    def close_the_door(number: int, frame: object) -> None:
+    def stop_accepting(number: int, frame: object) -> None:
         for listener in worker.sockets:
-            take_no_more(listener)
+            reject_new_connections(listener)
         gevent.sleep(LAST_CONNECTIONS_S)
         worker.handle_exit(number, frame)
 
     def begin(number: int, frame: object) -> None:
-        begun.append(number)
-        gevent.spawn(close_the_door, number, frame)
+        signals.append(number)
+        gevent.spawn(stop_accepting, number, frame)
 
-    streaming.draining = lambda: bool(begun) or not worker.alive
+    response.draining = lambda: bool(signals) or not worker.alive
     signal.signal(signal.SIGTERM, begin)
 
 
+def pre_request(_worker: Any, req: Any) -> None:
+    """Refuse requests that gunicorn accepts and the service does not."""
+    from app.http.gunicorn_worker import check_request
+
+    check_request(req)
+
+
+def post_request(_worker: Any, req: Any, environ: Any, _resp: Any) -> None:
+    """Discard the unread body of a request."""
+    from app.http.gunicorn_hooks import discard_body
+
+    discard_body(req, environ)
+
+
 def child_exit(_server: object, worker: Any) -> None:
-    """Forget the gauges of a worker that is gone; its counts stay."""
+    """Delete the gauges of a worker that has exited. Its counters stay."""
     if _metrics:
-        for left in Path(_metrics).glob(f"gauge_live*_{worker.pid}.db"):
-            left.unlink(missing_ok=True)
+        for file in Path(_metrics).glob(f"gauge_live*_{worker.pid}.db"):
+            file.unlink(missing_ok=True)
 
 
 def on_exit(_server: object) -> None:
-    """Take the metrics folder away that was made above."""
+    """Delete the metrics folder of this process."""
     if _metrics:
         shutil.rmtree(_metrics, ignore_errors=True)

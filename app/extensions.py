@@ -1,53 +1,68 @@
-"""The Flask extensions, unbound; `create_app` binds them."""
+"""The Flask extensions. `create_app` binds them to an application."""
 
-from collections.abc import Mapping, Sequence
+import threading
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 import sqlalchemy as sa
-from flask import Flask, current_app, g
+from flask import Flask, current_app
 from flask_login import LoginManager
 from flask_migrate import Migrate
-from flask_sqlalchemy import SQLAlchemy
-from flask_sqlalchemy.session import Session
+from werkzeug.local import LocalProxy
 
-from app.core import causes
-from app.core.database import Aside
 from app.core.jobs import JobCall, registry
 from app.core.limits import Rate
-from app.core.rates import RateCounter
-from app.core.secrets import Keyring
+from app.database.session import db
+from app.database.side_connections import SideConnections
+from app.observability import correlation
+from app.rate_limiting.counter import RateCounter
+from app.security.secrets import Keyring
+from config import Settings
 
-READING = "galley_reading"
-"""The key of a session's `info` that says whether it reads without transactions (`app.transactions` sets it).
+if TYPE_CHECKING:
+    from app.drivers.registry import Drivers
 
-As long as an application context has no session, its `g` keeps the word for the one that may be made.
-"""
+__all__ = [
+    "current_keyring",
+    "current_settings",
+    "current_side",
+    "db",
+    "drivers",
+    "jobs",
+    "keyring",
+    "limiter",
+    "login_manager",
+    "migrate",
+    "side",
+    "start_background",
+]
 
-
-class TwoWaySession(Session):
-    """A session that asks the reading engine while it is told to read, and the writing one else."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.info[READING] = g.pop(READING, False)
-
-    def get_bind(self, mapper: Any = None, clause: Any = None, bind: Any = None, **kwargs: Any) -> Any:
-        """The engine of the next statement.
-
-        Raises:
-            RuntimeError: something is flushed while reading, where no transaction would hold it together.
-        """
-        if bind is None and self.info.get(READING):
-            if self._flushing:
-                raise RuntimeError("the session was told to read; nothing can be written now")
-            return current_app.extensions["reading_engine"]
-        return super().get_bind(mapper, clause, bind, **kwargs)
-
-
-db = SQLAlchemy(disable_autonaming=True, session_options={"class_": TwoWaySession, "expire_on_commit": False})
 migrate = Migrate()
 login_manager = LoginManager()  # type: ignore[no-untyped-call]
+
+
+def current_settings() -> Settings:
+    """Return the settings of the running application."""
+    settings: Settings = current_app.config["SETTINGS"]
+    return settings
+
+
+T = TypeVar("T")
+
+
+def start_background(name: str, function: Callable[[], None]) -> None:
+    """Run a function in a daemon thread with an application context.
+
+    The thread is a greenlet if the library is patched.
+    """
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+
+    def run() -> None:
+        with app.app_context():
+            function()
+
+    threading.Thread(target=run, name=name, daemon=True).start()
 
 
 class _Engine(Protocol):
@@ -57,10 +72,10 @@ class _Engine(Protocol):
 
 
 class Jobs:
-    """Puts job calls into the running transaction: they become visible with its commit and go with its rollback."""
+    """The job queue. Job calls are part of the running transaction."""
 
     def init_app(self, app: Flask, engine: _Engine) -> None:
-        """Bind the engine that keeps the calls."""
+        """Bind the engine that stores the calls."""
         app.extensions["jobs"] = engine
 
     def enqueue(
@@ -74,14 +89,14 @@ class Jobs:
         priority: int | None = None,
         **args: object,
     ) -> str | None:
-        """Ask for a run of the job `name`; returns its id, or None when a call with the same `unique` key waits.
+        """Enqueue a call of the job `name`. Return its id, or None if a call with the same `unique` key waits.
 
         Raises:
             KeyError: no job of that name is declared.
         """
         declared = registry[name]
-        urgency = declared.priority if priority is None else priority
-        call = JobCall(name, args, delay, unique, lock, urgency, causes.carried())
+        call_priority = declared.priority if priority is None else priority
+        call = JobCall(name, args, delay, unique, lock, call_priority, correlation.inject_context())
         engine: _Engine = current_app.extensions["jobs"]
         return engine.defer(db.session.connection(), call)
 
@@ -89,19 +104,29 @@ class Jobs:
 jobs = Jobs()
 
 
-class Drivers:
-    """The drivers of the running application by kind (`git`, `mail`, …), for routes and jobs to pass on."""
-
-    def init_app(self, app: Flask, drivers: Mapping[str, object]) -> None:
-        """Bind what `app.drivers.registry.build` made."""
-        app.extensions["drivers"] = drivers
-
-    def __getitem__(self, kind: str) -> Any:
-        drivers: Mapping[str, Any] = current_app.extensions["drivers"]
-        return drivers[kind]
+def current_drivers() -> "Drivers":
+    """Return the drivers of the running application. The object may be passed to any thread."""
+    drivers: Drivers = current_app.extensions["drivers"]
+    return drivers
 
 
-drivers = Drivers()
+drivers = cast("Drivers", LocalProxy(current_drivers))
+"""The drivers of the running application."""
+
+
+def context_runner(start: Callable[[], None]) -> Callable[[Callable[[], T]], T]:
+    """Return a function that runs another one in a new application context, after `start`.
+
+    It can be called in any thread and after the end of the request.
+    """
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+
+    def run(function: Callable[[], T]) -> T:
+        with app.app_context():
+            start()
+            return function()
+
+    return run
 
 
 class Limiter:
@@ -111,21 +136,21 @@ class Limiter:
         """Bind the counter."""
         app.extensions["rates"] = counter
 
-    def spend(self, rates: Sequence[Rate], name: str, key: str) -> int:
-        """Count an event where every rate has room for it; otherwise the seconds to wait, and nothing is counted."""
-        return self._counter.spend(rates, name, key)
+    def try_acquire(self, rates: Sequence[Rate], name: str, key: str) -> int:
+        """Count an event and return 0. If a rate is exceeded, count nothing and return the seconds to wait."""
+        return self._counter.try_acquire(rates, name, key)
 
     def wait_s(self, rates: Sequence[Rate], name: str, key: str) -> int:
-        """The seconds to wait until there is room for one more; 0 when there is."""
+        """Return the seconds until the next event is permitted, or 0."""
         return self._counter.wait_s(rates, name, key)
 
-    def forgive(self, rates: Sequence[Rate], name: str, key: str) -> None:
-        """Forget what was counted."""
-        self._counter.forgive(rates, name, key)
+    def reset(self, rates: Sequence[Rate], name: str, key: str) -> None:
+        """Reset the counters of a key."""
+        self._counter.reset(rates, name, key)
 
-    def reach(self) -> bool | None:
-        """Whether the shared counter answers; None where every process counts for itself."""
-        return self._counter.reach()
+    def ping(self) -> bool | None:
+        """Return whether the shared counter is available, or None if each process counts for itself."""
+        return self._counter.ping()
 
     @property
     def _counter(self) -> RateCounter:
@@ -136,21 +161,20 @@ class Limiter:
 limiter = Limiter()
 
 
-class Vault:
-    """What secrets at rest need, made when first asked for; both may be carried into threads without the application."""
-
-    @property
-    def ring(self) -> Keyring:
-        """The keys that seal and open secrets."""
-        settings = current_app.config["SETTINGS"]
-        ring: Keyring = current_app.extensions.setdefault("keyring", Keyring(settings.security.encryption_keys))
-        return ring
-
-    @property
-    def aside(self) -> Aside:
-        """Connections beside the session's."""
-        aside: Aside = current_app.extensions.setdefault("aside", Aside(db.engine.url))
-        return aside
+def current_side() -> SideConnections:
+    """Return the side connections of the running application. The object may be passed to any thread."""
+    connections: SideConnections = current_app.extensions["side"]
+    return connections
 
 
-vault = Vault()
+def current_keyring() -> Keyring:
+    """Return the keyring of the running application. The object may be passed to any thread."""
+    ring: Keyring = current_app.extensions["keyring"]
+    return ring
+
+
+side = cast(SideConnections, LocalProxy(current_side))
+"""The connections that are independent of the database session."""
+
+keyring = cast(Keyring, LocalProxy(current_keyring))
+"""The keys that encrypt and decrypt stored secrets."""

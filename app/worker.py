@@ -1,7 +1,4 @@
-"""The job worker's process: plain Python, never monkey-patched; runs each call in an application context of its own.
-
-Knows no job by name and no store; the engine decides when a call runs again.
-"""
+"""The process of the job worker. It is not monkey-patched, and runs each call in a separate application context."""
 
 import logging
 import os
@@ -17,28 +14,28 @@ from types import FrameType
 import structlog
 from flask import Flask
 
-from app.core import causes
 from app.core.jobs import Job, registry
-from app.drivers.jobs.policy import CONCURRENCY, describe
 from app.drivers.jobs.port import JobEngine, JobRun
+from app.drivers.jobs.retry_policy import CONCURRENCY, describe
 from app.extensions import db, drivers
+from app.observability import correlation
 
 SIGNAL_POLL_S = 0.2
 EXIT_WITHIN_S = 28.0
-"""After the stop, including the engine's grace of 25 s: a supervisor kills after 30 s (limits, section 3)."""
+"""Seconds from the stop signal to the exit, with the grace period of 25 s. A supervisor kills after 30 s."""
 
 PROGRESS = "progress"
-"""The word in a job's `uses` that stands for `progress(done, total)` instead of a driver."""
+"""Name in `uses` of a job for the function `progress(done, total)` instead of a driver."""
 
 log = structlog.get_logger()
 
 
 class UnknownJobError(Exception):
-    """No job of that name is declared here; the worker of a newer version may know it."""
+    """A job name that this version does not declare. The worker of a newer version may know it."""
 
 
-class Runner:
-    """Runs one call: the declared function, its drivers, one commit. Its lines never tell a call's arguments."""
+class JobRunner:
+    """A runner of job calls: function, drivers and one commit. It never logs the arguments of a call."""
 
     def __init__(self, app: Flask, jobs: Mapping[str, Job], report: Callable[[str, int, int | None], None]) -> None:
         self._app, self._jobs, self._report = app, jobs, report
@@ -46,12 +43,12 @@ class Runner:
 
     @property
     def is_busy(self) -> bool:
-        """Whether a call is running in any thread."""
+        """Return whether a call runs in any thread."""
         return bool(self._running)
 
     def __call__(self, call: JobRun) -> None:
-        """Run a call in this thread; what it raises is logged and passed on."""
-        with causes.resumed(call.cause, f"job {call.name}"):
+        """Run a call in this thread. Exceptions are logged and raised again."""
+        with correlation.restore_context(call.context, f"job {call.name}"):
             self._run(call)
 
     def _run(self, call: JobRun) -> None:
@@ -61,42 +58,44 @@ class Runner:
         self._running.add(call.id)
         try:
             with self._app.app_context():
-                self._perform(call)
+                self._run_function(call)
         except BaseException as error:
-            lines.warning("job_failed", error=describe(error), at=_place(error), duration_ms=_since_ms(started))
+            lines.warning(
+                "job_failed", error=describe(error), at=_error_location(error), duration_ms=_since_ms(started)
+            )
             raise
         finally:
             self._running.discard(call.id)
         lines.info("job_finished", duration_ms=_since_ms(started))
 
-    def _perform(self, call: JobRun) -> None:
+    def _run_function(self, call: JobRun) -> None:
         declared = self._jobs.get(call.name)
         if declared is None:
             raise UnknownJobError(call.name)
-        given = {word: self._supply(word, call.id) for word in declared.uses}
+        dependencies = {dependency: self._resolve_dependency(dependency, call.id) for dependency in declared.uses}
         try:
-            declared.run(**call.args, **given)
+            declared.run(**call.args, **dependencies)
             db.session.commit()
         except BaseException:
             db.session.rollback()
             raise
 
-    def _supply(self, word: str, job_id: str) -> object:
-        return partial(self._report, job_id) if word == PROGRESS else drivers[word]
+    def _resolve_dependency(self, dependency: str, job_id: str) -> object:
+        return partial(self._report, job_id) if dependency == PROGRESS else getattr(drivers, dependency)
 
 
 def run_worker(app: Flask, *, jobs: Mapping[str, Job] = registry, concurrency: int = CONCURRENCY) -> None:
-    """Run the app's jobs until SIGTERM or SIGINT, then take no more, let the running end or hand them back, and return.
+    """Run jobs until SIGTERM or SIGINT, then wait for running calls or return them to the queue.
 
-    Ends the process itself where a run outlasts its grace, since its thread cannot be ended.
+    The function exits the process if a call runs longer than the grace period, because a thread cannot be stopped.
 
     Raises:
-        RuntimeError: the process is monkey-patched, or the engine gave up by itself.
+        RuntimeError: the process is monkey-patched, or the engine stopped without a signal.
     """
     if _is_patched():
-        raise RuntimeError("The worker needs real threads; start it in a process that gevent has not patched")
+        raise RuntimeError("The worker requires threads. Start it in a process that gevent has not patched")
     engine: JobEngine = app.extensions["jobs"]
-    runner, stop, signalled = Runner(app, jobs, engine.report), threading.Event(), _Signalled()
+    runner, stop, signalled = JobRunner(app, jobs, engine.report), threading.Event(), _StopSignal()
     work = partial(engine.work, runner, jobs=jobs, stop=stop, concurrency=concurrency)
     working = threading.Thread(target=work, name="job-engine", daemon=True)
     with signalled:
@@ -105,7 +104,7 @@ def run_worker(app: Flask, *, jobs: Mapping[str, Job] = registry, concurrency: i
         while working.is_alive() and not signalled.yes:
             working.join(SIGNAL_POLL_S)
         if not signalled.yes:
-            raise RuntimeError("The job engine ended by itself")
+            raise RuntimeError("The job engine stopped without a signal")
         stop.set()
         working.join(EXIT_WITHIN_S)
     log.info("worker_stopped", cut_off=runner.is_busy)
@@ -114,8 +113,8 @@ def run_worker(app: Flask, *, jobs: Mapping[str, Job] = registry, concurrency: i
         os._exit(0)
 
 
-class _Signalled:
-    """Whether the process was asked to stop.
+class _StopSignal:
+    """A flag that is set by a stop signal.
 
     The handler only sets a flag: `Event.set` in a handler can wait for a lock that the interrupted thread holds.
     """
@@ -141,8 +140,8 @@ def _is_patched() -> bool:
     return patching is not None and bool(patching.is_module_patched("threading"))
 
 
-def _place(error: BaseException) -> str:
-    """Where an error was raised; a full traceback would quote values."""
+def _error_location(error: BaseException) -> str:
+    """Return the file and line of an error. A complete traceback would contain values."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
 

@@ -1,7 +1,7 @@
-"""Ask pip-audit about every locked requirement and say in one line how many of them it could really look up.
+"""Audit of the locked requirements with pip-audit, with one line about the number of checked packages.
 
-pip-audit passes over what its advisory service does not know or cannot be asked for, and calls that clean. Here only a
-known vulnerability fails; that nothing could be asked is said, so that nobody takes silence for a verdict.
+pip-audit skips packages that its advisory service does not know or cannot look up, and reports them as clean. This script
+fails only for a known vulnerability, and prints the number of packages that were looked up.
 """
 
 import json
@@ -12,20 +12,20 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[1]
 EVERYTHING = "requirements-dev.txt"
-"""Locks what the other files lock too."""
+"""The file that contains the other lock files."""
 
 WITHIN_S = 180
 
 
 def main() -> int:
-    """Print the verdict; 1 where a locked version has a known vulnerability."""
+    """Print the result. Return 1 if a locked version has a known vulnerability."""
     vulnerable, line = verdict(ask(ROOT / EVERYTHING))
     sys.stdout.write(f"{line}\n")
     return 1 if vulnerable else 0
 
 
 def ask(requirements: Path) -> list[dict[str, Any]]:
-    """What pip-audit tells of each dependency; nothing where it gave up."""
+    """Return the report of pip-audit for each dependency, or nothing if it failed."""
     command = [sys.executable, "-m", "pip_audit", "--requirement", requirements, "--require-hashes", "--disable-pip"]
     more = ["--format", "json", "--progress-spinner", "off", "--timeout", "5"]
     try:
@@ -37,7 +37,7 @@ def ask(requirements: Path) -> list[dict[str, Any]]:
 
 
 def verdict(dependencies: list[dict[str, Any]]) -> tuple[bool, str]:
-    """Whether anything is vulnerable, and what to print."""
+    """Return whether a package is vulnerable, and the text to print."""
     audited = [one for one in dependencies if "skip_reason" not in one]
     known = [
         f"  {one['name']} {one['version']}: {found['id']}, mended in {', '.join(found['fix_versions']) or 'no version'}"

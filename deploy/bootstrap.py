@@ -1,4 +1,4 @@
-"""Make `.venv` hold exactly what a locked requirements file names; instant when it does already.
+"""Installation of a locked requirements file in `.venv`. It returns at once if the file is installed.
 
 Runs on any Python 3.11 or later, before anything is installed. Two starts of one checkout wait for each other.
 """
@@ -15,11 +15,11 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 VENV = ROOT / ".venv"
-# What is called beside Python: the Debian package, its command, what is not to be had without it.
+# Programs that the service calls: Debian package, command, and the feature that requires it.
 SERVICE = {"git": ("git", "service at all"), "bubblewrap": ("bwrap", "preview")}
 DEVELOPMENT = {"nginx-light": ("nginx", "`make cluster`")}
 NEEDED = "git"
-# Debian keeps servers where only root's PATH looks.
+# On Debian, servers are in folders that only the PATH of root contains.
 PLACES = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
 
 
@@ -34,7 +34,7 @@ def main(requirements: str) -> None:
 
 
 def install(requirements: Path) -> None:
-    """Create the environment where there is none that runs, and bring it to what `requirements` locks."""
+    """Create the environment if it does not run, and install the locked requirements."""
     stamp = VENV / f".{requirements.name}.sha256"
     wanted = hashlib.sha256(requirements.read_bytes()).hexdigest()
     if stamp.exists() and stamp.read_text() == wanted and runs():
@@ -51,13 +51,13 @@ def install(requirements: Path) -> None:
 
 
 def runs() -> bool:
-    """Whether the environment's interpreter is there and has pip."""
+    """Return whether the interpreter of the environment exists and has pip."""
     python = VENV / "bin" / "python"
     return python.exists() and subprocess.run([python, "-c", "import pip"], check=False).returncode == 0
 
 
 def install_system_packages(packages: Mapping[str, tuple[str, str]]) -> None:
-    """Install what is missing where that is ours to do (root on Debian, once); elsewhere name it in one line."""
+    """Install missing packages as root on Debian, once; otherwise print one line with their names."""
     tried = VENV / ".system-packages-tried"
     known = tried.read_text().split() if tried.exists() else []
     new = [package for package in missing(packages) if package not in known]
@@ -74,12 +74,12 @@ def install_system_packages(packages: Mapping[str, tuple[str, str]]) -> None:
 
 
 def missing(packages: Mapping[str, tuple[str, str]]) -> list[str]:
-    """Those whose command is not there."""
+    """Return the programs whose command is missing."""
     return [package for package, (command, _) in packages.items() if not shutil.which(command, path=PLACES)]
 
 
 def apt(*arguments: str) -> None:
-    """Run apt-get without questions; whether it helped, the commands show."""
+    """Run apt-get without questions. The caller checks the commands afterwards."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     with contextlib.suppress(subprocess.TimeoutExpired):
         subprocess.run(
@@ -88,7 +88,7 @@ def apt(*arguments: str) -> None:
 
 
 def say(text: str) -> None:
-    """Tell the person who typed `make`."""
+    """Print a message to stderr."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

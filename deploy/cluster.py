@@ -1,7 +1,7 @@
 """`make cluster`: web nodes and workers behind one nginx, on PostgreSQL, Redis and an object store.
 
-Everything it is told stands in `deploy/cluster.env`. SIGTERM or Ctrl-C ends all of it, SIGHUP migrates and restarts the
-nodes one after another; a node that dies is started again.
+`deploy/cluster.env` contains the settings. SIGTERM or Ctrl-C stops the cluster. SIGHUP migrates the database and restarts
+the nodes one after another. A node that dies is restarted.
 """
 
 import os
@@ -33,7 +33,7 @@ ANSWERS_WITHIN_S = 120.0
 
 @dataclass
 class Cluster:
-    """The processes of an installation; `environment` is what every node is given."""
+    """The processes of an installation, and the environment of every node."""
 
     environment: dict[str, str]
     settings: Settings
@@ -51,7 +51,7 @@ class Cluster:
         workers = range(1, int(self.environment["CLUSTER_WORKERS"]) + 1)
         self.workers = [self._process(f"worker-{number}", ["flask", "worker"]) for number in workers]
         self.nginx = self._process("nginx", cluster_nginx.command(self.home))
-        self.nginx.ends_with = signal.SIGQUIT  # nginx' word for "finish what you have"
+        self.nginx.ends_with = signal.SIGQUIT  # nginx finishes running requests
 
     def _process(self, name: str, command: list[str], **more: str) -> Process:
         return Process(name, command, self.environment | more, self.code)
@@ -71,7 +71,7 @@ class Cluster:
         self.await_node(int(self.environment["CLUSTER_PORT"]))
 
     def roll(self) -> None:
-        """Bring the database to the code's newest migration, then restart the nodes one after another."""
+        """Migrate the database, then restart the nodes one after another."""
         self.flask("db", "upgrade")
         for process, port in [*zip(self.web, self.web_ports, strict=True), *((each, 0) for each in self.workers)]:
             took_s = self.supervisor.stop([process])
@@ -81,12 +81,12 @@ class Cluster:
             say(f"{process.name} drained in {took_s:.1f} s and is new")
 
     def stop(self) -> None:
-        """End everything: first what people talk to and what works, then what those need."""
+        """Stop nginx, the nodes and the workers, then the stores."""
         self.supervisor.stop([self.nginx, *self.web, *self.workers])
         self.supervisor.stop()
 
     def flask(self, *arguments: str) -> None:
-        """Run one of the service's commands with the nodes' code and environment.
+        """Run a command of the service with the code and environment of the nodes.
 
         Raises:
             subprocess.CalledProcessError: it failed.
@@ -104,7 +104,7 @@ class Cluster:
 
 
 def create_database(url: str) -> None:
-    """Create the database of that URL where the server has none of its name."""
+    """Create the database of the URL if it does not exist."""
     target = sa.make_url(url)
     parts = {"host": target.host, "port": target.port, "user": target.username, "password": target.password}
     with psycopg.connect(dbname="postgres", autocommit=True, connect_timeout=5, **parts) as connection:
@@ -114,7 +114,7 @@ def create_database(url: str) -> None:
 
 
 def is_ready(port: int) -> bool:
-    """Whether the service answers on that port and has what it needs."""
+    """Return whether the service on a port is ready."""
     try:
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=5) as answer:
             return bool(answer.status == 200)
@@ -123,7 +123,7 @@ def is_ready(port: int) -> bool:
 
 
 def roll(cluster: Cluster) -> str:
-    """Roll all nodes over; a step that fails ends it there, with the nodes that are left as they were."""
+    """Restart all nodes. A step that fails leaves the remaining nodes unchanged."""
     try:
         cluster.roll()
     except (subprocess.CalledProcessError, RuntimeError) as error:
@@ -132,7 +132,7 @@ def roll(cluster: Cluster) -> str:
 
 
 def main() -> None:
-    """Start, look after everything until told to stop, and end it."""
+    """Start the cluster, supervise it until a signal, and stop it."""
     try:
         environment = cluster_environment.read(ROOT, os.environ)
         settings = Settings.from_environment(environment)
@@ -153,7 +153,7 @@ def main() -> None:
             if asked:
                 asked.clear()
                 say(roll(cluster))
-            cluster.supervisor.look_after()
+            cluster.supervisor.restart_dead()
             time.sleep(STEP_S)
     except (subprocess.CalledProcessError, psycopg.OperationalError, RuntimeError) as error:
         sys.exit(f"The cluster has to end: {error}")

@@ -1,4 +1,4 @@
-"""The environment that every node of the cluster is given: `cluster.env`, secrets made once, and the way to the programs."""
+"""The environment of every node of the cluster: `cluster.env`, stored secrets and the PATH of the programs."""
 
 import base64
 import os
@@ -10,10 +10,10 @@ from string import Template
 
 from dotenv import dotenv_values
 
-from app.core.environment_fields import KEY_BYTES
-from app.core.instance import kept
+from app.security.instance_secrets import read_or_create
+from app.settings.fields import KEY_BYTES
 
-# Debian keeps servers where only root's PATH looks.
+# On Debian, servers are in folders that only the PATH of root contains.
 SERVERS = "/usr/sbin"
 MADE = {
     "SECRET_KEY": lambda: secrets.token_urlsafe(48),
@@ -24,7 +24,7 @@ MADE = {
 
 
 def read(root: Path, given: Mapping[str, str]) -> dict[str, str]:
-    """The variables of `cluster.env` under those that are given, complete; kept in INSTANCE_DIR for commands to source."""
+    """Return the variables of `cluster.env`, overridden by the arguments. INSTANCE_DIR stores them for shell commands."""
     told = {
         name: value or "" for name, value in dotenv_values(root / "deploy" / "cluster.env", interpolate=False).items()
     }
@@ -36,8 +36,8 @@ def read(root: Path, given: Mapping[str, str]) -> dict[str, str]:
     environment["INSTANCE_DIR"] = str(home)
     environment["CLUSTER_CODE"] = str(root / environment["CLUSTER_CODE"])
     for name, make in MADE.items():
-        environment[name] = environment.get(name) or kept(home / name.lower(), make)
-    # Nobody else's credentials and regions are asked for.
+        environment[name] = environment.get(name) or read_or_create(home / name.lower(), make)
+    # Ignore the credentials and regions of the user.
     environment["AWS_EC2_METADATA_DISABLED"] = "true"
     environment["PATH"] = os.pathsep.join([str(root / ".venv" / "bin"), environment.get("PATH", os.defpath), SERVERS])
     _note(home / "environment", environment, [*told, *MADE, "AWS_EC2_METADATA_DISABLED"])
@@ -45,7 +45,7 @@ def read(root: Path, given: Mapping[str, str]) -> dict[str, str]:
 
 
 def store_command(environment: Mapping[str, str], home: Path) -> list[str]:
-    """The object store: each folder in `home/store` is a bucket."""
+    """Return the command of the object store. Each folder in `home/store` is a bucket."""
     folder = home / "store"
     (folder / environment["S3_BUCKET"]).mkdir(parents=True, exist_ok=True)
     keys = f"{environment['AWS_ACCESS_KEY_ID']},{environment['AWS_SECRET_ACCESS_KEY']}"
@@ -55,7 +55,7 @@ def store_command(environment: Mapping[str, str], home: Path) -> list[str]:
 
 
 def _note(file: Path, environment: Mapping[str, str], names: list[str]) -> None:
-    """Write down what a shell needs to be one of the nodes; PORT is where people come in."""
+    """Write the variables that a shell needs to act as a node. PORT is the port of nginx."""
     lines = [f"{name}={shlex.quote(environment[name])}" for name in names]
     file.touch(mode=0o600)
     file.write_text("\n".join([*lines, f"PORT={environment['CLUSTER_PORT']}", ""]))

@@ -1,4 +1,4 @@
-"""nginx in a folder of its own, as whoever started it: the main configuration around `nginx/galley.conf.template`."""
+"""Configuration of an unprivileged nginx in a separate folder, based on `nginx/galley.conf.template`."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -23,17 +23,17 @@ FAILURES = "max_fails=0"
 
 
 def command(home: Path) -> list[str]:
-    """How it is started."""
+    """Return the start command."""
     return ["nginx", "-p", str(home / "nginx"), "-e", "stderr", "-c", str(home / "nginx" / "nginx.conf")]
 
 
 def write(home: Path, environment: Mapping[str, str], ports: Sequence[int]) -> None:
-    """Write both files below `home/nginx`, for web nodes on these ports of this machine."""
+    """Write both files to `home/nginx`, for web nodes on the ports of this machine."""
     folder = home / "nginx"
     folder.mkdir(parents=True, exist_ok=True)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     temporary = "\n".join(f"    {kind}_temp_path {folder}/{kind};" for kind in kinds)
-    # Without it root's nginx would hand its work to a user who may not reach this folder.
+    # Without this line the workers of an nginx started by root cannot read this folder.
     user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(MAIN.format(user=user, folder=folder, temporary=temporary))
     values = {

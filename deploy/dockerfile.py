@@ -1,4 +1,4 @@
-"""A Dockerfile as data: its stages, each a base and the instructions in order. Knows the instructions, runs nothing."""
+"""Parser of Dockerfiles: stages with a base image and their instructions."""
 
 import json
 import re
@@ -13,44 +13,46 @@ KNOWN = frozenset(
 
 @dataclass(frozen=True)
 class Instruction:
-    """A word and what follows it, continued lines joined."""
+    """An instruction: its keyword and its text, with continued lines joined."""
 
-    word: str
-    rest: str
+    keyword: str
+    text: str
 
     @property
-    def words(self) -> list[str]:
-        """What follows, as a JSON list where it is one, else split as a shell would."""
-        return [str(word) for word in json.loads(self.rest)] if self.rest.startswith("[") else shlex.split(self.rest)
+    def arguments(self) -> list[str]:
+        """Return the text as a list: parsed as JSON if it is a JSON list, else split as in a shell."""
+        return (
+            [str(keyword) for keyword in json.loads(self.text)] if self.text.startswith("[") else shlex.split(self.text)
+        )
 
 
 @dataclass
 class Stage:
-    """What is built on one base image."""
+    """A stage: the instructions of one base image."""
 
     base: str
     name: str
     instructions: list[Instruction] = field(default_factory=list)
 
-    def last(self, word: str) -> Instruction:
-        """The instruction of that word that counts.
+    def last(self, keyword: str) -> Instruction:
+        """Return the last instruction with a keyword, which overrides the others.
 
         Raises:
             LookupError: there is none.
         """
         for instruction in reversed(self.instructions):
-            if instruction.word == word:
+            if instruction.keyword == keyword:
                 return instruction
-        raise LookupError(f"The stage on {self.base} has no {word}")
+        raise LookupError(f"The stage on {self.base} has no {keyword}")
 
     def environment(self) -> dict[str, str]:
-        """What ARG and ENV set, as a container sees it."""
-        pairs = [pair for each in self.instructions if each.word in ("ARG", "ENV") for pair in each.words]
+        """Return the variables that ARG and ENV set."""
+        pairs = [pair for each in self.instructions if each.keyword in ("ARG", "ENV") for pair in each.arguments]
         return dict(pair.split("=", 1) for pair in pairs)
 
 
 def read(file: Path) -> list[Stage]:
-    """The stages of a Dockerfile, in order.
+    """Return the stages of a Dockerfile, in order.
 
     Raises:
         ValueError: an instruction is not one of those known here.
@@ -59,12 +61,12 @@ def read(file: Path) -> list[Stage]:
     text = re.sub(r"\\\n", " ", "\n".join(lines))
     stages: list[Stage] = []
     for line in filter(None, map(str.strip, text.splitlines())):
-        word, _, rest = line.partition(" ")
-        if word not in KNOWN:
-            raise ValueError(f"{word} is not an instruction that is understood here")
-        if word == "FROM":
-            base, _, name = rest.partition(" AS ")
+        keyword, _, text = line.partition(" ")
+        if keyword not in KNOWN:
+            raise ValueError(f"{keyword} is not an instruction that is understood here")
+        if keyword == "FROM":
+            base, _, name = text.partition(" AS ")
             stages.append(Stage(base.strip(), name.strip() or str(len(stages))))
         else:
-            stages[-1].instructions.append(Instruction(word, re.sub(r"\s{2,}", " ", rest.strip())))
+            stages[-1].instructions.append(Instruction(keyword, re.sub(r"\s{2,}", " ", text.strip())))
     return stages

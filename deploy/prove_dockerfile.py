@@ -1,4 +1,4 @@
-"""Builds the image's file systems without Docker, by running the Dockerfile's own steps, and starts the service in the last.
+"""Build of the image without Docker: it runs the steps of the Dockerfile and starts the service in the last stage.
 
 `debian:<suite>-slim` is what debootstrap makes of Debian's minimal variant. Needs root, debootstrap and bubblewrap:
 `python deploy/prove_dockerfile.py FOLDER [PORT]` exits 0 once the health check of the Dockerfile has passed.
@@ -16,12 +16,12 @@ from dockerfile import Instruction, Stage, read
 ROOT = Path(__file__).resolve().parents[1]
 MIRROR = "http://deb.debian.org/debian"
 HEALTHY_WITHIN_S = 60
-# What the machine lends to a step: its name server, and the certificates it trusts, for pip.
+# Files of the machine that a step can read: name server and certificates, for pip.
 LENT = {"/etc/resolv.conf": "/etc/resolv.conf", "/etc/ssl/certs/ca-certificates.crt": "/mnt/lent.crt"}
 
 
 class Image:
-    """A file system below `root`, with the state that instructions change as they go."""
+    """A file system at `root`, with the state that the instructions change."""
 
     def __init__(self, root: Path, stage: Stage) -> None:
         self.root, self.stage = root, stage
@@ -29,24 +29,24 @@ class Image:
         self.folder, self.user = "/", "root"
 
     def build(self, earlier: dict[str, "Image"]) -> None:
-        """Carry out every instruction."""
+        """Run every instruction."""
         for instruction in self.stage.instructions:
-            say(f"{self.stage.name}: {instruction.word} {instruction.rest}"[:150])
+            say(f"{self.stage.name}: {instruction.keyword} {instruction.text}"[:150])
             self._carry_out(instruction, earlier)
 
     def _carry_out(self, instruction: Instruction, earlier: dict[str, "Image"]) -> None:
-        match instruction.word:
+        match instruction.keyword:
             case "RUN":
-                subprocess.run(self.command(["sh", "-c", instruction.rest]), check=True)
+                subprocess.run(self.command(["sh", "-c", instruction.text]), check=True)
             case "ARG" | "ENV":
-                self.environment |= dict(pair.split("=", 1) for pair in instruction.words)
+                self.environment |= dict(pair.split("=", 1) for pair in instruction.arguments)
             case "WORKDIR":
-                self.folder = instruction.rest
+                self.folder = instruction.text
                 self._at(self.folder).mkdir(parents=True, exist_ok=True)
             case "USER":
-                self.user = instruction.rest
+                self.user = instruction.text
             case "COPY":
-                self._copy(instruction.words, earlier)
+                self._copy(instruction.arguments, earlier)
 
     def _copy(self, words: list[str], earlier: dict[str, "Image"]) -> None:
         origin = ROOT
@@ -57,13 +57,13 @@ class Image:
         for source in sources:
             found = origin / source.lstrip("/")
             if found.is_dir():
-                skipped = shutil.ignore_patterns("__pycache__") if origin is ROOT else None
+                skipped = shutil.ignore_patterns("__pycache__", "static") if origin is ROOT else None
                 shutil.copytree(found, target, symlinks=True, dirs_exist_ok=True, ignore=skipped)
             else:
                 shutil.copy(found, target)
 
     def command(self, words: list[str], **more: str) -> list[str]:
-        """How to run something inside, as the user and in the folder that are set by now."""
+        """Return the command prefix for the present user and folder of the stage."""
         lent = [word for outside, inside in LENT.items() for word in ("--ro-bind-try", outside, inside)]
         given = self.environment | {"PIP_CERT": LENT["/etc/ssl/certs/ca-certificates.crt"]} | more
         environment = [word for pair in given.items() for word in ("--setenv", *pair)]
@@ -86,7 +86,7 @@ class Image:
 
 
 def bootstrap(base: str, folder: Path) -> Path:
-    """The file system of a `debian:<suite>-slim`, made once."""
+    """Return the file system of `debian:<suite>-slim`, created once."""
     named = re.fullmatch(r"debian:(\w+)-slim", base)
     if named is None:
         sys.exit(f"{base} cannot be made here")
@@ -100,7 +100,7 @@ def bootstrap(base: str, folder: Path) -> Path:
 
 
 def prove(folder: Path, port: int) -> None:
-    """Build every stage, start the image's command as its user, and wait for its health check."""
+    """Build every stage, start the command of the image, and wait for its health check."""
     images: dict[str, Image] = {}
     for stage in read(ROOT / "Dockerfile"):
         root = folder / f"stage-{stage.name}"
@@ -111,10 +111,10 @@ def prove(folder: Path, port: int) -> None:
     image = list(images.values())[-1]
     place = {"PORT": str(port)}
     subprocess.run(image.command(["flask", "db", "upgrade"], **place), check=True)
-    server = subprocess.Popen(image.command(image.stage.last("CMD").words, **place))
+    server = subprocess.Popen(image.command(image.stage.last("CMD").arguments, **place))
     try:
-        check = image.stage.last("HEALTHCHECK").rest.partition("CMD ")[2]
-        await_health(image.command(Instruction("CMD", check).words, **place), server)
+        check = image.stage.last("HEALTHCHECK").text.partition("CMD ")[2]
+        await_health(image.command(Instruction("CMD", check).arguments, **place), server)
         say(f"healthy as {image.user}")
     finally:
         server.terminate()
@@ -131,7 +131,7 @@ def await_health(check: list[str], server: "subprocess.Popen[bytes]") -> None:
 
 
 def say(text: str) -> None:
-    """Tell what is being done."""
+    """Print the present step."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 

@@ -1,7 +1,7 @@
-"""Runs named processes, starts those again that die, and ends them within the time they need to drain.
+"""Supervisor of named processes: it restarts processes that die and stops them with their drain time.
 
-Knows nothing of what the processes do. Each leads a process group of its own, so that a signal from the terminal
-reaches only whoever supervises; its id stands in a file, its words in another.
+Each process leads a separate process group, so a signal of the terminal reaches only the supervisor. One file contains
+its id, another its output.
 """
 
 import contextlib
@@ -15,20 +15,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 KILL_AFTER_S = 28.0
-"""The server drains for 25 s; all is to be gone within 30."""
+"""The server drains for 25 s. All processes must exit within 30 s."""
 
 STEP_S = 0.1
 
 
 def say(text: str) -> None:
-    """Tell the person who started it."""
+    """Print a message."""
     sys.stdout.write(f"{text}\n")
     sys.stdout.flush()
 
 
 @dataclass
 class Process:
-    """One process to keep alive; `ends_with` is the signal that makes it finish its work and exit."""
+    """A supervised process. `ends_with` is the signal that makes it finish its work and exit."""
 
     name: str
     command: Sequence[str]
@@ -40,12 +40,12 @@ class Process:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it runs."""
+        """Return whether the process runs."""
         return self.running is not None and self.running.poll() is None
 
 
 class Supervisor:
-    """Looks after processes; `home` gets `pids/<name>` and `logs/<name>.log`."""
+    """A supervisor of processes. It writes `pids/<name>` and `logs/<name>.log` to `home`."""
 
     def __init__(self, home: Path, *, restart_after_s: float) -> None:
         self._home, self._restart_after_s = home, restart_after_s
@@ -54,7 +54,7 @@ class Supervisor:
             (home / folder).mkdir(parents=True, exist_ok=True)
 
     def start(self, process: Process) -> None:
-        """Start a process, and keep it running from now on."""
+        """Start a process and supervise it."""
         if process not in self._processes:
             self._processes.append(process)
         with (self._home / "logs" / f"{process.name}.log").open("ab") as log:
@@ -70,8 +70,8 @@ class Supervisor:
         (self._home / "pids" / process.name).write_text(str(process.running.pid))
         process.ended_at_s = None
 
-    def look_after(self) -> None:
-        """Start again what has died `restart_after_s` ago; to be called a few times a second."""
+    def restart_dead(self) -> None:
+        """Restart processes that died `restart_after_s` ago. Call this several times per second."""
         now_s = time.monotonic()
         for process in self._processes:
             if process.is_alive:
@@ -84,17 +84,17 @@ class Supervisor:
                 say(f"{process.name} was started again")
 
     def wait_until(self, is_so: Callable[[], bool], within_s: float) -> bool:
-        """Look after everything until `is_so`; False when that took too long."""
+        """Supervise until `is_so` returns true. Return False after the timeout."""
         deadline_s = time.monotonic() + within_s
         while not is_so():
             if time.monotonic() > deadline_s:
                 return False
-            self.look_after()
+            self.restart_dead()
             time.sleep(STEP_S)
         return True
 
     def stop(self, processes: Iterable[Process] | None = None) -> float:
-        """End the given processes, or all, together; returns the seconds that took. They are not started again."""
+        """Stop some or all processes in parallel and return the duration in seconds. They are not restarted."""
         ending = list(self._processes if processes is None else processes)
         self._processes = [process for process in self._processes if process not in ending]
         started_s = time.monotonic()
@@ -102,7 +102,7 @@ class Supervisor:
             _signal(process, process.ends_with)
         while any(process.is_alive for process in ending) and time.monotonic() < started_s + KILL_AFTER_S:
             time.sleep(STEP_S)
-            self.look_after()
+            self.restart_dead()
         for process in ending:
             if process.is_alive:
                 say(f"{process.name} did not end in time and was killed")
@@ -117,7 +117,7 @@ def _signal(process: Process, number: signal.Signals) -> None:
 
 
 def _kill_group(process: Process) -> None:
-    """Kill what is left of it, its own children included."""
+    """Kill the remaining processes of the group, with their children."""
     if process.running is not None:
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.running.pid, signal.SIGKILL)

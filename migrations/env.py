@@ -1,4 +1,4 @@
-"""Alembic's environment: runs on the application's own engine, leaves the job engine's tables and full-text search alone.
+"""Environment of Alembic. It uses the engine of the application, and ignores tables of the job engine and of full-text search.
 
 Two migrations at once wait for each other. A database that a newer version has migrated is left as it is: that is how an
 older version comes back after a bad release.
@@ -14,37 +14,38 @@ from flask import current_app
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import OperationalError
 
-from app.core.database import take_time, told
+from app.database.engines import disable_timeouts
+from app.database.errors import error_message
 from app.extensions import db
 from app.models.base import Base
-from app.models.content_search import is_of_search
+from app.models.content_search import is_search_table
 
 jobs = current_app.extensions["jobs"]
 log = structlog.get_logger()
 
 LOCK = 0x6A11E7
-"""Any number, the same for all versions."""
+"""Id of the advisory lock, equal in all versions."""
 
 
-def include_object(found: object, name: str | None, kind: str, reflected: bool, _compared: object) -> bool:
-    """Whether autogenerate looks at a table or index."""
-    del found
-    others = is_of_search(kind, name or "") or (kind == "table" and jobs.owns_table(name or ""))
+def include_object(item: object, name: str | None, kind: str, reflected: bool, _compared: object) -> bool:
+    """Return whether autogenerate compares a table or index."""
+    del item
+    others = is_search_table(kind, name or "") or (kind == "table" and jobs.owns_table(name or ""))
     return not (reflected and others)
 
 
 def is_newer(connection: Connection) -> bool:
-    """Whether the database is at a migration that comes after all that are known here."""
-    found = MigrationContext.configure(connection).get_current_revision()
+    """Return whether the database has a migration that this version does not know."""
+    current = MigrationContext.configure(connection).get_current_revision()
     connection.rollback()
-    return found is not None and found > str(context.script.get_current_head())
+    return current is not None and current > str(context.script.get_current_head())
 
 
-def take_turn(connection: Connection) -> None:
-    """Wait until no other migration runs; the turn lasts as long as the connection.
+def wait_for_other_migrations(connection: Connection) -> None:
+    """Wait until no other migration runs, and take the lock until the connection closes.
 
-    Asked again and again: an index that is built beside the traffic waits for every statement that began before it, so
-    one that waits for the lock would never get it.
+    Poll instead of waiting for the lock: a concurrent index build waits for all older statements, also for one that
+    waits for the lock.
     """
     while not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": LOCK}):
         connection.commit()
@@ -53,31 +54,42 @@ def take_turn(connection: Connection) -> None:
 
 
 def run() -> None:
-    """Migrate in one transaction a revision."""
+    """Run each revision in one transaction."""
     with db.engine.connect() as connection:
-        if connection.dialect.name == "postgresql":
-            connection.detach()  # closed at the end, and with it goes what is set here
-            take_turn(connection)
-            # A statement that waits for a table's lock stops everybody behind it, so that wait stays as short as all
-            # others; the work itself, an index of a large table, takes as long as it takes.
-            take_time(connection)
-            connection.commit()
-        if is_newer(connection):
-            log.warning("migrations.newer_database", known=context.script.get_current_head())
+        if connection.dialect.name != "postgresql":
+            migrate(connection)
             return
-        context.configure(
-            connection=connection,
-            target_metadata=Base.metadata,
-            include_object=include_object,
-            compare_type=True,
-            render_as_batch=connection.dialect.name == "sqlite",
-            transaction_per_migration=True,
-        )
-        with context.begin_transaction():
-            context.run_migrations()
+        try:
+            wait_for_other_migrations(connection)
+            # A statement that waits for the lock of a table blocks all later ones, so the lock timeout stays. The
+            # statement timeout is disabled: an index of a large table takes long.
+            disable_timeouts(connection)
+            connection.commit()
+            migrate(connection)
+        finally:
+            # Close the connection, so that its lock and its settings end. A detached connection cannot change to
+            # autocommit, which a concurrent index needs.
+            connection.invalidate()
+
+
+def migrate(connection: Connection) -> None:
+    """Run the missing migrations, unless a newer version has migrated the database."""
+    if is_newer(connection):
+        log.warning("migrations.newer_database", known=context.script.get_current_head())
+        return
+    context.configure(
+        connection=connection,
+        target_metadata=Base.metadata,
+        include_object=include_object,
+        compare_type=True,
+        render_as_batch=connection.dialect.name == "sqlite",
+        transaction_per_migration=True,
+    )
+    with context.begin_transaction():
+        context.run_migrations()
 
 
 try:
     run()
-except OperationalError as error:  # out of reach, or a lock that is not to be had: no fault of a migration
-    raise CommandError(f"The database cannot be migrated now; start again. {told(error)}") from error
+except OperationalError as error:  # the database is unreachable or a lock is taken; the migration is not at fault
+    raise CommandError(f"The database cannot be migrated now; start again. {error_message(error)}") from error

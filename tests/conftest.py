@@ -1,4 +1,4 @@
-"""Fixtures every test may use: the application on each store, and people in it."""
+"""Options and fixtures of all tests: the selection of a part of the suite, the application on each database, and users."""
 
 import os
 import uuid
@@ -10,8 +10,8 @@ import sqlalchemy as sa
 from flask import Flask
 
 from config import Settings
-from tests.apps import application
-from tests.world import World
+from tests.support.applications import application
+from tests.support.world import World
 
 # The same examples each time, however slow the machine.
 hypothesis.settings.register_profile("galley", derandomize=True, deadline=None)
@@ -19,6 +19,9 @@ hypothesis.settings.load_profile("galley")
 
 POSTGRESQL = os.environ.get("GALLEY_TEST_POSTGRESQL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
 """Where test databases are made: a server that may be filled and emptied."""
+
+
+pytest_plugins = ("tests.support.selection", "tests.support.loopback")
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

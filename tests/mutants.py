@@ -13,19 +13,19 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
+from app.access.guards import Guard
+from app.access.scope import AuthContext
 from app.http.endpoint import Declaration
-from app.http.guards import Guard
-from app.http.scope import Standing
-from tests.apps import application
 from tests.contract.document import STANDINGS, passes
 from tests.contract.expected import Expected
 from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import template
 from tests.contract.served import served
+from tests.support.applications import application
 
 
-def _anyone(_standing: Standing) -> bool:
+def _anyone(_standing: AuthContext) -> bool:
     return True
 
 
@@ -33,8 +33,8 @@ def mutants(guard: Guard) -> Iterator[tuple[str, Guard]]:
     """The guard's disabled forms that answer somebody differently."""
     forms = {
         "any verified person": dataclasses.replace(guard, allows=_anyone),
-        "anyone signed in": dataclasses.replace(guard, allows=_anyone, unverified_too=True),
-        "anyone at all": dataclasses.replace(guard, allows=_anyone, unverified_too=True, public=True),
+        "anyone signed in": dataclasses.replace(guard, allows=_anyone, allow_unverified=True),
+        "anyone at all": dataclasses.replace(guard, allows=_anyone, allow_unverified=True, public=True),
     }
     for name, form in forms.items():
         if any(passes(form, standing) != passes(guard, standing) for standing in STANDINGS.values()):

@@ -1,21 +1,28 @@
-"""The settings as an operator meets them."""
+"""Settings from the view of an operator."""
 
 import base64
 import dataclasses
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
-from app.core.settings import PROJECT
+from app.settings.database_url import DatabaseUrlField
+from app.settings.fields import Url
+from app.settings.groups import PROJECT
+from app.settings.variables import Environment
 from config import ConfigError, Settings
 
 KEY = base64.b64encode(os.urandom(32)).decode()
 PRODUCTION = {
     "APP_ENV": "production",
+    "BASE_URL": "https://cms.example.org",
+    "PREVIEW_HOST": "previews.example.net",
     "SECRET_KEY": "Zt0v4pTn8mQx2Lr6Ks1Wd9Hy5Gb3Fc7Ja",
     "ENCRYPTION_KEYS": f"2026:{KEY}",
     "MAIL_DRIVER": "smtp",
@@ -25,7 +32,7 @@ PRODUCTION = {
 
 
 class TestDefaults:
-    def test_without_any_variable_everything_is_embedded(self, tmp_path: Path) -> None:
+    def test_defaults_are_embedded(self, tmp_path: Path) -> None:
         settings = Settings.from_environment({"INSTANCE_DIR": str(tmp_path / "instance")})
         assert settings.env == "development"
         assert settings.database.url == f"sqlite:///{tmp_path}/instance/app.db"
@@ -35,22 +42,22 @@ class TestDefaults:
         assert settings.git.local_root == tmp_path / "instance" / "git"
         assert settings.redis_url is None
 
-    def test_the_urls_follow_host_and_port(self, tmp_path: Path) -> None:
+    def test_default_urls_follow_host_and_port(self, tmp_path: Path) -> None:
         server = Settings.for_tests(tmp_path, HOST="0.0.0.0", PORT=9001).server  # noqa: S104
         assert (server.base_url, server.web_url) == ("http://127.0.0.1:9001", "http://127.0.0.1:9001")
         assert server.allowed_origins == ("http://127.0.0.1:9001",)
 
-    def test_the_allowed_origins_are_both_urls(self, tmp_path: Path) -> None:
+    def test_default_origins_are_both_urls(self, tmp_path: Path) -> None:
         server = Settings.for_tests(
             tmp_path, BASE_URL="https://API.example.org:443/", WEB_URL="https://cms.org/app"
         ).server
         assert server.allowed_origins == ("https://api.example.org", "https://cms.org")
 
-    def test_an_address_that_no_browser_sends_lets_nobody_in(self, tmp_path: Path) -> None:
+    def test_url_without_valid_origin_is_not_allowed(self, tmp_path: Path) -> None:
         server = Settings.for_tests(tmp_path, BASE_URL="https://api.example.org", WEB_URL="https://me@cms.org").server
         assert server.allowed_origins == ("https://api.example.org",)
 
-    def test_a_relative_instance_folder_counts_from_the_project(self) -> None:
+    def test_relative_instance_folder_starts_at_the_project(self) -> None:
         script = "from config import Settings; print(Settings.from_environment({}).server.instance_dir)"
         environment = {**os.environ, "PYTHONPATH": str(PROJECT)}
         environment.pop("INSTANCE_DIR", None)
@@ -59,7 +66,7 @@ class TestDefaults:
         )
         assert done.stdout.strip() == str(PROJECT / "instance"), done.stderr
 
-    def test_the_creation_limits_can_be_set_and_the_numbers_stand_beside_them(self, tmp_path: Path) -> None:
+    def test_creation_limits_can_be_set(self, tmp_path: Path) -> None:
         limits = Settings.for_tests(tmp_path, LIMIT_PROJECTS=7).limits
         assert (limits.organizations, limits.projects, limits.projects_per_organization, limits.members) == (
             10,
@@ -69,11 +76,11 @@ class TestDefaults:
         )
         assert limits.codes.otp_attempts == 5
 
-    def test_settings_cannot_be_changed(self, tmp_path: Path) -> None:
+    def test_settings_are_frozen(self, tmp_path: Path) -> None:
         with pytest.raises(dataclasses.FrozenInstanceError):
             Settings.for_tests(tmp_path).server.port = 1  # type: ignore[misc]
 
-    def test_an_empty_variable_counts_as_not_set(self, tmp_path: Path) -> None:
+    def test_empty_variable_is_not_set(self, tmp_path: Path) -> None:
         assert Settings.for_tests(tmp_path, REDIS_URL="", PORT=" ").server.port == 8000
 
 
@@ -93,25 +100,25 @@ class TestFaults:
         names = [line.strip().partition(":")[0] for line in lines[1:]]
         assert names == ["APP_COLOUR", "APP_ENV", "DATABASE_URL", "ENCRYPTION_KEYS", "PORT", "S3_BUCKET"]
 
-    def test_an_unknown_app_variable_is_refused_and_others_are_none_of_our_business(self, tmp_path: Path) -> None:
+    def test_unknown_app_variable_is_refused(self, tmp_path: Path) -> None:
         Settings.for_tests(tmp_path, SOMETHING_ELSE="x")
         with pytest.raises(ConfigError, match="APP_DEBUG"):
             Settings.for_tests(tmp_path, APP_DEBUG="1")
 
-    def test_a_message_never_shows_a_secret(self, tmp_path: Path) -> None:
+    def test_message_contains_no_secret(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError) as refused:
             Settings.for_tests(tmp_path, ENCRYPTION_KEYS="k1:c2VjcmV0", SMTP_URL="http://u:hunter2@x")
         assert "c2VjcmV0" not in str(refused.value)
         assert "hunter2" not in str(refused.value)
 
-    def test_an_instance_folder_that_cannot_be_made_is_named(self, tmp_path: Path) -> None:
+    def test_unusable_instance_folder_is_named(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         with pytest.raises(ConfigError, match="INSTANCE_DIR"):
             Settings.for_tests(tmp_path / "file" / "instance")
 
 
 class TestProduction:
-    def test_a_complete_environment_starts(self) -> None:
+    def test_complete_production_environment_is_accepted(self) -> None:
         settings = Settings.from_environment(PRODUCTION)
         assert settings.is_production
         assert not settings.git.local_enabled
@@ -125,33 +132,61 @@ class TestProduction:
             ("SECRET_KEY", ""),
             ("SECRET_KEY", "short"),
             ("SECRET_KEY", "change-me-change-me-change-me-change-me"),
+            ("SECRET_KEY", "x" * 64),
+            ("SECRET_KEY", "kT9" * 16),
             ("ENCRYPTION_KEYS", ""),
             ("ENCRYPTION_KEYS", "k1:" + base64.b64encode(bytes(32)).decode()),
             ("MAIL_DRIVER", "console"),
             ("MAIL_DRIVER", ""),
             ("RATE_LIMIT_SCALE", "1000"),
             ("RATE_LIMIT_SCALE", "0.5"),
+            ("BASE_URL", ""),
+            ("BASE_URL", "http://cms.example.org"),
+            ("BASE_URL", "http://10.0.0.8:8000"),
+            ("WEB_URL", "http://app.example.org"),
+            ("GITHUB_WEBHOOK_SECRET", "x"),
+            ("GITLAB_WEBHOOK_SECRET", "wq9f0vK2mX7pL4cR,y"),
+            ("PADDLE_WEBHOOK_SECRET", "x" * 40),
+            ("PREVIEW_HOST", "previews.example.org"),
+            ("PREVIEW_HOST", "cms.example.org"),
+            ("PREVIEW_HOST", "cms.example.org:8443"),
+            ("PREVIEW_HOST", "example.org"),
+            ("PREVIEW_HOST", "a.b.cms.example.org"),
         ],
     )
-    def test_stand_ins_are_refused(self, variable: str, value: str) -> None:
+    def test_unsafe_value_is_refused(self, variable: str, value: str) -> None:
         with pytest.raises(ConfigError, match=variable):
             Settings.from_environment(PRODUCTION | {variable: value})
 
-    def test_nothing_is_written_when_everything_is_given(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "environment",
+        [
+            {"BASE_URL": "http://127.0.0.1:8080", "PREVIEW_HOST": "preview.localhost"},
+            {"BASE_URL": "https://cms.example.co.uk", "PREVIEW_HOST": "previews.example2.co.uk"},
+            {"BASE_URL": "https://me.github.io", "PREVIEW_HOST": "other.github.io"},
+            {"BASE_URL": "https://192.0.2.7", "PREVIEW_HOST": "192.0.2.8"},
+            {"GITHUB_WEBHOOK_SECRET": "wq9f0vK2mX7pL4cR, pL4cRwq9f0vK2mX7"},
+        ],
+        ids=["loopback", "public suffix of two labels", "private suffix", "addresses", "two webhook secrets"],
+    )
+    def test_safe_value_is_accepted(self, environment: dict[str, str]) -> None:
+        assert Settings.from_environment(PRODUCTION | environment).is_production
+
+    def test_complete_configuration_writes_no_file(self, tmp_path: Path) -> None:
         Settings.from_environment(PRODUCTION | {"INSTANCE_DIR": str(tmp_path / "instance")})
         assert list(tmp_path.iterdir()) == []
 
 
 class TestKeptSecrets:
-    def test_they_are_the_same_at_the_next_start(self, tmp_path: Path) -> None:
+    def test_generated_secrets_are_stored(self, tmp_path: Path) -> None:
         assert Settings.for_tests(tmp_path).security == Settings.for_tests(tmp_path).security
 
-    def test_two_instances_have_different_ones(self, tmp_path: Path) -> None:
+    def test_instances_have_different_secrets(self, tmp_path: Path) -> None:
         first, second = Settings.for_tests(tmp_path / "a").security, Settings.for_tests(tmp_path / "b").security
         assert first.secret_key != second.secret_key
         assert first.encryption_keys != second.encryption_keys
 
-    def test_given_ones_are_used_and_not_kept(self, tmp_path: Path) -> None:
+    def test_configured_secrets_are_not_stored(self, tmp_path: Path) -> None:
         security = Settings.for_tests(tmp_path, SECRET_KEY="mine", ENCRYPTION_KEYS=f"new:{KEY}").security
         assert security.secret_key == "mine"
         assert security.encryption_keys == (("new", base64.b64decode(KEY)),)
@@ -161,8 +196,8 @@ class TestKeptSecrets:
 class TestDotEnv:
     SCRIPT = "from config import Settings; s = Settings.from_environment(); print(s.server.port, s.server.web_url)"
 
-    def test_the_process_s_own_variables_win_over_the_file(self, tmp_path: Path) -> None:
-        # A copy, so that the checkout's own .env is neither read nor written.
+    def test_process_environment_overrides_the_file(self, tmp_path: Path) -> None:
+        # Use a copy, so that the .env of the checkout is neither read nor written.
         shutil.copy(PROJECT / "config.py", tmp_path)
         shutil.copytree(PROJECT / "app", tmp_path / "app")
         (tmp_path / ".env").write_text("PORT=7001\nWEB_URL=https://cms.example.org\n")
@@ -180,24 +215,54 @@ class TestDotEnv:
 
 class TestMasked:
     def test_secrets_and_passwords_in_urls_are_masked(self) -> None:
-        shown = Settings.from_environment(PRODUCTION | {"GITHUB_WEBHOOK_SECRET": "hook-1"}).masked()
+        shown = Settings.from_environment(PRODUCTION | {"GITHUB_WEBHOOK_SECRET": "hook-1-wq9f0vK2mX7"}).masked()
         assert shown["security.secret_key"] == shown["github.webhook_secret"] == "********"
-        assert shown["database.url"] == "postgresql+psycopg://galley:********@db/galley"
+        assert shown["database.url"] == "postgresql+psycopg://********@db/galley"
         assert shown["gitlab.webhook_secret"] == "(not set)"
-        assert not {KEY, "hunter2", "hook-1", PRODUCTION["SECRET_KEY"]} & {
+        assert not {KEY, "hunter2", "hook-1-wq9f0vK2mX7", PRODUCTION["SECRET_KEY"]} & {
             part for text in shown.values() for part in text.replace("@", " ").replace(":", " ").split()
         }
 
-    def test_what_is_no_secret_is_shown(self, tmp_path: Path) -> None:
+    @pytest.mark.parametrize(
+        "variable",
+        [name for name, field in Environment().fields.items() if isinstance(field, Url | DatabaseUrlField)],
+    )
+    def test_user_info_and_query_of_a_url_are_masked(self, tmp_path: Path, variable: str) -> None:
+        field = Environment().fields[variable]
+        scheme = "postgresql" if isinstance(field, DatabaseUrlField) else cast("Url", field).schemes[0]
+        settings = Settings.for_tests(
+            tmp_path, **{variable: f"{scheme}://wilma:hunter2@host.example.org/x?key=hunter3"}
+        )
+        shown = settings.masked()[str(field.attribute)]
+        assert shown.endswith("://********@host.example.org/x?********")
+        assert not {"wilma", "hunter2", "hunter3"} & set(re.split(r"\W", "".join(settings.masked().values())))
+
+    def test_every_secret_is_masked(self) -> None:
+        secrets = {str(field.attribute) for field in Environment().fields.values() if field.metadata["secret"]}
+        values = {"security.encryption_keys": (("k1", b"x"),)}
+        settings = Settings.from_environment(PRODUCTION)
+        for name in secrets:
+            settings = _with_value(settings, name.split("."), values.get(name, "hunter2"))
+        masked = settings.masked()
+        assert {name for name, text in masked.items() if text == "********"} == secrets
+        assert "hunter2" not in repr(settings)
+
+    def test_other_values_are_shown(self, tmp_path: Path) -> None:
         shown = Settings.for_tests(tmp_path, PORT=8123, ALLOWED_ORIGINS="https://a.org,https://b.org").masked()
         assert shown["server.port"] == "8123"
         assert shown["server.allowed_origins"] == "https://a.org, https://b.org"
         assert shown["limits.sandbox.lifetime_s"] == "600"
 
-    def test_a_representation_shows_no_secret_either(self) -> None:
+    def test_repr_contains_no_secret(self) -> None:
         settings = Settings.from_environment(PRODUCTION)
         assert PRODUCTION["SECRET_KEY"] not in repr(settings)
         assert "hunter2" not in repr(settings)
+
+
+def _with_value(group: Any, names: list[str], value: object) -> Any:
+    if len(names) > 1:
+        value = _with_value(getattr(group, names[0]), names[1:], value)
+    return dataclasses.replace(group, **{names[0]: value})
 
 
 class TestWebhookSecrets:
@@ -205,5 +270,5 @@ class TestWebhookSecrets:
         github = Settings.for_tests(tmp_path, GITHUB_WEBHOOK_SECRET="new, old").github
         assert github.webhook_secrets == ("new", "old")
 
-    def test_without_one_there_is_none(self, tmp_path: Path) -> None:
+    def test_webhook_secrets_without_configuration_are_empty(self, tmp_path: Path) -> None:
         assert Settings.for_tests(tmp_path).gitlab.webhook_secrets == ()

@@ -1,12 +1,12 @@
-"""Every migration since the rules exist is safe beside the version before."""
+"""Safety of every migration for the previous version."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-from app.core.settings import PROJECT
-from tests.migration_rules import faults
+from app.settings.groups import PROJECT
+from tests.support.migration_rules import faults
 
 SINCE = "0009"
 VERSIONS = sorted((PROJECT / "migrations" / "versions").glob("[0-9]*.py"))
@@ -34,27 +34,27 @@ SAFE = {
 
 class TestRules:
     @pytest.mark.parametrize("what", UNSAFE)
-    def test_what_breaks_the_version_before_is_a_fault(self, what: str) -> None:
+    def test_unsafe_migration_is_reported(self, what: str) -> None:
         assert len(faults(HEAD + UNSAFE[what] + "\n")) == 1
 
     @pytest.mark.parametrize("what", SAFE)
-    def test_what_it_does_not_notice_is_none(self, what: str) -> None:
+    def test_safe_migration_is_accepted(self, what: str) -> None:
         assert faults(HEAD + SAFE[what] + "\n") == []
 
-    def test_a_contraction_may_take_away_what_nobody_uses(self) -> None:
+    def test_declared_contraction_is_accepted(self) -> None:
         assert faults('CONTRACTS = "unused since 0.2"\n' + HEAD + UNSAFE["a dropped column"] + "\n") == []
 
-    def test_going_back_may_take_away(self) -> None:
+    def test_downgrade_may_drop_tables(self) -> None:
         back = '\n\ndef downgrade() -> None:\n    op.drop_table("notes")\n'
         assert faults(HEAD + 'op.create_table("notes")' + back) == []
 
 
 class TestMigrations:
     @pytest.mark.parametrize("file", [file for file in VERSIONS if file.stem >= SINCE], ids=lambda file: file.stem)
-    def test_each_is_safe_beside_the_version_before(self, file: Path) -> None:
+    def test_migration_is_safe_for_the_previous_version(self, file: Path) -> None:
         assert faults(file.read_text()) == []
 
-    def test_they_are_numbered_in_order(self) -> None:
+    def test_migrations_are_numbered_in_order(self) -> None:
         told = [re.findall(r'^(?:down_)?revision.*?= "?(\w+)"?', file.read_text(), re.MULTILINE) for file in VERSIONS]
         numbers = [f"{number:04}" for number in range(1, len(VERSIONS) + 1)]
         assert told == [[one, before] for one, before in zip(numbers, ["None", *numbers], strict=False)]

@@ -1,4 +1,4 @@
-"""The migrations: they make exactly the tables the models declare, and go back, on both stores."""
+"""Migrations: equality with the models, and downgrades, on both databases."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from flask_migrate import downgrade, upgrade
 
-from app import create_app
 from app.extensions import db
+from app.factory import create_app
 from app.models.base import Base
-from app.models.content_search import is_of_search
+from app.models.content_search import is_search_table
 from config import Settings
 from tests.conftest import postgresql_database
 
@@ -30,7 +30,7 @@ def _check_up_and_down(url: str, home: Path) -> None:
                     "include_object": lambda _o, name, kind, reflected, _c: (
                         not (
                             reflected
-                            and (is_of_search(kind, name or "") or (kind == "table" and engine_owns(name or "")))
+                            and (is_search_table(kind, name or "") or (kind == "table" and engine_owns(name or "")))
                         )
                     ),
                 },

@@ -1,4 +1,4 @@
-"""The worker's process: what a run is given, when it commits, what is logged, how the process ends."""
+"""The worker process: arguments of a run, commits, log events and the end of the process."""
 
 import os
 import signal
@@ -8,34 +8,35 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 from structlog.testing import capture_logs
 
-from app.core import causes
-from app.core.database import prepare_engine
 from app.core.jobs import Job, JobCall, PermanentFailure
-from app.drivers.jobs.embedded import EmbeddedJobs
-from app.drivers.jobs.policy import Timing
+from app.database.engines import prepare_engine
+from app.drivers.jobs.embedded.engine import EmbeddedJobs
 from app.drivers.jobs.port import JobRun, JobState
-from app.extensions import db, drivers
-from app.worker import Runner, UnknownJobError, run_worker
+from app.drivers.jobs.retry_policy import JobTimings
+from app.extensions import db
+from app.observability import correlation
+from app.worker import JobRunner, UnknownJobError, run_worker
 
 ROOT = Path(__file__).parents[1]
 WORDS = sa.table("words", sa.column("word"))
 
 
 def make_app(path: Path, grace_s: float = 0.5) -> Flask:
-    """A minimal application with a database, a driver and an engine."""
+    """Build a minimal application with a database, a driver and an engine."""
     app = Flask(__name__)
     app.config["SQLALCHEMY_DATABASE_URI"] = f"sqlite:///{path}"
     db.init_app(app)
-    drivers.init_app(app, {"mail": "the mail driver"})
+    app.extensions["drivers"] = SimpleNamespace(mail="the mail driver")
     with app.app_context():
         prepare_engine(db.engine)
-        app.extensions["jobs"] = EmbeddedJobs(db.engine, Timing(poll_s=0.02, grace_s=grace_s))
+        app.extensions["jobs"] = EmbeddedJobs(db.engine, JobTimings(poll_s=0.02, grace_s=grace_s))
         with db.engine.begin() as connection:
             app.extensions["jobs"].install(connection)
             connection.exec_driver_sql("CREATE TABLE IF NOT EXISTS words (word TEXT)")
@@ -66,7 +67,7 @@ def write(word: str, **_: object) -> None:
 class TestRunner:
     def call(self, app: Flask, run: Callable[..., object], *, uses: tuple[str, ...] = (), **args: object) -> list:
         reported: list[tuple[str, int, int | None]] = []
-        runner = Runner(app, {"a": Job("a", run, uses=uses)}, lambda *told: reported.append(told))
+        runner = JobRunner(app, {"a": Job("a", run, uses=uses)}, lambda *told: reported.append(told))
         runner(JobRun("7", "a", args, 1))
         return reported
 
@@ -99,7 +100,7 @@ class TestRunner:
 
     def test_every_line_of_a_job_tells_the_request_it_goes_back_to(self, app):
         seen: list[object] = []
-        runner = Runner(app, {"a": Job("a", lambda: seen.append(causes.carried()))}, print)
+        runner = JobRunner(app, {"a": Job("a", lambda: seen.append(correlation.inject_context()))}, print)
 
         runner(JobRun("7", "a", {}, 1, {"request_id": "a-request"}))
         runner(JobRun("8", "a", {}, 1))
@@ -108,7 +109,7 @@ class TestRunner:
 
     def test_an_undeclared_name_is_a_failed_run(self, app):
         with pytest.raises(UnknownJobError):
-            Runner(app, {}, print)(JobRun("7", "newer", {}, 1))
+            JobRunner(app, {}, print)(JobRun("7", "newer", {}, 1))
 
     def test_its_lines_tell_name_id_attempt_and_duration_but_no_arguments(self, app):
         with capture_logs() as lines:
@@ -159,7 +160,7 @@ class TestRunWorker:
     def test_an_engine_that_ends_by_itself_is_an_error(self, app):
         app.extensions["jobs"].work = lambda *_, **__: None
 
-        with pytest.raises(RuntimeError, match="ended by itself"):
+        with pytest.raises(RuntimeError, match="stopped without a signal"):
             run_worker(app)
 
     def test_a_job_that_outlasts_the_grace_is_handed_back_and_the_process_exits(self, app, tmp_path):
@@ -201,7 +202,7 @@ tests.run_worker(tests.make_app(pathlib.Path({str(tmp_path / "app.db")!r})), job
         )
 
         assert ended.returncode == 1
-        assert b"needs real threads" in ended.stderr
+        assert b"requires threads" in ended.stderr
 
 
 class TestThreads:

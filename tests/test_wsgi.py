@@ -1,4 +1,4 @@
-"""The WSGI entry point, in processes of its own: what is patched stays patched."""
+"""The WSGI entry point in subprocesses, and its gevent patch."""
 
 import os
 import subprocess
@@ -14,8 +14,8 @@ PATCHED = "from gevent.monkey import is_module_patched; print(is_module_patched(
 @pytest.mark.parametrize(
     ("script", "printed"),
     [
-        (f"from wsgi import app; {PATCHED}", "True Service"),
-        (f"import flask.cli; from wsgi import app; {PATCHED}", "False Service"),
+        (f"from wsgi import app; {PATCHED}", "True Application"),
+        (f"import flask.cli; from wsgi import app; {PATCHED}", "False Application"),
         ("import wsgi; print(wsgi.app is wsgi.application)", "True"),
     ],
     ids=["a server's process is patched", "the flask command's is not", "both usual names are the application"],
@@ -25,17 +25,18 @@ def test_wsgi(tmp_path: Path, script: str, printed: str) -> None:
     assert done.stdout.strip().splitlines()[-1:] == [printed], done.stderr
 
 
-def test_the_flask_command_tells_wrong_settings_in_one_message_without_a_traceback(tmp_path: Path) -> None:
+def test_flask_command_with_invalid_settings_prints_one_message(tmp_path: Path) -> None:
     done = run("-m", "flask", "config", "check", INSTANCE_DIR=str(tmp_path), PORT="eighty", APP_COLOUR="red")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == "Galley cannot start; 2 of its settings must be changed:"
+    assert done.stderr.splitlines()[0] == "Galley cannot start. 2 settings are invalid:"
     assert "Traceback" not in done.stderr
 
 
-def test_a_server_with_wrong_settings_ends_and_names_them(tmp_path: Path) -> None:
+def test_server_with_invalid_settings_exits_and_names_them(tmp_path: Path) -> None:
     done = run("-m", "gunicorn", "wsgi:app", INSTANCE_DIR=str(tmp_path), PORT="0", WEB_CONCURRENCY="1")
     assert done.returncode != 0
     assert "PORT: Must be greater than or equal to 1" in done.stderr
+    assert "Traceback" not in done.stderr
 
 
 def run(*arguments: str, **environment: str) -> "subprocess.CompletedProcess[str]":

@@ -1,5 +1,5 @@
-"""Everything the service keeps as one folder, and back: rows, waiting jobs, stored objects, local repositories.
+"""Backup of the service as one folder: rows, waiting jobs, stored objects and local repositories.
 
-`saving` writes a backup while the service runs, `restoring` fills an empty database from one, `verifying` compares the
-two; `manifest` says what a backup holds. Secrets stay sealed: the key ring is not part of a backup, only its keys' names.
+`save` writes a backup while the service runs, `restore` fills an empty database from it, and `verify` compares both.
+`manifest` describes the contents of a backup. Secrets stay encrypted: a backup contains the ids of the keys, not the keys.
 """

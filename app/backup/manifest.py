@@ -1,4 +1,4 @@
-"""What a backup says of itself; written last, so that a folder without it is none."""
+"""The manifest of a backup. It is written last: a folder without a manifest is not a backup."""
 
 import json
 from dataclasses import asdict, dataclass, field
@@ -9,12 +9,12 @@ FILE = "manifest.json"
 
 
 class BackupError(Exception):
-    """A backup cannot be made, read or put back; the message says why and what to do."""
+    """A backup that cannot be written, read or restored. The message contains the reason and the remedy."""
 
 
 @dataclass(frozen=True)
 class Section:
-    """A file of lines: how many, the sum of their SHA-256 whatever their order, and the file's own SHA-256."""
+    """A file of lines: their number, the sum of their SHA-256 values, and the SHA-256 of the file."""
 
     lines: int
     lines_sha256: str
@@ -23,9 +23,10 @@ class Section:
 
 @dataclass(frozen=True)
 class Manifest:
-    """`store` is a database's dialect, `revision` its schema, `keys` name what seals the secrets in it.
+    """The contents of a backup.
 
-    `missing` are stored objects that rows speak of and the object store did not have.
+    `store` is the dialect of the database, `revision` its schema, `keys` the ids of the keys that encrypt its secrets.
+    `missing` lists objects that rows refer to and that the object store did not contain.
     """
 
     made_at: str
@@ -40,28 +41,28 @@ class Manifest:
     format: int = FORMAT
 
     def write(self, folder: Path) -> None:
-        """Make the folder a backup."""
+        """Write the manifest to the folder of the backup."""
         draft = folder / f".{FILE}"
         draft.write_text(json.dumps(asdict(self), indent=2), encoding="utf-8")
         draft.rename(folder / FILE)
 
 
 def read(folder: Path) -> Manifest:
-    """Read a backup's manifest.
+    """Read the manifest of a backup.
 
     Raises:
-        BackupError: the folder holds no whole backup, one of another format, or a manifest that was changed by hand.
+        BackupError: the folder contains no complete backup, another format, or a damaged manifest.
     """
     try:
-        told = json.loads((folder / FILE).read_text(encoding="utf-8"))
+        data = json.loads((folder / FILE).read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
-        raise BackupError(f"{folder} holds no complete backup: {FILE} cannot be read.") from error
-    found = told.get("format") if isinstance(told, dict) else None
-    if found != FORMAT:
-        raise BackupError(f"This backup has format {found}; this version reads format {FORMAT}.")
+        raise BackupError(f"{folder} is not a complete backup: {FILE} cannot be read.") from error
+    version = data.get("format") if isinstance(data, dict) else None
+    if version != FORMAT:
+        raise BackupError(f"This backup has format {version}; this version reads format {FORMAT}.")
     try:
-        single = {name: Section(**told[name]) for name in ("jobs", "objects", "repositories")}
-        tables = {name: Section(**section) for name, section in told["tables"].items()}
-        return Manifest(**(told | single | {"tables": tables}))
+        single = {name: Section(**data[name]) for name in ("jobs", "objects", "repositories")}
+        tables = {name: Section(**section) for name, section in data["tables"].items()}
+        return Manifest(**(data | single | {"tables": tables}))
     except (AttributeError, KeyError, TypeError) as error:
-        raise BackupError(f"{FILE} of the backup is damaged: it lacks what its format has.") from error
+        raise BackupError(f"{FILE} of the backup is damaged: fields are missing.") from error

@@ -1,4 +1,4 @@
-"""Stored objects as files, each with its hash in a list; knows no images."""
+"""Copies of stored objects as files, and a list of their hashes."""
 
 import hashlib
 import mimetypes
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import orjson
 
-from app.backup.lines import Hashing, LineWriter
+from app.backup.json_lines import HashingWriter, LineWriter
 from app.backup.manifest import BackupError
 from app.drivers.storage.port import ObjectMissing, ObjectStore, checked
 
@@ -16,44 +16,44 @@ FOLDER = "objects"
 
 
 def save(store: ObjectStore, target: Path, listed: LineWriter) -> None:
-    """Copy every object that is not among the copies yet; objects never change under their key."""
-    for found in store.list():
-        place = target / FOLDER / found.key
-        if place.exists():
+    """Copy every object that has no copy yet. The content of a key never changes."""
+    for item in store.list():
+        path = target / FOLDER / item.key
+        if path.exists():
             continue
-        place.parent.mkdir(parents=True, exist_ok=True)
+        path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with place.open("xb") as file:
-                hashing = Hashing(file)
-                for piece in store.get(found.key):
+            with path.open("xb") as file:
+                hashing = HashingWriter(file)
+                for piece in store.get(item.key):
                     hashing.write(piece)
-        except ObjectMissing:  # deleted since it was listed
-            place.unlink()
+        except ObjectMissing:  # deleted after it was listed
+            path.unlink()
             continue
-        listed.write(orjson.dumps([found.key, hashing.size, hashing.digest.hexdigest()]))
+        listed.write(orjson.dumps([item.key, hashing.size, hashing.digest.hexdigest()]))
 
 
 def restore(store: ObjectStore, source: Path, lines: Iterable[bytes]) -> None:
-    """Put every object back.
+    """Restore every object.
 
     Raises:
         BackupError: a copy is missing or damaged.
     """
     for line in lines:
         key, _, sha256 = orjson.loads(line)
-        place = source / FOLDER / checked(key)
+        path = source / FOLDER / checked(key)
         try:
-            with place.open("rb") as file:
+            with path.open("rb") as file:
                 if hashlib.file_digest(file, "sha256").hexdigest() != sha256:
-                    raise BackupError(f"The copy of the object {key} is damaged.")
+                    raise BackupError(f"The backup copy of object {key} is damaged.")
                 file.seek(0)
                 store.put(key, file, mimetype=mimetypes.guess_type(key)[0] or "application/octet-stream")
         except OSError as error:
-            raise BackupError(f"The copy of the object {key} is not to be had: {error.strerror}.") from error
+            raise BackupError(f"Cannot read the backup copy of object {key}: {error.strerror}.") from error
 
 
 def differences(store: ObjectStore, lines: Iterable[bytes]) -> Iterator[str]:
-    """What the store has otherwise than the list says."""
+    """Yield each difference between the object store and the list."""
     for line in lines:
         key, size, sha256 = orjson.loads(line)
         digest, held = hashlib.sha256(), 0
@@ -69,10 +69,10 @@ def differences(store: ObjectStore, lines: Iterable[bytes]) -> Iterator[str]:
 
 
 def has(target: Path, key: str) -> bool:
-    """Whether there is a copy."""
+    """Return whether the backup contains a copy of the object."""
     return (target / FOLDER / key).exists()
 
 
 def forget(target: Path) -> None:
-    """Take the copies away again."""
+    """Delete the copies."""
     shutil.rmtree(target / FOLDER, ignore_errors=True)

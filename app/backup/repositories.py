@@ -1,11 +1,11 @@
-"""Local repositories as bundles, each with the hash of its refs in a list."""
+"""Bundles of local repositories, and a list with the hashes of their refs."""
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import orjson
 
-from app.backup.lines import LineWriter
+from app.backup.json_lines import LineWriter
 from app.backup.manifest import BackupError
 from app.drivers.errors import DriverError
 from app.drivers.git.bundles import Bundles
@@ -14,44 +14,44 @@ FOLDER = "repositories"
 
 
 def save(bundles: Bundles, target: Path, listed: LineWriter) -> None:
-    """Write every repository."""
+    """Write a bundle of every repository."""
     for name in bundles.names():
-        place = _place(target, name)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        told = bundles.write(name, place)
-        listed.write(orjson.dumps([name, told.head, told.refs, told.sha256]))
+        path = _bundle_path(target, name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        bundle = bundles.write(name, path)
+        listed.write(orjson.dumps([name, bundle.head, bundle.refs, bundle.sha256]))
 
 
 def restore(bundles: Bundles, source: Path, lines: Iterable[bytes]) -> None:
-    """Make every repository again; one that is there already with the same refs is left alone.
+    """Restore every repository. An existing repository with the same refs is not changed.
 
     Raises:
-        BackupError: another repository of that name is there, or a bundle is missing or damaged.
+        BackupError: another repository has the same name, or a bundle is missing or damaged.
     """
     for line in lines:
         name, head, refs, sha256 = orjson.loads(line)
-        there = bundles.described(name)
-        if there is not None and there.sha256 != sha256:
-            raise BackupError(f"There is another repository {name} already; move it away first.")
-        if there is None:
+        existing = bundles.described(name)
+        if existing is not None and existing.sha256 != sha256:
+            raise BackupError(f"A different repository {name} exists. Move it to another folder.")
+        if existing is None:
             try:
-                made = bundles.read(name, _place(source, name) if refs else None, head)
+                restored = bundles.read(name, _bundle_path(source, name) if refs else None, head)
             except DriverError as error:
-                raise BackupError(f"The copy of the repository {name} is missing or damaged.") from error
-            if made.sha256 != sha256:
-                raise BackupError(f"The copy of the repository {name} is not the one that was listed.")
+                raise BackupError(f"The backup copy of repository {name} is missing or damaged.") from error
+            if restored.sha256 != sha256:
+                raise BackupError(f"The backup copy of repository {name} differs from the list.")
 
 
 def differences(bundles: Bundles, lines: Iterable[bytes]) -> Iterator[str]:
-    """What is otherwise than the list says."""
+    """Yield each difference between the repositories and the list."""
     for line in lines:
         name, _, _, sha256 = orjson.loads(line)
-        there = bundles.described(name)
-        if there is None:
+        existing = bundles.described(name)
+        if existing is None:
             yield f"repository {name} is missing"
-        elif there.sha256 != sha256:
+        elif existing.sha256 != sha256:
             yield f"repository {name} differs"
 
 
-def _place(folder: Path, name: str) -> Path:
+def _bundle_path(folder: Path, name: str) -> Path:
     return folder / FOLDER / f"{name}.bundle"

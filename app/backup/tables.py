@@ -1,6 +1,7 @@
-"""The application's tables as they are in a database at any revision, and their rows as JSON lines alike on both stores.
+"""Tables of the application in a database of any revision, and their rows as JSON lines.
 
-Columns stand in the order of their names. JSON columns are kept as their text, so that a row comes back as it was.
+The lines are equal for both databases. Columns are sorted by name. JSON columns are stored as text, so that a restored
+row equals the saved one.
 """
 
 import base64
@@ -11,49 +12,51 @@ from typing import Any
 import orjson
 import sqlalchemy as sa
 
+from app.database import bulk
 from app.drivers.jobs.port import JobEngine
-from app.models import bulk
 from app.models.base import Base, UtcDateTime
-from app.models.content_search import is_of_search
+from app.models.content_search import is_search_table
 
 ALEMBIC = "alembic_version"
-AT_ONCE = 1000
+BATCH_SIZE = 1000
 
 
 def tables_of(connection: sa.Connection, jobs: JobEngine) -> list[sa.Table]:
-    """Every table but Alembic's, the job engine's and full-text search's, by name."""
+    """Return the tables by name, without those of Alembic, of the job engine and of the full-text search."""
     names = [
         name
         for name in sa.inspect(connection).get_table_names()
-        if name != ALEMBIC and not jobs.owns_table(name) and not is_of_search("table", name)
+        if name != ALEMBIC and not jobs.owns_table(name) and not is_search_table("table", name)
     ]
-    found = sa.MetaData()
-    found.reflect(connection, only=names)
-    ours = [found.tables[name] for name in sorted(names)]
-    for table in ours:
-        known = Base.metadata.tables.get(table.name)
+    metadata = sa.MetaData()
+    metadata.reflect(connection, only=names)
+    tables = [metadata.tables[name] for name in sorted(names)]
+    for table in tables:
+        model = Base.metadata.tables.get(table.name)
         for column in table.columns:
-            if known is not None and column.name in known.columns:
-                column.type = known.columns[column.name].type
-    return ours
+            if model is not None and column.name in model.columns:
+                column.type = model.columns[column.name].type
+    return tables
 
 
 def columns_of(table: sa.Table) -> list[sa.Column[Any]]:
-    """The columns in the order in which a line has them."""
+    """Return the columns in the order of a line."""
     return sorted(table.columns, key=lambda column: column.name)
 
 
 def lines_of(
-    connection: sa.Connection, table: sa.Table, seen: Callable[[str, Any], None] | None = None
+    connection: sa.Connection, table: sa.Table, observe: Callable[[str, Any], None] | None = None
 ) -> Iterator[bytes]:
-    """The rows as lines, read in pieces; `seen` is shown each value of a column that holds sealed secrets."""
+    """Yield the rows as lines, in batches. `observe` receives each value of a column with encrypted secrets."""
     columns = columns_of(table)
-    sealed = [place for place, column in enumerate(columns) if column.name.endswith("_secret")] if seen else []
-    wanted = sa.select(*map(_read, columns)).execution_options(stream_results=True, yield_per=AT_ONCE)
-    for row in connection.execute(wanted):
-        for place in sealed:
-            seen(columns[place].name, row[place])  # type: ignore[misc]
-        yield orjson.dumps(list(row), default=_packed)
+    secret_indexes = (
+        [index for index, column in enumerate(columns) if column.name.endswith("_secret")] if observe else []
+    )
+    statement = sa.select(*map(_read, columns)).execution_options(stream_results=True, yield_per=BATCH_SIZE)
+    for row in connection.execute(statement):
+        for index in secret_indexes:
+            observe(columns[index].name, row[index])  # type: ignore[misc]
+        yield orjson.dumps(list(row), default=_encode_binary)
 
 
 def fill(connection: sa.Connection, table: sa.Table, lines: Iterable[bytes]) -> None:
@@ -69,7 +72,7 @@ def fill(connection: sa.Connection, table: sa.Table, lines: Iterable[bytes]) -> 
 
 
 def set_sequences(connection: sa.Connection, tables: Iterable[sa.Table]) -> None:
-    """Let PostgreSQL count on from the highest number that was put back; SQLite does by itself."""
+    """Set the sequences of PostgreSQL to the highest restored number. SQLite needs no change."""
     if connection.dialect.name != "postgresql":
         return
     for table in tables:
@@ -80,8 +83,8 @@ def set_sequences(connection: sa.Connection, tables: Iterable[sa.Table]) -> None
                 connection.execute(sa.select(sa.func.setval(which, highest)))
 
 
-def first_filled(connection: sa.Connection, tables: Iterable[sa.Table]) -> str | None:
-    """The name of a table that holds a row; None where all are empty."""
+def first_nonempty(connection: sa.Connection, tables: Iterable[sa.Table]) -> str | None:
+    """Return the name of a table with rows, or None if all are empty."""
     for table in tables:
         if connection.execute(sa.select(sa.literal(1)).select_from(table).limit(1)).first() is not None:
             return table.name
@@ -101,7 +104,7 @@ def _writer(column: sa.Column[Any], dialect: sa.Dialect) -> Callable[[Any], Any]
         bind_date = kind.dialect_impl(dialect).bind_processor(dialect)
         return lambda text: _bound(bind_date, dt.date.fromisoformat(text))
     if isinstance(kind, sa.LargeBinary):
-        return lambda packed: base64.b64decode(packed["base64"])
+        return lambda value: base64.b64decode(value["base64"])
     return lambda value: value
 
 
@@ -109,7 +112,7 @@ def _bound(bind: Callable[[Any], Any] | None, value: Any) -> Any:
     return value if bind is None else bind(value)
 
 
-def _packed(value: Any) -> Any:
+def _encode_binary(value: Any) -> Any:
     if isinstance(value, bytes | memoryview):
         return {"base64": base64.b64encode(bytes(value)).decode()}
-    raise TypeError(f"a backup cannot hold a {type(value).__name__}")
+    raise TypeError(f"a backup cannot contain a {type(value).__name__}")

@@ -7,19 +7,39 @@ from app.cli.billing import billing
 from app.cli.config import config
 from app.cli.database import database
 from app.cli.doctor import doctor
-from app.cli.failures import telling
+from app.cli.error_output import report_errors
 from app.cli.git import git
 from app.cli.index import index
 from app.cli.jobs import jobs
 from app.cli.keys import keys
+from app.cli.organization import organization
+from app.cli.project import project
 from app.cli.seed import seed
+from app.cli.token import token
 from app.cli.user import user
 from app.cli.worker import worker
 
 COMMANDS = tuple(
     map(
-        telling,
-        (backup, billing, config, database, doctor, git, index, jobs, keys, restore, seed, user, worker),
+        report_errors,
+        (
+            backup,
+            billing,
+            config,
+            database,
+            doctor,
+            git,
+            index,
+            jobs,
+            keys,
+            organization,
+            project,
+            restore,
+            seed,
+            token,
+            user,
+            worker,
+        ),
     )
 )
 

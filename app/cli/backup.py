@@ -1,4 +1,4 @@
-"""`flask backup` and `flask restore`: everything the service keeps, as one folder, and back."""
+"""`flask backup` and `flask restore`: the stored data of the service as one folder."""
 
 from pathlib import Path
 
@@ -9,12 +9,13 @@ from flask import current_app
 from flask.cli import with_appcontext
 from flask_migrate import upgrade
 
-from app.backup import manifest as manifests
-from app.backup import restoring, verifying
+from app.backup import manifest as backup_manifest
+from app.backup import restore as backup_restore
+from app.backup import verify as backup_verify
 from app.backup.manifest import BackupError, Manifest
-from app.backup.saving import Service, save
-from app.core.settings import PROJECT
+from app.backup.save import BackupSources, save
 from app.extensions import db, drivers
+from app.settings.groups import PROJECT
 
 MIGRATIONS = PROJECT / "migrations"
 FOLDER = click.Path(file_okay=False, path_type=Path)
@@ -24,54 +25,64 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @click.argument("target", type=FOLDER)
 @with_appcontext
 def backup(target: Path) -> None:
-    """Save rows, waiting jobs, media and local repositories into the folder TARGET, while the service runs."""
-    made = save(_service(), target)
-    click.echo(f"Saved {_told(made)}.")
-    if made.keys:
-        click.echo(f"Secrets in it stay sealed with {', '.join(made.keys)}: keep ENCRYPTION_KEYS elsewhere.")
-    if made.missing:
-        raise click.ClickException(f"The object store lacks {', '.join(made.missing[:5])}, which rows speak of.")
+    """Save rows, waiting jobs, media and local repositories to the folder TARGET. The service can run."""
+    manifest = save(_service(), target)
+    click.echo(f"Saved {_format_differences(manifest)}.")
+    if manifest.keys:
+        click.echo(
+            f"The secrets in it are encrypted with {', '.join(manifest.keys)}. Store ENCRYPTION_KEYS in another location."
+        )
+    if manifest.missing:
+        raise click.ClickException(
+            f"The object store does not contain {', '.join(manifest.missing[:5])}, to which rows refer."
+        )
 
 
 @click.command("restore")
 @click.argument("source", type=FOLDER)
-@click.option("--verify", is_flag=True, help="Read everything back afterwards and compare its hashes.")
+@click.option("--verify", is_flag=True, help="Read all data after the restore and compare the hashes.")
 @with_appcontext
 def restore(source: Path, verify: bool) -> None:
-    """Fill an empty database, the media store and the repositories' folder from the backup in SOURCE."""
+    """Restore the backup in SOURCE to an empty database, the object store and the folder of the repositories."""
     service = _service()
-    made = manifests.read(source)
-    _check_revision(made.revision)
-    restoring.check_keys(made, [name for name, _ in current_app.config["SETTINGS"].security.encryption_keys])
-    if restoring.check_empty(service, made):
-        upgrade(directory=str(MIGRATIONS), revision=made.revision)
-    restoring.restore(service, source, made)
-    differing = list(verifying.differences(service, source, made)) if verify else []
+    manifest = backup_manifest.read(source)
+    _check_revision(manifest.revision)
+    backup_restore.check_keys(manifest, [name for name, _ in current_app.config["SETTINGS"].security.encryption_keys])
+    if backup_restore.check_empty(service, manifest):
+        upgrade(directory=str(MIGRATIONS), revision=manifest.revision)
+    backup_restore.restore(service, source, manifest)
+    differing = list(backup_verify.differences(service, source, manifest)) if verify else []
     upgrade(directory=str(MIGRATIONS))
-    restoring.rebuild(service, made)
-    click.echo(f"Restored {_told(made)}.")
+    backup_restore.rebuild(service, manifest)
+    click.echo(f"Restored {_format_differences(manifest)}.")
     for line in differing:
         click.echo(line)
     if differing:
-        raise click.ClickException("What was restored is not what was saved.")
+        raise click.ClickException("The restored data differ from the backup.")
     if verify:
         click.echo("Rows, media and repositories equal the backup.")
 
 
-def _service() -> Service:
-    git = drivers["git"]
+def _service() -> BackupSources:
+    git = drivers.git
     bundles = git.local.bundles if git.local is not None else None
-    return Service(db.engine.url, current_app.extensions["jobs"], drivers["storage"], bundles)
+    return BackupSources(db.engine.url, current_app.extensions["jobs"], drivers.storage, bundles)
 
 
 def _check_revision(revision: str) -> None:
     try:
         ScriptDirectory(str(MIGRATIONS)).get_revision(revision)
     except CommandError as error:
-        raise BackupError(f"The backup's schema {revision} is unknown here; it was made by a newer version.") from error
+        raise BackupError(
+            f"The schema {revision} of the backup is unknown. A newer version created the backup."
+        ) from error
 
 
-def _told(made: Manifest) -> str:
-    rows = sum(section.lines for section in made.tables.values())
-    counts = ((made.jobs, "waiting jobs"), (made.objects, "media objects"), (made.repositories, "repositories"))
+def _format_differences(manifest: Manifest) -> str:
+    rows = sum(section.lines for section in manifest.tables.values())
+    counts = (
+        (manifest.jobs, "waiting jobs"),
+        (manifest.objects, "media objects"),
+        (manifest.repositories, "repositories"),
+    )
     return ", ".join([f"{rows} rows", *(f"{section.lines} {what}" for section, what in counts)])

@@ -1,10 +1,10 @@
-"""`flask config`: what the service was told."""
+"""`flask config`: the loaded settings."""
 
 import click
 from flask import current_app
 from flask.cli import AppGroup
 
-config = AppGroup("config", help="Look at the settings.")
+config = AppGroup("config", help="Inspect the settings.")
 
 
 @config.command("check")

@@ -1,4 +1,4 @@
-"""`flask doctor`: whether everything the service needs works, one line each, and what to do where it does not."""
+"""`flask doctor`: checks of the deployment, with one line and advice for each."""
 
 import json
 
@@ -6,39 +6,44 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from app.core.settings import PROJECT
-from app.doctor.examination import Told, examine
-from app.doctor.findings import Level, Patient
+from app.doctor.findings import Deployment, Severity
+from app.doctor.runner import CheckResult, run_checks
 from app.extensions import db
+from app.settings.groups import PROJECT
 
-COLOURS = {Level.OK: "green", Level.WARNING: "yellow", Level.FAILURE: "red"}
+COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.FAILURE: "red"}
 
 
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print a JSON list instead of lines.")
 @with_appcontext
 def doctor(as_json: bool) -> None:
-    """Check settings, stores, mail, keys, worker and machine; exit 1 when something fails."""
+    """Check settings, stores, mail, keys, worker and machine. Exits with 1 if a check fails."""
     extensions = current_app.extensions
-    patient = Patient(
+    deployment = Deployment(
         current_app.config["SETTINGS"],
         db.engine,
         extensions["drivers"],
         extensions["rates"],
         str(PROJECT / "migrations"),
     )
-    found = []
-    for told in examine(patient):
-        found.append(told)
+    results = []
+    for result in run_checks(deployment):
+        results.append(result)
         if not as_json:
-            click.echo(_line(told))
+            click.echo(_line(result))
     if as_json:
-        click.echo(json.dumps([{"check": told.check, **vars(told.finding)} for told in found], indent=2))
-    if any(told.finding.level == Level.FAILURE for told in found):
+        click.echo(json.dumps(list(map(_json, results)), indent=2))
+    if any(result.finding.level == Severity.FAILURE for result in results):
         raise click.exceptions.Exit(1)
 
 
-def _line(told: Told) -> str:
-    finding = told.finding
+def _line(result: CheckResult) -> str:
+    finding = result.finding
     level = click.style(f"{finding.level:<8}", fg=COLOURS[finding.level])
-    return f"{level} {told.check:<12} {finding.seen}." + (f" {finding.advice}" if finding.advice else "")
+    return f"{level} {result.check:<12} {finding.observed}." + (f" {finding.advice}" if finding.advice else "")
+
+
+def _json(result: CheckResult) -> dict[str, str]:
+    finding = result.finding
+    return {"check": result.check, "level": finding.level, "seen": finding.observed, "advice": finding.advice}

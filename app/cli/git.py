@@ -1,5 +1,11 @@
-"""`flask git`: the repositories of the `local` provider, and whose they are."""
+"""`flask git`: repositories of the `local` provider and their organizations."""
 
+import os
+import re
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
@@ -13,38 +19,52 @@ from app.models.organization import Organization
 from app.models.project import LocalRepository
 from app.resources.project.service import hand_over_repository
 
+URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
+CLONE_TIMEOUT_S = 600
+
 git = AppGroup("git", help="Local repositories.")
 
 
 @git.command("create")
 @click.argument("name", metavar="OWNER/NAME")
-@click.option("--org", "org_id", default=None, metavar="ORG_ID", help="Whose it is; else the first to connect it.")
+@click.option(
+    "--org",
+    "org_id",
+    default=None,
+    metavar="ORG_ID",
+    help="Organization of the repository. Default: the first that connects it.",
+)
 @click.option(
     "--from",
     "source",
     default=None,
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder or repository to fill it from.",
+    metavar="PATH|URL",
+    help="Folder, repository or clone URL with the first content.",
 )
-def create(name: str, org_id: str | None, source: Path | None) -> None:
-    """Make the bare repository OWNER/NAME."""
+def create(name: str, org_id: str | None, source: str | None) -> None:
+    """Create the bare repository OWNER/NAME."""
     if org_id is not None:
-        _check_organization(org_id)
+        organization_of(org_id)
     if db.session.get(LocalRepository, name) is not None:
-        raise click.ClickException(f"The repository {name} is an organization's already; use `flask git assign`.")
-    made = host().create(name, source=source)
+        raise click.ClickException(f"The repository {name} already belongs to an organization. Use `flask git assign`.")
+    with _folder_of(source) as folder:
+        repository = host().create(name, source=folder)
     if org_id is not None:
-        hand_over_repository(made.full_name, org_id)
+        hand_over_repository(repository.full_name, org_id)
         db.session.commit()
-    click.echo(f"{made.full_name} is there{f' and belongs to {org_id}' if org_id else ''}.")
+    click.echo(f"Created {repository.full_name}{f' for {org_id}' if org_id else ''}.")
+    click.echo(
+        f"Next: flask project create {repository.full_name} --org {org_id or 'ORG_ID'} "
+        f"--branch {repository.default_branch}"
+    )
 
 
 @git.command("assign")
 @click.argument("name", metavar="OWNER/NAME")
-@click.option("--org", "org_id", required=True, metavar="ORG_ID", help="Whose it becomes.")
+@click.option("--org", "org_id", required=True, metavar="ORG_ID", help="New organization of the repository.")
 def assign(name: str, org_id: str) -> None:
-    """Give the repository OWNER/NAME to an organization, whoever had it."""
-    _check_organization(org_id)
+    """Assign the repository OWNER/NAME to an organization."""
+    organization_of(org_id)
     host().repository(RepoRef(name))
     hand_over_repository(name, org_id)
     db.session.commit()
@@ -52,13 +72,45 @@ def assign(name: str, org_id: str) -> None:
 
 
 def host() -> LocalHost:
-    """The local provider. Raises ClickException where it is switched off."""
-    local: LocalHost | None = drivers["git"].local
+    """Return the local provider.
+
+    Raises:
+        ClickException: the local provider is disabled.
+    """
+    local: LocalHost | None = drivers.git.local
     if local is None:
-        raise click.ClickException("Local repositories are switched off; set GIT_LOCAL=on.")
+        raise click.ClickException("Local repositories are disabled. Set GIT_LOCAL=on.")
     return local
 
 
-def _check_organization(org_id: str) -> None:
-    if not is_id(org_id, "org") or db.session.get(Organization, org_id) is None:
-        raise click.ClickException(f"There is no organization {org_id}.")
+def organization_of(org_id: str) -> Organization:
+    """Return an organization.
+
+    Raises:
+        ClickException: it does not exist.
+    """
+    organization = db.session.get(Organization, org_id) if is_id(org_id, "org") else None
+    if organization is None:
+        raise click.ClickException(f"There is no organization {org_id}. `flask organization list` lists all.")
+    return organization
+
+
+@contextmanager
+def _folder_of(source: str | None) -> Iterator[Path | None]:
+    """Yield the folder of a source. A URL is cloned into a temporary folder first."""
+    if source is None or not URL.match(source):
+        if source is not None and not Path(source).is_dir():
+            raise click.ClickException(f"There is no folder {source}.")
+        yield None if source is None else Path(source)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        target = Path(folder, "clone.git")
+        command = ["git", "clone", "--quiet", "--bare", "--", source, str(target)]
+        environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
+        done = subprocess.run(
+            command, check=False, capture_output=True, text=True, timeout=CLONE_TIMEOUT_S, env=environment
+        )
+        if done.returncode != 0:
+            lines = done.stderr.strip().splitlines() or ["git failed"]
+            raise click.ClickException(f"The repository cannot be cloned: {lines[-1]}")
+        yield target

@@ -1,4 +1,4 @@
-"""`flask index`: whether what is served is what is in Git."""
+"""`flask index`: comparison of a content index with its repository."""
 
 import click
 from flask.cli import AppGroup
@@ -10,23 +10,23 @@ from app.resources.project_content import indexes
 from app.resources.project_content.source import source_of
 from app.resources.project_content.verify import differences
 
-index = AppGroup("index", help="The index of projects' files.")
+index = AppGroup("index", help="Content indexes of projects.")
 
 
 @index.command("verify")
 @click.argument("project_id")
-@click.option("--branch", default=None, help="Another branch than the working one.")
+@click.option("--branch", default=None, help="Branch. Default: the working branch.")
 def verify(project_id: str, branch: str | None) -> None:
-    """Compare the index of PROJECT_ID with its repository; exit 1 when they differ."""
+    """Compare the index of PROJECT_ID with its repository. Exits with 1 and lists the files if they differ."""
     project = db.session.get(Project, project_id) if is_id(project_id, "prj") else None
     if project is None:
         raise click.ClickException(f"There is no project {project_id}.")
-    found = indexes.find(project, branch or project.branch)
-    if found is None or found.commit_sha is None:
-        raise click.ClickException("This branch is not indexed yet.")
-    told = list(differences(found, source_of(project, drivers["git"], branch=branch)))
-    for line in told:
+    row = indexes.find(project, branch or project.branch)
+    if row is None or row.commit_sha is None:
+        raise click.ClickException("This branch has no index.")
+    lines = list(differences(row, source_of(project, drivers.git, branch=branch)))
+    for line in lines:
         click.echo(line)
-    if told:
+    if lines:
         raise click.exceptions.Exit(1)
-    click.echo(f"{found.files} files of {found.branch} at {found.commit_sha}: the index equals the repository.")
+    click.echo(f"{row.files} files of {row.branch} at {row.commit_sha}: the index equals the repository.")

@@ -1,4 +1,4 @@
-"""`flask jobs`: the background jobs that have failed for good, and another try for them."""
+"""`flask jobs`: background jobs that failed permanently, and their retry."""
 
 import click
 from flask import current_app
@@ -7,28 +7,28 @@ from flask.cli import AppGroup
 from app.drivers.jobs.port import JobEngine
 from app.extensions import db
 
-BIGGEST = 2**63 - 1
-"""Both engines count their jobs in a signed number of 64 bits."""
+MAX_JOB_ID = 2**63 - 1
+"""Largest id of a job. Both engines use signed numbers of 64 bits."""
 
-jobs = AppGroup("jobs", help="Background jobs that have failed for good.")
+jobs = AppGroup("jobs", help="Background jobs that failed permanently.")
 
 
 @jobs.command("dead")
-@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="How many at most.")
+@click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Largest number of jobs.")
 def dead(limit: int) -> None:
-    """List the dead letters, the latest first: id, time, runs, name and the kind of the last error."""
+    """List the dead letters, newest first: id, time, runs, name and type of the last error."""
     with db.engine.connect() as connection:
         letters = engine().dead(connection, limit)
     for one in letters:
         click.echo(f"{one.id:>8}  {one.died_at:%Y-%m-%d %H:%M:%S}  {one.attempts:>3}  {one.name}  {one.error}")
     if not letters:
-        click.echo("No job has failed for good.")
+        click.echo("No job has failed permanently.")
 
 
 @jobs.command("retry")
-@click.argument("job_id", type=click.IntRange(1, BIGGEST))
+@click.argument("job_id", type=click.IntRange(1, MAX_JOB_ID))
 def retry(job_id: int) -> None:
-    """Let the dead letter JOB_ID wait again, with all its retries."""
+    """Enqueue the dead letter JOB_ID again, with all its retries."""
     with db.engine.begin() as connection:
         revived = engine().retry_dead(connection, str(job_id))
     if not revived:
@@ -37,6 +37,6 @@ def retry(job_id: int) -> None:
 
 
 def engine() -> JobEngine:
-    """The job engine of this application."""
-    found: JobEngine = current_app.extensions["jobs"]
-    return found
+    """Return the job engine of this application."""
+    job_engine: JobEngine = current_app.extensions["jobs"]
+    return job_engine

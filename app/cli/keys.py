@@ -1,18 +1,20 @@
-"""`flask keys`: what is sealed at rest, under which key."""
+"""`flask keys`: rotation of the encryption keys."""
 
 import click
 from flask.cli import AppGroup
 
-from app.extensions import vault
-from app.resources.git_provider.rekeying import rekey
+from app.extensions import keyring
+from app.resources.git_provider.key_rotation import rekey
 
 keys = AppGroup("keys", help="Encryption keys.")
 
 
 @keys.command("rotate")
 def rotate() -> None:
-    """Seal every stored secret with the first key of ENCRYPTION_KEYS; safe to stop, repeat and run under load."""
-    told = rekey(vault.ring)
-    click.echo(f"{told.rows} rows were sealed with the first key.")
-    if told.unreadable:
-        raise click.ClickException(f"These cannot be read with the keys given: {', '.join(told.unreadable)}")
+    """Encrypt every stored secret with the first key of ENCRYPTION_KEYS. It can be stopped, repeated and run under load."""
+    result = rekey(keyring)
+    click.echo(f"{result.rows} rows were encrypted with the first key.")
+    if result.unreadable:
+        raise click.ClickException(
+            f"These rows cannot be decrypted with the configured keys: {', '.join(result.unreadable)}"
+        )

@@ -1,6 +1,7 @@
 """`flask seed demo`: people, an organization and a site to try the service with; running it again changes nothing."""
 
 import secrets
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -8,11 +9,9 @@ import sqlalchemy as sa
 from flask import current_app
 from flask.cli import AppGroup
 
-from app.cli import registering
+from app.cli import provider_setup
 from app.cli.git import host
 from app.core.emails import email_key
-from app.core.instance import kept
-from app.core.passwords import hash_password
 from app.core.permissions import Role
 from app.drivers.git.port import RepoRef, RepositoryExists
 from app.extensions import db, drivers
@@ -21,8 +20,10 @@ from app.models.project import Project, Provider
 from app.models.user import User
 from app.resources.organization import service as organizations
 from app.resources.project import service as projects
-from app.resources.project.connecting import Place, reach, recognise
+from app.resources.project.repository_access import BranchRef, detect_site, verify_access
 from app.resources.user.events import email_verified
+from app.security.instance_secrets import read_or_create
+from app.security.passwords import hash_password, verify_password
 from config import Settings
 
 SITE = Path(__file__).with_name("demo_site")
@@ -41,38 +42,49 @@ seed = AppGroup("seed", help="Things to try the service with.")
 def demo() -> None:
     """Make a demo organization with an owner, an admin, an editor and a project; print the sign-ins, and what Git hosts need."""
     settings: Settings = current_app.config["SETTINGS"]
-    password = kept(settings.server.instance_dir / "demo_password", lambda: f"Harbour-{secrets.token_urlsafe(9)}")
+    password = read_or_create(
+        settings.server.instance_dir / "demo_password", lambda: f"Harbour-{secrets.token_urlsafe(9)}"
+    )
     people = {role: _person(*PEOPLE[role], password) for role in PEOPLE}
     organization = _organization(people, settings)
     _repository()
     _project(organization, people[Role.OWNER], settings)
     db.session.commit()
-    click.echo("Sign in to the demo with the password of its first seeding:")
-    for role, (address, _) in PEOPLE.items():
-        click.echo(f"  {role:<7} {address:<24} {password}")
-    # Beside the sign-ins, not among them: `make run` keeps those, and these change with the settings.
-    for line in registering.steps(settings):
+    for line in _sign_ins(people, password):
+        click.echo(line)
+    # stderr: `make run` stores stdout, and these lines depend on the settings.
+    for line in provider_setup.steps(settings):
         click.echo(line, err=True)
 
 
+def _sign_ins(people: dict[Role, User], password: str) -> Iterator[str]:
+    """Yield the sign-ins. Accounts of a restored or older database have other passwords, which are not known."""
+    if not all(verify_password(user.password_hash, password) for user in people.values()):
+        yield "The demo accounts exist and keep their passwords. `flask user reset-password EMAIL` sets a new one:"
+        yield from (f"  {role:<7} {user.email}" for role, user in people.items())
+        return
+    yield "Sign in to the demo:"
+    yield from (f"  {role:<7} {user.email:<24} {password}" for role, user in people.items())
+
+
 def _person(address: str, name: str, password: str) -> User:
-    found = db.session.scalar(sa.select(User).where(User.email_key == email_key(address)))
-    if found is not None:
-        return found
+    existing = db.session.scalar(sa.select(User).where(User.email_key == email_key(address)))
+    if existing is not None:
+        return existing
     user = User(email=address, email_key=email_key(address), name=name, email_verified=True)
     user.password_hash = hash_password(password)
     db.session.add(user)
     db.session.flush()
-    email_verified.announce(user)
+    email_verified.publish(user)
     return user
 
 
 def _organization(people: dict[Role, User], settings: Settings) -> Organization:
     owner = people[Role.OWNER]
-    found = db.session.scalar(
+    existing = db.session.scalar(
         sa.select(Organization).where(Organization.owner_id == owner.id, Organization.name == ORGANIZATION)
     )
-    organization = found or organizations.create(
+    organization = existing or organizations.create(
         ORGANIZATION, image=None, settings={}, by=owner, limit=settings.limits.organizations
     )
     for role, user in people.items():
@@ -90,16 +102,16 @@ def _repository() -> None:
 
 
 def _project(organization: Organization, owner: User, settings: Settings) -> None:
-    found = sa.select(Project.id).where(Project.organization_id == organization.id, Project.name == PROJECT)
-    if db.session.scalar(found) is not None:
+    existing = sa.select(Project.id).where(Project.organization_id == organization.id, Project.name == PROJECT)
+    if db.session.scalar(existing) is not None:
         return
-    place = Place(Provider.LOCAL, REPOSITORY, None, BRANCH)
-    reached = reach(place, organization.id, hosts=drivers["git"], actor=owner)
-    kind = recognise(reached, framework=None, generator=None)
+    branch_ref = BranchRef(Provider.LOCAL, REPOSITORY, None, BRANCH)
+    access = verify_access(branch_ref, organization.id, hosts=drivers.git, actor=owner)
+    kind = detect_site(access, framework=None, generator=None)
     values = {
         "name": PROJECT,
         "generator": kind.generator,
         "framework": kind.framework,
         "paths": {"content": "content", "media": "static", "public": "public"},
     }
-    projects.create(organization, values, reached, by=owner, limits=settings.limits)
+    projects.create(organization, values, access, by=owner, limits=settings.limits)

@@ -4,7 +4,7 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from app.drivers.jobs.policy import CONCURRENCY
+from app.drivers.jobs.retry_policy import CONCURRENCY
 from app.worker import run_worker
 
 
@@ -14,10 +14,10 @@ from app.worker import run_worker
     type=click.IntRange(1, 64),
     default=CONCURRENCY,
     show_default=True,
-    help="How many jobs run at once.",
+    help="Largest number of parallel jobs.",
 )
 @with_appcontext
 def worker(concurrency: int) -> None:
-    """Run background jobs until the process is told to stop."""
+    """Run background jobs until SIGTERM or SIGINT."""
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     run_worker(app, concurrency=concurrency)

@@ -1,4 +1,4 @@
-"""The one place that reads the time, so that tests can set it."""
+"""The clock of the application, which tests can set."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,13 +9,13 @@ _offset: ContextVar[timedelta] = ContextVar("clock_offset", default=timedelta(0)
 
 
 def now() -> datetime:
-    """The present moment, UTC, aware."""
+    """Return the present time as an aware datetime in UTC."""
     return datetime.now(UTC) + _offset.get()
 
 
 @contextmanager
-def moved(by: timedelta) -> Iterator[None]:
-    """Move the clock for the code inside (tests)."""
+def shifted(by: timedelta) -> Iterator[None]:
+    """Move the clock inside the block (tests)."""
     token = _offset.set(_offset.get() + by)
     try:
         yield
@@ -24,7 +24,7 @@ def moved(by: timedelta) -> Iterator[None]:
 
 
 def iso(moment: datetime) -> str:
-    """ISO-8601 UTC with milliseconds and `Z` (contract, section 0)."""
+    """Format a time as ISO-8601 UTC with milliseconds and `Z` (contract, section 0)."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     if moment.tzinfo is not UTC:
@@ -33,5 +33,13 @@ def iso(moment: datetime) -> str:
 
 
 def offset() -> timedelta:
-    """How far the clock is moved, for those who must read another one (a database's)."""
+    """Return the shift of the clock, for code that reads another clock, for example that of a database."""
     return _offset.get()
+
+
+def format_duration(seconds: int) -> str:
+    """Return a duration as text, rounded up: "40 seconds", "57 minutes", "3 hours"."""
+    for unit_s, name in ((3600, "hour"), (60, "minute")):
+        if seconds > 2 * unit_s:
+            return f"{-(-seconds // unit_s)} {name}s"
+    return f"{seconds} seconds" if seconds != 1 else "1 second"

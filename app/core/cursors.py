@@ -1,23 +1,23 @@
-"""Opaque cursors of lists: where a page ended, so that only we read it."""
+"""Opaque cursors of lists."""
 
 import base64
 import binascii
 
-from app.core.errors import Invalid
+from app.core.errors import InvalidRequest
 
 
 def encode_cursor(kind: str, value: str) -> str:
-    """A cursor for a list ordered by `kind`."""
+    """Encode the position after an entry of a list ordered by `kind`."""
     return base64.urlsafe_b64encode(f"{kind}:{value}".encode()).decode().rstrip("=")
 
 
 def decode_cursor(cursor: str, kind: str) -> str:
-    """The value a cursor stands for. Raises Invalid for anything we did not make for such a list."""
+    """Decode a cursor. Raises InvalidRequest for a text that is not a cursor of such a list."""
     try:
         raw = base64.urlsafe_b64decode(cursor + "=" * (-len(cursor) % 4)).decode()
     except (binascii.Error, ValueError) as error:
-        raise Invalid.field("cursor", "This is not a cursor of this list") from error
-    found, _, value = raw.partition(":")
-    if found != kind or not value or "\x00" in value:
-        raise Invalid.field("cursor", "This is not a cursor of this list")
+        raise InvalidRequest.field("cursor", "The cursor does not belong to this list") from error
+    cursor_kind, _, value = raw.partition(":")
+    if cursor_kind != kind or not value or "\x00" in value:
+        raise InvalidRequest.field("cursor", "The cursor does not belong to this list")
     return value

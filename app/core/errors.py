@@ -1,26 +1,28 @@
-"""Every failure a caller may meet, as a narrow exception that carries its own status and code.
+"""Exceptions for the failures that a caller may receive. Each exception carries its HTTP status and code.
 
-Raised anywhere, rendered in one module (`app.http.error_handlers`).
+Any module may raise them. `app.http.error_handlers` renders them.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from app.core.clock import format_duration
+
 
 @dataclass(frozen=True)
 class FieldError:
-    """One fault of one field; `path` is dotted (`files.0.path`)."""
+    """An error of one field. `path` is dotted (`files.0.path`)."""
 
     path: str
     message: str
 
 
 class AppError(Exception):
-    """A failure with an HTTP status, a code in UPPER_SNAKE and a sentence its reader can act on."""
+    """A failure with an HTTP status, a code in UPPER_SNAKE and a message for the caller."""
 
     status = 500
     code = "INTERNAL"
-    message = "Something went wrong on our side"
+    message = "An internal error occurred"
 
     def __init__(
         self,
@@ -39,114 +41,120 @@ class AppError(Exception):
         self.headers = dict(headers or {})
 
 
-class Invalid(AppError):
-    """The body or query does not fit (400)."""
+class InvalidRequest(AppError):
+    """An invalid body or query (400)."""
 
     status, code, message = 400, "VALIDATION_FAILED", "The request is not valid"
 
     @classmethod
-    def field(cls, path: str, message: str, *, code: str | None = None) -> "Invalid":
-        """One fault of one field."""
+    def field(cls, path: str, message: str, *, code: str | None = None) -> "InvalidRequest":
+        """Return the error of one field."""
         return cls(message, code=code, fields=[FieldError(path, message)])
 
 
-class Unframed(Invalid):
-    """The body is not cut into chunks as HTTP has it, or breaks off (400)."""
+class InvalidChunkedBody(InvalidRequest):
+    """An invalid or incomplete chunked body (400)."""
 
-    code, message = "INVALID_BODY", "The body is not framed as HTTP asks for, or breaks off"
-
-
-class NotSignedIn(AppError):
-    """No valid session (401)."""
-
-    status, code, message = 401, "NOT_SIGNED_IN", "Sign in to go on"
+    code, message = "INVALID_BODY", "The chunked body is invalid or incomplete"
 
 
-class NotAllowed(AppError):
-    """Signed in, but a guard or a rule says no (403)."""
+class NotAuthenticated(AppError):
+    """A request without a valid session (401)."""
+
+    status, code, message = 401, "NOT_SIGNED_IN", "Sign in to continue"
+
+
+class PermissionDenied(AppError):
+    """A request of an authenticated user that a guard or a rule denies (403)."""
 
     status, code, message = 403, "NOT_ALLOWED", "You are not allowed to do this"
 
 
-class EmailNotVerified(NotAllowed):
-    """The account's e-mail waits for its code (contract, section 1)."""
+class EmailNotVerified(PermissionDenied):
+    """A request of an account whose e-mail address is not verified (contract, section 1)."""
 
     code, message = "EMAIL_NOT_VERIFIED", "Verify your e-mail address first"
 
 
-class LimitReached(NotAllowed):
-    """A creation limit is used up (spec 8)."""
+class LimitReached(PermissionDenied):
+    """A request beyond a creation limit (spec 8)."""
 
-    code, message = "LIMIT_REACHED", "The limit is reached"
+    code, message = "LIMIT_REACHED", "The limit has been reached"
 
 
 class NotFound(AppError):
-    """The thing does not exist, or its id is malformed (404)."""
+    """A request for an object that does not exist, or with a malformed id (404)."""
 
     status, code, message = 404, "NOT_FOUND", "Not found"
 
 
 class Conflict(AppError):
-    """The request contradicts the present state (409)."""
+    """A request that conflicts with the present state (409)."""
 
-    status, code, message = 409, "CONFLICT", "This conflicts with the present state"
+    status, code, message = 409, "CONFLICT", "The request conflicts with the present state"
 
 
 class Archived(Conflict):
-    """A write inside an archived organization or project (409)."""
+    """A write in an archived organization or project (409)."""
 
-    code, message = "ARCHIVED", "This is archived; make it active first"
+    code, message = "ARCHIVED", "The organization or project is archived. Make it active first"
 
 
 class PreconditionFailed(AppError):
-    """`If-Match` names an older state (412)."""
+    """A request whose `If-Match` header names an older state (412)."""
 
-    status, code, message = 412, "PRECONDITION_FAILED", "It has changed since you read it"
-
-
-class TooLarge(AppError):
-    """More bytes, files or parts than the limit (413)."""
-
-    status, code, message = 413, "TOO_LARGE", "That is too large"
+    status, code, message = 412, "PRECONDITION_FAILED", "The resource has changed since it was read"
 
 
-class WrongMediaType(AppError):
-    """A body of another type than the route reads (415)."""
+class PayloadTooLarge(AppError):
+    """A request with more bytes, files or parts than the limit (413)."""
 
-    status, code, message = 415, "WRONG_MEDIA_TYPE", "Send application/json"
+    status, code, message = 413, "TOO_LARGE", "The content is too large"
 
 
-class Refused(AppError):
-    """An upstream refused what the user gave (422)."""
+class UnsupportedMediaType(AppError):
+    """A body of a media type that the route does not accept (415)."""
 
-    status, code, message = 422, "REFUSED", "The other service refused this"
+    status, code, message = 415, "WRONG_MEDIA_TYPE", "The media type is not supported. Send application/json"
+
+
+class UnprocessableEntity(AppError):
+    """An input of the caller that an upstream rejected (422)."""
+
+    status, code, message = 422, "REFUSED", "The external service rejected the request"
 
 
 class TooManyRequests(AppError):
-    """A rate limit (429); `retry_after_s` becomes the `Retry-After` header."""
+    """An exceeded rate limit (429). `retry_after_s` becomes the `Retry-After` header and the end of the message."""
 
-    status, code, message = 429, "TOO_MANY_REQUESTS", "Too many requests; wait a moment"
+    status, code, message = 429, "TOO_MANY_REQUESTS", "Too many requests"
 
-    def __init__(self, message: str | None = None, *, code: str | None = None, retry_after_s: int = 60) -> None:
-        super().__init__(message, code=code, headers={"Retry-After": str(max(1, retry_after_s))})
+    def __init__(
+        self, message: str | None = None, *, code: str | None = None, retry_after_s: int | None = None
+    ) -> None:
+        wait_s = 60 if retry_after_s is None else max(1, retry_after_s)
+        text = message or self.message
+        if retry_after_s is not None:
+            text = f"{text}. Try again in {format_duration(wait_s)}"
+        super().__init__(text, code=code, headers={"Retry-After": str(wait_s)})
 
 
-class UpstreamBroken(AppError):
-    """An upstream answered with rubbish or an error of its own (502)."""
+class BadGateway(AppError):
+    """An error or an invalid response of an upstream (502)."""
 
-    status, code, message = 502, "UPSTREAM_BROKEN", "The other service is not working"
+    status, code, message = 502, "UPSTREAM_BROKEN", "The external service returned an error"
 
 
-class Unavailable(AppError):
-    """Something we depend on is down or busy (503)."""
+class ServiceUnavailable(AppError):
+    """A dependency that is unavailable or busy (503)."""
 
-    status, code, message = 503, "UNAVAILABLE", "Not available right now; try again shortly"
+    status, code, message = 503, "UNAVAILABLE", "The service is temporarily unavailable. Try again shortly"
 
     def __init__(self, message: str | None = None, *, code: str | None = None, retry_after_s: int = 1) -> None:
         super().__init__(message, code=code, headers={"Retry-After": str(max(1, retry_after_s))})
 
 
-class UpstreamLate(AppError):
-    """An upstream did not answer in time (504)."""
+class GatewayTimeout(AppError):
+    """An upstream that did not respond in time (504)."""
 
-    status, code, message = 504, "UPSTREAM_LATE", "The other service did not answer in time"
+    status, code, message = 504, "UPSTREAM_LATE", "The external service did not respond in time"

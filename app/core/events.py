@@ -1,6 +1,7 @@
-"""Announcements between resources: a lower one announces, a higher one subscribes, in the same transaction.
+"""Events between resources. A lower resource publishes, and higher resources subscribe.
 
-Subscribers run in the announcer's transaction and in the order they subscribed; one that raises undoes everything.
+Subscribers run in the transaction of the publisher, in the order of subscription. An exception rolls the transaction
+back.
 """
 
 from collections.abc import Callable
@@ -10,19 +11,19 @@ P = ParamSpec("P")
 
 
 class Event(Generic[P]):
-    """A named moment others may react to; its subscribers share the announced arguments' signature."""
+    """A named event. Its type parameters are the signature of its subscribers."""
 
     def __init__(self, name: str) -> None:
         self.name = name
         self._subscribers: list[Callable[P, object]] = []
 
-    def subscribe(self, react: Callable[P, object]) -> Callable[P, object]:
-        """Register `react`; usable as a decorator. Registering the same function twice counts once."""
-        if react not in self._subscribers:
-            self._subscribers.append(react)
-        return react
+    def subscribe(self, subscriber: Callable[P, object]) -> Callable[P, object]:
+        """Register a subscriber. Usable as a decorator. A function that is registered twice runs once."""
+        if subscriber not in self._subscribers:
+            self._subscribers.append(subscriber)
+        return subscriber
 
-    def announce(self, *args: P.args, **kwargs: P.kwargs) -> None:
+    def publish(self, *args: P.args, **kwargs: P.kwargs) -> None:
         """Call every subscriber."""
-        for react in self._subscribers:
-            react(*args, **kwargs)
+        for subscriber in self._subscribers:
+            subscriber(*args, **kwargs)

@@ -1,4 +1,4 @@
-"""Opaque prefixed sortable ids: TypeID, a UUIDv7 in base32 behind a prefix (contract, section 0)."""
+"""Opaque, sortable ids with a prefix: TypeID, a UUIDv7 in base32 (contract, section 0)."""
 
 import re
 from datetime import datetime
@@ -8,30 +8,30 @@ from typeid import TypeID
 from uuid_utils import UUID
 
 
-class Identified(Protocol):
-    """Whoever or whatever only its id is wanted of: an object or a row."""
+class HasId(Protocol):
+    """An object or row of which only the id is needed."""
 
     @property
     def id(self) -> str:
-        """Which one."""
+        """The id."""
 
 
 PATTERN = re.compile(r"[0-7][0-9a-hjkmnp-tv-z]{25}")
 
 
 def new_id(prefix: str) -> str:
-    """A fresh id such as `usr_01j…`; ids of one prefix sort by time of making."""
+    """Return a new id such as `usr_01j…`. Ids of one prefix sort by creation time."""
     return str(TypeID(prefix=prefix))
 
 
 def first_id(prefix: str, at: datetime) -> str:
-    """The smallest id that could have been made at that time: those made before sort before it."""
+    """Return the smallest id of a creation time. Ids that were created earlier sort before it."""
     milliseconds = int(at.timestamp() * 1_000)
     return str(TypeID.from_uuid(UUID(int=milliseconds << 80), prefix))
 
 
 def is_id(value: object, prefix: str) -> bool:
-    """Whether `value` is a well-formed id of that prefix."""
+    """Return whether `value` is a well-formed id of the prefix."""
     return (
         isinstance(value, str)
         and value.startswith(f"{prefix}_")

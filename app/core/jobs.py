@@ -1,7 +1,7 @@
-"""Background jobs as their authors see them: declared with `@job`, named, and known to one registry.
+"""Declarations of background jobs with `@job`, and their registry.
 
-Knows no engine. `app.extensions.jobs.enqueue(name, …)` puts a call into the running transaction; the worker looks the
-name up here. Jobs are idempotent, take ids as arguments, and may run more than once.
+`app.extensions.jobs.enqueue(name, …)` writes a job call in the running transaction. The worker looks the name up in the
+registry. Jobs are idempotent, receive ids as arguments, and may run more than once.
 """
 
 from collections.abc import Callable, Mapping
@@ -14,11 +14,11 @@ F = TypeVar("F", bound=Callable[..., object])
 
 @dataclass(frozen=True)
 class Job:
-    """One declared job.
+    """A declared job.
 
-    `retries` is how often a failed run is tried again (exponential back-off with jitter) before it becomes a dead
-    letter; `every` makes it periodic; `uses` names the driver kinds the function takes as keyword-only arguments;
-    `priority` is higher for what a person waits for.
+    `retries` is the number of retries after a failed run (exponential back-off with jitter) before the call becomes a
+    dead letter. `every` makes the job periodic. `uses` names the driver kinds that the function receives as
+    keyword-only arguments. `priority` is higher for jobs that a user waits for.
     """
 
     name: str
@@ -31,10 +31,11 @@ class Job:
 
 @dataclass(frozen=True)
 class JobCall:
-    """One request to run a job.
+    """A request to run a job.
 
-    While a call with the same `unique` key waits, another is dropped; calls with the same `lock` key run one after
-    another, in order. `cause` says what it follows from (`app.core.causes`).
+    A call is dropped while another call with the same `unique` key waits. Calls with the same `lock` key run one after
+    another, in order. `context` contains the request id and the trace that led to the call
+    (`app.observability.correlation`).
     """
 
     name: str
@@ -43,17 +44,17 @@ class JobCall:
     unique: str | None = None
     lock: str | None = None
     priority: int = 0
-    cause: Mapping[str, str] = field(default_factory=dict)
+    context: Mapping[str, str] = field(default_factory=dict)
 
 
-BEHIND_ALL_OTHERS = -1
-"""Of calls that share a lock, one that waits keeps those from running that are no more urgent than itself."""
+LOWEST_PRIORITY = -1
+"""The lowest priority. A waiting call blocks calls with the same lock key and the same or a lower priority."""
 
 registry: dict[str, Job] = {}
 
 
 class PermanentFailure(Exception):
-    """Raised by a job whose failure no retry can mend: it becomes a dead letter at once."""
+    """A failure that a retry cannot resolve. The call becomes a dead letter at once."""
 
 
 def job(

@@ -1,6 +1,6 @@
-"""The fixed numbers: limits, lifetimes, timeouts and rates, each once and under its own name.
+"""Limits, lifetimes, timeouts and rates. Each number has one definition, and `settings.limits` contains all of them.
 
-Only the four creation limits are an operator's to set (`LIMIT_*`); everything here is reached as `settings.limits`.
+The operator can set only the four creation limits (`LIMIT_*`).
 Sources: ASVS 5.0, OWASP API Top 10 2023, GitHub's and GitLab's published limits, Stripe's practice for webhooks and
 idempotency, measurements on a two-core machine.
 """
@@ -19,13 +19,13 @@ class Rate:
     per_s: int
 
     def scaled(self, scale: float) -> "Rate":
-        """The same window with `RATE_LIMIT_SCALE` applied; never below one."""
+        """Return the rate with `RATE_LIMIT_SCALE` applied to its number of events, at least one."""
         return Rate(max(1, round(self.times * scale)), self.per_s)
 
 
 @dataclass(frozen=True)
 class InputLimits:
-    """What a request may hold."""
+    """Limits of a request."""
 
     json_bytes: int = MIB
     auth_bytes: int = 16 * KIB
@@ -45,6 +45,9 @@ class InputLimits:
     multipart_files: int = 1
     multipart_fields: int = 10
     multipart_bytes: int = 10 * MIB
+    unauthenticated_bytes: int = MIB
+    bodies_bytes: int = 256 * MIB
+    bodies_address_bytes: int = 64 * MIB
     header_timeout_s: int = 10
     body_timeout_s: int = 30
     path_bytes: int = 1024
@@ -55,7 +58,7 @@ class InputLimits:
 
 @dataclass(frozen=True)
 class PasswordLimits:
-    """Which passwords are taken and what hashing one costs (argon2id)."""
+    """Length of passwords and cost of their hash (argon2id)."""
 
     min_characters: int = 8
     max_characters: int = 128
@@ -80,21 +83,34 @@ class CodeLimits:
 
 @dataclass(frozen=True)
 class SessionLimits:
-    """How long a sign-in lasts."""
+    """Lifetimes and numbers of sessions."""
 
     absolute_s: int = 30 * DAY
     idle_s: int = 7 * DAY
     short_s: int = DAY
     touch_s: int = 5 * MINUTE
-    a_user: int = 20
+    per_user: int = 20
     fresh_s: int = 15 * MINUTE
 
 
 @dataclass(frozen=True)
+class TokenLimits:
+    """Lifetimes and numbers of API tokens."""
+
+    default_s: int = 90 * DAY
+    absolute_s: int = 366 * DAY
+    per_user: int = 50
+    per_organization: int = 50
+    projects: int = 100
+    retention_s: int = 90 * DAY
+
+
+@dataclass(frozen=True)
 class RateLimits:
-    """The rate-limit table; `_address` counts a client address, the others a user or account."""
+    """The rate-limit table. Rows with `_address` count a client address, the other rows a user or account."""
 
     sign_in_failures: tuple[Rate, ...] = (Rate(10, 15 * MINUTE),)
+    sign_in_failures_account: tuple[Rate, ...] = (Rate(100, 15 * MINUTE),)
     sign_in_failures_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
     sign_in_address: tuple[Rate, ...] = (Rate(120, 15 * MINUTE),)
     sign_up_address: tuple[Rate, ...] = (Rate(30, HOUR),)
@@ -105,8 +121,12 @@ class RateLimits:
     callback_address: tuple[Rate, ...] = (Rate(30, 15 * MINUTE),)
     signed_in: tuple[Rate, ...] = (Rate(600, MINUTE),)
     writes: tuple[Rate, ...] = (Rate(120, MINUTE),)
+    token: tuple[Rate, ...] = (Rate(600, MINUTE),)
+    token_writes: tuple[Rate, ...] = (Rate(120, MINUTE),)
+    token_create: tuple[Rate, ...] = (Rate(30, HOUR),)
     signed_in_address: tuple[Rate, ...] = (Rate(3000, MINUTE),)
     anonymous_address: tuple[Rate, ...] = (Rate(60, MINUTE),)
+    readiness_address: tuple[Rate, ...] = (Rate(600, MINUTE),)
     media_address: tuple[Rate, ...] = (Rate(3000, MINUTE),)
     webhook_address: tuple[Rate, ...] = (Rate(3000, MINUTE),)
     organization_create: tuple[Rate, ...] = (Rate(10, HOUR),)
@@ -130,39 +150,39 @@ class RateLimits:
 
 @dataclass(frozen=True)
 class UploadLimits:
-    """What an image may be."""
+    """Limits of uploaded images."""
 
     side_px: int = 8192
     area_px: int = 40_000_000
     frames: int = 100
     animation_px: int = 80_000_000
-    kept_bytes: int = 500 * MIB
+    stored_bytes: int = 500 * MIB
     orphan_ttl_s: int = DAY
 
 
 @dataclass(frozen=True)
 class SandboxLimits:
-    """What a preview sandbox gets, and for how long."""
+    """Resources and lifetimes of sandboxes."""
 
     cpus: int = 1
     memory_bytes: int = 1024 * MIB
     processes: int = 256
     disk_bytes: int = 2048 * MIB
+    files: int = 400_000
     log_bytes: int = MIB
     lifetime_s: int = 600
     heartbeat_s: int = 300
     total_s: int = 3600
-    reap_s: int = 5
-    a_project: int = 1
-    a_user: int = 2
-    an_organization: int = 4
+    cleanup_interval_s: int = 5
+    per_user: int = 2
+    per_organization: int = 4
     requests: int = 64
-    requests_of_all: int = 400
+    requests_total: int = 400
 
 
 @dataclass(frozen=True)
 class AiLimits:
-    """Output tokens forced by the server, and how long an upstream may take."""
+    """Output tokens that the server enforces, and timeouts of AI providers."""
 
     copilot_tokens: int = 50
     commit_tokens: int = 256
@@ -177,13 +197,13 @@ class AiLimits:
     idle_timeout_s: float = 20
     total_timeout_s: float = 120
     copilot_timeout_s: float = 8
-    keep_alive_s: float = 10
+    comment_interval_s: float = 10
     streams: int = 4
     prompt_characters: int = 8000
     operator_tokens_a_day: int = 500_000
     tool_rounds: int = 6
     context_characters: int = 200_000
-    kept_connections: int = 1000
+    pool_connections: int = 1000
 
 
 @dataclass(frozen=True)
@@ -195,7 +215,7 @@ class OutboundLimits:
     deadline_s: float = 30
     body_bytes: int = 10 * MIB
     tree_bytes: int = 50 * MIB
-    file_bytes: int = 25 * MIB  # what one save may write can be read again
+    file_bytes: int = 25 * MIB  # The content of one save must stay readable.
     attempts: int = 4
     backoff_base_s: float = 0.25
     backoff_max_s: float = 8
@@ -206,18 +226,18 @@ class OutboundLimits:
 
 @dataclass(frozen=True)
 class StoreLimits:
-    """How long the database may keep a request waiting, and how much of the object store a node keeps on its disk."""
+    """Timeouts of the database, and the size of the object cache of a node."""
 
-    statement_timeout_s: float = 5
-    lock_timeout_s: float = 2
-    idle_in_transaction_timeout_s: float = 10
-    pool_timeout_s: float = 2
-    near_bytes: int = 256 * MIB
+    statement_timeout_s: int = 5
+    lock_timeout_s: int = 2
+    idle_in_transaction_timeout_s: int = 10
+    pool_timeout_s: int = 2
+    cache_bytes: int = 256 * MIB
 
 
 @dataclass(frozen=True)
 class CommitLimits:
-    """What one commit may hold."""
+    """Limits of one commit."""
 
     files: int = 300
     bytes: int = 25 * MIB
@@ -225,7 +245,7 @@ class CommitLimits:
 
 @dataclass(frozen=True)
 class Limits:
-    """The creation limits, which an operator may set, and the fixed numbers."""
+    """The creation limits, which the operator can set, and the fixed limits."""
 
     organizations: int = 10
     projects: int = 100
@@ -235,6 +255,7 @@ class Limits:
     password: PasswordLimits = PasswordLimits()
     codes: CodeLimits = CodeLimits()
     sessions: SessionLimits = SessionLimits()
+    tokens: TokenLimits = TokenLimits()
     rates: RateLimits = RateLimits()
     upload: UploadLimits = UploadLimits()
     sandbox: SandboxLimits = SandboxLimits()

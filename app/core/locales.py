@@ -1,4 +1,4 @@
-"""The interface languages and the time zones a person may choose (spec 8; contract 4.5)."""
+"""Interface languages and time zones that a user may choose (spec 8; contract 4.5)."""
 
 from enum import StrEnum
 from functools import cache
@@ -26,15 +26,16 @@ class Language(StrEnum):
 
 
 LANGUAGES = tuple(language.value for language in Language)
+RTL_LANGUAGES = frozenset({Language.ARABIC.value})
 
 
 @cache
 def time_zones() -> frozenset[str]:
-    """Every IANA name; a name is looked up here and never as a file, so that no path is a zone."""
-    # Files that some systems keep among the zones, but which name no place.
+    """Return all IANA names. Names are looked up in this set and never as files, so a path is not accepted."""
+    # Files that some systems store among the time zones and that are not zones.
     return frozenset(available_timezones() - {"localtime", "Factory"})
 
 
 def is_time_zone(name: str) -> bool:
-    """Whether it is an IANA zone name, spelt as IANA spells it."""
+    """Return whether a text is an IANA zone name in the spelling of IANA."""
     return name in time_zones()

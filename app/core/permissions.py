@@ -1,10 +1,10 @@
-"""The only place that turns a role into rights (contract, section 1)."""
+"""Roles, permissions and the permissions that each role grants (contract, section 1)."""
 
 from enum import StrEnum
 
 
 class Role(StrEnum):
-    """What a member is in an organization."""
+    """The role of a member in an organization."""
 
     OWNER = "owner"
     ADMIN = "admin"
@@ -12,7 +12,7 @@ class Role(StrEnum):
 
 
 class Permission(StrEnum):
-    """The specification's permission words."""
+    """The permissions of the specification."""
 
     VIEW_PROJECTS = "org:VIEW_PROJECTS"
     VIEW_MEMBERS = "org:VIEW_MEMBERS"
@@ -26,9 +26,9 @@ _EDITOR = frozenset({Permission.VIEW_PROJECTS, Permission.VIEW_MEMBERS})
 _ADMIN = _EDITOR | {Permission.MANAGE_PROJECTS, Permission.MANAGE_MEMBERS, Permission.MANAGE_ORG}
 _OWNER = _ADMIN | {Permission.DELETE_ORG}
 
-RIGHTS: dict[Role, frozenset[Permission]] = {Role.OWNER: _OWNER, Role.ADMIN: _ADMIN, Role.EDITOR: _EDITOR}
+ROLE_PERMISSIONS: dict[Role, frozenset[Permission]] = {Role.OWNER: _OWNER, Role.ADMIN: _ADMIN, Role.EDITOR: _EDITOR}
 
 
 def grants(role: Role | None, permission: Permission) -> bool:
-    """Whether a member of that role holds the permission; `None` is no member."""
-    return role is not None and permission in RIGHTS[role]
+    """Return whether a member with the role has the permission. `None` stands for a user who is not a member."""
+    return role is not None and permission in ROLE_PERMISSIONS[role]

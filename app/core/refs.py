@@ -1,23 +1,23 @@
-"""What may stand as a branch name or a commit's sha; knows no repository."""
+"""Validation of branch names and commit shas."""
 
 import re
 
 MAX_NAME_BYTES = 255
-MAX_COMPONENT_BYTES = 250  # a file name holds 255, and Git appends ".lock"
+MAX_COMPONENT_BYTES = 250  # A file name has at most 255 bytes, and Git appends ".lock".
 
 _SHA = re.compile(r"[0-9a-f]{40}")
 _FORBIDDEN = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//")
 
 
 def is_sha(text: str) -> bool:
-    """Tell whether `text` is a whole object name: 40 lower-case hexadecimal digits."""
+    """Return whether `text` is a complete object name: 40 lower-case hexadecimal digits."""
     return _SHA.fullmatch(text) is not None
 
 
 def is_branch_name(name: str) -> bool:
-    """Tell whether `name` may be a branch, by the rules of `git check-ref-format --branch`.
+    """Return whether `name` is a valid branch name by the rules of `git check-ref-format --branch`.
 
-    Also refused: names that Git takes but reads as something else (`HEAD`, `refs/…`) or cannot store as files.
+    Names that Git accepts but reads differently (`HEAD`, `refs/…`) or cannot store as files are also refused.
     """
     if not name or name in ("@", "HEAD") or name.startswith(("-", "/", "refs/")) or name.endswith(("/", ".")):
         return False
@@ -31,5 +31,5 @@ def _is_component(part: str) -> bool:
 def _fits(name: str) -> bool:
     try:
         return len(name.encode()) <= MAX_NAME_BYTES
-    except UnicodeEncodeError:  # a lone surrogate
+    except UnicodeEncodeError:  # A lone surrogate.
         return False

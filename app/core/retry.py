@@ -1,4 +1,4 @@
-"""Trying a call again when what failed may pass; knows no protocol: the caller says which failures do."""
+"""Retries of calls with back-off and jitter. The caller decides which failures are transient."""
 
 import random
 import time
@@ -13,34 +13,35 @@ T = TypeVar("T")
 _DEFAULTS = OutboundLimits()
 
 
-def _no_wait_asked(_failure: Exception) -> float | None:
+def _no_requested_wait(_failure: Exception) -> float | None:
     return None
 
 
 @dataclass(frozen=True)
 class RetryOptions:
-    """How often, how long and after what (limits, section 1 “Outbound”).
+    """The options of a retry (limits, section 1 “Outbound”).
 
-    `passing` tells whether a failure may pass; `asked_wait_s` the wait the other side asked for, where it did.
-    `deadline_s` counts from the first attempt: 30 for a request, more for a job.
+    `is_transient` returns whether a retry of the failure may succeed. `requested_wait_s` returns the wait that the
+    server requested, or None. `deadline_s` counts from the first attempt: 30 for a request, more for a job.
     """
 
-    passing: Callable[[Exception], bool]
-    asked_wait_s: Callable[[Exception], float | None] = _no_wait_asked
+    is_transient: Callable[[Exception], bool]
+    requested_wait_s: Callable[[Exception], float | None] = _no_requested_wait
     attempts: int = _DEFAULTS.attempts
     base_s: float = _DEFAULTS.backoff_base_s
     max_s: float = _DEFAULTS.backoff_max_s
     deadline_s: float = _DEFAULTS.deadline_s
-    asked_max_s: float = _DEFAULTS.retry_after_max_s
+    max_requested_wait_s: float = _DEFAULTS.retry_after_max_s
     sleep: Callable[[float], None] = time.sleep
     now: Callable[[], float] = time.monotonic
 
 
 def retry(fn: Callable[[], T], options: RetryOptions) -> T:
-    """Call `fn` until it returns, a failure does not pass, or attempts or time are used up; raises the last failure.
+    """Call `fn` until it returns. Raises the last failure if it is permanent, or if no attempt or time remains.
 
-    Waits with full jitter: anything up to `base_s` doubled with each attempt, at most `max_s`. A wait the other side
-    asked for is kept, or not waited for at all when it is over `asked_max_s` or the deadline (spec 4.13).
+    Waits use full jitter: a random time up to `base_s` doubled with each attempt, at most `max_s`. A wait that the
+    server requests is observed. If it exceeds `max_requested_wait_s` or the deadline, the failure is raised at once
+    (spec 4.13).
     """
     until = options.now() + options.deadline_s
     for attempt in range(options.attempts - 1):
@@ -55,11 +56,11 @@ def retry(fn: Callable[[], T], options: RetryOptions) -> T:
 
 
 def _wait_s(failure: Exception, attempt: int, options: RetryOptions) -> float | None:
-    """How long to wait before the next attempt; None when there should be none."""
-    if not options.passing(failure):
+    """Return the wait before the next attempt, or None if there must be no further attempt."""
+    if not options.is_transient(failure):
         return None
-    asked_s = options.asked_wait_s(failure)
-    if asked_s is not None:
-        return asked_s if asked_s <= options.asked_max_s else None
-    # Full jitter spreads callers that failed together; the randomness guards nothing.
+    requested_s = options.requested_wait_s(failure)
+    if requested_s is not None:
+        return requested_s if requested_s <= options.max_requested_wait_s else None
+    # Full jitter spreads callers that failed at the same time. The value is not security-relevant.
     return random.uniform(0, min(options.max_s, options.base_s * 2**attempt))  # noqa: S311

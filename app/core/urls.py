@@ -1,12 +1,12 @@
-"""Addresses as callers give them: nothing of them is trusted to be one."""
+"""Functions for URLs of callers. Their form is not trusted."""
 
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urlencode, urlsplit
 
-_USUAL_PORTS = {"http": 80, "https": 443}
+_DEFAULT_PORTS = {"http": 80, "https": 443}
 
 
-def parts_of(url: str) -> SplitResult:
-    """The parts of an address; all of them empty for what cannot be taken apart (`http://[::1`)."""
+def split_url(url: str) -> SplitResult:
+    """Split a URL into its parts. All parts of a malformed URL (`http://[::1`) are empty."""
     try:
         return urlsplit(url)
     except ValueError:
@@ -14,11 +14,11 @@ def parts_of(url: str) -> SplitResult:
 
 
 def origin_of(url: str) -> str:
-    """An address's origin as browsers write it: lower case, no path, no port that goes without saying.
+    """Return the origin of a URL as browsers write it: lower case, without a path and a default port.
 
-    Empty for what has none: no address, one without a host, or with somebody's name in it.
+    The result is empty for a malformed URL and for one without a host or with user information.
     """
-    parts = parts_of(url.lower())
+    parts = split_url(url.lower())
     try:
         port = parts.port
     except ValueError:
@@ -26,4 +26,11 @@ def origin_of(url: str) -> str:
     if not parts.scheme or not parts.hostname or "@" in parts.netloc or port == 0:
         return ""
     host = f"[{parts.hostname}]" if ":" in parts.hostname else parts.hostname
-    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, _USUAL_PORTS.get(parts.scheme)) else "")
+    return f"{parts.scheme}://{host}" + (f":{port}" if port not in (None, _DEFAULT_PORTS.get(parts.scheme)) else "")
+
+
+def with_query(url: str, name: str, value: str) -> str:
+    """Return a URL with an added query parameter. The other parameters and the fragment stay."""
+    parts = urlsplit(url)
+    query = "&".join(filter(None, (parts.query, urlencode({name: value}))))
+    return parts._replace(path=parts.path or "/", query=query).geturl()

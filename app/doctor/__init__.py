@@ -1,4 +1,4 @@
-"""Looks at a deployment as `flask doctor` does: settings, what the service depends on, and the machine under it.
+"""Checks of a deployment for `flask doctor`: settings, stores, services and the machine.
 
-Each module has the checks of one subject; `examination` runs them all. Nothing that is told holds a secret.
+Each module checks one subject; `runner` executes all of them. No finding contains a secret.
 """

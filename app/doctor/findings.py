@@ -1,6 +1,5 @@
-"""What a check tells: how bad it is, what was seen, and what to do about it."""
+"""Results of checks: severity, observation and advice."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -8,11 +7,12 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.drivers.jobs.port import JobEngine
+from app.drivers.registry import Drivers
 from config import Settings
 
 
-class Level(StrEnum):
-    """Only a failure makes the doctor's exit code 1."""
+class Severity(StrEnum):
+    """The severity of a finding. `flask doctor` exits with 1 if there is a failure."""
 
     OK = "ok"
     WARNING = "warning"
@@ -21,40 +21,40 @@ class Level(StrEnum):
 
 @dataclass(frozen=True)
 class Finding:
-    """One line. `advice` is empty where all is well."""
+    """One result of a check. `advice` is empty if nothing has to be done."""
 
-    level: Level
-    seen: str
+    level: Severity
+    observed: str
     advice: str = ""
 
 
 @dataclass(frozen=True)
-class Patient:
-    """The deployment that is looked at; `drivers` by kind, as the application has them."""
+class Deployment:
+    """The deployment that the checks examine, with the drivers of the application by kind."""
 
     settings: Settings
     engine: sa.Engine
-    drivers: Mapping[str, Any]
+    drivers: Drivers
     rates: Any
     migrations: str
 
     @property
     def jobs(self) -> JobEngine:
-        """The job engine."""
-        engine: JobEngine = self.drivers["jobs"]
+        """Return the job engine."""
+        engine: JobEngine = self.drivers.jobs
         return engine
 
 
-def ok(seen: str) -> Finding:
-    """All is well."""
-    return Finding(Level.OK, seen)
+def ok(observed: str) -> Finding:
+    """Return a finding that needs no action."""
+    return Finding(Severity.OK, observed)
 
 
-def warning(seen: str, advice: str) -> Finding:
-    """It works, but not for long or not for all."""
-    return Finding(Level.WARNING, seen, advice)
+def warning(observed: str, advice: str) -> Finding:
+    """Return a finding about something that works with restrictions."""
+    return Finding(Severity.WARNING, observed, advice)
 
 
-def failure(seen: str, advice: str) -> Finding:
-    """Something does not work."""
-    return Finding(Level.FAILURE, seen, advice)
+def failure(observed: str, advice: str) -> Finding:
+    """Return a finding about something that does not work."""
+    return Finding(Severity.FAILURE, observed, advice)

@@ -1,24 +1,24 @@
-"""How the outer world fails, told in our words; `app.http.error_handlers` turns each into a status."""
+"""Errors of external systems. `app.http.error_handlers` maps each of them to an HTTP status."""
 
 
 class DriverError(Exception):
-    """Something outside did not do what was asked. The message is safe to show; it never holds a secret."""
+    """An error of an external system. The message is safe to show, because it contains no secret."""
 
 
-class Rejected(DriverError):
-    """The other side refused what the user gave (422); `code` is the contract's where it names one."""
+class UpstreamRejected(DriverError):
+    """A refusal of the input of the user (422). `code` is the error code of the contract."""
 
     def __init__(self, message: str, *, code: str = "REFUSED") -> None:
         super().__init__(message)
         self.code = code
 
 
-class Broken(DriverError):
-    """The other side answered with an error of its own or with rubbish (502)."""
+class UpstreamError(DriverError):
+    """An error response or an invalid response of the upstream (502)."""
 
 
-class Absent(DriverError):
-    """The other side cannot be reached or is not configured (503); worth another try after `retry_after_s`."""
+class UpstreamUnavailable(DriverError):
+    """An upstream that cannot be reached or is not configured (503). Retry after `retry_after_s`."""
 
     def __init__(self, message: str, *, retry_after_s: int = 1, code: str = "UNAVAILABLE") -> None:
         super().__init__(message)
@@ -26,17 +26,17 @@ class Absent(DriverError):
         self.code = code
 
 
-class Late(DriverError):
-    """The other side did not answer in time (504)."""
+class UpstreamTimeout(DriverError):
+    """An upstream that did not respond in time (504)."""
 
 
-class Throttled(DriverError):
-    """The other side's rate limit is used up (503 with `Retry-After`)."""
+class UpstreamThrottled(DriverError):
+    """An exceeded rate limit of the upstream (503 with `Retry-After`)."""
 
     def __init__(self, message: str, *, retry_after_s: int = 60) -> None:
         super().__init__(message)
         self.retry_after_s = retry_after_s
 
 
-class NeedsReconnect(DriverError):
+class ReconnectRequired(DriverError):
     """A stored credential no longer works and cannot be renewed (409 `NEEDS_RECONNECT`)."""

@@ -1,52 +1,68 @@
-"""Which implementation serves each kind of driver: the only module that names concrete ones.
+"""Selection of the drivers from the settings. No other module names an implementation.
 
-Each is imported when it is chosen, so that a node loads no client it does not use.
+An implementation is imported when it is selected, so a node loads no unused client library.
 """
 
-from typing import Any
+from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.core.file_cache import FileCache
-from app.core.secrets import hash_token
-from app.drivers.ai.port import Model, Models
+from app.drivers.ai.port import Model, ModelRegistry
 from app.drivers.billing.port import BillingProvider
 from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
-from app.drivers.git.local import LocalGit
+from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Person
-from app.drivers.git.rate import RateBudgets
-from app.drivers.git.rest import Shared, TokenSupplier
-from app.drivers.git.turns import Turn, turns_in
-from app.drivers.http import HttpClient
+from app.drivers.git.rest.branch_lock import BranchLock, file_locks_in
+from app.drivers.git.rest.client import SharedState
+from app.drivers.git.rest.rate_budget import RateBudgets
+from app.drivers.git.rest.tokens import TokenSupplier
+from app.drivers.http.client import HttpClient
 from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
 from app.drivers.sandbox.port import SandboxHost
 from app.drivers.social_login.port import SocialLogin, SocialLogins
-from app.drivers.storage.near import NearStore
+from app.drivers.storage.cached import CachedObjectStore
+from app.drivers.storage.file_cache import FileCache
 from app.drivers.storage.port import ObjectStore
+from app.security.secrets import hash_token
 from config import Settings
 
 
-def build(settings: Settings, engine: sa.Engine) -> dict[str, Any]:
-    """Every kind of driver for these settings, by name."""
-    return {
-        "jobs": job_engine(engine),
-        "git": git_hosts(settings),
-        "mail": mail_transport(settings),
-        "storage": object_store(settings),
-        "trees": near_store(settings),
-        "social_login": social_logins(settings),
-        "ai": ai_models(settings),
-        "sandbox": sandbox_host(settings),
-        "billing": billing_provider(settings),
-    }
+@dataclass(frozen=True)
+class Drivers:
+    """The drivers of an application, one field per kind."""
+
+    git: GitHosts
+    mail: MailTransport
+    storage: ObjectStore
+    trees: CachedObjectStore
+    social_login: SocialLogins
+    ai: ModelRegistry
+    sandbox: SandboxHost
+    billing: BillingProvider
+    jobs: JobEngine
+
+
+def build_drivers(settings: Settings, engine: sa.Engine) -> Drivers:
+    """Return the drivers for these settings."""
+    return Drivers(
+        git=git_hosts(settings),
+        mail=mail_transport(settings),
+        storage=object_store(settings),
+        trees=cached_store(settings),
+        social_login=social_logins(settings),
+        ai=ai_models(settings),
+        sandbox=sandbox_host(settings),
+        billing=billing_provider(settings),
+        jobs=job_engine(engine),
+    )
 
 
 def git_hosts(settings: Settings) -> GitHosts:
-    """Local bare repositories where `GIT_LOCAL` allows them, GitHub and GitLab with our apps where they are set up."""
+    """Return the configured Git hosts: local bare repositories, GitHub and GitLab."""
     bot = Person(settings.git.bot_name, settings.git.bot_email)
-    shared = Shared(http=HttpClient(limits=settings.limits.outbound), budgets=rate_budgets(settings))
-    hold = turns_in(settings.server.instance_dir / "turns")
+    shared = SharedState(http=HttpClient(limits=settings.limits.outbound), budgets=rate_budgets(settings))
+    hold = file_locks_in(settings.server.instance_dir / "turns")
     local = LocalGit(settings.git.local_root, bot=bot) if settings.git.local_enabled else None
     return GitHosts(
         local,
@@ -56,19 +72,19 @@ def git_hosts(settings: Settings) -> GitHosts:
 
 
 def rate_budgets(settings: Settings) -> RateBudgets:
-    """What Git hosts say of their limits, known to every node where `REDIS_URL` is set."""
+    """Return the rate budgets of the Git hosts, which Redis shares between nodes if it is configured."""
     if settings.redis_url is None:
         return RateBudgets()
-    from app.drivers.git.rate_board import RedisBoard
+    from app.drivers.git.rest.rate_board import RedisBudgets
 
-    return RateBudgets(RedisBoard(settings.redis_url))
+    return RateBudgets(RedisBudgets(settings.redis_url))
 
 
-def github_host(settings: Settings, bot: Person, shared: Shared, hold: Turn) -> GitHubHost:
-    """GitHub; its app needs all of `GITHUB_APP_*`."""
-    from app.drivers.git.github import GitHubProvider
-    from app.drivers.git.github_accounts import GitHubAccounts
-    from app.drivers.git.github_app import GitHubApp
+def github_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> GitHubHost:
+    """Return GitHub. Its app requires all `GITHUB_APP_*` variables."""
+    from app.drivers.git.github.accounts import GitHubAccounts
+    from app.drivers.git.github.app import GitHubApp
+    from app.drivers.git.github.provider import GitHubProvider
 
     about = settings.github
     app = None
@@ -84,34 +100,34 @@ def github_host(settings: Settings, bot: Person, shared: Shared, hold: Turn) -> 
             shared=shared,
         )
 
-    def provider(token: TokenSupplier, patience_s: float) -> GitHubProvider:
-        return GitHubProvider(about.api_url, token, bot=bot, shared=shared, turn=hold, patience_s=patience_s)
+    def provider(token: TokenSupplier, deadline_s: float) -> GitHubProvider:
+        return GitHubProvider(about.api_url, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
 
     return GitHubHost(provider, GitHubAccounts(about.api_url, shared=shared), app)
 
 
-def gitlab_host(settings: Settings, bot: Person, shared: Shared, hold: Turn) -> GitLabHost:
-    """GitLab; its OAuth application needs `GITLAB_CLIENT_ID` and `GITLAB_CLIENT_SECRET`."""
-    from app.drivers.git.gitlab import GitLabProvider
-    from app.drivers.git.gitlab_accounts import GitLabAccounts
-    from app.drivers.git.gitlab_oauth import GitLabOAuth
+def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> GitLabHost:
+    """Return GitLab. Its OAuth application requires `GITLAB_CLIENT_ID` and `GITLAB_CLIENT_SECRET`."""
+    from app.drivers.git.gitlab.accounts import GitLabAccounts
+    from app.drivers.git.gitlab.oauth import GitLabOAuth
+    from app.drivers.git.gitlab.provider import GitLabProvider
 
     about = settings.gitlab
     app = None
     if about.client_id and about.client_secret:
         app = GitLabOAuth(url=about.url, client_id=about.client_id, client_secret=about.client_secret, shared=shared)
 
-    def provider(token: TokenSupplier, patience_s: float) -> GitLabProvider:
-        return GitLabProvider(about.url, token, bot=bot, shared=shared, turn=hold, patience_s=patience_s)
+    def provider(token: TokenSupplier, deadline_s: float) -> GitLabProvider:
+        return GitLabProvider(about.url, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
 
     return GitLabHost(provider, GitLabAccounts(about.url, shared=shared), app)
 
 
 def billing_provider(settings: Settings) -> BillingProvider:
-    """`BILLING_DRIVER`: none or paddle."""
+    """Return the payment provider of `BILLING_DRIVER`: none or paddle."""
     billing = settings.billing
     if billing.driver == "paddle":
-        from app.drivers.billing.paddle import PaddleBilling
+        from app.drivers.billing.paddle.provider import PaddleBilling
 
         return PaddleBilling(
             billing.api_url,
@@ -125,18 +141,18 @@ def billing_provider(settings: Settings) -> BillingProvider:
 
 
 def job_engine(engine: sa.Engine) -> JobEngine:
-    """`procrastinate` on PostgreSQL, `embedded` on SQLite."""
+    """Return the job engine: `procrastinate` on PostgreSQL, `embedded` on SQLite."""
     if engine.dialect.name == "postgresql":
-        from app.drivers.jobs.procrastinate import ProcrastinateJobs
+        from app.drivers.jobs.postgresql.engine import ProcrastinateJobs
 
         return ProcrastinateJobs(engine)
-    from app.drivers.jobs.embedded import EmbeddedJobs
+    from app.drivers.jobs.embedded.engine import EmbeddedJobs
 
     return EmbeddedJobs(engine)
 
 
 def mail_transport(settings: Settings) -> MailTransport:
-    """`MAIL_DRIVER`: console, file or smtp."""
+    """Return the mail transport of `MAIL_DRIVER`: console, file or smtp."""
     match settings.mail.driver:
         case "smtp":
             from app.drivers.mail.smtp import SmtpMail
@@ -153,7 +169,7 @@ def mail_transport(settings: Settings) -> MailTransport:
 
 
 def object_store(settings: Settings) -> ObjectStore:
-    """`STORAGE_DRIVER`: local or s3."""
+    """Return the object store of `STORAGE_DRIVER`: local or s3."""
     storage = settings.storage
     if storage.driver == "s3":
         from app.drivers.storage.s3 import S3Store
@@ -170,55 +186,55 @@ def object_store(settings: Settings) -> ObjectStore:
     return LocalStore(storage.directory)
 
 
-def near_store(settings: Settings) -> NearStore:
-    """The same object store behind a folder of this node, for objects that never change under their key."""
+def cached_store(settings: Settings) -> CachedObjectStore:
+    """Return the object store with a cache folder of this node, for objects that never change."""
     folder, limits = settings.server.instance_dir / "cache" / "trees", settings.limits.stores
-    return NearStore(object_store(settings), FileCache(folder, max_bytes=limits.near_bytes))
+    return CachedObjectStore(object_store(settings), FileCache(folder, max_bytes=limits.cache_bytes))
 
 
 def social_logins(settings: Settings) -> SocialLogins:
-    """The login providers that have a client id: GitHub's OAuth 2 as `social_a`, an OIDC issuer as `social_b`."""
-    from app.drivers.social_login.code_flow import Client
+    """Return the configured login providers: OAuth 2 of GitHub as `social_a`, an OIDC issuer as `social_b`."""
+    from app.drivers.social_login.code_flow import OAuthClient
 
-    made: dict[str, SocialLogin] = {}
+    logins: dict[str, SocialLogin] = {}
     a, b = settings.social_a, settings.social_b
     http = HttpClient(limits=settings.limits.outbound)
     if a.client_id:
         from app.drivers.social_login.oauth2 import OAuth2Login
 
-        client = Client(a.client_id, a.client_secret or "")
-        made["social_a"] = OAuth2Login(client, url=a.url, api_url=a.api_url, http=http)
+        client = OAuthClient(a.client_id, a.client_secret or "")
+        logins["social_a"] = OAuth2Login(client, url=a.url, api_url=a.api_url, http=http)
     if b.client_id:
         from app.drivers.social_login.oidc import OidcLogin
 
-        made["social_b"] = OidcLogin(Client(b.client_id, b.client_secret or ""), issuer=b.issuer, http=http)
-    return made
+        logins["social_b"] = OidcLogin(OAuthClient(b.client_id, b.client_secret or ""), issuer=b.issuer, http=http)
+    return logins
 
 
-def ai_models(settings: Settings) -> Models:
-    """Every provider of models at the base URL the operator set, whoever's key is used there."""
+def ai_models(settings: Settings) -> ModelRegistry:
+    """Return all AI providers with the base URLs of the operator. The key is an argument of each call."""
     from app.drivers.ai.anthropic import Anthropic
     from app.drivers.ai.openai_compatible import OpenAiCompatible
 
     ai = settings.ai
-    http = HttpClient(limits=settings.limits.outbound, pool_size=settings.limits.ai.kept_connections)
-    made: dict[str, Model] = {
+    http = HttpClient(limits=settings.limits.outbound, pool_size=settings.limits.ai.pool_connections)
+    models: dict[str, Model] = {
         name: OpenAiCompatible(upstream.base_url, http=http)
         for name, upstream in (("openai", ai.openai), ("gemini", ai.gemini), ("xai", ai.xai))
     }
-    return Models(made | {"anthropic": Anthropic(ai.anthropic.base_url, http=http)})
+    return ModelRegistry(models | {"anthropic": Anthropic(ai.anthropic.base_url, http=http)})
 
 
 def sandbox_host(settings: Settings) -> SandboxHost:
-    """`SANDBOX_DRIVER`: local, hosted or none."""
+    """Return the sandbox host of `SANDBOX_DRIVER`: local, hosted or none."""
     sandbox, limits = settings.sandbox, settings.limits.sandbox
     match sandbox.driver:
         case "local":
-            from app.drivers.sandbox.local import LocalSandboxes
+            from app.drivers.sandbox.local.host import LocalSandboxes
 
             return LocalSandboxes(settings.server.instance_dir / "sandboxes", egress=sandbox.egress, limits=limits)
         case "hosted":
-            from app.drivers.sandbox.hosted import HostedSandboxes
+            from app.drivers.sandbox.hosted.host import HostedSandboxes
 
             return HostedSandboxes(
                 sandbox.api_url or "",

@@ -1,98 +1,124 @@
-"""The JSON of a request: its size, type, encoding and shape are judged before anything else looks at it.
+"""JSON bodies: the check of size, type, encoding and structure before any other use.
 
-Refused here (limits, section 1: Input): too many bytes, too deep, too wide, duplicate keys, NaN and Infinity, integers
-beyond 64 bits, lone surrogates, U+0000.
+The checks (limits, section 1: Input) refuse too many bytes, too much depth or width, duplicate keys, NaN and Infinity,
+integers beyond 64 bits, lone surrogates and U+0000.
 """
 
 import json
 import math
 import re
+from collections.abc import Callable
 from typing import Any, Never
 
 from flask import Request
 
-from app.core.errors import AppError, Invalid, TooLarge, WrongMediaType
+from app.concurrency.threadpool import time_limit
+from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
 from app.core.limits import InputLimits
-from app.core.threadpool import time_limit
 
-KIB, MIB = 1024, 1024 * 1024
-DEFAULT_BYTES = MIB
-MAX_DEPTH, MAX_KEYS, MAX_ITEMS = 32, 256, 10_000
+DEFAULT_BYTES = InputLimits.json_bytes
+MAX_DEPTH, MAX_KEYS, MAX_ITEMS = InputLimits.depth, InputLimits.object_keys, InputLimits.list_items
 MAX_VALUES = 500_000
-"""In a whole body: about what a megabyte can hold. Each costs time in which the worker serves nobody else, and bodies of
-25 MiB, which commits may have, are read before anybody asks whose they are."""
+"""The values of a whole body: about as many as a megabyte can contain. The worker serves no other request while it parses
+them, and commits may have 25 MiB."""
 
-INT64 = 2**63
+INT64 = InputLimits.integer_max + 1
 BODY_WAIT_S = InputLimits.body_timeout_s
+STEP_BYTES = 256 * 1024
 
 RAW = "galley.body"
-"""Where the bytes that were read stand in the request's environment."""
+"""The key of the received bytes in the environment of the request."""
 
-# Possessive, and also to the end of a body where a string is not closed: what is hostile is read once as well.
+# Possessive, and open strings match to the end of the body: a hostile body is scanned only once.
 _STRING = re.compile(rb'"(?:[^"\\]++|\\.)*+"?', re.DOTALL)
 _BRACKET = re.compile(rb"[\[\]{}]")
 
 
-class BodyLate(AppError):
-    """The body did not arrive in time (408): a slow client must not keep a worker's connection for ever."""
+class RequestTimeout(AppError):
+    """A body that did not arrive in time (408)."""
 
     status, code, message = 408, "BODY_LATE", "The body did not arrive in time"
 
 
-def read_json(request: Request, *, max_bytes: int = DEFAULT_BYTES, any_type: bool = False) -> dict[str, Any]:
-    """The request's JSON object; an absent body counts as `{}`.
+def _admit_any(_size_bytes: int) -> None:
+    """Admit a body of any size."""
+
+
+def read_json(
+    request: Request,
+    *,
+    max_bytes: int = DEFAULT_BYTES,
+    any_type: bool = False,
+    admit: Callable[[int], None] = _admit_any,
+) -> dict[str, Any]:
+    """Return the JSON object of a request; an absent body counts as `{}`.
+
+    `admit` is called with each size that is known, before these bytes are read, and raises to refuse the body.
+    `any_type` accepts any media type, for beacons.
 
     Raises:
-        TooLarge: more than `max_bytes`, told or counted.
-        WrongMediaType: a body that is not `application/json` (`any_type` waives that, for beacons), or is compressed.
-        Invalid: not a JSON object within the limits.
+        PayloadTooLarge: the declared or received size is above `max_bytes`.
+        UnsupportedMediaType: the body is not `application/json`, or it is compressed.
+        InvalidRequest: the body is not a JSON object within the limits.
     """
-    raw = _read(request, max_bytes)
+    raw = _read(request, max_bytes, admit)
     if not raw.strip():
         if raw or (request.mimetype == "application/json" and request.content_length):
-            raise Invalid("The body is not valid JSON", code="INVALID_JSON")
+            raise InvalidRequest("The body is not valid JSON", code="INVALID_JSON")
         return {}
     if not any_type and request.mimetype != "application/json":
-        raise WrongMediaType
+        raise UnsupportedMediaType
     check_coding(request)
     _check_shape(raw)
     value = _parse(raw)
     if not isinstance(value, dict):
-        raise Invalid("Send a JSON object", code="INVALID_JSON")
+        raise InvalidRequest("Send a JSON object", code="INVALID_JSON")
     return value
 
 
 def check_coding(request: Request) -> None:
-    """Make sure that the body comes as it is. Raises WrongMediaType for a compressed one, which nothing here unpacks."""
+    """Raise UnsupportedMediaType if the body is compressed."""
     if request.headers.get("Content-Encoding", "identity").strip().lower() not in ("", "identity"):
-        raise WrongMediaType("Send the body without Content-Encoding")
+        raise UnsupportedMediaType("Send the body without Content-Encoding")
 
 
-def _read(request: Request, max_bytes: int) -> bytes:
-    if (request.content_length or 0) > max_bytes:
-        raise TooLarge(f"The body may have at most {max_bytes} bytes")
-    with time_limit(BODY_WAIT_S, BodyLate()):
-        raw = request.stream.read(max_bytes + 1)
-    if len(raw) > max_bytes:
-        raise TooLarge(f"The body may have at most {max_bytes} bytes")
-    request.environ[RAW] = bytes(raw)
-    return bytes(raw)
+def _read(request: Request, max_bytes: int, admit: Callable[[int], None]) -> bytes:
+    declared_bytes = request.content_length or 0
+    if declared_bytes > max_bytes:
+        raise _too_large(max_bytes)
+    admit(declared_bytes)
+    pieces: list[bytes] = []
+    received_bytes = 0
+    with time_limit(BODY_WAIT_S, RequestTimeout()):
+        while piece := request.stream.read(STEP_BYTES):
+            received_bytes += len(piece)
+            if received_bytes > max_bytes:
+                raise _too_large(max_bytes)
+            admit(received_bytes)
+            pieces.append(piece)
+    raw = b"".join(pieces)
+    request.environ[RAW] = raw
+    return raw
+
+
+def _too_large(max_bytes: int) -> PayloadTooLarge:
+    return PayloadTooLarge(f"The body may have at most {max_bytes} bytes")
 
 
 def _check_shape(raw: bytes) -> None:
-    if (raw.count(b'"') - raw.count(b'\\"')) // 2 > MAX_VALUES:  # texts, a few of them uncounted
+    if (raw.count(b'"') - raw.count(b'\\"')) // 2 > MAX_VALUES:  # strings; escaped quotes are not counted
         raise _too_much()
-    bare, depth = _STRING.sub(b"", raw), 0
-    if bare.count(b",") + bare.count(b"[") + bare.count(b"{") > MAX_VALUES:
+    structure, depth = _STRING.sub(b"", raw), 0
+    if structure.count(b",") + structure.count(b"[") + structure.count(b"{") > MAX_VALUES:
         raise _too_much()
-    for bracket in _BRACKET.finditer(bare):
+    for bracket in _BRACKET.finditer(structure):
         depth += 1 if bracket[0] in b"[{" else -1
         if depth > MAX_DEPTH:
-            raise Invalid(f"The body is nested deeper than {MAX_DEPTH}", code="INVALID_JSON")
+            raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH}", code="INVALID_JSON")
 
 
-def _too_much() -> Invalid:
-    return Invalid(f"The body holds more than {MAX_VALUES} values", code="INVALID_JSON")
+def _too_much() -> InvalidRequest:
+    return InvalidRequest(f"The body contains more than {MAX_VALUES} values", code="INVALID_JSON")
 
 
 def _parse(raw: bytes) -> Any:
@@ -107,14 +133,14 @@ def _parse(raw: bytes) -> Any:
             cls=_Decoder,
         )
     except (ValueError, RecursionError) as error:
-        raise Invalid(f"The body is not valid JSON: {error}", code="INVALID_JSON") from error
+        raise InvalidRequest(f"The body is not valid JSON: {error}", code="INVALID_JSON") from error
 
 
 class _Decoder(json.JSONDecoder):
-    """Checks what only the whole value shows."""
+    """A decoder that also checks the complete value."""
 
     def decode(self, s: str, *args: Any) -> Any:
-        """Parse, then look at every string and list."""
+        """Parse the text, then check each string and list."""
         value = super().decode(s, *args)
         if "\\u" in s or "\x00" in s:
             _check_text(value)
@@ -127,7 +153,7 @@ def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         raise ValueError(f"an object may have at most {MAX_KEYS} keys")
     result = dict(pairs)
     if len(result) != len(pairs):
-        raise ValueError("a key stands twice in one object")
+        raise ValueError("a key is repeated in one object")
     return result
 
 
@@ -152,9 +178,9 @@ def _float(digits: str) -> float:
 def _check_text(value: Any) -> None:
     if isinstance(value, str):
         if "\x00" in value:
-            raise ValueError("text may not hold U+0000")
+            raise ValueError("text must not contain U+0000")
         if any("\ud800" <= char <= "\udfff" for char in value):
-            raise ValueError("text may not hold a lone surrogate")
+            raise ValueError("text must not contain a lone surrogate")
     elif isinstance(value, dict):
         for key, item in value.items():
             _check_text(key)

@@ -1,4 +1,4 @@
-"""Strong ETags of answers, and the conditional requests that name them, in plain and compressed form alike."""
+"""Strong ETags and conditional requests, for plain and compressed responses."""
 
 import hashlib
 import re
@@ -11,61 +11,61 @@ _CODING = re.compile(r"[-:](gzip|br|zstd)$")
 
 
 def init_app(app: Flask) -> None:
-    """Tag every successful GET and answer 304 where the client has it already.
+    """Add an ETag to every successful GET response, and respond 304 if the client has the same version.
 
-    Flask runs these in reverse order of registration: tag, then (Flask-Compress) compress, then rename.
+    Flask runs these hooks in reverse order of registration: tag, then compress (Flask-Compress), then rename.
     """
     app.before_request(_drop_refused_codings)
-    app.after_request(_name_compressed_form)
+    app.after_request(_suffix_compressed_tag)
 
 
 def init_after_compression(app: Flask) -> None:
-    """Register what must run before the body is compressed."""
+    """Register the hook that must run before the body is compressed."""
     app.after_request(_tag)
 
 
-def tag_of(body: bytes) -> str:
-    """The ETag (without quotes) of a body."""
+def compute_etag(body: bytes) -> str:
+    """Return the ETag of a body, without quotes."""
     return hashlib.blake2b(body, digest_size=16).hexdigest()
 
 
-def plain(tag: str) -> str:
-    """An ETag's opaque part without the mark of its compressed form."""
+def uncompressed_etag(tag: str) -> str:
+    """Return the opaque part of an ETag without the suffix of its compressed form."""
     return _CODING.sub("", tag.strip().removeprefix("W/").strip('"'))
 
 
-def names(header: str | None, tag: str) -> bool:
-    """Whether an `If-Match` or `If-None-Match` header names that tag, in either form."""
+def etag_matches(header: str | None, tag: str) -> bool:
+    """Return whether an `If-Match` or `If-None-Match` header contains the tag, in plain or compressed form."""
     if not header:
         return False
-    return header.strip() == "*" or any(plain(part) == tag for part in header.split(","))
+    return header.strip() == "*" or any(uncompressed_etag(part) == tag for part in header.split(","))
 
 
-def not_modified(given: Request, tag: str) -> Response | None:
-    """The 304, before a body is even read, where the client has `tag`."""
-    if not names(given.headers.get("If-None-Match"), tag):
+def not_modified(http_request: Request, tag: str) -> Response | None:
+    """Return a 304 response if the client has `tag`. Call this before reading the body."""
+    if not etag_matches(http_request.headers.get("If-None-Match"), tag):
         return None
     response = Response(status=304)
     response.set_etag(tag)
     return response
 
 
-class Body(Protocol):
-    """A JSON answer that is had in either form."""
+class PrecompressedBody(Protocol):
+    """A JSON response body that is available in plain and compressed form."""
 
     def gzipped(self) -> bytes:
-        """Compressed."""
+        """Return the gzip form."""
 
     def plain(self) -> bytes:
-        """As it is."""
+        """Return the plain form."""
 
 
-def in_either_form(given: Request, body: Body, tag: str | None) -> Response:
-    """An answer that is kept compressed: sent so where the client takes that, else unpacked."""
+def precompressed_response(http_request: Request, body: PrecompressedBody, tag: str | None) -> Response:
+    """Return a response with a stored compressed body. The body is unpacked for clients that do not accept gzip."""
     response = Response(mimetype="application/json")
     response.headers["Vary"] = "Accept-Encoding"
     response.headers["Cache-Control"] = "private, no-cache"
-    if given.accept_encodings["gzip"]:
+    if http_request.accept_encodings["gzip"]:
         response.set_data(body.gzipped())
         response.headers["Content-Encoding"] = "gzip"
     else:
@@ -76,16 +76,16 @@ def in_either_form(given: Request, body: Body, tag: str | None) -> Response:
 
 
 def _drop_refused_codings() -> None:
-    """Take what is named with a quality of zero out of `Accept-Encoding`: Flask-Compress would use it all the same."""
-    given = list(request.accept_encodings)
-    refused = {name for name, quality in given if quality == 0}
+    """Remove codings with a quality of zero from `Accept-Encoding`. Flask-Compress would use them."""
+    accepted = list(request.accept_encodings)
+    refused = {name for name, quality in accepted if quality == 0}
     if not refused:
         return
     codings: Sequence[str] = current_app.config["COMPRESS_ALGORITHM"]
-    wanted = [f"{name};q={quality}" for name, quality in given if name not in refused | {"*"}]
-    if any(name == "*" and quality > 0 for name, quality in given):
-        wanted += [name for name in codings if name not in refused]
-    request.environ["HTTP_ACCEPT_ENCODING"] = ", ".join(wanted)
+    values = [f"{name};q={quality}" for name, quality in accepted if name not in refused | {"*"}]
+    if any(name == "*" and quality > 0 for name, quality in accepted):
+        values += [name for name in codings if name not in refused]
+    request.environ["HTTP_ACCEPT_ENCODING"] = ", ".join(values)
 
 
 def _tag(response: Response) -> Response:
@@ -95,10 +95,10 @@ def _tag(response: Response) -> Response:
         return response
     tag = response.get_etag()[0]
     if tag is None:
-        tag = tag_of(response.get_data())
+        tag = compute_etag(response.get_data())
         response.set_etag(tag)
         response.headers.setdefault("Cache-Control", "private, no-cache")
-    if names(request.headers.get("If-None-Match"), plain(tag)):
+    if etag_matches(request.headers.get("If-None-Match"), uncompressed_etag(tag)):
         response.set_data(b"")
         response.status_code = 304
         for name in ("Content-Length", "Content-Type", "Content-Encoding"):
@@ -106,7 +106,7 @@ def _tag(response: Response) -> Response:
     return response
 
 
-def _name_compressed_form(response: Response) -> Response:
+def _suffix_compressed_tag(response: Response) -> Response:
     tag, weak = response.get_etag()
     if tag and not weak:
         match = _CODING.search(tag)

@@ -1,53 +1,61 @@
-"""`@endpoint`: what a route needs, said as data. It feeds the route, the OpenAPI document and the authorization matrix.
-
-The order of checks is the contract's (section 0): size, type, syntax, session, target, guard, body.
-"""
+"""`@endpoint`: the declaration of a route. Request handling, OpenAPI document and authorization matrix use it."""
 
 import functools
-import time
+import inspect
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
-from flask import Response, current_app, request
+from flask import Response
 from marshmallow import Schema
 
-from app import transactions
-from app.core.errors import Archived, NotFound, PreconditionFailed
+from app.access.guards import Guard
 from app.http import body as bodies
-from app.http import caching, configuration, envelope, idempotency, login, rate_limits, uploads
-from app.http.guards import Guard
-from app.http.scope import Scope
-from app.http.validation import instance, load, load_query
+from app.http import rate_limits
+from app.http.request_steps import RequestSteps
+from app.http.results import PageResult, ViewResult
+from app.http.validation import RequestBody
+
+__all__ = ["SAFE", "Declaration", "PageResult", "ViewResult", "declaration_of", "endpoint"]
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 
 
-@dataclass(frozen=True)
-class Paged:
-    """A view's answer for a list that paginates; `meta` goes beside `result`."""
-
-    items: Any
-    meta: dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """A view's answer whose status depends on what happened (201 for made, 200 for replaced), or that has headers."""
-
-    value: Any
-    status: int | None = None
-    headers: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Declaration:
-    """All that is declared of one route."""
+    """The declaration of a route. It decorates the view.
+
+    The view takes the keyword-only parameters `scope` and, if declared, `body`, `query` and `prepared`.
+
+    Attributes:
+        guard: resolves the ids and checks the permission.
+        body, query, result: schemas; `many` if the result is a list.
+        documented_body: schema of a body that `prepare` reads after it has identified the sender.
+        other_status: a second status that a `ViewResult` may have.
+        prepare: runs before the transaction, with the same arguments as the view: outbound calls, hashing.
+        form: the body is a multipart form.
+        allow_archived: the route also changes archived targets.
+        etag_of: the GET endpoint whose response `If-Match` refers to. The target is locked.
+        raw_response: the view returns a complete response. `result`, `events` and `media_type` document it.
+        events: schemas of the events of a stream.
+        media_type: media type of a response that is not JSON.
+        redirect: description of the page to which the route redirects.
+        response_headers: headers of a success in addition to those of every response.
+        errors: codes of the service (`error_codes.toml`). Write `403 CODE` if the code has several statuses.
+        without_envelope: send the result alone, as the clients of better-auth read it (contract, section 0).
+        secret_fields: fields of the result that are sent once and never stored for a replay.
+        rate: a row of the rate-limit table.
+        fast_path: may answer a read before the guard runs, with what the guard would permit, or return None.
+        is_page: the response is a page of the console, which the OpenAPI document does not contain.
+        steps: the class that processes the requests.
+    """
+
+    steps: ClassVar[type[RequestSteps]] = RequestSteps
 
     guard: Guard
-    message: str
-    body: type[Schema] | None = None
-    sent: type[Schema] | None = None
+    message: str = "OK"
+    body: type[Schema] | type[RequestBody] | None = None
+    documented_body: type[Schema] | None = None
     query: type[Schema] | None = None
     result: type[Schema] | None = None
     many: bool = False
@@ -57,171 +65,74 @@ class Declaration:
     max_bytes: int = bodies.DEFAULT_BYTES
     any_type: bool = False
     form: bool = False
-    archived_too: bool = False
-    current: str | None = None
-    raw: bool = False
+    allow_archived: bool = False
+    etag_of: str | None = None
+    raw_response: bool = False
+    events: tuple[type[Schema], ...] | None = None
+    media_type: str | None = None
+    redirect: str | None = None
+    response_headers: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    without_envelope: bool = False
+    secret_fields: tuple[str, ...] = ()
     rate: str | None = None
-    shortcut: Callable[[Mapping[str, str]], Response | None] | None = None
+    fast_path: Callable[[Mapping[str, str]], Response | None] | None = None
+    is_page: bool = False
 
+    def __post_init__(self) -> None:
+        """Check the declaration at import time.
 
-def endpoint(
-    *,
-    guard: Guard,
-    message: str = "OK",
-    body: type[Schema] | None = None,
-    sent: type[Schema] | None = None,
-    query: type[Schema] | None = None,
-    result: type[Schema] | None = None,
-    many: bool = False,
-    status: int = 200,
-    other_status: int | None = None,
-    prepare: Callable[..., Any] | None = None,
-    max_bytes: int = bodies.DEFAULT_BYTES,
-    any_type: bool = False,
-    form: bool = False,
-    archived_too: bool = False,
-    current: str | None = None,
-    raw: bool = False,
-    rate: str | None = None,
-    shortcut: Callable[[Mapping[str, str]], Response | None] | None = None,
-) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
-    """Declare a view: it receives its scope, then what is declared of body, query and preparation, in that order.
+        Raises:
+            ValueError: the rate-limit table has no such row.
+        """
+        if self.rate is not None and not rate_limits.is_row(self.rate):
+            raise ValueError(f"the rate-limit table has no row {self.rate}")
 
-    `prepare` runs before the one transaction, on a session that only reads: whatever talks to the outside world or
-    takes long belongs there; the view gets its outcome last. `current` names the GET endpoint whose answer `If-Match`
-    speaks of. `other_status` is what an `Outcome` may say instead of `status`. `raw` views answer a finished response.
-    `sent` describes for the OpenAPI document a body that `prepare` reads by itself, once it knows who sent it. `form`
-    reads a multipart form instead of JSON. `rate` names a row of the rate-limit table. `shortcut` may answer a read
-    before the guard is asked: only what the guard would have let through, or nothing.
-    """
-    if rate is not None and not rate_limits.is_row(rate):
-        raise ValueError(f"the rate-limit table has no row {rate}")
-    declared = Declaration(
-        guard, message, body, sent, query, result, many, status, other_status, prepare, max_bytes, any_type, form,
-        archived_too, current, raw, rate, shortcut,
-    )  # fmt: skip
+    def __call__(self, view: Callable[..., Any]) -> Callable[..., Response]:
+        """Return the Flask view function.
 
-    def decorate(view: Callable[..., Any]) -> Callable[..., Response]:
+        Raises:
+            TypeError: the parameters of the view differ from the declaration.
+        """
+        _check_parameters(view, self.arguments)
+
         @functools.wraps(view)
         def call(**ids: str) -> Response:
-            return _serve(declared, view, {name: _storable(value) for name, value in ids.items()})
+            return self.steps(self, view, {name: _storable(value) for name, value in ids.items()}).run()
 
-        call.declaration = declared  # type: ignore[attr-defined]
+        call.declaration = self  # type: ignore[attr-defined]
         call.view = view  # type: ignore[attr-defined]
         return call
 
-    return decorate
+    @property
+    def body_schema(self) -> type[Schema] | None:
+        """The schema of the body."""
+        body = self.body
+        return body.schema if body is not None and issubclass(body, RequestBody) else body
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the arguments of the view."""
+        optional = {"body": self.body, "query": self.query, "prepared": self.prepare}
+        return ("scope", *(name for name, value in optional.items() if value is not None))
+
+
+endpoint = Declaration
 
 
 def declaration_of(view: Callable[..., Any]) -> Declaration | None:
-    """What was declared of a view function, if it is an endpoint's."""
-    found: Declaration | None = getattr(view, "declaration", None)
-    return found
+    """Return the declaration of a view function, or None if it is not an endpoint."""
+    declared: Declaration | None = getattr(view, "declaration", None)
+    return declared
+
+
+def _check_parameters(view: Callable[..., Any], expected: tuple[str, ...]) -> None:
+    parameters = inspect.signature(view).parameters.values()
+    is_keyword_only = all(parameter.kind is inspect.Parameter.KEYWORD_ONLY for parameter in parameters)
+    if not is_keyword_only or {parameter.name for parameter in parameters} != set(expected):
+        raise TypeError(f"{view.__qualname__} must take the keyword-only parameters {', '.join(expected)}")
 
 
 def _storable(value: str) -> str:
-    """No id holds U+0000, and PostgreSQL would not even compare it: what stands in its place is nobody's id either."""
+    """Replace U+0000, which PostgreSQL refuses to compare. No id contains the replacement character either."""
     return value.replace("\0", "\ufffd")
-
-
-def _serve(declared: Declaration, view: Callable[..., Any], ids: dict[str, str]) -> Response:
-    time.sleep(0)  # lets keep-alive neighbours of this worker in between
-    if declared.guard.bare:
-        return _answer(declared, view(declared.guard.resolve(ids)))
-    rate_limits.check_address(declared.rate)
-    quick = declared.shortcut(ids) if declared.shortcut is not None else None
-    if quick is not None:
-        return quick
-    given = {} if request.method in SAFE else _read(declared)
-    transactions.start_reading()
-    caller = login.caller()
-    rate_limits.check_caller(declared.rate, caller)
-    declared.guard.authenticate()
-    if caller is not None:
-        login.note_seen(caller)
-    claim = idempotency.claim_for(request, caller.id if caller else None)
-
-    def work() -> Response:
-        return _work(declared, view, ids, given, claim)
-
-    return idempotency.run(claim, work)
-
-
-def _work(
-    declared: Declaration,
-    view: Callable[..., Any],
-    ids: dict[str, str],
-    given: dict[str, Any],
-    claim: idempotency.Claim | None,
-) -> Response:
-    writes = request.method not in SAFE
-    if writes:
-        login.attach()
-    if writes and declared.prepare is None:
-        transactions.start_writing()
-    scope, arguments = _resolve(declared, ids, given)
-    if writes:
-        _check_state(declared, scope)
-    if declared.prepare is not None:
-        arguments = [*arguments, declared.prepare(scope, *arguments)]
-        if writes:
-            transactions.start_writing(read_anew=True)
-    response = _answer(declared, view(scope, *arguments))
-    if claim is not None:
-        claim.keep(response)
-    if writes:
-        transactions.commit()
-    return response
-
-
-def _read(declared: Declaration) -> dict[str, Any]:
-    if declared.form:
-        return uploads.read_form(request, configuration.settings().limits.input)
-    return bodies.read_json(request, max_bytes=declared.max_bytes, any_type=declared.any_type)
-
-
-def _resolve(declared: Declaration, ids: dict[str, str], given: dict[str, Any]) -> tuple[Scope, list[Any]]:
-    """Target and guard before the body, unless the body names the target."""
-    if declared.guard.ids_in_body and declared.body is not None:
-        clean = load(declared.body, given)
-        scope = declared.guard.resolve(ids | clean)
-    else:
-        scope = declared.guard.resolve(ids)
-        clean = load(declared.body, given) if declared.body is not None else {}
-    arguments: list[Any] = [clean] if declared.body is not None else []
-    if declared.query is not None:
-        arguments.append(load_query(declared.query, request))
-    return scope, arguments
-
-
-def _check_state(declared: Declaration, scope: Scope) -> None:
-    if not declared.archived_too and declared.guard.is_archived(scope):
-        raise Archived
-    header = request.headers.get("If-Match")
-    if header is None or declared.current is None:
-        return
-    current: Any = current_app.view_functions[declared.current]
-    asked = current.declaration.query
-    query = [] if asked is None else [load_query(asked, request)]
-    try:
-        answer = _answer(current.declaration, current.view(scope, *query))
-    except NotFound as error:
-        raise PreconditionFailed from error
-    if not caching.names(header, caching.tag_of(answer.get_data())):
-        raise PreconditionFailed
-
-
-def _answer(declared: Declaration, value: Any) -> Response:
-    if declared.raw:
-        response: Response = value
-        return response
-    outcome = value if isinstance(value, Outcome) else Outcome(value)
-    value, meta = outcome.value, None
-    if isinstance(value, Paged):
-        value, meta = value.items, value.meta
-    if declared.result is not None:
-        value = instance(declared.result, many=declared.many).dump(value)
-    status = outcome.status or declared.status
-    response = envelope.success(request, value, declared.message, status=status, meta=meta)
-    response.headers.update(outcome.headers)
-    return response

@@ -1,4 +1,4 @@
-"""The one shape of every answer (contract, section 0)."""
+"""The envelope of every JSON response (contract, section 0)."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,14 +12,14 @@ API, HANDLERS = "/api/v1/", "/api/"
 
 
 def is_flat(path: str) -> bool:
-    """Whether the keys of `result` also stand at the top level: `/api/v1/auth/*` and the handlers under `/api/`."""
+    """Return True if the keys of `result` are repeated at the top level: `/api/v1/auth/*` and the handlers under `/api/`."""
     return path.startswith("/api/v1/auth/") or (path.startswith(HANDLERS) and not path.startswith(API))
 
 
 def success(
     request: Request, result: Any, message: str, *, status: int = 200, meta: dict[str, Any] | None = None
 ) -> Response:
-    """`{statusCode, success, message, result}`, with `meta` beside it for lists that paginate."""
+    """Return `{statusCode, success, message, result}`, and `meta` for paginated lists."""
     content: dict[str, Any] = {"statusCode": status, "success": True, "message": message, "result": result}
     if meta is not None:
         content["meta"] = meta
@@ -29,7 +29,7 @@ def success(
 
 
 def failure(request: Request, error: AppError) -> Response:
-    """`{statusCode, success, message, errorMessage, code}`, with `result` where the caller needs it to go on."""
+    """Return `{statusCode, success, message, errorMessage, code}`, and `result` if the caller needs it to continue."""
     content: dict[str, Any] = {
         "statusCode": error.status,
         "success": False,
@@ -51,5 +51,5 @@ def _items(fields: Sequence[FieldError]) -> list[dict[str, str]]:
 
 
 def json_response(content: Any, status: int = 200) -> Response:
-    """JSON bytes by orjson."""
+    """Return a JSON response, serialized by orjson."""
     return Response(orjson.dumps(content, option=orjson.OPT_NON_STR_KEYS), status, mimetype="application/json")

@@ -1,15 +1,14 @@
-"""The only place where a failure becomes an answer."""
+"""Conversion of exceptions into responses."""
 
 import structlog
-from flask import Flask, Response, request
+from flask import Flask, Response, has_request_context, request
 from gunicorn.http.errors import NoMoreData, ParseException
-from sqlalchemy import exc as sql
-from sqlalchemy.orm.exc import ObjectDeletedError, StaleDataError
 from werkzeug.exceptions import HTTPException
 
+from app.access import authentication
 from app.core import errors
-from app.core.database import is_passing
-from app.drivers import errors as outside
+from app.database.errors import is_transient, is_unique_violation, is_vanished_row
+from app.drivers import errors as driver_errors
 from app.drivers.git import port as git
 from app.drivers.git import pull_requests
 from app.extensions import db
@@ -17,11 +16,11 @@ from app.http import envelope
 
 log = structlog.get_logger(__name__)
 
-_SAID = {
-    404: ("NOT_FOUND", "There is nothing at this address"),
-    405: ("METHOD_NOT_ALLOWED", "This address does not take that method"),
-    413: ("TOO_LARGE", "That is too large"),
-    415: ("WRONG_MEDIA_TYPE", "Send application/json"),
+_HTTP_ERRORS = {
+    404: ("NOT_FOUND", "This URL does not exist"),
+    405: ("METHOD_NOT_ALLOWED", "The method is not allowed for this URL"),
+    413: ("TOO_LARGE", "The content is too large"),
+    415: ("WRONG_MEDIA_TYPE", "The media type is not supported. Send application/json"),
 }
 
 
@@ -29,82 +28,106 @@ _BUSY = frozenset({502, 503, 504})
 
 
 def init_app(app: Flask) -> None:
-    """Render every exception as the envelope."""
-    app.register_error_handler(errors.AppError, _render)
-    app.register_error_handler(outside.DriverError, lambda error: _render(from_driver(error)))
-    app.register_error_handler(HTTPException, _http)
-    for unframed in (ParseException, NoMoreData):  # found where the body is read; the server hangs up afterwards
-        app.register_error_handler(unframed, lambda _error: _render(errors.Unframed()))
-    for gone in (ObjectDeletedError, StaleDataError):  # deleted by another request since the guard found it
-        app.register_error_handler(gone, lambda _error: _render(errors.NotFound()))
-    for kind in (sql.DBAPIError, sql.TimeoutError):
-        app.register_error_handler(kind, _database)
-    app.register_error_handler(Exception, _bug)
+    """Register the handlers that render every exception as the envelope."""
+    app.register_error_handler(HTTPException, _http_error)
+    # gunicorn raises `ParseException` and `NoMoreData` while the body is read, and closes the connection afterwards.
+    app.register_error_handler(Exception, _render)
 
 
-def as_answer(error: Exception) -> errors.AppError:
-    """What a caller is told of a failure of whatever kind; nothing of a fault of ours."""
-    if isinstance(error, outside.DriverError):
+def to_app_error(error: Exception) -> errors.AppError:
+    """Return the error that the caller receives. It contains no details of an internal error."""
+    if isinstance(error, driver_errors.DriverError):
         return from_driver(error)
-    if is_passing(error):
-        return errors.Unavailable("The database is not available right now; try again shortly", retry_after_s=2)
+    if is_vanished_row(error):
+        return _vanished_row()
+    if is_unique_violation(error):
+        return errors.Conflict()
+    if is_transient(error):
+        return errors.ServiceUnavailable("The database is temporarily unavailable. Try again shortly", retry_after_s=2)
     return error if isinstance(error, errors.AppError) else errors.AppError()
 
 
-def from_driver(error: outside.DriverError) -> errors.AppError:
-    """Our answer to a failure of the outer world (house, section 4)."""
+def convert(error: Exception) -> errors.AppError:
+    """Roll back, log a defect or a failure of the database, and return the error that the caller receives."""
+    db.session.rollback()
+    if isinstance(error, errors.AppError):
+        app_error = error
+    elif isinstance(error, HTTPException):
+        app_error = _from_http(error)
+    elif isinstance(error, ParseException | NoMoreData):
+        app_error = errors.InvalidChunkedBody()
+    else:
+        if not isinstance(error, driver_errors.DriverError):
+            _log(error)
+        app_error = to_app_error(error)
+    if app_error.status in _BUSY:
+        app_error.headers.setdefault("Retry-After", "2")
+    return app_error
+
+
+def from_driver(error: driver_errors.DriverError) -> errors.AppError:
+    """Return the error for a failure of a driver (architecture, section 4)."""
     text = str(error) or None
     match error:
-        case git.ObjectNotFound():
+        case git.GitObjectMissing():
             return errors.NotFound(text)
         case git.TooLargeToRead():
-            return errors.TooLarge(text)
+            return errors.PayloadTooLarge(text)
         case git.BranchExists() | git.BranchMoved() | git.RepositoryExists() | git.PathConflict():
             return errors.Conflict(text)
         case pull_requests.PullRequestExists() | pull_requests.NotMergeable():
             return errors.Conflict(text)
-        case outside.Rejected():
-            return errors.Refused(text, code=error.code)
-        case outside.NeedsReconnect():
+        case driver_errors.UpstreamRejected():
+            return errors.UnprocessableEntity(text, code=error.code)
+        case driver_errors.ReconnectRequired():
             return errors.Conflict(text, code="NEEDS_RECONNECT")
-        case outside.Absent():
-            return errors.Unavailable(text, code=error.code, retry_after_s=error.retry_after_s)
-        case outside.Throttled():
-            return errors.Unavailable(text, code="UPSTREAM_THROTTLED", retry_after_s=error.retry_after_s)
-        case outside.Late():
-            return errors.UpstreamLate(text)
+        case driver_errors.UpstreamUnavailable():
+            return errors.ServiceUnavailable(text, code=error.code, retry_after_s=error.retry_after_s)
+        case driver_errors.UpstreamThrottled():
+            return errors.ServiceUnavailable(text, code="UPSTREAM_THROTTLED", retry_after_s=error.retry_after_s)
+        case driver_errors.UpstreamTimeout():
+            return errors.GatewayTimeout(text)
         case _:
-            return errors.UpstreamBroken(text)
+            return errors.BadGateway(text)
 
 
-def _render(error: errors.AppError) -> Response:
-    db.session.rollback()
-    if error.status in _BUSY:
-        error.headers.setdefault("Retry-After", "2")
-    return envelope.failure(request, error)
+def _render(error: Exception) -> Response:
+    return envelope.failure(request, convert(error))
 
 
-def _http(error: HTTPException) -> Response:
+def _http_error(error: HTTPException) -> Response:
+    if error.response is not None or (error.code or 500) < 400:
+        return Response(error.get_response().get_data(), error.code or 500, error.get_headers())
+    return _render(error)
+
+
+def _from_http(error: HTTPException) -> errors.AppError:
     status = error.code or 500
-    if error.response is not None or status < 400:
-        return Response(error.get_response().get_data(), status, error.get_headers())
-    code, message = _SAID.get(status, (f"HTTP_{status}", error.description))
-    answer = errors.AppError(message, code=code)
-    answer.status = status
+    code, message = _HTTP_ERRORS.get(status, (f"HTTP_{status}", error.description))
+    app_error = errors.AppError(message, code=code)
+    app_error.status = status
     if status == 405:
-        answer.headers["Allow"] = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
+        app_error.headers["Allow"] = ", ".join(sorted(getattr(error, "valid_methods", None) or ()))
     if status in (429, 503):
-        answer.headers.setdefault("Retry-After", "1")
-    return _render(answer)
+        app_error.headers.setdefault("Retry-After", "1")
+    return app_error
 
 
-def _database(error: Exception) -> Response:
-    if not is_passing(error):
-        return _bug(error)
-    log.warning("database.unavailable", error=type(error).__name__, cause=str(getattr(error, "orig", ""))[:200])
-    return _render(as_answer(error))
+def _log(error: Exception) -> None:
+    """Log a failure of the database or a defect. The clients of other systems log their own calls."""
+    details = {"error": type(error).__name__, "cause": str(getattr(error, "orig", ""))[:200]}
+    if is_vanished_row(error):
+        log.info("database.row_vanished", **details)
+    elif is_unique_violation(error):
+        log.warning("database.unique_violation", **details)
+    elif is_transient(error):
+        log.warning("database.unavailable", **details)
+    else:
+        log.error("request.failed", exc_info=error, path=request.path, method=request.method)
 
 
-def _bug(error: Exception) -> Response:
-    log.error("request.failed", exc_info=error, path=request.path, method=request.method)
-    return _render(errors.AppError())
+def _vanished_row() -> errors.AppError:
+    """Return the error for a row that another request deleted: 401 if it was the account of the caller, else 404."""
+    if has_request_context() and not authentication.is_still_authenticated():
+        return authentication.not_authenticated()
+    return errors.NotFound()

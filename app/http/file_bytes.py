@@ -1,4 +1,4 @@
-"""Somebody's files as answers: streamed, named for what they are, and harmless to whoever opens them."""
+"""Files of users as streamed responses that a browser never executes."""
 
 from collections.abc import Iterator
 from itertools import chain
@@ -6,14 +6,14 @@ from itertools import chain
 from flask import Response
 from werkzeug.utils import get_content_type
 
-JUDGED_BYTES = 1024 * 1024
-"""So much of a text is held to see whether it is UTF-8; of longer ones no charset is told."""
+MAX_INSPECTED_BYTES = 1024 * 1024
+"""Longer texts are sent without a charset, because they are not held in memory to detect UTF-8."""
 
 
-def streamed(chunks: Iterator[bytes], *, size: int | None, mime: str, tag: str) -> Response:
-    """Somebody's bytes, in pieces; whatever they are, a browser that opens them runs nothing."""
-    told, chunks = _judged(mime, chunks)
-    response = Response(chunks, content_type=told)
+def stream_file(chunks: Iterator[bytes], *, size: int | None, mime: str, tag: str) -> Response:
+    """Return a streamed response with a content security policy that forbids scripts."""
+    content_type, chunks = _with_charset(mime, chunks)
+    response = Response(chunks, content_type=content_type)
     if size is not None:
         response.content_length = size
     response.set_etag(tag)
@@ -22,18 +22,18 @@ def streamed(chunks: Iterator[bytes], *, size: int | None, mime: str, tag: str) 
     return response
 
 
-def _judged(mime: str, chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
-    """The content type, naming UTF-8 where it is a text that was seen to be that, and all of the chunks."""
-    told = get_content_type(mime, "utf-8")
-    if told == mime:
+def _with_charset(mime: str, chunks: Iterator[bytes]) -> tuple[str, Iterator[bytes]]:
+    """Return the content type, with the charset if the file is UTF-8 text, and all chunks."""
+    with_charset = get_content_type(mime, "utf-8")
+    if with_charset == mime:
         return mime, chunks
     held, size = [], 0
     for chunk in chunks:
         held.append(chunk)
         size += len(chunk)
-        if size > JUDGED_BYTES:
+        if size > MAX_INSPECTED_BYTES:
             return mime, chain(held, chunks)
-    return (told if _is_utf8(b"".join(held)) else mime), iter(held)
+    return (with_charset if _is_utf8(b"".join(held)) else mime), iter(held)
 
 
 def _is_utf8(data: bytes) -> bool:

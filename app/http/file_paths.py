@@ -1,22 +1,25 @@
-"""File paths as bodies and queries give them: the rule of `app.core.paths` as validators."""
+"""Validators of file paths in bodies and queries, by the rule of `app.core.paths`."""
 
 from typing import Any
 
 from marshmallow import ValidationError, fields
 
-from app.core.paths import path_fault
+from app.core.paths import path_error
+from app.http.json_schema import PATH, described
 
 
+@described(**PATH)
 def plain_path(value: str) -> None:
     """The file-path rule as a validator."""
-    fault = path_fault(value) or ("The path is not valid UTF-8" if "\ufffd" in value else None)
+    fault = path_error(value) or ("The path is not valid UTF-8" if "\ufffd" in value else None)
     if fault:
         raise ValidationError(fault)
 
 
-class OnePath(fields.String):
+class FilePathField(fields.String):
     """A query parameter that must stand exactly once and be a plain relative path."""
 
+    json_schema = PATH
     is_multiple = True
     """Tells webargs to give all there are, so that a second one is seen."""
 

@@ -1,4 +1,4 @@
-"""What every answer carries, whatever route made it: request id, security headers, CORS; and the Origin rule."""
+"""Headers of every response: request id, security headers, CORS, `Allow`. Checks of the request headers."""
 
 import re
 import time
@@ -10,16 +10,17 @@ from typing import Any
 import structlog
 from flask import Flask, Response, current_app, g, request
 from flask_cors import CORS
+from werkzeug.routing import MapAdapter
 
-from app.core.errors import AppError, NotAllowed
+from app.access import authentication
+from app.core.errors import AppError, PermissionDenied
 from app.core.limits import InputLimits
 from app.core.urls import origin_of
-from app.http import login
 
 log = structlog.get_logger("app.request")
 
-_REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
-_SECURITY = {
+REQUEST_ID = re.compile(r"[A-Za-z0-9._-]{8,64}")
+SECURITY_HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
     "Referrer-Policy": "no-referrer",
@@ -29,78 +30,114 @@ _SECURITY = {
 _HTTPS_ONLY = {"Strict-Transport-Security": "max-age=31536000"}
 
 
-class InvalidOrigin(NotAllowed):
-    """An unsafe request with our cookie from a page that is not ours (403)."""
+class InvalidOrigin(PermissionDenied):
+    """An unsafe request with a session cookie from a page of another origin (403)."""
 
-    code, message = "INVALID_ORIGIN", "This page may not call the service"
+    code, message = "INVALID_ORIGIN", "Pages of this origin cannot call the service"
 
 
 class HeadersTooLarge(AppError):
-    """More than the limit in all (431); of each alone the server sees to it."""
+    """Headers that exceed the limit together (431)."""
 
     status, code, message = 431, "HEADERS_TOO_LARGE", f"The headers may have at most {InputLimits.header_bytes} bytes"
 
 
 def init_app(app: Flask, allowed_origins: tuple[str, ...]) -> None:
-    """Install the hooks."""
+    """Register the hooks."""
     init_cors(app, allowed_origins)
     app.before_request(_start)
     app.before_request(_check_size)
     app.before_request(_check_origin)
     https = app.config["SETTINGS"].server.base_url.startswith("https:")
-    carried = _SECURITY | (_HTTPS_ONLY if https else {})
-    app.after_request(partial(_finish, carried))
+    added = SECURITY_HEADERS | (_HTTPS_ONLY if https else {})
+    app.after_request(partial(_finish, added))
 
 
 def init_cors(app: Flask, allowed_origins: tuple[str, ...]) -> None:
-    """Let pages of these origins, and of no others, read answers with credentials."""
+    """Allow pages of these origins to read responses with credentials."""
     CORS(
         app,
         origins=[_exactly(origin) for origin in allowed_origins],
         supports_credentials=True,
         expose_headers=["ETag", "Link", "X-Request-Id", "Retry-After", "Idempotency-Replayed"],
         max_age=600,
-        vary_header=False,  # Flask-Cors names Origin only where it lets one in
+        vary_header=False,  # Flask-Cors adds Origin only for allowed origins
     )
 
 
 def _exactly(origin: str) -> re.Pattern[str]:
-    """That origin and no other: the brackets of an IPv6 address would be read as a pattern."""
+    """Return a pattern for exactly this origin. Flask-Cors would read the brackets of an IPv6 address as a pattern."""
     return re.compile(re.escape(origin) + r"\Z", re.IGNORECASE)
 
 
 def _start() -> None:
     g.started_s = time.perf_counter()
-    given = request.headers.get("X-Request-Id", "")
-    g.request_id = given if _REQUEST_ID.fullmatch(given) else uuid.uuid4().hex
+    sent_id = request.headers.get("X-Request-Id", "")
+    g.request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else uuid.uuid4().hex
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
 
 
 def _check_size() -> None:
-    given = (len(name) + len(value) for name, value in request.environ.items() if name.startswith("HTTP_"))
-    if sum(given) > InputLimits.header_bytes:
+    sizes = (len(name) + len(value) for name, value in request.environ.items() if name.startswith("HTTP_"))
+    if sum(sizes) > InputLimits.header_bytes:
         raise HeadersTooLarge
 
 
 def _check_origin() -> None:
+    """Check the origin of a request that is authenticated by the cookie. Pages cannot send a bearer token unasked."""
     origin = request.headers.get("Origin")
-    if origin is None or request.method in ("GET", "HEAD", "OPTIONS") or login.cookie_name() not in request.cookies:
+    if (
+        origin is None
+        or request.method in ("GET", "HEAD", "OPTIONS")
+        or authentication.has_bearer()
+        or authentication.cookie_name() not in request.cookies
+    ):
         return
     if origin_of(origin) not in current_app.config["SETTINGS"].server.allowed_origins:
         raise InvalidOrigin
 
 
-def _finish(carried: Mapping[str, str], response: Response) -> Response:
+def init_before_compression(app: Flask) -> None:
+    """Register what must run before the body is compressed."""
+    app.after_request(_describe_methods)
+
+
+def _describe_methods(response: Response) -> Response:
+    """List the methods of this path, and declare an empty body: Flask-Compress compresses a body of unknown length."""
+    if "Allow" in response.headers:
+        response.headers["Allow"] = ", ".join(methods_of_path(current_app.create_url_adapter(request)))
+    if request.method == "OPTIONS" and not response.is_streamed and not response.get_data():
+        response.content_length = 0
+    return response
+
+
+def methods_of_path(adapter: MapAdapter | None) -> list[str]:
+    """Return the methods of the requested path.
+
+    A fixed path such as `/project/create` also matches `/project/<id>`, whose methods do not belong to it.
+    """
+    if adapter is None:
+        return []
+    rules = {
+        method: adapter.match(method=method, return_rule=True)[0]
+        for method in adapter.allowed_methods()
+        if method != "OPTIONS"
+    }
+    fixed = [method for method, rule in rules.items() if not rule.arguments]
+    return sorted({*(fixed or rules), "OPTIONS"})
+
+
+def _finish(added: Mapping[str, str], response: Response) -> Response:
     response.headers["X-Request-Id"] = g.get("request_id") or uuid.uuid4().hex
-    for name, value in carried.items():
+    for name, value in added.items():
         response.headers.setdefault(name, value)
-    response.vary.add("Origin")  # a shared cache must not give one page what another was told
-    log.info("request", **_told(response))
+    response.vary.add("Origin")  # a shared cache must not return the response for another origin
+    log.info("request", **_log_fields(response))
     structlog.contextvars.clear_contextvars()
     return response
 
 
-def _told(response: Response) -> dict[str, Any]:
+def _log_fields(response: Response) -> dict[str, Any]:
     took_s = time.perf_counter() - g.get("started_s", time.perf_counter())
     return {
         "method": request.method,

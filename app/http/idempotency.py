@@ -1,131 +1,196 @@
-"""`Idempotency-Key`: a repeated request gets the first answer instead of a second effect (contract, section 0).
+"""`Idempotency-Key`: a repeated request receives the first response instead of a second effect (contract, section 0).
 
-The key is claimed in a transaction of its own before the work, and the answer is kept in the work's own transaction, so
-that effect and record appear together. A claim whose worker died is taken over once it is older than any request lives.
+A claim is committed before the work, and the response is stored in the transaction of the work. Effect and response
+therefore appear together. A claim is a lease: the process renews it while the request runs, and a retry takes over the
+claim of a process that ended.
 """
 
 import hashlib
 from collections.abc import Callable
 from datetime import timedelta
+from http import HTTPStatus
 
+import orjson
 import sqlalchemy as sa
 from flask import Request, Response
 
-from app.core.errors import AppError, Conflict, Invalid
-from app.extensions import db
+from app.access.caller import Caller
+from app.concurrency.timer import PeriodicTimer
+from app.core.errors import AppError, Conflict, InvalidRequest
+from app.core.limits import InputLimits
+from app.database.side_connections import SideConnections
+from app.database.upserts import insert_or_ignore
+from app.extensions import current_side, db
 from app.http.body import RAW
-from app.models.base import moment
+from app.http.error_handlers import to_app_error
+from app.models.base import utcnow_ms
 from app.models.idempotency import IdempotencyKey
 
-HEADER, MAX_LENGTH = "Idempotency-Key", 255
-KEPT = timedelta(hours=24)
-ABANDONED_AFTER = timedelta(minutes=5)
+HEADER, MAX_LENGTH = "Idempotency-Key", InputLimits.idempotency_key_characters
+RETENTION = timedelta(seconds=InputLimits.idempotency_ttl_s)
+LEASE = timedelta(seconds=15)
+RENEW_INTERVAL_S = 4.0
 
-REPEATED = ("Link",)
-"""What a view says in headers; all others are made for each answer, or are nobody's to keep, as cookies."""
+STORED_HEADERS = ("Link",)
+"""Headers that belong to the result. Other headers are created for each response, or must not be stored, as cookies."""
+
+renewals = PeriodicTimer(every_s=RENEW_INTERVAL_S)
+"""The timer that renews the leases of the claims of this process."""
 
 
 class KeyReused(AppError):
-    """The same key with another request (422)."""
+    """An idempotency key that was used for another request (422)."""
 
     status, code, message = 422, "IDEMPOTENCY_KEY_REUSED", "This Idempotency-Key was used for another request"
 
 
-class Claim:
-    """One request's hold on its key."""
+class StillRunning(Conflict):
+    """A request whose first attempt has not ended (409)."""
 
-    def __init__(self, user_id: str, route: str, key: str, request_hash: str) -> None:
-        self.where = (
-            IdempotencyKey.user_id == user_id,
-            IdempotencyKey.route == route,
-            IdempotencyKey.key == key,
-        )
-        self.values = {"user_id": user_id, "route": route, "key": key, "request_hash": request_hash}
+    code, message = "STILL_RUNNING", "The first request with this Idempotency-Key is still running"
 
-    def take(self) -> Response | None:
-        """Claim the key, or return the first answer.
+
+class IdempotencyClaim:
+    """The claim of one request on its key.
+
+    `is_takeover` is true if an earlier attempt ended without a response. That attempt may have had an effect outside the
+    database.
+    """
+
+    def __init__(self, user_id: str, route: str, key: str, request_hash: str, *, side: SideConnections) -> None:
+        self._side = side
+        self._key = {"user_id": user_id, "route": route, "key": key}
+        self._request_hash = request_hash
+        self._row = sa.and_(*(getattr(IdempotencyKey, name) == value for name, value in self._key.items()))
+        self._started_at = utcnow_ms()
+        self.is_takeover = False
+
+    def acquire(self) -> Response | None:
+        """Claim the key, or return the stored response.
 
         Raises:
             KeyReused: the key was used for another request.
-            Conflict: the first request is still running.
+            StillRunning: the first request has not ended.
         """
-        now = moment()
-        with db.engine.begin() as connection:
-            connection.execute(
-                sa.delete(IdempotencyKey).where(
-                    *self.where,
-                    sa.or_(
-                        IdempotencyKey.expires_at < now,
-                        sa.and_(IdempotencyKey.status.is_(None), IdempotencyKey.created_at < now - ABANDONED_AFTER),
-                    ),
-                )
-            )
-            try:
-                with connection.begin_nested():
-                    connection.execute(
-                        sa.insert(IdempotencyKey).values(
-                            **self.values, created_at=now, updated_at=now, expires_at=now + KEPT
-                        )
-                    )
-            except sa.exc.IntegrityError:
-                found = connection.execute(sa.select(IdempotencyKey.__table__).where(*self.where)).one()
-            else:
-                return None
-        return self._first_answer(found)
-
-    def _first_answer(self, found: sa.Row[tuple[object, ...]]) -> Response:
-        row = found._mapping
-        if row["request_hash"] != self.values["request_hash"]:
+        with self._side.write() as connection:
+            stored = self._claim_or_read(connection)
+        if stored is None:
+            return None
+        if stored.request_hash != self._request_hash:
             raise KeyReused
-        if row["status"] is None:
-            raise Conflict("The first request with this Idempotency-Key is still running", code="STILL_RUNNING")
-        headers = {**(row["headers"] or {}), "Idempotency-Replayed": "true"}
-        return Response(row["body"], row["status"], headers, mimetype="application/json")
+        if stored.status is None:
+            raise StillRunning
+        headers = {**(stored.headers or {}), "Idempotency-Replayed": "true"}
+        return Response(stored.body, stored.status, headers, mimetype="application/json")
 
-    def keep(self, response: Response) -> None:
-        """Keep the answer, in the running transaction; what is sent while it is made cannot be kept and frees the key."""
+    def _claim_or_read(self, connection: sa.Connection) -> sa.Row[tuple[object, ...]] | None:
+        """Insert or take over the row and return None, or return the row of another request."""
+        now = self._started_at = utcnow_ms()
+        connection.execute(sa.delete(IdempotencyKey).where(self._row, IdempotencyKey.expires_at < now))
+        row = {"request_hash": self._request_hash, "created_at": now, "updated_at": now, "expires_at": now + RETENTION}
+        statement = insert_or_ignore(connection.dialect.name, IdempotencyKey, self._key | row, unique=tuple(self._key))
+        stored = None
+        while stored is None:  # The other request may release the key between the two statements.
+            if connection.execute(statement.returning(IdempotencyKey.key)).first() is not None:
+                return None
+            stored = connection.execute(sa.select(IdempotencyKey.__table__).where(self._row).with_for_update()).first()
+        is_abandoned = stored.status is None and stored.updated_at < now - LEASE
+        if not is_abandoned or stored.request_hash != self._request_hash:
+            return stored
+        connection.execute(sa.update(IdempotencyKey).where(self._row).values(created_at=now, updated_at=now))
+        self.is_takeover = True
+        return None
+
+    def tick(self, _now_s: float) -> None:
+        """Renew the lease."""
+        with self._side.write() as connection:
+            connection.execute(sa.update(IdempotencyKey).where(self._is_held()).values(updated_at=utcnow_ms()))
+
+    def store_response(self, response: Response, *, hidden: tuple[str, ...] = ()) -> None:
+        """Store the response in the running transaction. A streamed response is not stored and releases the key.
+
+        The fields `hidden` of the result are secrets: they are stored as null.
+
+        Raises:
+            StillRunning: the lease expired, and another request took the claim over.
+        """
         if response.is_streamed:
-            db.session.execute(sa.delete(IdempotencyKey).where(*self.where))
+            db.session.execute(sa.delete(IdempotencyKey).where(self._is_held()))
             return
-        db.session.execute(
-            sa.update(IdempotencyKey)
-            .where(*self.where)
-            .values(
-                status=response.status_code,
-                headers={name: response.headers[name] for name in REPEATED if name in response.headers},
-                body=response.get_data(),
-                updated_at=moment(),
-            )
-        )
+        values = {
+            "status": response.status_code,
+            "headers": {name: response.headers[name] for name in STORED_HEADERS if name in response.headers},
+            "body": _without(hidden, response.get_data()),
+            "updated_at": utcnow_ms(),
+        }
+        statement = sa.update(IdempotencyKey).where(self._is_held()).values(**values).returning(IdempotencyKey.key)
+        if db.session.execute(statement).first() is None and self._exists():
+            raise StillRunning
 
     def release(self) -> None:
-        """Free the key: the request failed and had no effect, so it may be tried again."""
-        with db.engine.begin() as connection:
-            connection.execute(sa.delete(IdempotencyKey).where(*self.where, IdempotencyKey.status.is_(None)))
+        """Release the key: the request failed without an effect and may be repeated."""
+        with self._side.write() as connection:
+            connection.execute(sa.delete(IdempotencyKey).where(self._is_held()))
+
+    def abandon(self) -> None:
+        """End the lease: the outcome is unknown, and the next attempt takes the claim over."""
+        with self._side.write() as connection:
+            ended = utcnow_ms() - 2 * LEASE
+            connection.execute(sa.update(IdempotencyKey).where(self._is_held()).values(updated_at=ended))
+
+    def _is_held(self) -> sa.ColumnElement[bool]:
+        return sa.and_(self._row, IdempotencyKey.status.is_(None), IdempotencyKey.created_at == self._started_at)
+
+    def _exists(self) -> bool:
+        """Return whether the row exists. It disappears with the account, for example if the request deletes it."""
+        return db.session.scalar(sa.select(IdempotencyKey.key).where(self._row)) is not None
 
 
-def claim_for(request: Request, user_id: str | None) -> Claim | None:
-    """The claim of a request that carries a key; None without one. Raises Invalid for an unusable key."""
+def _without(hidden: tuple[str, ...], body: bytes) -> bytes:
+    """Return a JSON response whose result has null in place of the hidden fields."""
+    if not hidden:
+        return body
+    content = orjson.loads(body)
+    content["result"].update(dict.fromkeys(hidden))
+    return orjson.dumps(content)
+
+
+def claim_for(request: Request, caller: Caller | None) -> IdempotencyClaim | None:
+    """Return the claim of a request with a key, else None. Raises InvalidRequest for an invalid key.
+
+    A stored response is returned before the guard runs, so each API token of a user has its own keys.
+    """
     key = request.headers.get(HEADER)
-    if key is None or user_id is None or request.method in ("GET", "HEAD", "OPTIONS"):
+    if key is None or caller is None or request.method in ("GET", "HEAD", "OPTIONS"):
         return None
     if not 1 <= len(key) <= MAX_LENGTH or not key.isprintable():
-        raise Invalid.field(HEADER, f"The key must have 1 to {MAX_LENGTH} printable characters")
+        raise InvalidRequest.field(HEADER, f"The key must have 1 to {MAX_LENGTH} printable characters")
     body = request.environ.get(RAW, b"")
     digest = hashlib.sha256(request.full_path.encode() + b"\0" + body).hexdigest()
-    return Claim(user_id, f"{request.method} {request.url_rule}"[:255], key, digest)
+    route = f"{request.method} {request.url_rule}"
+    if caller.grant is not None:
+        route = f"{caller.grant.id} {route}"
+    return IdempotencyClaim(caller.id, route[:255], key, digest, side=current_side())
 
 
-def run(claim: Claim | None, work: Callable[[], Response]) -> Response:
-    """Do the work once for its key; the work commits through `keep` being called before its commit."""
+def run(claim: IdempotencyClaim | None, work: Callable[[], Response]) -> Response:
+    """Run the work once for its key. The work calls `store_response` before it commits."""
     if claim is None:
         return work()
-    replay = claim.take()
+    replay = claim.acquire()
     if replay is not None:
         return replay
+    renewals.register(claim)
     try:
         return work()
-    except BaseException:
+    except BaseException as error:
         db.session.rollback()
-        claim.release()
+        claim.release() if _has_no_effect(error) else claim.abandon()
         raise
+    finally:
+        renewals.unregister(claim)
+
+
+def _has_no_effect(error: BaseException) -> bool:
+    """Return whether the request was refused. After any other failure another system may have carried it out."""
+    return isinstance(error, Exception) and to_app_error(error).status < HTTPStatus.INTERNAL_SERVER_ERROR

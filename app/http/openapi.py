@@ -1,51 +1,35 @@
 """The OpenAPI 3.1 document and its browsable page, generated from the declarations that serve the routes."""
 
-import re
+import gzip
 from typing import Any
 
+import orjson
 from apispec import APISpec
-from apispec.ext.marshmallow import MarshmallowPlugin
-from flask import Blueprint, Flask, Response, current_app
+from flask import Blueprint, Flask, Response, current_app, request
 from flask_swagger_ui.flask_swagger_ui import get_swaggerui_blueprint
-from marshmallow import Schema, fields
+from werkzeug.routing import Rule
 
-from app.http import envelope
-from app.http.endpoint import SAFE, Declaration, declaration_of
-from app.http.validation import Flag, Moment
+from app.http import caching, rate_limits
+from app.http.api_document import error_codes, examples, headers, prose
+from app.http.api_document.components import Components, Failure, describe, describe_parameters, new_document
+from app.http.api_document.operations import merged_paths, operation
+from app.http.api_document.responses import add_flat_keys
+from app.http.endpoint import declaration_of
 
+BEARER_DESCRIPTION = "An API token of a user or a service account. It needs one of the scopes that the operation names."
 DOCUMENT_URL, PAGE_URL = "/api/v1/openapi.json", "/api/v1/docs"
-_PARAMETER = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
-
-
-class FieldProblem(Schema):
-    """One faulty field."""
-
-    path = fields.String(required=True)
-    message = fields.String(required=True)
-
-
-class Failure(Schema):
-    """The error envelope."""
-
-    statusCode = fields.Integer(required=True)  # noqa: N815 (wire name)
-    success = fields.Boolean(required=True)
-    message = fields.String(required=True)
-    errorMessage = fields.List(fields.Nested(FieldProblem), required=True)  # noqa: N815 (wire name)
-    code = fields.String(required=True)
-    result = fields.Dict(metadata={"description": "What the caller needs to go on, with some failures"})
-    error = fields.String(metadata={"description": "The message again, where the keys of `result` stand at the top"})
 
 
 def init_app(app: Flask) -> None:
-    """Serve the document, and the page from local files."""
+    """Serve the document, and the reference page from local files."""
     app.add_url_rule(DOCUMENT_URL, "openapi", _serve_document)
     make_page: Any = get_swaggerui_blueprint
     page: Blueprint = make_page(PAGE_URL, DOCUMENT_URL, config={"app_name": "Galley", "validatorUrl": None})
-    page.after_request(_let_page_run)
+    page.after_request(_allow_page_scripts)
     app.register_blueprint(page)
 
 
-def _let_page_run(response: Response) -> Response:
+def _allow_page_scripts(response: Response) -> Response:
     policy = (
         "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'"
     )
@@ -53,100 +37,81 @@ def _let_page_run(response: Response) -> Response:
     return response
 
 
+class _CompressedDocument:
+    """The document as JSON, compressed once."""
+
+    def __init__(self, document: dict[str, Any]) -> None:
+        self._plain = orjson.dumps(document)
+        self._gzipped = gzip.compress(self._plain, mtime=0)
+        self.tag = caching.compute_etag(self._plain)
+
+    def gzipped(self) -> bytes:
+        """Return the compressed document."""
+        return self._gzipped
+
+    def plain(self) -> bytes:
+        """Return the document."""
+        return self._plain
+
+
 def _serve_document() -> Response:
-    document = current_app.extensions.setdefault("openapi", None) or build(current_app)
-    current_app.extensions["openapi"] = document
-    return envelope.json_response(document)
+    rate_limits.check_address(None)
+    body: _CompressedDocument | None = current_app.extensions.get("openapi")
+    if body is None:
+        body = current_app.extensions["openapi"] = _CompressedDocument(build(current_app))
+    return caching.precompressed_response(request, body, body.tag)
 
 
-def build(app: Flask) -> dict[str, Any]:
-    """The document of every declared route of the application."""
-    plugin: Any = MarshmallowPlugin(schema_name_resolver=_schema_name)
-    spec = APISpec("Galley", "1", "3.1.0", plugins=[plugin], info={"license": {"name": "MIT", "identifier": "MIT"}})
-    plugin.map_to_openapi_type(Moment, "string", "date-time")
-    plugin.map_to_openapi_type(Flag, "boolean", None)
-    plugin.converter.add_attribute_function(_told_choices)
-    name = app.config["SETTINGS"].server.base_url
-    cookie = "__Host-session_token" if name.startswith("https:") else "session_token"
+def documented_rules(app: Flask) -> list[Rule]:
+    """Return the URL rules of the document: all declared routes except pages."""
+    declarations = ((rule, declaration_of(app.view_functions[rule.endpoint])) for rule in app.url_map.iter_rules())
+    return [rule for rule, declared in declarations if declared is not None and not declared.is_page]
+
+
+def build(app: Flask, *, with_examples: bool = True) -> dict[str, Any]:
+    """Return the document of all declared routes."""
+    base_url = app.config["SETTINGS"].server.base_url
+    components = Components()
+    info = {"description": prose.INTRODUCTION, "license": {"name": "MIT", "identifier": "MIT"}}
+    spec = new_document("Galley", "1", components, info=info, servers=[{"url": base_url}])
+    cookie = "__Host-session_token" if base_url.startswith("https:") else "session_token"
     spec.components.security_scheme("session", {"type": "apiKey", "in": "cookie", "name": cookie})
+    spec.components.security_scheme(
+        "token", {"type": "http", "scheme": "bearer", "bearerFormat": "glly_…", "description": BEARER_DESCRIPTION}
+    )
     spec.components.schema("Failure", schema=Failure)
-    for rule in app.url_map.iter_rules():
-        declared = declaration_of(app.view_functions[rule.endpoint])
-        if declared is not None:
-            _add(spec, str(rule), rule.methods or set(), rule.endpoint, declared, app)
+    rules = documented_rules(app)
+    paths = merged_paths([str(rule) for rule in rules])
+    for rule in rules:
+        _add(spec, rule, paths[str(rule)], app)
     document: dict[str, Any] = spec.to_dict()
+    _complete(document, components, with_examples=with_examples)
     return document
 
 
-def _told_choices(_converter: Any, field: Any, **_kwargs: Any) -> dict[str, Any]:
-    """The choices that a field's metadata tell: of an enumeration a body may not take every member."""
-    return {"enum": field.metadata["enum"]} if "enum" in field.metadata else {}
+def _add(spec: APISpec, rule: Rule, path: str, app: Flask) -> None:
+    view = app.view_functions[rule.endpoint]
+    methods = sorted((rule.methods or set()) - {"HEAD", "OPTIONS"})
+    spec.path(
+        path=path,
+        operations={method.lower(): operation(method, str(rule), path, rule.endpoint, view) for method in methods},
+    )
 
 
-def _schema_name(schema: Any) -> str:
-    kind = schema if isinstance(schema, type) else type(schema)
-    return f"{kind.__module__.split('.')[-2]}_{kind.__name__}"
-
-
-def _add(spec: APISpec, rule: str, methods: set[str], name: str, declared: Declaration, app: Flask) -> None:
-    operations = {
-        method.lower(): _operation(method, rule, name, declared, app)
-        for method in sorted(methods - {"HEAD", "OPTIONS"})
-    }
-    spec.path(path=_PARAMETER.sub(r"{\1}", rule), operations=operations)
-
-
-def _operation(method: str, rule: str, name: str, declared: Declaration, app: Flask) -> dict[str, Any]:
-    view: Any = app.view_functions[name]
-    operation: dict[str, Any] = {
-        "operationId": f"{method.lower()}_{re.sub('[^a-z0-9]+', '_', rule.lower()).strip('_')}",
-        "summary": (view.__doc__ or declared.message).strip().split("\n")[0],
-        "description": f"Guard: {declared.guard.words}",
-        "tags": [name.split(".")[0]],
-        "security": [{}] if declared.guard.public else [{"session": []}],
-        "parameters": _parameters(rule, declared),
-        "responses": _responses(method, declared),
-    }
-    taken = declared.body or declared.sent
-    if method not in SAFE and taken is not None:
-        content = "multipart/form-data" if declared.form else "application/json"
-        operation["requestBody"] = {"required": True, "content": {content: {"schema": taken}}}
-    return operation
-
-
-def _parameters(rule: str, declared: Declaration) -> list[Any]:
-    found: list[Any] = [
-        {"in": "path", "name": name, "required": True, "schema": {"type": "string"}}
-        for name in _PARAMETER.findall(rule)
+def _complete(document: dict[str, Any], components: Components, *, with_examples: bool) -> None:
+    """Add what refers to the whole document: shared headers, tags, descriptions and examples."""
+    parts = document["components"]
+    parts["headers"] = headers.response_components()
+    parts["parameters"] = headers.request_components()
+    parts["examples"] = error_codes.examples()
+    describe(document, components.classes)
+    describe_parameters(document)
+    add_flat_keys(document)
+    if with_examples:
+        examples.add_examples(document)
+    used = {tag for path in document["paths"].values() for each in path.values() for tag in each["tags"]}
+    document["tags"] = [
+        {"name": name, "x-displayName": title, "description": text}
+        for name, (title, text) in prose.TAGS.items()
+        if name in used
     ]
-    if declared.query is not None:
-        found.append({"in": "query", "schema": declared.query})
-    return found
-
-
-def _responses(method: str, declared: Declaration) -> dict[str, Any]:
-    failure = {"description": "Failure", "content": {"application/json": {"schema": "Failure"}}}
-    others: dict[str, Any] = {"4XX": failure, "5XX": failure}
-    if method in SAFE:
-        others["3XX"] = {"description": "Not modified, or to be found elsewhere"}
-    if declared.raw:
-        return {"2XX": {"description": declared.message}, **others}
-    result: Any = {}
-    if declared.result is not None:
-        result = {"type": "array", "items": declared.result} if declared.many else declared.result
-        listed = getattr(declared.result, "LISTED", None)
-        if listed is not None:
-            result = {"anyOf": [declared.result, {"type": "array", "items": listed}]}
-    shown = {
-        "type": "object",
-        "required": ["statusCode", "success", "message", "result"],
-        "properties": {
-            "statusCode": {"type": "integer"},
-            "success": {"type": "boolean"},
-            "message": {"type": "string"},
-            "result": result,
-        },
-    }
-    good = {"description": declared.message, "content": {"application/json": {"schema": shown}}}
-    statuses = filter(None, (declared.status, declared.other_status))
-    return {**{str(status): good for status in statuses}, **others}

@@ -1,61 +1,138 @@
-"""The rows of the rate-limit table (limits, section 1), and who each counts: an address, a user, an account.
+"""The rows of the rate-limit table (limits, section 1): the address, user or account that each row counts.
 
-A row's name is a field of `RateLimits`: `name_address` counts the client's address, before anything else of the request
-is looked at; `name` counts the signed-in user. Routes without a row fall under "other".
+A row is a field of `RateLimits`: `name_address` counts the client address, `name` counts the signed-in user. Routes
+without a row count as "other": each signed-in user and each API token has its own count. Rates below one hour are
+counted for every request, in Redis or in memory. Longer rates are counted in the database, for the requests that succeed.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
-from flask import current_app, request
+import structlog
+from flask import current_app, g, request
 
+from app.access import authentication
+from app.access.caller import Caller
+from app.access.client_address import client_address, network_of
 from app.core.errors import TooManyRequests
 from app.core.limits import Rate, RateLimits
-from app.extensions import limiter
-from app.http import login
-from app.http.caller import Caller
-from app.http.client_address import client_address, network_of
+from app.database import session
+from app.extensions import current_settings, db, limiter
+from app.http import rate_events
+
+log = structlog.get_logger(__name__)
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
-COUNTED_BY_HAND = frozenset({"forget_password", "sandbox_create"})
-"""Rows that the body has a say in: which account is meant, whether anything is to be started at all."""
+EXPLICIT_ROWS = frozenset({"forget_password", "sandbox_create"})
+"""Rows that a route counts itself, because the body decides which account is meant or whether anything starts."""
 
 
 def check_address(name: str | None) -> None:
-    """Count the client's address; the first thing that happens to a request.
+    """Count the client address. This is the first check of a request.
 
     Raises:
-        TooManyRequests: its row is used up.
+        TooManyRequests: the row is used up.
     """
-    row = f"{name}_address"
-    if name is None or not _rates(row):
-        row = "signed_in_address" if _has_cookie() else "anonymous_address"
-    _spend(row, address())
+    _acquire(_address_row(name), address())
 
 
 def check_caller(name: str | None, caller: Caller | None) -> None:
-    """Count the user, once it is known who it is; a cookie that opens nothing counts as none.
+    """Count the user or API token, and compare the rates in the database. Invalid credentials count as anonymous.
 
     Raises:
         TooManyRequests: a row is used up.
     """
     if caller is None:
-        if _has_cookie() and not (name and _rates(f"{name}_address")):
-            _spend("anonymous_address", address())
-        return
-    check_signed_in(caller.id)
+        if _has_credentials() and _address_row(name) == "signed_in_address":
+            _acquire("anonymous_address", address())
+    else:
+        _check_requests(caller)
+        if name is not None and name not in EXPLICIT_ROWS:
+            _acquire(name, caller.id)
+    for row, key in _stored_rows(name, caller):
+        rate_events.check(rate_events.long_rates(_rates(row)), row, key)
+
+
+def _check_requests(caller: Caller) -> None:
+    """Count any request of a user or API token, and its writes."""
+    grant = caller.grant
+    requests, writes, key = ("signed_in", "writes", caller.id) if grant is None else ("token", "token_writes", grant.id)
+    _acquire(requests, key)
     if request.method not in SAFE:
-        _spend("writes", caller.id)
-    if name is not None and name not in COUNTED_BY_HAND:
-        _spend(name, caller.id)
+        _acquire(writes, key)
+
+
+def record(name: str | None, caller: Caller | None) -> None:
+    """Count the request in the rates of the database, in the running transaction.
+
+    Raises:
+        TooManyRequests: a row is used up.
+    """
+    for row, key in _stored_rows(name, caller):
+        rate_events.record(rate_events.long_rates(_rates(row)), row, key)
+
+
+def record_before_prepare(name: str | None, caller: Caller | None) -> None:
+    """Count the request in a separate transaction. `cancelled_on_failure` deletes the events if the request fails.
+
+    Raises:
+        TooManyRequests: a row is used up.
+    """
+    for row, key in _stored_rows(name, caller):
+        _record_now(rate_events.long_rates(_rates(row)), row, key)
 
 
 def count(name: str, user_id: str) -> None:
-    """Count the user in a row that is counted by hand.
+    """Count the user in an explicit row.
 
     Raises:
         TooManyRequests: the row is used up.
     """
-    _spend(name, user_id)
+    _acquire(name, user_id)
+    if stored := rate_events.long_rates(_rates(name)):
+        _record_now(stored, name, user_id)
+
+
+def try_count(name: str, key: str, rates: Sequence[Rate] | None = None) -> bool:
+    """Count an event; return False if its row, or one of the given rates, is used up."""
+    applied = _rates(name) if rates is None else rates
+    if limiter.try_acquire(rate_events.short_rates(applied), name, key):
+        return False
+    try:
+        if stored := rate_events.long_rates(applied):
+            _record_now(stored, name, key)
+    except TooManyRequests:
+        return False
+    return True
+
+
+@contextmanager
+def cancelled_on_failure() -> Iterator[None]:
+    """Delete the events that the request has recorded in separate transactions if the block raises."""
+    try:
+        yield
+    except BaseException:
+        cancel_recorded()
+        raise
+
+
+def confirm_recorded() -> None:
+    """Keep the events that the request has recorded in separate transactions, also if the request fails later."""
+    g.pop("rate_events", None)
+
+
+def cancel_recorded() -> None:
+    """Delete the events that the request has recorded in separate transactions."""
+    event_ids: list[str] = g.pop("rate_events", [])
+    if not event_ids:
+        return
+    db.session.rollback()
+    try:
+        with session.write_transaction():
+            rate_events.delete(event_ids)
+    except Exception as error:
+        # The request has failed already. Until the window ends, the events count as requests.
+        log.warning("rates.cancel_failed", error=type(error).__name__)
 
 
 def check_signed_in(user_id: str) -> None:
@@ -64,62 +141,91 @@ def check_signed_in(user_id: str) -> None:
     Raises:
         TooManyRequests: the row is used up.
     """
-    _spend("signed_in", user_id)
+    _acquire("signed_in", user_id)
 
 
-def is_within(name: str, key: str, rates: Sequence[Rate] | None = None) -> bool:
-    """Count something silently; False when its row (or the given rates) is used up."""
-    return limiter.spend(_rates(name) if rates is None else rates, name, key) == 0
+class FailureCounter:
+    """Wrong passwords: of an account from this address, of an account from all addresses, and from this address.
 
-
-class Failures:
-    """Wrong passwords of one account and from one address.
-
-    Of the account every try counts before it is compared, so that parallel ones cannot outrun the count, and a right
-    one forgives them; of the address the wrong ones count.
+    An attempt counts for account and address before the password is compared, so that parallel attempts cannot exceed the
+    rate; a correct password clears this count. The keys contain a hash of the stored password, so that a reset of the
+    password clears all counts of the account, in every process.
     """
 
-    def __init__(self, account: str) -> None:
-        self._account = account
+    def __init__(self, account: str, stored_hash: str | None) -> None:
+        self._account = f"{account} {stored_hash or ''}"
 
     def begin(self) -> None:
-        """Count a try. Raises TooManyRequests when there were too many wrong ones."""
-        wait_s = limiter.wait_s(_rates("sign_in_failures_address"), "sign_in_failures_address", address())
-        if wait_s:
-            raise TooManyRequests(retry_after_s=wait_s)
-        _spend("sign_in_failures", self._account)
+        """Count an attempt. Raises TooManyRequests after too many wrong passwords."""
+        for row, key in self._shared_rows():
+            wait_s = limiter.wait_s(_rates(row), row, key)
+            if wait_s:
+                raise TooManyRequests(retry_after_s=wait_s)
+        _acquire("sign_in_failures", self._account_and_address())
 
     def failed(self) -> None:
-        """The password was wrong."""
-        limiter.spend(_rates("sign_in_failures_address"), "sign_in_failures_address", address())
+        """Count a wrong password."""
+        for row, key in self._shared_rows():
+            limiter.try_acquire(_rates(row), row, key)
 
     def succeeded(self) -> None:
-        """The password was right."""
-        limiter.forgive(_rates("sign_in_failures"), "sign_in_failures", self._account)
+        """Clear the count of this account and address."""
+        limiter.reset(_rates("sign_in_failures"), "sign_in_failures", self._account_and_address())
+
+    def _account_and_address(self) -> str:
+        return f"{self._account} {address()}"
+
+    def _shared_rows(self) -> tuple[tuple[str, str], ...]:
+        return ("sign_in_failures_account", self._account), ("sign_in_failures_address", address())
 
 
 def address() -> str:
-    """What the client's rates are counted by."""
-    hops = current_app.config["SETTINGS"].server.trusted_hops
+    """Return the network of the client, by which rates are counted."""
+    hops = current_settings().server.trusted_hops
     return network_of(client_address(request, trusted_hops=hops))
 
 
 def is_row(name: str) -> bool:
-    """Whether the table has such a row."""
+    """Return True if the table has this row."""
     known = RateLimits()
     return hasattr(known, name) or hasattr(known, f"{name}_address")
 
 
-def _spend(name: str, key: str) -> None:
-    wait_s = limiter.spend(_rates(name), name, key)
+def _address_row(name: str | None) -> str:
+    """Return the row that counts every request of the address."""
+    row = f"{name}_address"
+    if name is not None and rate_events.short_rates(_rates(row)):
+        return row
+    return "signed_in_address" if _has_credentials() else "anonymous_address"
+
+
+def _stored_rows(name: str | None, caller: Caller | None) -> Iterator[tuple[str, str]]:
+    """Yield the rows with rates in the database, each with its key."""
+    if name is None:
+        return
+    if rate_events.long_rates(_rates(f"{name}_address")):
+        yield f"{name}_address", address()
+    if caller is not None and name not in EXPLICIT_ROWS and rate_events.long_rates(_rates(name)):
+        yield name, caller.id
+
+
+def _record_now(rates: Sequence[Rate], name: str, key: str) -> None:
+    with session.write_transaction():
+        event_id = rate_events.record(rates, name, key)
+    g.setdefault("rate_events", []).append(event_id)
+
+
+def _acquire(name: str, key: str) -> None:
+    rates = rate_events.short_rates(_rates(name))
+    wait_s = limiter.try_acquire(rates, name, key) if rates else 0
     if wait_s:
         raise TooManyRequests(retry_after_s=wait_s)
 
 
 def _rates(name: str) -> tuple[Rate, ...]:
-    found: tuple[Rate, ...] = getattr(current_app.config["SETTINGS"].limits.rates, name, ())
-    return found
+    rates: tuple[Rate, ...] = getattr(current_app.config["SETTINGS"].limits.rates, name, ())
+    return rates
 
 
-def _has_cookie() -> bool:
-    return login.cookie_name() in request.cookies
+def _has_credentials() -> bool:
+    return authentication.has_bearer() or authentication.cookie_name() in request.cookies

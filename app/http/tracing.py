@@ -1,4 +1,4 @@
-"""A span a request, and one a statement of its sessions."""
+"""Traces: one span per request and one per statement."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ import sqlalchemy as sa
 from flask import Flask, Response, g, request
 from sqlalchemy import event
 
-from app.core.metrics import method_of
-from app.core.tracing import failed, tracer
 from app.extensions import db
+from app.observability.metrics import method_of
+from app.observability.tracing import mark_failed, tracer
 
 
 def init_app(app: Flask) -> None:
-    """Trace the application where tracing is on; otherwise nothing is hooked."""
+    """Register the hooks if tracing is enabled."""
     tracer.start()
     if not tracer.is_on:
         return
@@ -31,8 +31,8 @@ def _begin() -> None:
 
     method = method_of(request.method)
     route = str(request.url_rule or "-")
-    facts = {"http.request.method": method, "http.route": route, "galley.request_id": g.get("request_id", "")}
-    g.span = tracer.begin(f"{method} {route}", "SERVER", **facts)
+    attributes = {"http.request.method": method, "http.route": route, "galley.request_id": g.get("request_id", "")}
+    g.span = tracer.begin(f"{method} {route}", "SERVER", **attributes)
     g.span_use = use_span(g.span, record_exception=False, set_status_on_exception=False)
     g.span_use.__enter__()
 
@@ -41,7 +41,7 @@ def _note(response: Response) -> Response:
     if "span" in g:
         g.span.set_attribute("http.response.status_code", response.status_code)
         if response.status_code >= 500:
-            failed(g.span, str(response.status_code))
+            mark_failed(g.span, str(response.status_code))
     return response
 
 
@@ -53,9 +53,11 @@ def _end(_error: BaseException | None) -> None:
 
 
 def _before(_connection: Any, _cursor: Any, statement: str, _values: Any, context: Any, _many: bool) -> None:
-    if context is not None and tracer.is_within:
-        word = statement.split(None, 1)[0].upper() if statement.strip() else "SQL"
-        context.span = tracer.begin(word, "CLIENT", **{"db.system": context.dialect.name, "db.query.text": statement})
+    if context is not None and tracer.is_in_span:
+        operation = statement.split(None, 1)[0].upper() if statement.strip() else "SQL"
+        context.span = tracer.begin(
+            operation, "CLIENT", **{"db.system": context.dialect.name, "db.query.text": statement}
+        )
 
 
 def _after(_connection: Any, _cursor: Any, _statement: str, _values: Any, context: Any, _many: bool) -> None:
@@ -65,7 +67,7 @@ def _after(_connection: Any, _cursor: Any, _statement: str, _values: Any, contex
 def _broken(context: sa.engine.ExceptionContext) -> None:
     span = getattr(context.execution_context, "span", None)
     if span is not None:
-        failed(span, type(context.original_exception).__name__)
+        mark_failed(span, type(context.original_exception).__name__)
     _finish(context.execution_context)
 
 

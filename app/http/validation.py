@@ -1,53 +1,55 @@
-"""Bodies, queries and results as Marshmallow schemas, and their faults as dotted paths."""
+"""Base classes, fields and loaders of Marshmallow schemas. Errors are reported as dotted paths."""
 
 from collections.abc import Iterator, Mapping
 from datetime import datetime
+from enum import Enum
 from functools import cache
-from typing import Any
+from typing import Any, ClassVar, get_type_hints
 from urllib.parse import unquote_to_bytes
 
 from flask import Request
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
 from webargs.flaskparser import FlaskParser
 from werkzeug.datastructures import MultiDict
 
 from app.core import clock
-from app.core.errors import FieldError, Invalid
+from app.core.errors import FieldError, InvalidRequest
 from app.core.ids import is_id
-from app.core.names import name_fault
+from app.core.limits import InputLimits
+from app.core.names import name_error
 
 
-class Body(Schema):
-    """A JSON body or query string; unknown keys are dropped, never stored."""
+class RequestSchema(Schema):
+    """A JSON body or query string. Unknown keys are dropped and never stored."""
 
     class Meta:
-        """Marshmallow's options."""
+        """The options of Marshmallow."""
 
         unknown = EXCLUDE
 
 
-class Ready(Schema):
-    """An answer that its service has already made of plain values; the fields describe it for the OpenAPI document."""
+class PassthroughSchema(Schema):
+    """A response that its service builds from plain values. The fields describe it in the OpenAPI document."""
 
     def dump(self, obj: Any, *, many: bool | None = None) -> Any:
-        """Pass the values on as they are: walking through every field costs more than reading the rows."""
+        """Return the object unchanged. Serialising every field would cost more than reading the rows."""
         return obj
 
 
 class Parser(FlaskParser):
-    """webargs, fed with the JSON that `app.http.body` has already judged."""
+    """The webargs parser for JSON that `app.http.body` has checked."""
 
     DEFAULT_UNKNOWN_BY_LOCATION = dict.fromkeys(FlaskParser.DEFAULT_UNKNOWN_BY_LOCATION, EXCLUDE)
 
     def load_querystring(self, req: Request, schema: Schema) -> Any:
-        """The query's parameters; one that may be left out counts as absent where a form left it empty."""
+        """Load the query parameters. An empty optional parameter counts as absent."""
         needed = {field.data_key or name for name, field in schema.load_fields.items() if field.required}
-        given = req.args.items(multi=True)
-        return self._makeproxy(MultiDict((name, value) for name, value in given if value or name in needed), schema)
+        arguments = req.args.items(multi=True)
+        return self._makeproxy(MultiDict((name, value) for name, value in arguments if value or name in needed), schema)
 
     def handle_error(self, error: ValidationError, *_args: Any, **_kwargs: Any) -> Any:
-        """Turn Marshmallow's nested messages into the envelope's list."""
-        raise Invalid(fields=list(flatten(error.messages))) from error
+        """Convert the nested messages of Marshmallow into the list of the envelope."""
+        raise InvalidRequest(fields=list(flatten(error.messages))) from error
 
 
 parser = Parser()
@@ -55,44 +57,103 @@ parser = Parser()
 
 @cache
 def instance(schema: type[Schema], *, many: bool = False) -> Schema:
-    """One object of a schema class; they keep no state, and making one costs more than using it."""
+    """Return the shared instance of a schema class. Instances have no state, and creating one is expensive."""
     return schema(many=many)
 
 
-def load_query(schema: type[Schema], given: Request) -> dict[str, Any]:
-    """Clean values of a query string. Raises Invalid with one item a fault, bytes that are no UTF-8 included."""
-    for pair in given.query_string.split(b"&") if b"%" in given.query_string else ():
+def load_query(schema: type[Schema], http_request: Request) -> dict[str, Any]:
+    """Load a query string. Raises InvalidRequest with one item per error, also for bytes that are not UTF-8."""
+    for pair in http_request.query_string.split(b"&") if b"%" in http_request.query_string else ():
         name, _, value = pair.partition(b"=")
         try:
             unquote_to_bytes(value.replace(b"+", b" ")).decode()
         except UnicodeDecodeError as error:
-            raise Invalid.field(name.decode("ascii", "replace"), "This is not valid UTF-8") from error
-    cleaned: dict[str, Any] = parser.parse(instance(schema), given, location="query")
+            raise InvalidRequest.field(name.decode("ascii", "replace"), "This is not valid UTF-8") from error
+    cleaned: dict[str, Any] = parser.parse(instance(schema), http_request, location="query")
     return cleaned
 
 
-def load(schema: type[Schema], data: Mapping[str, Any]) -> dict[str, Any]:
-    """Clean values of a body. Raises Invalid with one item a fault."""
+def load(schema: type[Schema], data: Mapping[str, Any], *, is_change: bool) -> Any:
+    """Return the values of a body: a dictionary, or the `RequestBody` that the schema belongs to.
+
+    `is_change` is true for PATCH and PUT.
+
+    Raises:
+        InvalidRequest: the body does not fit the schema. It names every field.
+    """
+    loader = instance(schema)
     try:
-        loaded: dict[str, Any] = instance(schema).load(data)
+        return loader.load(dict(_without_empty_strings(loader, data, is_change=is_change)))
     except ValidationError as error:
-        raise Invalid(fields=list(flatten(error.messages))) from error
-    return loaded
+        raise InvalidRequest(fields=list(flatten(error.messages))) from error
+
+
+def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change: bool) -> Iterator[tuple[str, Any]]:
+    """Yield the fields of a body. An empty string in an optional field is absent in a POST, and null in a change.
+
+    A field that cannot be null receives the empty string in a change (contract, section 0).
+    """
+    optional = {field.data_key or name: field for name, field in loader.load_fields.items() if not field.required}
+    for name, value in data.items():
+        field = optional.get(name) if value == "" else None
+        if field is None or (is_change and not field.allow_none):
+            yield name, value
+        elif is_change:
+            yield name, None
 
 
 def flatten(messages: Any, path: str = "") -> Iterator[FieldError]:
-    """`{"files": {0: {"path": ["…"]}}}` as `files.0.path: …`."""
+    """Yield nested messages as dotted paths: `{"files": {0: {"path": ["…"]}}}` as `files.0.path: …`."""
     if isinstance(messages, dict):
         for key, inner in messages.items():
-            below = path if key in ("_schema", "json", "query") else f"{path}.{key}".strip(".")
-            yield from flatten(inner, below)
+            inner_path = path if key in ("_schema", "json", "query") else f"{path}.{key}".strip(".")
+            yield from flatten(inner, inner_path)
     else:
         for message in messages if isinstance(messages, list) else [messages]:
             yield FieldError(path, str(message))
 
 
-class Flag(fields.Boolean):
-    """A JSON boolean and nothing that merely looks like one."""
+class Absent(Enum):
+    """The type of `ABSENT`."""
+
+    ABSENT = "absent"
+
+
+ABSENT = Absent.ABSENT
+"""The value of a field that the client did not send. `is not ABSENT` narrows the type."""
+
+
+class RequestBody:
+    """The base class of request bodies: frozen dataclasses whose annotations carry the Marshmallow fields.
+
+    A subclass has the attribute `schema`. Loading it returns an instance of the subclass.
+    """
+
+    schema: ClassVar[type[Schema]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Build the schema from the annotations."""
+        super().__init_subclass__(**kwargs)
+        hints = get_type_hints(cls, include_extras=True).items()
+        declared = {name: item for name, hint in hints for item in _metadata(hint) if isinstance(item, fields.Field)}
+
+        def create(_schema: Schema, data: dict[str, Any], **_kwargs: Any) -> Any:
+            return cls(**data)
+
+        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "create": post_load(create)}
+        cls.schema = type(cls.__name__, (RequestSchema,), declared | members)
+
+    def sent(self) -> dict[str, Any]:
+        """Return the fields that the client sent, by name."""
+        return {name: value for name, value in vars(self).items() if value is not ABSENT}
+
+
+def _metadata(hint: Any) -> tuple[Any, ...]:
+    return getattr(hint, "__metadata__", ())
+
+
+class StrictBoolean(fields.Boolean):
+    """A JSON boolean. Other values that Marshmallow converts to a boolean are refused."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> bool:
         if not isinstance(value, bool):
@@ -100,15 +161,15 @@ class Flag(fields.Boolean):
         return value
 
 
-class Moment(fields.Field[datetime]):
-    """A time in results: ISO-8601 UTC with milliseconds and `Z`."""
+class DateTimeMs(fields.Field[datetime]):
+    """A time in responses: ISO-8601 UTC with milliseconds and `Z`."""
 
     def _serialize(self, value: datetime | None, attr: str | None, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else clock.iso(value)
 
 
-class Entries(fields.Dict):
-    """A JSON object of any keys; a fault in an entry, be it in its key or its value, is told by its key."""
+class KeyedDict(fields.Dict):
+    """A JSON object with arbitrary keys. An error in a key or value is reported under the key."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         try:
@@ -116,12 +177,14 @@ class Entries(fields.Dict):
         except ValidationError as error:
             if not isinstance(error.messages, dict):
                 raise
-            told = {key: [*faults.get("key", ()), *faults.get("value", ())] for key, faults in error.messages.items()}
-            raise ValidationError(told, valid_data=error.valid_data) from error
+            messages = {
+                key: [*errors.get("key", ()), *errors.get("value", ())] for key, errors in error.messages.items()
+            }
+            raise ValidationError(messages, valid_data=error.valid_data) from error
 
 
-class Id(fields.String):
-    """A prefixed id in a body; malformed is 400 there."""
+class IdField(fields.String):
+    """A prefixed id in a body. A malformed id is 400."""
 
     def __init__(self, prefix: str, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -133,43 +196,53 @@ class Id(fields.String):
         return str(value)
 
 
-class Name(fields.String):
-    """What somebody or something is called, of at most that many characters; white space around it is dropped.
+class NameField(fields.String):
+    """A name of at most `max_length` characters. White space around it is removed.
 
-    `without` are characters that it may not hold besides those no name may.
+    `forbidden` contains characters that are refused in addition to those that no name may contain.
     """
 
-    def __init__(self, most: int, *, least: int = 1, without: str = "", **kwargs: Any) -> None:
-        super().__init__(validate=validate.Length(min=least, max=most), **kwargs)
-        self.least, self.without = least, without
+    def __init__(self, max_length: int, *, min_length: int = 1, forbidden: str = "", **kwargs: Any) -> None:
+        super().__init__(validate=validate.Length(min=min_length, max=max_length), **kwargs)
+        self.min_length, self.forbidden = min_length, forbidden
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         name: str = super()._deserialize(value, attr, data, **kwargs).strip()
-        if (name or self.least) and (fault := name_fault(name)):
-            raise ValidationError(fault)
-        if any(character in name for character in self.without):
-            raise ValidationError(f"May not hold {' or '.join(self.without)}.")
+        if (name or self.min_length) and (reason := name_error(name)):
+            raise ValidationError(reason)
+        if any(character in name for character in self.forbidden):
+            raise ValidationError(f"Must not contain {' or '.join(self.forbidden)}.")
         return name
 
 
-def text(least: int = 1, most: int = 255, **kwargs: Any) -> fields.String:
-    """A string of that many characters, kept as it is; it must not be all white space where any are needed."""
+def text(min_length: int = 1, max_length: int = 255, **kwargs: Any) -> fields.String:
+    """Return a string field that keeps its value unchanged.
 
-    def meaningful(value: str) -> None:
-        if least and value and not value.strip():
-            raise ValidationError("May not be empty.")
+    With a minimum length the value must not be all white space.
+    """
+
+    def check_not_blank(value: str) -> None:
+        if min_length and value and not value.strip():
+            raise ValidationError("Must not be empty.")
 
     kwargs.setdefault("required", True)
-    return fields.String(validate=[validate.Length(min=least, max=most), meaningful], **kwargs)
+    return fields.String(validate=[validate.Length(min=min_length, max=max_length), check_not_blank], **kwargs)
 
 
-def without_emptied(data: Any, *names: str) -> Any:
-    """A body in which the named fields are null where a form left them empty."""
+def with_empty_as_null(data: Any, *names: str) -> Any:
+    """Return a body in which the named fields are null if they are empty strings."""
     return data | {name: None for name in names if data.get(name) == ""} if isinstance(data, dict) else data
 
 
-class Page(Body):
-    """Cursor pagination; a limit above the maximum is clamped."""
+def without_empty(data: Any, *names: str) -> Any:
+    """Return a body without the named fields that are empty strings."""
+    if not isinstance(data, dict):
+        return data
+    return {name: value for name, value in data.items() if value != "" or name not in names}
 
-    limit = fields.Integer(load_default=50, validate=validate.Range(min=1))
+
+class PageQuery(RequestSchema):
+    """The parameters of cursor pagination. A limit above the maximum is reduced to it."""
+
+    limit = fields.Integer(load_default=InputLimits.page_size, validate=validate.Range(min=1))
     cursor = fields.String(load_default=None, validate=validate.Length(max=512))

@@ -1,4 +1,4 @@
-"""All tables; importing this package makes the metadata whole."""
+"""All tables. Importing this package completes the metadata."""
 
 from app.models import (
     ai_usage,
@@ -15,6 +15,7 @@ from app.models import (
     project_draft,
     project_log,
     project_preview,
+    rate_event,
     sandbox,
     user,
     user_preference,
@@ -35,6 +36,7 @@ __all__ = [
     "project_draft",
     "project_log",
     "project_preview",
+    "rate_event",
     "sandbox",
     "user",
     "user_preference",

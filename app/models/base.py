@@ -1,4 +1,4 @@
-"""What all tables share: the metadata, UTC times, prefixed ids and the two time columns."""
+"""Common parts of all tables: metadata, UTC times, prefixed ids and timestamp columns."""
 
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -15,27 +15,27 @@ SHA_LENGTH = 64
 
 
 class UtcDateTime(sa.types.TypeDecorator[datetime]):
-    """An aware UTC time, whole milliseconds, on stores with and without time zones."""
+    """An aware UTC time in whole milliseconds, for databases with and without time zones."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Store UTC; SQLite keeps it naive."""
+        """Convert to UTC, and to a naive time for SQLite."""
         if value is None:
             return None
         value = value.astimezone(UTC)
         return value.replace(tzinfo=None) if dialect.name == "sqlite" else value
 
     def process_result_value(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:
-        """Read back as aware UTC."""
+        """Convert to an aware UTC time."""
         if value is None:
             return None
         return value.replace(tzinfo=UTC) if value.tzinfo is None else value.astimezone(UTC)
 
 
 class Base(DeclarativeBase):
-    """The base of every table; constraint names are fixed so that migrations can name them."""
+    """The base class of all tables. Constraint names are fixed so that migrations can refer to them."""
 
     metadata = sa.MetaData(
         naming_convention={
@@ -54,39 +54,39 @@ class Base(DeclarativeBase):
     }
 
 
-def moment() -> datetime:
-    """Now, cut to the milliseconds that answers show."""
+def utcnow_ms() -> datetime:
+    """Return the present time, truncated to the milliseconds that responses show."""
     now = clock.now()
     return now.replace(microsecond=now.microsecond // 1000 * 1000)
 
 
 def id_column(prefix: str) -> Mapped[str]:
-    """A primary key holding a TypeID of that prefix."""
+    """Return a primary key column with TypeIDs of the prefix."""
     return mapped_column(sa.String(ID_LENGTH), primary_key=True, default=lambda: new_id(prefix))
 
 
-def reference(target: str, *, ondelete: str = "CASCADE", index: bool = True) -> Any:
-    """A foreign key column to `table.column`."""
+def foreign_key(target: str, *, ondelete: str = "CASCADE", index: bool = True) -> Any:
+    """Return a foreign key column to `table.column`."""
     return mapped_column(sa.String(ID_LENGTH), sa.ForeignKey(target, ondelete=ondelete), index=index)
 
 
-def word_column(words: type[StrEnum], name: str, **kwargs: Any) -> Any:
-    """A column holding one of a closed set of words, checked by the database."""
+def enum_column(values: type[StrEnum], name: str, **kwargs: Any) -> Any:
+    """Return a column for the values of an enumeration, with a check constraint."""
     return mapped_column(
         sa.Enum(
-            words,
+            values,
             name=name,
             native_enum=False,
             create_constraint=True,
             length=32,
-            values_callable=lambda enum: [word.value for word in enum],
+            values_callable=lambda enum: [member.value for member in enum],
         ),
         **kwargs,
     )
 
 
 class Timestamps:
-    """When a row was made and last changed."""
+    """The times at which a row was created and last changed."""
 
-    created_at: Mapped[datetime] = mapped_column(default=moment)
-    updated_at: Mapped[datetime] = mapped_column(default=moment, onupdate=moment)
+    created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
+    updated_at: Mapped[datetime] = mapped_column(default=utcnow_ms, onupdate=utcnow_ms)

@@ -1,20 +1,29 @@
-"""What search knows of blobs: their words and their links; kept by content, so that every branch shares it."""
+"""Tables of the full-text search and of fields: texts, links and front matter of blobs.
+
+All branches share the rows of a blob.
+"""
+
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import ID_LENGTH, SHA_LENGTH, Base
+from app.models.project_content import PathText
 
 FTS_TABLE = "content_words"
-"""SQLite's full-text table over `ContentText.words`, kept by triggers; PostgreSQL has an index instead."""
+"""The full-text table of SQLite over `ContentText.words`, maintained by triggers. PostgreSQL has an index instead."""
 
-WORDS_INDEX = "ix_content_texts_words"
+TEXT_INDEX = "ix_content_texts_words"
 
 
-def is_of_search(kind: str, name: str) -> bool:
-    """Whether a table or index belongs to a store's full-text search, which the models cannot declare."""
-    return (kind == "table" and name.startswith(FTS_TABLE)) or (kind == "index" and name == WORDS_INDEX)
+def is_search_table(kind: str, name: str) -> bool:
+    """Return whether a table or index belongs to the full-text search of a database.
+
+    The models cannot declare these.
+    """
+    return (kind == "table" and name.startswith(FTS_TABLE)) or (kind == "index" and name == TEXT_INDEX)
 
 
 def _of_project() -> Mapped[str]:
@@ -22,7 +31,11 @@ def _of_project() -> Mapped[str]:
 
 
 class ContentText(Base):
-    """A blob's text. `words` is what is searched, `body` the beginning of the text, for snippets."""
+    """The text of a blob. `words` is the searched text, `body` the beginning of the text, for snippets.
+
+    `front_matter` contains the values of the front matter, JSON null if the file has none. It is SQL NULL if a version
+    without this column has read the blob.
+    """
 
     __tablename__ = "content_texts"
     __table_args__ = (sa.UniqueConstraint("project_id", "sha"),)
@@ -33,10 +46,11 @@ class ContentText(Base):
     title: Mapped[str | None]
     body: Mapped[str]
     words: Mapped[str] = mapped_column(sa.Text().with_variant(TSVECTOR(), "postgresql"))
+    front_matter: Mapped[dict[str, Any] | None]
 
 
 class ContentLink(Base):
-    """A link as it stands in a blob; `key` is the folded name that its target ends with."""
+    """A link in a blob as written. `key` is the folded name at the end of its target."""
 
     __tablename__ = "content_links"
     __table_args__ = (sa.Index("ix_content_links_project_id_key", "project_id", "key"),)
@@ -49,3 +63,23 @@ class ContentLink(Base):
     key: Mapped[str]
     url: Mapped[str]
     kind: Mapped[str] = mapped_column(sa.String(12))
+
+
+class ContentField(Base):
+    """A value of the front matter of a blob, in the form of `app.content.field_values`.
+
+    `number` is 0, or the position of an item of a list. The primary key is the order of sorted entries, so one index serves
+    sorting and filters. Rows of a blob are deleted by a scan of the project.
+    """
+
+    __tablename__ = "content_fields"
+    __table_args__ = ({"sqlite_with_rowid": False},)
+
+    project_id: Mapped[str] = mapped_column(
+        sa.String(ID_LENGTH), sa.ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True
+    )
+    name: Mapped[str] = mapped_column(PathText, primary_key=True)
+    key: Mapped[str] = mapped_column(PathText, primary_key=True)
+    sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH), primary_key=True)
+    number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    kind: Mapped[str] = mapped_column(sa.String(1))

@@ -1,4 +1,4 @@
-"""What lets a user's projects reach a Git host, and what Git hosts have told us.
+"""Tables of credentials for Git hosts, of pending token revocations and of received notifications.
 
 Secrets are AES-256-GCM ciphertexts bound to their row and field.
 """
@@ -10,29 +10,31 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import Base, Timestamps, id_column, moment, reference, word_column
+from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column, utcnow_ms
 from app.models.project import Provider
 
 
 class CredentialStatus(StrEnum):
-    """Whether the host still takes it."""
+    """The status of a credential at its host."""
 
     ACTIVE = "active"
     NEEDS_RECONNECT = "needs_reconnect"
 
 
 class GitCredential(Timestamps, Base):
-    """One row a user and provider. Columns ending in `_secret` hold ciphertexts, those with `hash` SHA-256.
+    """The credential of a user at a provider.
 
-    `generation` counts the tokens the row has had: whoever renews them writes only over the generation they read.
+    Columns ending in `_secret` hold ciphertexts, those with `hash` SHA-256.
+
+    `generation` counts the tokens of the row. A refresh overwrites only the generation that it read.
     """
 
     __tablename__ = "git_credentials"
     __table_args__ = (sa.UniqueConstraint("user_id", "provider"),)
 
     id: Mapped[str] = id_column("cred")
-    user_id: Mapped[str] = reference("users.id", index=False)
-    provider: Mapped[Provider] = word_column(Provider, "provider")
+    user_id: Mapped[str] = foreign_key("users.id", index=False)
+    provider: Mapped[Provider] = enum_column(Provider, "provider")
     account_id: Mapped[str | None]
     account_login: Mapped[str | None]
     account_name: Mapped[str | None]
@@ -51,27 +53,27 @@ class GitCredential(Timestamps, Base):
     refreshing_until: Mapped[datetime | None]
     last_refreshed_at: Mapped[datetime | None]
     token_hint: Mapped[str | None] = mapped_column(sa.String(4))
-    status: Mapped[CredentialStatus] = word_column(
+    status: Mapped[CredentialStatus] = enum_column(
         CredentialStatus, "credential_status", default=CredentialStatus.ACTIVE
     )
 
 
 class GitRevocation(Timestamps, Base):
-    """A token that is nobody's any more and waits to be ended at its host."""
+    """A token that no row uses and that must be revoked at its host."""
 
     __tablename__ = "git_revocations"
 
     id: Mapped[str] = id_column("rev")
-    provider: Mapped[Provider] = word_column(Provider, "provider")
+    provider: Mapped[Provider] = enum_column(Provider, "provider")
     kind: Mapped[str] = mapped_column(sa.String(20))
     token_secret: Mapped[str]
 
 
 class GitDelivery(Base):
-    """A notification of a Git host that has had its effect."""
+    """A processed notification of a Git host."""
 
     __tablename__ = "git_deliveries"
 
     provider: Mapped[str] = mapped_column(sa.String(20), primary_key=True)
     delivery: Mapped[str] = mapped_column(sa.String(64), primary_key=True)
-    received_at: Mapped[datetime] = mapped_column(default=moment, index=True)
+    received_at: Mapped[datetime] = mapped_column(default=utcnow_ms, index=True)

@@ -1,4 +1,4 @@
-"""First answers, kept for repeated requests."""
+"""The table of stored first responses to requests with an idempotency key."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from app.models.base import Base, Timestamps
 
 
 class IdempotencyKey(Timestamps, Base):
-    """What a user's request under a key was answered; no `status` yet means it is still running."""
+    """The response to a user's request with a key. The request is running while `status` is empty."""
 
     __tablename__ = "idempotency_keys"
 

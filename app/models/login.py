@@ -1,4 +1,4 @@
-"""How people get in: sessions, social accounts, one-time codes and tokens, and sign-ins under way."""
+"""Tables of authentication: sessions, social accounts, one-time codes and tokens, and pending sign-ins."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -6,17 +6,17 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.models.base import Base, Timestamps, id_column, reference, word_column
+from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column
 from app.models.user import User
 
 
 class Session(Timestamps, Base):
-    """A signed-in browser; only the token's SHA-256 is kept."""
+    """A signed-in browser. Only the SHA-256 of the token is stored."""
 
     __tablename__ = "sessions"
 
     id: Mapped[str] = id_column("ses")
-    user_id: Mapped[str] = reference("users.id")
+    user_id: Mapped[str] = foreign_key("users.id")
     token_hash: Mapped[str] = mapped_column(sa.String(64), unique=True)
     expires_at: Mapped[datetime]
     idle_expires_at: Mapped[datetime]
@@ -27,31 +27,31 @@ class Session(Timestamps, Base):
     user: Mapped[User] = relationship(lazy="raise")
 
 
-class Account(Timestamps, Base):
-    """A social login linked to a user."""
+class SocialAccount(Timestamps, Base):
+    """A social login that is linked to a user."""
 
     __tablename__ = "accounts"
     __table_args__ = (sa.UniqueConstraint("provider", "subject"), sa.UniqueConstraint("user_id", "provider"))
 
     id: Mapped[str] = id_column("acc")
-    user_id: Mapped[str] = reference("users.id")
+    user_id: Mapped[str] = foreign_key("users.id")
     provider: Mapped[str] = mapped_column(sa.String(20))
     subject: Mapped[str] = mapped_column(sa.String(255))
 
 
-class Purpose(StrEnum):
-    """What a one-time code or token is good for."""
+class CodePurpose(StrEnum):
+    """The purpose of a one-time code or token."""
 
     VERIFY_EMAIL = "verify_email"
     RESET_PASSWORD = "reset_password"  # noqa: S105 (a purpose, not a password)
 
 
 class OneTimeCode(Timestamps, Base):
-    """The newest code or token of an e-mail and a purpose; hashed, single use.
+    """The newest code or token of an e-mail and a purpose, hashed, for a single use.
 
-    A row also stands for an e-mail without an account, so that attempts count alike whether it is known or not.
-    `sent_times` are the epoch seconds of the requests that count, comma-separated; `contested` says that a second
-    sign-up with another password came before the e-mail was verified.
+    A row also exists for an e-mail without an account, so that attempts count in the same way for unknown addresses.
+    `sent_times` are the epoch seconds of the counted requests, comma-separated. `contested` is true after a second
+    sign-up with another password before the e-mail was verified.
     """
 
     __tablename__ = "one_time_codes"
@@ -59,8 +59,8 @@ class OneTimeCode(Timestamps, Base):
 
     id: Mapped[str] = id_column("otc")
     email_key: Mapped[str]
-    purpose: Mapped[Purpose] = word_column(Purpose, "purpose")
-    user_id: Mapped[str | None] = reference("users.id")
+    purpose: Mapped[CodePurpose] = enum_column(CodePurpose, "purpose")
+    user_id: Mapped[str | None] = foreign_key("users.id")
     code_hash: Mapped[str | None] = mapped_column(sa.String(64), index=True)
     attempts: Mapped[int] = mapped_column(default=0)
     expires_at: Mapped[datetime | None]
@@ -70,7 +70,7 @@ class OneTimeCode(Timestamps, Base):
 
 
 class LoginAttempt(Timestamps, Base):
-    """A social sign-in or provider connection under way: its state, bound to one browser, used once."""
+    """A pending social sign-in or provider connection: a state for a single use, bound to one browser."""
 
     __tablename__ = "login_attempts"
 
@@ -81,5 +81,6 @@ class LoginAttempt(Timestamps, Base):
     code_verifier: Mapped[str | None]
     nonce: Mapped[str | None]
     callback_url: Mapped[str]
-    user_id: Mapped[str | None] = reference("users.id")
+    error_callback_url: Mapped[str | None]
+    user_id: Mapped[str | None] = foreign_key("users.id")
     expires_at: Mapped[datetime]

@@ -1,7 +1,7 @@
-"""What was paid, what is paid for, and who nearly did. Amounts are minor units of `currency` (ISO 4217).
+"""Tables of payments, subscriptions and pre-orders. Amounts are minor units of `currency` (ISO 4217).
 
-Everything but pre-orders is folded from `billing_events`: the rows of the other tables are what all known events of
-their entity say together, in whatever order they came.
+All rows except pre-orders are derived from `billing_events`. The order in which events arrive does not change the
+result.
 """
 
 from datetime import datetime
@@ -10,11 +10,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import ID_LENGTH, Base, Timestamps, id_column, reference
+from app.models.base import ID_LENGTH, Base, Timestamps, foreign_key, id_column
 
 
 class BillingEvent(Base):
-    """One state of one entity, as the provider told it; `id` is the provider's, so that each counts once."""
+    """A state of an entity as reported by the provider. `id` is the provider's id, so an event counts once."""
 
     __tablename__ = "billing_events"
     __table_args__ = (sa.Index("ix_billing_events_entity_id_occurred_at_id", "entity_id", "occurred_at", "id"),)
@@ -29,22 +29,22 @@ class BillingEvent(Base):
 
 
 class BillingCustomer(Timestamps, Base):
-    """Who pays, at the provider, and which user that is; None waits for one to appear.
+    """A customer of the provider and the user it belongs to. None means that no such user exists yet.
 
-    Its row is the lock under which everything of this customer is folded.
+    The row is the lock for all derived rows of the customer.
     """
 
     __tablename__ = "billing_customers"
 
     id: Mapped[str] = mapped_column(primary_key=True)
-    user_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
 
 
 class Subscription(Timestamps, Base):
-    """A plan a user pays for again and again: `amount_minor` every `frequency` times `interval`.
+    """A paid subscription of a user: `amount_minor` every `frequency` times `interval`.
 
-    `named_user_id` is who the checkout said it is for. While `canceling_until` lies ahead, one request asks the
-    provider to cancel and the others wait for it.
+    `named_user_id` is the user that the checkout named. While `canceling_until` is in the future, one request asks the
+    provider to cancel and other requests wait for it.
     """
 
     __tablename__ = "subscriptions"
@@ -54,7 +54,7 @@ class Subscription(Timestamps, Base):
     )
 
     id: Mapped[str] = id_column("sub")
-    user_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     named_user_id: Mapped[str | None] = mapped_column(sa.String(ID_LENGTH))
     customer_id: Mapped[str] = mapped_column(index=True)
     provider_id: Mapped[str] = mapped_column(unique=True)
@@ -72,10 +72,10 @@ class Subscription(Timestamps, Base):
 
 
 class SubscriptionPeriod(Base):
-    """A time through which a subscription stayed the same, from `valid_from` until before `valid_to`.
+    """A period in which a subscription did not change, from `valid_from` until before `valid_to`.
 
-    `monthly_millionths` is what it bills in a month, in millionths of the minor unit, so that sums of yearly prices
-    are exact; 0 where nothing is billed: only `active` ones are.
+    `monthly_millionths` is the monthly amount in millionths of the minor unit, so that sums of yearly prices are exact.
+    It is 0 unless the subscription is `active`.
     """
 
     __tablename__ = "subscription_periods"
@@ -104,12 +104,12 @@ class SubscriptionPeriod(Base):
 
 
 class Order(Timestamps, Base):
-    """One completed or failed payment; `subscription_provider_id` is what it was for, known to us already or not."""
+    """A completed or failed payment. The subscription `subscription_provider_id` may be unknown."""
 
     __tablename__ = "orders"
 
     id: Mapped[str] = id_column("ord")
-    user_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     named_user_id: Mapped[str | None] = mapped_column(sa.String(ID_LENGTH))
     customer_id: Mapped[str] = mapped_column(index=True)
     subscription_provider_id: Mapped[str | None] = mapped_column(index=True)
@@ -125,7 +125,7 @@ class Order(Timestamps, Base):
 
 
 class Refund(Timestamps, Base):
-    """Money of an order that went back, or, negative, came again; it counts from `approved_at`, None counts not."""
+    """A refund of an order, or a reversed refund if negative. It counts from `approved_at`, and not if that is None."""
 
     __tablename__ = "refunds"
 
@@ -138,10 +138,10 @@ class Refund(Timestamps, Base):
 
 
 class BillingDay(Base):
-    """What changed on a day: sums over `orders`, `refunds` and `subscription_periods`, kept with every change of these.
+    """The changes of one day, as sums over `orders`, `refunds` and `subscription_periods`. Updated with these tables.
 
-    `day` is its midnight, UTC. `billed_millionths` and `billed_count` are what began to be billed by the month that
-    day, less what ended to be.
+    `day` is its midnight in UTC. `billed_millionths` and `billed_count` are the started minus the ended monthly billing
+    of the day.
     """
 
     __tablename__ = "billing_days"
@@ -155,12 +155,12 @@ class BillingDay(Base):
 
 
 class PreOrder(Timestamps, Base):
-    """Interest in a plan that did not become an order."""
+    """The interest of a user in a plan without an order."""
 
     __tablename__ = "pre_orders"
 
     id: Mapped[str] = id_column("pre")
-    user_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     plan: Mapped[str]
     email: Mapped[str | None]
     billing_period: Mapped[str | None] = mapped_column(sa.String(20))

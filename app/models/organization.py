@@ -1,4 +1,4 @@
-"""Organizations, their members and who is invited."""
+"""Tables of organizations, memberships and invitations."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -8,19 +8,19 @@ import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
 from app.core.permissions import Role
-from app.models.base import Base, Timestamps, id_column, moment, reference, word_column
+from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column, utcnow_ms
 from app.models.user import User
 
 
-class Status(StrEnum):
-    """Whether an organization or project is worked on or put away."""
+class ArchiveStatus(StrEnum):
+    """The archive status of an organization or project."""
 
     ACTIVE = "active"
     ARCHIVED = "archived"
 
 
 class Organization(Timestamps, Base):
-    """A group that owns projects. Its owner's membership row and `owner_id` change together."""
+    """A group of users that owns projects. The membership row of the owner and `owner_id` change together."""
 
     __tablename__ = "organizations"
     __table_args__ = (
@@ -40,16 +40,16 @@ class Organization(Timestamps, Base):
         sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True), index=True
     )
     settings: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    owner_id: Mapped[str] = reference("users.id", index=False)
+    owner_id: Mapped[str] = foreign_key("users.id", index=False)
     is_default: Mapped[bool] = mapped_column(default=False)
-    status: Mapped[Status] = word_column(Status, "status", default=Status.ACTIVE)
+    status: Mapped[ArchiveStatus] = enum_column(ArchiveStatus, "status", default=ArchiveStatus.ACTIVE)
     memberships: Mapped[list["Membership"]] = relationship(
         back_populates="organization", lazy="raise", passive_deletes=True
     )
 
 
 class Membership(Base):
-    """A user's place in an organization."""
+    """The membership of a user in an organization."""
 
     __tablename__ = "memberships"
     __table_args__ = (
@@ -66,22 +66,22 @@ class Membership(Base):
         sa.ForeignKey("organizations.id", ondelete="CASCADE"), primary_key=True
     )
     user_id: Mapped[str] = mapped_column(sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True, index=True)
-    role: Mapped[Role] = word_column(Role, "role")
-    joined_at: Mapped[datetime] = mapped_column(default=moment)
+    role: Mapped[Role] = enum_column(Role, "role")
+    joined_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
     organization: Mapped[Organization] = relationship(back_populates="memberships", lazy="raise")
     user: Mapped[User] = relationship(lazy="raise")
 
 
 class Invitation(Timestamps, Base):
-    """A place kept for an e-mail until it is verified by someone."""
+    """A pending membership for an e-mail address that a user must verify."""
 
     __tablename__ = "invitations"
     __table_args__ = (sa.UniqueConstraint("organization_id", "email_key"),)
 
     id: Mapped[str] = id_column("inv")
-    organization_id: Mapped[str] = reference("organizations.id", index=False)
+    organization_id: Mapped[str] = foreign_key("organizations.id", index=False)
     email: Mapped[str]
     email_key: Mapped[str] = mapped_column(index=True)
-    role: Mapped[Role] = word_column(Role, "role")
-    invited_by: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    role: Mapped[Role] = enum_column(Role, "role")
+    invited_by: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     expires_at: Mapped[datetime]

@@ -1,4 +1,4 @@
-"""Projects: a repository's branch connected to an organization; and whose the local repositories are."""
+"""Tables of projects and of the organizations of local repositories."""
 
 from enum import StrEnum
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column, relationship
 
-from app.models.base import Base, Timestamps, id_column, reference, word_column
-from app.models.organization import Organization, Status
+from app.models.base import Base, Timestamps, enum_column, foreign_key, id_column
+from app.models.organization import ArchiveStatus, Organization
 
 
 class Provider(StrEnum):
-    """Where a repository lives; provider A is GitHub, provider B is GitLab."""
+    """The provider of a repository. Provider A is GitHub, provider B is GitLab."""
 
     GITHUB = "github"
     GITLAB = "gitlab"
@@ -19,14 +19,14 @@ class Provider(StrEnum):
 
 
 class Visibility(StrEnum):
-    """A label for the published site; it opens nothing in this service."""
+    """A label for the published site. It has no effect on permissions."""
 
     PUBLIC = "public"
     PRIVATE = "private"
 
 
 class Generator(StrEnum):
-    """The static site generators Galley knows."""
+    """The site generators that a project may name."""
 
     HUGO = "hugo"
     ASTRO = "astro"
@@ -37,20 +37,25 @@ class Generator(StrEnum):
     SVELTEKIT = "sveltekit"
     GATSBY = "gatsby"
     TANSTACK = "tanstack"
+    MKDOCS = "mkdocs"
+    DOCUSAURUS = "docusaurus"
+    VITEPRESS = "vitepress"
+    SPHINX = "sphinx"
+    VITE = "vite"
     STATIC = "static"
 
 
 class ConnectionStatus(StrEnum):
-    """Whether a credential still reaches the repository."""
+    """The status of the connection between a project and its repository."""
 
     ACTIVE = "active"
     NEEDS_RECONNECT = "needs_reconnect"
 
 
 class Project(Timestamps, Base):
-    """A connected repository. Empty `repository` and `branch` mean it is disconnected.
+    """A connected repository. Empty `repository` and `branch` mean that the project is disconnected.
 
-    With an `installation_id` the host's app acts on it, otherwise the credential of `connected_by`.
+    With an `installation_id` the GitHub App accesses the repository, otherwise the credential of `connected_by`.
     """
 
     __tablename__ = "projects"
@@ -60,35 +65,40 @@ class Project(Timestamps, Base):
     )
 
     id: Mapped[str] = id_column("prj")
-    organization_id: Mapped[str] = reference("organizations.id", index=False)
-    creator_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    organization_id: Mapped[str] = foreign_key("organizations.id", index=False)
+    creator_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     name: Mapped[str] = mapped_column(sa.String(100))
     image: Mapped[str | None] = mapped_column(
         sa.ForeignKey("media_assets.key", ondelete="SET NULL", use_alter=True), index=True
     )
     site_url: Mapped[str | None]
-    provider: Mapped[Provider] = word_column(Provider, "provider")
+    provider: Mapped[Provider] = enum_column(Provider, "provider")
     repository: Mapped[str] = mapped_column(default="")
     repository_id: Mapped[str | None]
     branch: Mapped[str] = mapped_column(default="")
     framework: Mapped[str | None] = mapped_column(sa.String(40))
-    generator: Mapped[Generator | None] = word_column(Generator, "generator", nullable=True)
+    # No constraint: the list grows, and an older version must read the values that a newer version wrote.
+    generator: Mapped[str | None] = mapped_column(sa.String(32))
     paths: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    visibility: Mapped[Visibility] = word_column(Visibility, "visibility", default=Visibility.PRIVATE)
-    status: Mapped[Status] = word_column(Status, "status", default=Status.ACTIVE)
-    connection_status: Mapped[ConnectionStatus] = word_column(
+    visibility: Mapped[Visibility] = enum_column(Visibility, "visibility", default=Visibility.PRIVATE)
+    preview_network: Mapped[bool] = mapped_column(default=False, server_default=sa.false())
+    status: Mapped[ArchiveStatus] = enum_column(ArchiveStatus, "status", default=ArchiveStatus.ACTIVE)
+    connection_status: Mapped[ConnectionStatus] = enum_column(
         ConnectionStatus, "connection_status", default=ConnectionStatus.ACTIVE
     )
-    connected_by: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    connected_by: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     connection_account: Mapped[str | None]
     installation_id: Mapped[str | None] = mapped_column(sa.String(40))
     organization: Mapped[Organization] = relationship(lazy="raise")
 
 
 class LocalRepository(Timestamps, Base):
-    """Which organization a repository of the `local` provider belongs to; None waits for `flask git assign`."""
+    """The organization of a repository of the `local` provider.
+
+    None means that `flask git assign` has not assigned it yet.
+    """
 
     __tablename__ = "local_repositories"
 
     name: Mapped[str] = mapped_column(sa.String(255), primary_key=True)
-    organization_id: Mapped[str | None] = reference("organizations.id", ondelete="SET NULL")
+    organization_id: Mapped[str | None] = foreign_key("organizations.id", ondelete="SET NULL")

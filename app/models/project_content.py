@@ -1,4 +1,4 @@
-"""The index of a project's files: one row a branch, its files by generation, and what is known of each blob."""
+"""Tables of the content index: one row per branch, its files by generation, and the parsed blobs."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,14 +7,14 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import SHA_LENGTH, Base, Timestamps, id_column, reference, word_column
+from app.models.base import SHA_LENGTH, Base, Timestamps, enum_column, foreign_key, id_column
 
-# Git orders paths by bytes; the database must too.
+# Git orders paths by bytes, so the database must do the same.
 PathText = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
 class IndexStatus(StrEnum):
-    """How far a branch's index is."""
+    """The status of the index of a branch."""
 
     QUEUED = "queued"
     INDEXING = "indexing"
@@ -24,19 +24,20 @@ class IndexStatus(StrEnum):
 
 
 class ContentIndex(Timestamps, Base):
-    """The index of one branch. Readers see the files of `generation` only, so a new one appears all at once.
+    """The index of one branch. Readers see the files of `generation` only, so a new generation appears at once.
 
-    `described_sha` is the commit up to which the files' text can be searched, `looked_at` when the poll last asked a
-    remote host for the branch's head; `snapshot_key` names the tree of `snapshot_sha` in the object store.
+    `described_sha` is the commit up to which the text of the files can be searched. `looked_at` is the time at which
+    the poll last read the branch head from a remote host. `snapshot_key` names the tree of `snapshot_sha` in the object
+    store, and `snapshot_changes` the paths that changed since then.
     """
 
     __tablename__ = "content_indexes"
     __table_args__ = (sa.UniqueConstraint("project_id", "branch"),)
 
     id: Mapped[str] = id_column("idx")
-    project_id: Mapped[str] = reference("projects.id", index=False)
+    project_id: Mapped[str] = foreign_key("projects.id", index=False)
     branch: Mapped[str]
-    status: Mapped[IndexStatus] = word_column(IndexStatus, "index_status", default=IndexStatus.QUEUED)
+    status: Mapped[IndexStatus] = enum_column(IndexStatus, "index_status", default=IndexStatus.QUEUED)
     commit_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     described_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     generation: Mapped[int] = mapped_column(default=0)
@@ -47,29 +48,18 @@ class ContentIndex(Timestamps, Base):
     problem: Mapped[str | None]
     snapshot_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     snapshot_key: Mapped[str | None]
-
-
-class ContentSnapshot(Base):
-    """Where trees were stored before the object store had them; nothing reads or writes it.
-
-    The version before does while both run, so the table goes with a later migration.
-    """
-
-    __tablename__ = "content_snapshots"
-
-    index_id: Mapped[str] = mapped_column(sa.ForeignKey("content_indexes.id", ondelete="CASCADE"), primary_key=True)
-    commit_sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH))
-    body: Mapped[bytes] = mapped_column(sa.LargeBinary)
+    snapshot_changes: Mapped[dict[str, Any] | None]
 
 
 class ContentFile(Base):
-    """One path of a branch in one generation.
+    """A path of a branch in one generation.
 
-    `folded` is the path as search compares it, where case alone does not make it so. There is no foreign key: checking it
-    would double the time that indexing takes; `project_content.sweeping` takes away what is left over.
+    `folded` is the folded form of a path that is not ASCII, for the search. There is no foreign key, because its check
+    would double the indexing time. `app.resources.project_content.cleanup` deletes orphaned rows.
     """
 
     __tablename__ = "content_files"
+    __table_args__ = (sa.Index("ix_content_files_sha", "index_id", "generation", "sha"),)
 
     index_id: Mapped[str] = mapped_column(sa.String(40), primary_key=True)
     generation: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -83,7 +73,10 @@ class ContentFile(Base):
 
 
 class ContentBlob(Base):
-    """What reading a blob as a file of that kind told (front matter, headings, links …); kept by content, not by path."""
+    """The parsed content of a blob as a file of one kind (front matter, headings, links …).
+
+    The key is the content, not the path.
+    """
 
     __tablename__ = "content_blobs"
 

@@ -1,20 +1,23 @@
-"""Unsaved work: one draft a person, branch and file."""
+"""The table of unsaved drafts: one per user, branch and file."""
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import SHA_LENGTH, Base, Timestamps, id_column, reference
+from app.models.base import SHA_LENGTH, Base, Timestamps, foreign_key, id_column
 
 
 class ProjectDraft(Timestamps, Base):
-    """What somebody has typed into a file and not saved; `base_blob_sha` is the blob they started from, None for a new file."""
+    """The unsaved text of a user for a file.
+
+    `base_blob_sha` is the blob from which the edit started, None for a new file.
+    """
 
     __tablename__ = "project_drafts"
     __table_args__ = (sa.UniqueConstraint("project_id", "user_id", "branch", "file"),)
 
     id: Mapped[str] = id_column("drf")
-    project_id: Mapped[str] = reference("projects.id", index=False)
-    user_id: Mapped[str] = reference("users.id")
+    project_id: Mapped[str] = foreign_key("projects.id", index=False)
+    user_id: Mapped[str] = foreign_key("users.id")
     branch: Mapped[str]
     file: Mapped[str]
     content: Mapped[str]

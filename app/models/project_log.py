@@ -1,4 +1,4 @@
-"""What happened to a project's files."""
+"""The table of changes to the files of a project."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -6,11 +6,11 @@ from enum import StrEnum
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import SHA_LENGTH, Base, id_column, moment, reference, word_column
+from app.models.base import ID_LENGTH, SHA_LENGTH, Base, enum_column, foreign_key, id_column, utcnow_ms
 
 
 class LogAction(StrEnum):
-    """The kind of change; the first three are the specification's."""
+    """The kind of a change. The specification defines the first three."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -20,7 +20,7 @@ class LogAction(StrEnum):
 
 
 class LogSource(StrEnum):
-    """Who told of the change: a client, a commit made here, or a push seen."""
+    """The source of a report: a client, a commit of this service, or a detected push."""
 
     CLIENT = "client"
     COMMIT = "commit"
@@ -28,22 +28,34 @@ class LogSource(StrEnum):
 
 
 class ProjectLogEntry(Base):
-    """One file change; ids sort by time."""
+    """A change of one file. Ids sort by time. A change through an API token records the token, which may be deleted later."""
 
     __tablename__ = "project_log_entries"
     __table_args__ = (
         sa.Index("ix_project_log_entries_project_id_id", "project_id", "id"),
-        # A commit changes a path once, however often it is told: by the save, by a webhook, by the index.
+        # A commit changes a path once, although the save, a webhook and the index may all report it.
         sa.UniqueConstraint("project_id", "commit_sha", "file"),
     )
 
     id: Mapped[str] = id_column("log")
-    project_id: Mapped[str] = reference("projects.id", index=False)
-    action: Mapped[LogAction] = word_column(LogAction, "log_action")
+    project_id: Mapped[str] = foreign_key("projects.id", index=False)
+    action: Mapped[LogAction] = enum_column(LogAction, "log_action")
     file: Mapped[str]
     file_type: Mapped[str | None] = mapped_column(sa.String(40))
-    user_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     user_name: Mapped[str | None]
-    source: Mapped[LogSource] = word_column(LogSource, "log_source")
+    source: Mapped[LogSource] = enum_column(LogSource, "log_source")
     commit_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
-    created_at: Mapped[datetime] = mapped_column(default=moment)
+    token_id: Mapped[str | None] = mapped_column(sa.String(ID_LENGTH))
+    token_name: Mapped[str | None] = mapped_column(sa.String(80))
+    created_at: Mapped[datetime] = mapped_column(default=utcnow_ms)
+
+    @property
+    def token(self) -> dict[str, str | None] | None:
+        """The id and name of the API token that made the change."""
+        return {"id": self.token_id, "name": self.token_name} if self.token_id else None
+
+    @property
+    def shown_source(self) -> str:
+        """The source in responses: `token` for a change through an API token."""
+        return "token" if self.token_id else self.source

@@ -1,4 +1,4 @@
-"""What is recorded of a project's preview sandbox."""
+"""Tables of preview records."""
 
 from datetime import datetime
 from enum import StrEnum
@@ -7,11 +7,11 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import SHA_LENGTH, Base, Timestamps, word_column
+from app.models.base import SHA_LENGTH, Base, Timestamps, enum_column
 
 
 class PreviewState(StrEnum):
-    """Where a sandbox stands."""
+    """State of a sandbox."""
 
     STARTING = "starting"
     RUNNING = "running"
@@ -20,7 +20,7 @@ class PreviewState(StrEnum):
 
 
 class ProjectPreview(Timestamps, Base):
-    """One record a project."""
+    """The preview record of a project. `failure` describes a start that failed."""
 
     __tablename__ = "project_previews"
 
@@ -29,7 +29,8 @@ class ProjectPreview(Timestamps, Base):
     sandbox_name: Mapped[str | None]
     preview_url: Mapped[str | None]
     urls: Mapped[dict[str, Any]] = mapped_column(default=dict)
-    state: Mapped[PreviewState] = word_column(PreviewState, "preview_state", default=PreviewState.STARTING)
+    state: Mapped[PreviewState] = enum_column(PreviewState, "preview_state", default=PreviewState.STARTING)
     commit_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+    failure: Mapped[dict[str, Any] | None]
     expires_at: Mapped[datetime | None]
     last_used_at: Mapped[datetime | None]

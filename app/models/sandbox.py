@@ -1,23 +1,23 @@
-"""Sandboxes that run or ran: whose they are, which host keeps them, how long they may live."""
+"""Tables of sandboxes."""
 
 from datetime import datetime
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import ID_LENGTH, SHA_LENGTH, Base, Timestamps, id_column, reference, word_column
+from app.models.base import ID_LENGTH, SHA_LENGTH, Base, Timestamps, enum_column, foreign_key, id_column
 from app.models.project_preview import PreviewState
 
-LIVE = (PreviewState.STARTING, PreviewState.RUNNING)
+ACTIVE_STATES = (PreviewState.STARTING, PreviewState.RUNNING)
 _LIVE = sa.text("state IN ('starting', 'running')")
 
 
 class Sandbox(Timestamps, Base):
-    """One sandbox; of each project at most one is live.
+    """One sandbox. Each project has at most one active sandbox.
 
-    `label` is its host name's first part, 128 random bits; `reference` is what its host calls it, None until the host
-    has it, and `tended_at` when the process that brings it there last said so. `log` is the end of what a failed one
-    printed.
+    `label` is the first part of its host name and has 128 random bits. `start_id` names the present start at the host;
+    `host_id` is the reference that the host returned, None until then. `start_heartbeat_at` is the last heartbeat of the
+    process that starts it. `step`, `hint` and `log` describe a failure.
     """
 
     __tablename__ = "sandboxes"
@@ -26,16 +26,19 @@ class Sandbox(Timestamps, Base):
     )
 
     id: Mapped[str] = id_column("sbx")
-    project_id: Mapped[str] = reference("projects.id")
-    user_id: Mapped[str | None] = reference("users.id", ondelete="SET NULL")
+    project_id: Mapped[str] = foreign_key("projects.id")
+    user_id: Mapped[str | None] = foreign_key("users.id", ondelete="SET NULL")
     label: Mapped[str] = mapped_column(sa.String(ID_LENGTH), unique=True)
     node: Mapped[str] = mapped_column(sa.String(255))
-    reference: Mapped[str | None] = mapped_column(sa.String(255))
-    state: Mapped[PreviewState] = word_column(PreviewState, "sandbox_state", default=PreviewState.STARTING)
+    host_id: Mapped[str | None] = mapped_column("reference", sa.String(255))
+    start_id: Mapped[str | None] = mapped_column(sa.String(64))
+    state: Mapped[PreviewState] = enum_column(PreviewState, "sandbox_state", default=PreviewState.STARTING)
     commit_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     code: Mapped[str | None] = mapped_column(sa.String(64))
     problem: Mapped[str | None]
+    step: Mapped[str | None] = mapped_column(sa.String(64))
+    hint: Mapped[str | None]
     log: Mapped[str | None]
-    tended_at: Mapped[datetime | None]
+    start_heartbeat_at: Mapped[datetime | None] = mapped_column("tended_at")
     expires_at: Mapped[datetime] = mapped_column(index=True)
     ended_at: Mapped[datetime | None]

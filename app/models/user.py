@@ -1,4 +1,4 @@
-"""People."""
+"""The table of users."""
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
@@ -7,7 +7,10 @@ from app.models.base import Base, Timestamps, id_column
 
 
 class User(Timestamps, Base):
-    """A person. `email_key` is the address as it is compared; `is_admin` is the platform's, set by command only."""
+    """A user. `email_key` is the address in its comparable form.
+
+    `is_admin` marks platform admins; only a command sets it.
+    """
 
     __tablename__ = "users"
 

@@ -1,15 +1,15 @@
-"""How a person likes the application, and their commits attributed."""
+"""The table of user preferences for the interface and for commits."""
 
 from enum import StrEnum
 
 import sqlalchemy as sa
 from sqlalchemy.orm import Mapped, mapped_column
 
-from app.models.base import Base, Timestamps, word_column
+from app.models.base import Base, Timestamps, enum_column
 
 
 class Theme(StrEnum):
-    """The look of the interface."""
+    """The color theme of the interface."""
 
     LIGHT = "light"
     DARK = "dark"
@@ -17,12 +17,12 @@ class Theme(StrEnum):
 
 
 class UserPreference(Timestamps, Base):
-    """One row a user; absent means all defaults. `impersonate` attributes commits to the bot alone."""
+    """The preferences of a user. Without a row all defaults apply. `impersonate` attributes commits to the bot only."""
 
     __tablename__ = "user_preferences"
 
     user_id: Mapped[str] = mapped_column(sa.ForeignKey("users.id", ondelete="CASCADE"), primary_key=True)
-    theme: Mapped[Theme] = word_column(Theme, "theme", default=Theme.SYSTEM)
+    theme: Mapped[Theme] = enum_column(Theme, "theme", default=Theme.SYSTEM)
     language: Mapped[str] = mapped_column(sa.String(8), default="en")
     timezone: Mapped[str] = mapped_column(sa.String(64), default="UTC")
     impersonate: Mapped[bool] = mapped_column(default=False)

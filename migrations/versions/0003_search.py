@@ -1,4 +1,4 @@
-"""What search knows of blobs: their words, with each store's own full-text index, and their links."""
+"""Search: terms of blobs with the full-text index of each database, and links."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""What the payment provider told, and what follows from it: customers, periods of subscriptions, refunds, sums."""
+"""Payments: provider events, customers, subscription periods, refunds and totals."""
 
 import sqlalchemy as sa
 from alembic import op

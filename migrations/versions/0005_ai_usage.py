@@ -1,4 +1,4 @@
-"""Who asked a model for what, and the operator's tokens each user had on a day."""
+"""AI calls, and the tokens of the operator that each user consumed per day."""
 
 import sqlalchemy as sa
 from alembic import op

@@ -1,4 +1,4 @@
-"""When the process that starts a sandbox last said so; a version that does not know it leaves it empty."""
+"""Heartbeat of sandbox starts. A version that does not know the column leaves it empty."""
 
 import sqlalchemy as sa
 from alembic import op

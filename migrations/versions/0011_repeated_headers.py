@@ -1,4 +1,4 @@
-"""What stands in an answer's headers and nowhere else, kept with it; a version that does not know it leaves it empty."""
+"""Response headers that are stored with an idempotency key. Older versions leave the column empty."""
 
 import sqlalchemy as sa
 from alembic import op

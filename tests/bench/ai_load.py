@@ -1,6 +1,6 @@
-"""A model provider, a reader of many streams, and a TCP splice, each as light as Python lets them be.
+"""Model provider, reader of many streams and TCP splice, each with minimal overhead.
 
-Every token carries the moment it was sent (nanoseconds of the monotonic clock, which all processes share).
+Every token carries its time of sending in nanoseconds of the monotonic clock, which all processes share.
 """
 
 import asyncio
@@ -36,9 +36,9 @@ def _token() -> bytes:
 
 @dataclass
 class Provider:
-    """Answers every request with `tokens` tokens, one each `every_s` (0: as fast as they are taken).
+    """A provider that answers with `tokens` tokens, one per `every_s` (0: without a pause).
 
-    It listens on `port`, or on any with 0; `open` counts the connections to it.
+    It listens on `port`, or on a free port with 0. `open` counts its connections.
     """
 
     tokens: int
@@ -92,7 +92,7 @@ class Provider:
 
 @dataclass
 class Seen:
-    """What one reader saw: how late each token was, when its first came, and whether the end was whole."""
+    """The observation of one reader: delay of each token, time of the first one, and whether the end was complete."""
 
     late_ns: list[int] = field(default_factory=list)
     first_s: float = 0.0
@@ -100,7 +100,7 @@ class Seen:
 
 
 async def read_stream(port: int, path: str, body: bytes, headers: str) -> Seen:
-    """Ask for one stream and read it to its end."""
+    """Open one stream and read it to its end."""
     seen = Seen()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
@@ -123,7 +123,7 @@ async def read_stream(port: int, path: str, body: bytes, headers: str) -> Seen:
 
 
 async def read_many(port: int, path: str, headers: list[str], *, spread_s: float) -> list[Seen]:
-    """As many streams at once as there are headers, begun one after another within `spread_s`."""
+    """Open one stream per header within `spread_s` and read them in parallel."""
     asked = [{"role": "user", "content": "Write"}]
     body = json.dumps({"model": "m", "stream": True, "messages": asked}).encode()
 
@@ -135,7 +135,7 @@ async def read_many(port: int, path: str, headers: list[str], *, spread_s: float
 
 
 def splice(port: int, upstream: int) -> None:
-    """Copy bytes between connections, and know nothing of them: what any proxy on this machine costs at least."""
+    """Copy bytes between connections: the minimal cost of a proxy on this machine."""
     from gevent import monkey, spawn
     from gevent.server import StreamServer
 

@@ -1,4 +1,4 @@
-"""The cheapest route a gevent worker can answer: what a request costs before any of ours."""
+"""Minimal WSGI route: the cost of a request in a gevent worker without Galley."""
 
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -7,6 +7,6 @@ BODY = b'{"ok": true}'
 
 
 def app(_environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Answer the same JSON to everything."""
+    """Return the same JSON for every request."""
     start_response("200 OK", [("Content-Type", "application/json"), ("Content-Length", str(len(BODY)))])
     return [BODY]

@@ -1,4 +1,4 @@
-"""The least that indexing can cost: what each bound of the benchmarks does, without any of ours."""
+"""Lower bounds of indexing: the same work without Galley."""
 
 import sqlite3
 from typing import Protocol
@@ -8,18 +8,18 @@ import sqlalchemy as sa
 import yaml
 from flask import Flask
 
-from app import transactions
+from app.database import session
 from app.extensions import db
-from tests import factories
 from tests.bench import large
-from tests.samples.gitrepo import GitRepo
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.world import Person, World
 
 COLUMNS = "index_id, generation, path, type, mode, sha, size"
 
 
 class Benched(Protocol):
-    """A large repository and its project, in one application."""
+    """A large repository with its project in one application."""
 
     app: Flask
     owner: Person
@@ -29,7 +29,7 @@ class Benched(Protocol):
 
 
 def cold(site: Benched) -> None:
-    """`git ls-tree -l`, parsed, and its rows written in bulk."""
+    """Run `git ls-tree -l`, parse the output and insert the rows in bulk."""
     listed = site.repo.git("ls-tree", "-r", "-l", "-z", "--full-tree", "main")
     rows = (
         ("idx_least", 1, path.decode(), kind, mode, sha, int(size) if size.isdigit() else None)
@@ -61,7 +61,7 @@ def _dsn() -> str:
 
 
 def read_fields(site: Benched) -> None:
-    """What front matter cannot be had without: every blob read by `git cat-file`, its YAML parsed in C."""
+    """Read every blob with `git cat-file` and parse its YAML in C: the minimal cost of front matter."""
     _, source = large.index_of(site.app, site.project)
     shas = [entry.sha for entry in source.git.tree(source.repo, site.repo.head())]
     for _, data in source.git.blobs(source.repo, shas):
@@ -69,19 +69,19 @@ def read_fields(site: Benched) -> None:
 
 
 def store_again(site: Benched) -> None:
-    """The least of storing it: the rows that are there, copied under another project, so that the store indexes them."""
+    """Copy the stored rows to another project: the minimal cost of storing them with their database indexes."""
     other = factories.project(
         World(site.app), site.owner, factories.organization(World(site.app), site.owner), site.name
     )
     columns = "sha, title, body, words"
     copied = f"INSERT INTO content_texts (project_id, {columns}) SELECT :other, {columns} FROM content_texts"
-    transactions.start_reading()
-    with transactions.writing():
+    session.start_reading()
+    with session.write_transaction():
         db.session.execute(sa.text(f"{copied} WHERE project_id = :mine"), {"other": other, "mine": site.project})
 
 
 def change(site: Benched, before: str) -> None:
-    """`git diff-tree` and an upsert of ten rows."""
+    """Run `git diff-tree` and upsert ten rows."""
     told = site.repo.git("diff-tree", "-r", "-z", "--no-renames", before, "main").split(b"\0")[:-1]
     index = large.index_of(site.app, site.project)[0]
     rows = [{"i": index.id, "g": index.generation, "p": path.decode(), "s": "0" * 40} for path in told[1::2]]
@@ -89,5 +89,5 @@ def change(site: Benched, before: str) -> None:
         "INSERT INTO content_files (index_id, generation, path, type, mode, sha) VALUES (:i, :g, :p, 'blob', '100644', :s)"
         " ON CONFLICT (index_id, generation, path) DO UPDATE SET sha = content_files.sha"
     )
-    with transactions.writing():
+    with session.write_transaction():
         db.session.execute(upsert, rows)

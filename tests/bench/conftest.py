@@ -1,4 +1,4 @@
-"""What the benchmarks of large sites stand on."""
+"""Fixtures of the benchmarks of large sites."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +12,7 @@ from tests.conftest import postgresql_database
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def app(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
-    """The application on either store, quiet."""
+    """Build the application on each database, without log output."""
     if request.param == "sqlite":
         with large.application(tmp_path, f"sqlite:///{tmp_path}/app.db") as made:
             yield made

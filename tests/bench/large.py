@@ -1,4 +1,4 @@
-"""Large repositories and an application around them, for measuring what grows with a site."""
+"""Large repositories and their application, for measurements that depend on the size of a site."""
 
 import random
 import resource
@@ -11,16 +11,16 @@ import psutil
 import sqlalchemy as sa
 from flask import Flask, Response
 
-from app import transactions
-from app.core import logging
+from app.database import session
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex
-from app.resources.project_content import indexes, indexing, snapshot
+from app.observability import logging
+from app.resources.project_content import indexes, indexing, tree_snapshot
 from app.resources.project_content.source import Source, source_of
 from config import Settings
-from tests import apps
-from tests.samples.gitrepo import Content, GitRepo
+from tests.support import applications as apps
+from tests.support.samples.gitrepo import Content, GitRepo
 
 ROOT = Path(__file__).parents[2]
 POST = "---\ntitle: Post {n}\ndate: 2024-01-02\ntags: [a, b{m}]\n---\n\n# Post {n}\n\n{words}\n"
@@ -28,7 +28,7 @@ VOCABULARY = [f"{stem}{n}" for stem in ("river", "stone", "garden", "window", "l
 
 
 def make_repository(folder: Path, files: int) -> GitRepo:
-    """A site of that many small pages, two hundred to a folder, with some pictures between them."""
+    """Create a site with this number of small pages, 200 per folder, with some images."""
     dice = random.Random(files)
     content: dict[str, Content] = {}
     for n in range(files):
@@ -40,7 +40,7 @@ def make_repository(folder: Path, files: int) -> GitRepo:
 
 @contextmanager
 def application(home: Path, url: str) -> Iterator[Flask]:
-    """The migrated application on that store, quiet as long as it is there."""
+    """Build the migrated application on this database, without log output."""
     settings = Settings.for_tests(home, DATABASE_URL=url, LOG_LEVEL="ERROR", RATE_LIMIT_SCALE=100_000)
     with apps.application(settings) as app, app.app_context():
         yield app
@@ -48,26 +48,26 @@ def application(home: Path, url: str) -> Iterator[Flask]:
 
 
 def bare_route(file: Path) -> Flask:
-    """An application that does nothing but send a file's bytes."""
+    """Build an application that only sends the bytes of a file."""
     bare = Flask("bare")
     bare.add_url_rule("/", view_func=lambda: Response(file.read_bytes(), mimetype="application/json"))
     return bare
 
 
 def index_of(app: Flask, project_id: str) -> tuple[ContentIndex, Source]:
-    """The index of the project's working branch, and where it comes from; read anew."""
-    transactions.start_reading()
+    """Reload the index of the working branch and its source."""
+    session.start_reading()
     db.session.expire_all()
     project = db.session.get_one(Project, project_id)
     index = indexes.find(project, project.branch)
     assert index is not None
-    return index, source_of(project, app.extensions["drivers"]["git"])
+    return index, source_of(project, app.extensions["drivers"].git)
 
 
 def forget(index_id: str) -> None:
-    """Make the index as if it had never been made."""
-    transactions.start_reading()
-    with transactions.writing():
+    """Delete the index."""
+    session.start_reading()
+    with session.write_transaction():
         index = db.session.get_one(ContentIndex, index_id)
         db.session.execute(sa.text("DELETE FROM content_files WHERE index_id = :id"), {"id": index_id})
         index.commit_sha, index.generation, index.files = None, 0, 0
@@ -75,36 +75,36 @@ def forget(index_id: str) -> None:
 
 
 def catch_up(app: Flask, project_id: str) -> None:
-    """What the index's job does."""
+    """Run the index job."""
     index, source = index_of(app, project_id)
-    indexing.catch_up(index, source, lambda _done, _total: None)
+    indexing.update_index(index, source, lambda _done, _total: None)
 
 
 def write_snapshot(app: Flask, project_id: str) -> None:
-    """What the snapshot's job does."""
-    snapshot.refresh(index_of(app, project_id)[0].id, app.extensions["drivers"]["trees"])
+    """Run the snapshot job."""
+    tree_snapshot.refresh(index_of(app, project_id)[0].id, app.extensions["drivers"].trees)
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """How long a call takes."""
+    """Measure the duration of a call in seconds."""
     started = time.perf_counter()
     call()
     return time.perf_counter() - started
 
 
 def cpu_s() -> float:
-    """CPU used so far by this process and by children that have ended."""
+    """Return the CPU seconds of this process and its ended children."""
     mine, gone = resource.getrusage(resource.RUSAGE_SELF), resource.getrusage(resource.RUSAGE_CHILDREN)
     return mine.ru_utime + mine.ru_stime + gone.ru_utime + gone.ru_stime
 
 
 def cpu_taken(call: Callable[[], object]) -> float:
-    """How many seconds of CPU a call takes, with the programs it runs to their end."""
+    """Measure the CPU seconds of a call, including the programs it runs."""
     before = cpu_s()
     call()
     return cpu_s() - before
 
 
 def resident_mb() -> float:
-    """Memory of this process."""
+    """Return the resident memory of this process in MB."""
     return float(psutil.Process().memory_info().rss) / 1024 / 1024

@@ -1,6 +1,6 @@
-"""Run as a program: index a project's branch in this fresh process, and print by how many megabytes it grew at most.
+"""Program that indexes a branch in a new process and prints the growth of its memory in megabytes.
 
-Arguments: the instance folder, the database's URL, the project's id.
+Arguments: the instance folder, the database URL, the project id.
 """
 
 import sys
@@ -17,8 +17,9 @@ def resident_mb() -> float:
 
 
 def main(home: str, url: str, project_id: str) -> float:
-    from app import create_app, transactions
+    from app.database import session
     from app.extensions import db
+    from app.factory import create_app
     from app.models.project import Project
     from app.resources.project_content import indexes, indexing
     from app.resources.project_content.source import source_of
@@ -26,11 +27,11 @@ def main(home: str, url: str, project_id: str) -> float:
 
     app = create_app(Settings.for_tests(Path(home), DATABASE_URL=url, LOG_LEVEL="ERROR"))
     with app.app_context():
-        transactions.start_reading()
+        session.start_reading()
         project = db.session.get_one(Project, project_id)
         index = indexes.find(project, project.branch)
         assert index is not None
-        source = source_of(project, app.extensions["drivers"]["git"])
+        source = source_of(project, app.extensions["drivers"].git)
         before, most, stop = resident_mb(), [0.0], threading.Event()
 
         def watch() -> None:
@@ -39,10 +40,10 @@ def main(home: str, url: str, project_id: str) -> float:
 
         thread = threading.Thread(target=watch)
         thread.start()
-        indexing.catch_up(index, source, lambda _done, _total: None)
+        indexing.update_index(index, source, lambda _done, _total: None)
         stop.set()
         thread.join()
-        transactions.start_reading()
+        session.start_reading()
         db.session.refresh(index)
         assert index.files > 0
         return most[0]

@@ -1,4 +1,4 @@
-"""A service's tables filled as those of many customers are: what `docs/scale.md` measures on. PostgreSQL only."""
+"""Tables filled with the data of many customers, for the figures of `docs/scale.md`. PostgreSQL only."""
 
 import hashlib
 import random
@@ -8,20 +8,19 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
-from app import transactions
-from app.core.content.links import Link
-from app.core.content.search_text import SearchText
+from app.content.links import Link
+from app.content.search_text import SearchText
 from app.core.permissions import Role
+from app.database import bulk, session
 from app.extensions import db
-from app.models import bulk
-from app.models.base import Base, moment
+from app.models.base import Base, utcnow_ms
 from app.models.login import Session
 from app.models.organization import Membership, Organization
 from app.models.project import Project, Provider
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource, ProjectLogEntry
 from app.models.user import User
-from app.resources.project_content import describing, indexing
+from app.resources.project_content import indexing, search_indexing
 from tests.bench import large
 
 FACTS = '{"fields": {"title": "Page", "date": "2024-01-02"}, "title": "Page", "headings": ["Page"], "lines": 12}'
@@ -33,7 +32,7 @@ TABLES = (
 
 @dataclass(frozen=True)
 class Population:
-    """How many of each; files, blobs, links and log entries are a project's."""
+    """The number of rows. Files, blobs, links and log entries are per project."""
 
     projects: int = 10_000
     organizations: int = 1_000
@@ -41,16 +40,16 @@ class Population:
     texts: int = 3_000
 
     def fill(self) -> None:
-        """Write all of it, and have the database count its rows."""
+        """Write all rows and update the statistics of the database."""
         for rows in (self._people(), self._groups(), self._projects()):
             for model, values in rows:
-                with transactions.writing():
+                with session.write_transaction():
                     db.session.execute(sa.insert(model), values)
         self._copy(ContentFile, indexing.COLUMNS, self._files())
         self._copy(ContentBlob, ("project_id", "sha", "kind", "facts"), self._blobs())
         self._copy(ProjectLogEntry, _LOG, self._log())
         for part in bulk.batches(self._texts(), 500):
-            describing._keep(_id("prj", 0), part)
+            search_indexing._store(_id("prj", 0), part)
         with db.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
             connection.execute(sa.text("VACUUM ANALYZE"))
 
@@ -60,7 +59,7 @@ class Population:
             {"id": _id("usr", n), "email": f"u{n}@mail.example.org", "email_key": f"u{n}@mail.example.org", "name": f"U {n}"}
             for n in numbers
         ]  # fmt: skip
-        times = dict.fromkeys(("expires_at", "idle_expires_at", "last_seen_at"), moment())
+        times = dict.fromkeys(("expires_at", "idle_expires_at", "last_seen_at"), utcnow_ms())
         yield Session, [
             {"id": _id("ses", n), "user_id": _id("usr", n), "token_hash": _sha(n, 64), "user_agent": "Mozilla/5.0 " * 8, **times}
             for n in numbers
@@ -104,7 +103,7 @@ class Population:
                 yield _id("prj", n), _sha(n * 1_000 + k, 40), "markdown", FACTS
 
     def _log(self) -> Iterator[tuple[Any, ...]]:
-        now = moment()
+        now = utcnow_ms()
         for n in range(self.projects):
             for k in range(self.files):
                 yield (
@@ -112,17 +111,17 @@ class Population:
                     _id("usr", n % self.organizations), "Somebody", LogSource.COMMIT.value, _sha(n * 1_000 + k, 40), now,
                 )  # fmt: skip
 
-    def _texts(self) -> Iterator[describing._Read]:
+    def _texts(self) -> Iterator[search_indexing._Read]:
         dice = random.Random(1)
         for n in range(self.texts):
             said = dice.choices(large.VOCABULARY, k=350)
-            yield describing._Read(
+            yield search_indexing._Read(
                 _sha(n, 40), SearchText(f"Page {n}", " ".join(said), [], said, [Link(f"/posts/page-{n}/", "link")])
             )
 
     def _copy(self, model: type[Base], columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> None:
         for part in bulk.batches(rows, 10_000):
-            with transactions.writing():
+            with session.write_transaction():
                 bulk.insert(db.session.connection(), cast("sa.Table", model.__table__), columns, part)
 
 
@@ -138,7 +137,7 @@ def _sha(number: int, length: int) -> str:
 
 
 def row_sizes() -> Iterator[tuple[str, int, float, float]]:
-    """Each table's rows, and how many bytes one takes, with and of its indexes."""
+    """Return the number of rows per table and the bytes per row, with and for indexes."""
     with db.engine.connect() as connection:
         for table in TABLES:
             rows = connection.scalar(sa.text(f"SELECT count(*) FROM {table}"))

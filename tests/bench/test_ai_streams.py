@@ -1,8 +1,8 @@
-"""Streams of models: what the service adds to the first token and to every other, and what a stream costs.
+"""AI streams: added delay of the first and the other tokens, and the cost of a stream.
 
-The servers run on one core, provider and readers on the other. A bare TCP splice in the service's place is the limit;
-the LiteLLM proxy is the peer, where `LITELLM` names its executable or the path has one (`pip install 'litellm[proxy]'` in
-an environment of its own). Figures are printed, medians of interleaved rounds; processor time says more than the clock.
+The servers run on one core, the provider and the readers on the other. A TCP splice in place of the service is the limit.
+The LiteLLM proxy is the peer if `LITELLM` names its executable or the path contains one (`pip install 'litellm[proxy]'`
+in its own environment). The output contains medians of interleaved rounds. Prefer the processor time to the wall time.
 """
 
 import asyncio
@@ -21,9 +21,9 @@ from flask import Flask
 
 from tests.bench.ai_load import Provider, Seen, read_many
 from tests.bench.large import application
-from tests.servers.ports import free_port
 from tests.serving.one_worker import Started, cookies, process, service
 from tests.serving.processes import ROOT
+from tests.support.servers.ports import free_port
 
 STREAMS = 300
 TOKENS_A_SECOND = 20
@@ -49,7 +49,7 @@ def app(home: Path, url: str) -> Iterator[Flask]:
 
 @pytest.fixture(autouse=True)
 def second_core() -> Iterator[None]:
-    """Provider and readers stay off the servers' core."""
+    """Keep the provider and the readers away from the core of the servers."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, before - {0} or before)
     yield
@@ -58,7 +58,7 @@ def second_core() -> Iterator[None]:
 
 @dataclass(frozen=True)
 class Peer:
-    """A server between readers and the provider; `headers` has one header for each stream it may be asked for."""
+    """A server between readers and the provider. `headers` contains one header per stream."""
 
     name: str
     started: Started
@@ -95,7 +95,7 @@ def litellm(home: Path, upstream: int) -> Iterator[Started]:
         "--num_workers",
         "1",
     ]
-    # Without these it would ask the network for prices and tell about itself.
+    # Without these variables it requests prices and sends telemetry.
     quiet = {"LITELLM_LOCAL_MODEL_COST_MAP": "True", "LITELLM_TELEMETRY": "False", "LITELLM_LOG": "ERROR"}
     quiet["LITELLM_MASTER_KEY"] = MASTER_KEY
     with process(command, port, quiet, within_s=180) as started:
@@ -104,13 +104,13 @@ def litellm(home: Path, upstream: int) -> Iterator[Started]:
 
 @pytest.fixture(scope="module")
 def upstream() -> int:
-    """The port of the provider, which each measurement starts anew."""
+    """Return the port of the provider, which each measurement starts."""
     return free_port()
 
 
 @pytest.fixture(scope="module")
 def peers(home: Path, url: str, app: Flask, upstream: int) -> Iterator[list[Peer]]:
-    """Ours, the splice, and LiteLLM if it is there."""
+    """Start Galley, the splice, and LiteLLM if it is installed."""
     with contextlib.ExitStack() as stack:
         ours = stack.enter_context(service(home, url, upstream))
         found = [Peer("ours", ours, "/api/ai/command", cookies(app, STREAMS))]
@@ -125,7 +125,7 @@ def peers(home: Path, url: str, app: Flask, upstream: int) -> Iterator[list[Peer
 
 
 def measured(peers: list[Peer], provider: Provider, measure: Callable[[], Awaitable[None]]) -> None:
-    """Run a measurement before a provider like that, on servers that have warmed up."""
+    """Run a measurement with this provider on warm servers."""
 
     async def run() -> None:
         async with provider.serving():

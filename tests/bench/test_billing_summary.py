@@ -1,7 +1,7 @@
-"""The summary over a million billing events on PostgreSQL, and how long it may take.
+"""Billing summary over a million events on PostgreSQL.
 
-The events are made inside the database: 50,000 subscriptions over 18 months, each with a start, renewals and payments;
-their periods, orders, refunds and sums are what folding them gives.
+The events are generated in the database: 50,000 subscriptions over 18 months, each with a start, renewals and payments.
+Their periods, orders, refunds and totals equal the result of the projection.
 """
 
 import time
@@ -14,9 +14,9 @@ from flask import Flask
 
 from app.extensions import db
 from app.resources.order.summary import Summary, summary
-from tests.apps import application
 from tests.conftest import postgresql_database
-from tests.payments import paying
+from tests.support.applications import application
+from tests.support.payments import paying
 
 EVENTS, SUBSCRIPTIONS = 1_000_000, 50_000
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)
@@ -81,7 +81,7 @@ FROM generate_series(1, :events) AS n
 
 
 def fill() -> None:
-    """Make everything."""
+    """Generate all rows."""
     given = {"first": FIRST, "subscriptions": SUBSCRIPTIONS, "payments": EVENTS // 2, "events": EVENTS}
     with db.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         connection.execute(sa.text("SET statement_timeout = 0"))
@@ -93,7 +93,7 @@ def fill() -> None:
 
 @pytest.fixture(scope="module")
 def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """An application on a database that has been told all that."""
+    """Build an application on a filled database."""
     home = tmp_path_factory.mktemp("bench")
     with postgresql_database() as url, application(paying(url, home, "http://127.0.0.1:9")) as app:
         with app.app_context():
@@ -102,7 +102,7 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
 
 
 def timed(first: date | None, last: date | None) -> tuple[float, Summary]:
-    """The median of several runs, in milliseconds."""
+    """Return the median of several runs in milliseconds."""
     taken = []
     for _ in range(ROUNDS):
         start = time.perf_counter()

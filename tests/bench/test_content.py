@@ -1,4 +1,4 @@
-"""Indexes of large sites: cold, after a commit, and read; each beside the least that the work can cost, in one run.
+"""Indexes of large sites: cold, after a commit, and read. Each is compared with its lower bound in one run.
 
 `GALLEY_LONG=1` adds a site of 200,000 files.
 """
@@ -19,19 +19,19 @@ import pytest
 from flask import Flask, current_app
 
 from app.extensions import db
-from app.resources.project_content import describing
-from tests import factories
+from app.resources.project_content import search_indexing
 from tests.bench import bounds, large
-from tests.samples.gitrepo import GitRepo
-from tests.witnesses.statements import counted
-from tests.world import World
+from tests.support import factories
+from tests.support.assertions.statements import counted
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.world import World
 
 SIZES = (10_000, 50_000, 200_000) if os.environ.get("GALLEY_LONG") else (10_000, 50_000)
 ROUNDS = 3
 
 
 class Site:
-    """A large repository and its project, in one application."""
+    """A large repository with its project in one application."""
 
     def __init__(self, world: World, files: int) -> None:
         self.app, self.files = world.app, files
@@ -76,7 +76,7 @@ class TestContent:
 
 
 def _indexing(site: Site) -> list[str]:
-    """Cold: against listing the tree with sizes, parsing it, and inserting it in bulk; both with their git processes."""
+    """Compare a cold index with a listing of the tree and a bulk insert, both with their Git processes."""
     taken, snapshots, least = [], [], []
     for _ in range(ROUNDS):
         site.forget()
@@ -104,7 +104,7 @@ def _memory_grown(site: Site) -> float:
 
 def _describe(site: Site) -> None:
     index, source = large.index_of(site.app, site.project)
-    describing.catch_up(index, source, at_most=None, progress=lambda *_: None)
+    search_indexing.index_new_texts(index, source, at_most=None, progress=lambda *_: None)
 
 
 def _after_a_commit(sites: list[Site]) -> list[str]:
@@ -137,7 +137,7 @@ def _file_metadata(sites: list[Site]) -> list[str]:
 
 
 def _tree(site: Site) -> list[str]:
-    """The whole tree against a bare Flask route that reads as many stored bytes, and 304 against a constant route."""
+    """Compare the tree with a Flask route that sends as many stored bytes, and 304 with a constant route."""
     gzipped = {"Accept-Encoding": "gzip"}
     site.snapshot()
     answer = site.owner.get(site.url(), headers=gzipped)
@@ -168,7 +168,7 @@ def _search(site: Site) -> list[str]:
 
 
 def _saving(site: Site) -> list[str]:
-    """A commit of 100 files through the API against `git fast-import` of the same."""
+    """Compare a commit of 100 files through the API with `git fast-import` of the same files."""
     taken, least = [], []
     for n in range(5):
         files = [{"path": f"saved-{n}/f{k}.md", "action": "create", "content": f"saved {n} {k}\n"} for k in range(100)]
@@ -189,7 +189,7 @@ def _median_ms(call: Any, times: int = 60) -> float:
 
 
 def _cpu_ms(call: Any, times: int = 200) -> float:
-    """CPU of this process for a call, the least of five rounds."""
+    """Return the minimum of the CPU time of a call in five rounds."""
     call()
     return min(_cpu_of(call, times // 5) for _ in range(5)) * 1_000
 

@@ -1,9 +1,8 @@
-"""Whether it shows in time that an e-mail has an account: known and unknown ones in turns, 200 tries each.
+"""Timing of sign-in with known and unknown e-mails, in turn, 200 attempts each.
 
-Prints, for the time until the answer and for the CPU of the answering worker, both medians and the rank statistic: how
-likely a try with a known e-mail takes longer than one with an unknown e-mail. 0.5 is no difference; between 0.44 and
-0.56 two equal distributions fall in 95 runs of 100. Every try names an e-mail that was not named before, as
-somebody who goes through a list would.
+The output contains the medians of response time and worker CPU, and the rank statistic: the probability that an attempt
+with a known e-mail takes longer. 0.5 means no difference. Two equal distributions are between 0.44 and 0.56 in 95 of
+100 runs. Every attempt uses a new e-mail.
 """
 
 import http.client
@@ -21,11 +20,11 @@ import psutil
 import pytest
 
 from app.core.emails import email_key
-from app.core.passwords import hash_password
 from app.extensions import db
 from app.models.user import User
+from app.security.passwords import hash_password
 from tests.conftest import postgresql_database
-from tests.servers.service import Service
+from tests.support.servers.service import Service
 
 TRIES, WARM_UP = 200, 15
 PASSWORD, WRONG = "Quiet-Harbour-1", "Wrong-harbour-1"
@@ -40,18 +39,18 @@ CASES: dict[str, tuple[str, Body]] = {
 
 
 class Caller:
-    """Asks over one connection; knows the server's worker, to read its CPU."""
+    """A client with one connection that also reads the CPU time of the server's worker."""
 
     def __init__(self, service: Service) -> None:
         self._connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=60)
         [worker] = psutil.Process(service.process.pid).children()
-        self._clock = (~worker.pid << 3) | 2  # clock_getcpuclockid(3): the process's own CPU clock
+        self._clock = (~worker.pid << 3) | 2  # clock_getcpuclockid(3): the CPU clock of a process
 
     def close(self) -> None:
         self._connection.close()
 
     def ask(self, path: str, body: dict[str, Any]) -> tuple[float, float]:
-        """Milliseconds until the answer, and of the worker's CPU."""
+        """Return the response time and the CPU time of the worker in milliseconds."""
         start_s, cpu_s = time.perf_counter(), time.clock_gettime(self._clock)
         self._connection.request("POST", f"/api/v1/auth/{path}", json.dumps(body), {"Content-Type": "application/json"})
         answer = self._connection.getresponse()
@@ -93,7 +92,7 @@ def _compare(case: str, caller: Caller, kind: str, known: list[str]) -> str:
 
 
 def likelihood_of_longer(ours: list[float], others: list[float]) -> float:
-    """The Mann-Whitney statistic as a share of all pairs; ties count half."""
+    """Return the Mann-Whitney statistic as a share of all pairs. Ties count half."""
     ordered = sorted(others)
     below = sum(bisect_left(ordered, one) + bisect_right(ordered, one) for one in ours)
     return below / 2 / (len(ours) * len(others))

@@ -1,8 +1,7 @@
-"""get-session from the database: CPU a request, beside better-auth's own server and a bare gevent route.
+"""get-session from the database: CPU per request, compared with the server of better-auth and a bare gevent route.
 
-In one interleaved run, so that a noisy machine disturbs all alike: each server on one core, the load on another. Counts the
-CPU of the server's processes only. better-auth (on Hono and PostgreSQL) needs node and npm; without them only our own and
-the bare route's numbers are printed.
+The measurements are interleaved in one run, each server on one core and the load on another. Only the CPU of the server
+processes counts. better-auth (on Hono and PostgreSQL) needs node and npm and is skipped without them.
 """
 
 import http.client
@@ -21,7 +20,7 @@ import psutil
 import pytest
 
 from tests.conftest import postgresql_database
-from tests.servers.service import Service
+from tests.support.servers.service import Service
 
 HERE = Path(__file__).parent
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "galley-tests"
@@ -30,7 +29,7 @@ PASSWORD = "Quiet-Harbour-1"
 
 
 class Candidate:
-    """A running server that is asked the same thing again and again, over one connection a round."""
+    """A running server that receives the same request repeatedly, on one connection per round."""
 
     def __init__(self, pid: int, port: int, path: str, cookie: str = "") -> None:
         self.server, self.path, self.cookie = psutil.Process(pid), path, cookie
@@ -55,7 +54,7 @@ class Candidate:
 
     @property
     def cost_ms(self) -> float:
-        """CPU a request, the median of the rounds."""
+        """Return the CPU time per request, the median of the rounds."""
         return median(self.rounds_ms)
 
     def _cpu_s(self) -> float:
@@ -109,7 +108,7 @@ def _bare() -> Iterator[Candidate]:
 
 @contextmanager
 def _peer(database: str) -> Iterator[Candidate | None]:
-    """better-auth's server with one account, signed in; None where it cannot be had."""
+    """Start better-auth with one signed-in account. Return None if it cannot be installed."""
     folder = _installed()
     if folder is None:
         yield None
@@ -153,14 +152,14 @@ def _started(command: list[str | Path], cwd: Path = HERE) -> Iterator[subprocess
 
 
 def _listening_port(pid: int) -> int:
-    """The port a process or one of its children listens on, once it does."""
+    """Return the port of a process or one of its children as soon as it listens."""
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline:
         server = psutil.Process(pid)
         for process in [server, *server.children(recursive=True)]:
             for connection in process.net_connections("tcp"):
                 if connection.status == psutil.CONN_LISTEN:
-                    time.sleep(1)  # gunicorn listens before its worker is there
+                    time.sleep(1)  # gunicorn listens before its worker has started.
                     return int(connection.laddr.port)
         time.sleep(0.1)
     raise TimeoutError("the server does not listen")

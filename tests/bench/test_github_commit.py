@@ -1,4 +1,4 @@
-"""A commit of 100 files on provider A at 100 ms a call, against the round trips it cannot do without.
+"""Commit of 100 files on provider A at 100 ms per call, compared with the minimal number of round trips.
 
 Goal: at most 1.15 × (ceil(100 / 10) + 5) round trips.
 """
@@ -11,17 +11,17 @@ from pathlib import Path
 
 import structlog
 
-from app.drivers.git.github import GitHubProvider
+from app.drivers.git.github.provider import GitHubProvider
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
-from tests.doubles.github import GitHub
-from tests.doubles.plumbing import Plumbing
+from tests.support.doubles.github import GitHub
+from tests.support.doubles.plumbing import Plumbing
 
 FILES, AT_ONCE, CALL_S, ROUNDS, GOAL = 100, 10, 0.1, 5, 1.15
 REPO = RepoRef("team/site")
 
 
 def measure(host: GitHub, git: Plumbing, number: int) -> float:
-    """Seconds that one commit takes."""
+    """Return the duration of one commit in seconds."""
     token = host.installation_token(90)
     provider = GitHubProvider(host.api_url, lambda rejected=None: token, bot=Person("Bot", "bot@mail.example.org"))
     changes = [FileChange(f"r{number}/n{each}.md", Action.CREATE, b"%d %d" % (number, each)) for each in range(FILES)]

@@ -1,4 +1,4 @@
-"""The figures of `docs/scale.md`: bytes a row, what a request asks of the database, one partition for a project."""
+"""Figures of `docs/scale.md`: bytes per row, database work per request, one partition per project."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -8,12 +8,12 @@ import sqlalchemy as sa
 from flask import Flask, current_app
 
 from app.extensions import db
-from tests import factories
 from tests.bench import large
 from tests.bench.population import Population, row_sizes
 from tests.conftest import postgresql_database
-from tests.witnesses.statements import counted
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.assertions.statements import counted
+from tests.support.world import Person, World
 
 TIMES = 100
 PARTITIONS = 16
@@ -63,7 +63,7 @@ def _requests(world: World, person: Person) -> Iterator[tuple[str, Callable[[], 
 
 
 def _partitions() -> tuple[int, str]:
-    """How many partitions the statement for a file's row touches, and how evenly the rows lie."""
+    """Return the number of partitions that the statement for a file reads, and the distribution of the rows."""
     copied = (
         "CREATE TABLE parted (LIKE content_files INCLUDING DEFAULTS) PARTITION BY HASH (index_id)",
         *(

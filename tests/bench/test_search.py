@@ -1,4 +1,4 @@
-"""Search of a hundred thousand documents: how long it takes, whether it finds what brute force finds, and nothing else's."""
+"""Search of 100,000 documents: duration, and equality with a brute-force search."""
 
 import random
 import time
@@ -8,23 +8,22 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app import transactions
-from app.core.content.search_query import field_word
-from app.core.content.search_text import SearchText
+from app.content.search_query import field_term
+from app.content.search_text import SearchText
+from app.database import bulk, session
 from app.extensions import db
-from app.models import bulk
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
-from app.resources.project_content import describing, indexing
-from tests import factories
+from app.resources.project_content import indexing, search_indexing
 from tests.bench import large
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.world import Person, World
 
 DOCUMENTS, QUESTIONS, LIMIT = 100_000, 500, 50
 KINDS = ("guide", "news", "recipe", "letter")
 
 
 class Document:
-    """One page."""
+    """A page."""
 
     def __init__(self, number: int, dice: random.Random) -> None:
         self.path = (
@@ -35,24 +34,24 @@ class Document:
 
     @property
     def text(self) -> SearchText:
-        """What reading it would tell: front matter with title and kind, then what it says."""
+        """Return the text of the page: front matter with title and kind, then the body."""
         title, words = f"Page {self.number}", ["title", "page", str(self.number), "kind", self.kind, *self.said]
         fields = [("title", "page"), ("title", str(self.number)), ("kind", self.kind)]
-        return SearchText(title, " ".join(self.said), [field_word(*field) for field in fields], words, [])
+        return SearchText(title, " ".join(self.said), [field_term(*field) for field in fields], words, [])
 
 
 class BruteForce:
-    """Every document by every word it holds, and questions answered by looking at all of them."""
+    """A search that reads every document."""
 
     def __init__(self, documents: list[Document]) -> None:
         self._documents = documents
         self._holding: dict[str, set[str]] = {}
         for document in documents:
-            for word in (*document.text.words, *document.text.field_words):
+            for word in (*document.text.terms, *document.text.field_terms):
                 self._holding.setdefault(word, set()).add(document.path)
 
     def wanted(self, question: str) -> set[str]:
-        """The paths that meet every term."""
+        """Return the paths that match every term."""
         return set.intersection(*(self._meeting(term) for term in question.split(" ")))
 
     def _meeting(self, term: str) -> set[str]:
@@ -61,7 +60,7 @@ class BruteForce:
             part = value if name == "path" else ".txt"
             return {document.path for document in self._documents if part in document.path}
         if colon:
-            return self._holding.get(field_word(name, value), set())
+            return self._holding.get(field_term(name, value), set())
         bare = term.rstrip("*")
         by_path = {document.path for document in self._documents if bare in document.path}
         if term.endswith("*"):
@@ -70,27 +69,27 @@ class BruteForce:
 
 
 class Library:
-    """A project whose index is written directly, as if its branch held these documents."""
+    """A project whose index is written directly with these documents."""
 
     def __init__(self, world: World, documents: list[Document]) -> None:
         self.app, self.owner, self.documents = world.app, world.person(), documents
         name, _ = factories.repository(world, {"a.md": b"a\n"})
         self.project = factories.project(world, self.owner, factories.organization(world, self.owner), name)
-        transactions.start_reading()
+        session.start_reading()
         index = large.index_of(self.app, self.project)[0]
         self._write_files(index.id)
         for part in bulk.batches(documents, 1_000):
-            describing._keep(self.project, [describing._Read(d.sha, d.text) for d in part])
-        describing._take_stock(ContentFile, ("index_id", "generation", "path"))
-        describing._take_stock(describing.ContentText, ("project_id", "sha"))
+            search_indexing._store(self.project, [search_indexing._Read(d.sha, d.text) for d in part])
+        search_indexing._analyze(ContentFile, ("index_id", "generation", "path"))
+        search_indexing._analyze(search_indexing.ContentText, ("project_id", "sha"))
 
     def _write_files(self, index_id: str) -> None:
         for part in bulk.batches(sorted(self.documents, key=lambda d: d.path), 5_000):
             rows = [(index_id, 1, d.path, "blob", "100644", d.sha, 500, None) for d in part]
-            with transactions.writing():
+            with session.write_transaction():
                 table: Any = ContentFile.__table__
                 bulk.insert(db.session.connection(), table, indexing.COLUMNS, rows)
-        with transactions.writing():
+        with session.write_transaction():
             index = db.session.get_one(ContentIndex, index_id)
             index.status, index.generation, index.commit_sha = IndexStatus.READY, 1, "0" * 40
             index.files = len(self.documents)
@@ -101,7 +100,7 @@ class Library:
 
 
 def _ask(dice: random.Random) -> str:
-    """A question of one of the kinds that people type."""
+    """Return a random query of one of the usual kinds."""
     word = dice.choice(large.VOCABULARY)
     return dice.choice([
         f"only{dice.randint(0, 20_000)}",

@@ -1,7 +1,7 @@
-"""Sixteen uploads of 5 MB at once: how much the server's memory grows, and its throughput beside a bare multer server.
+"""Sixteen parallel uploads of 5 MB: growth of the server's memory, and throughput compared with a bare multer server.
 
-The multer server needs node and the packages express and multer below `MULTER_DIR/node_modules`; without them only our
-own numbers are printed. It writes what it gets to disk as it is; we decode, encode anew and store with fsync.
+The multer server needs node and the packages express and multer below `MULTER_DIR/node_modules` and is skipped without
+them. It writes the received bytes to disk; Galley decodes, re-encodes and stores the image with fsync.
 """
 
 import io
@@ -19,7 +19,7 @@ import pytest
 import requests
 from PIL import Image
 
-from tests.servers.service import Service
+from tests.support.servers.service import Service
 
 AT_ONCE, ROUNDS = 16, 2
 GROWTH_KIB = 16 * 1024
@@ -56,7 +56,7 @@ class TestUpload:
 
 
 class _Peak:
-    """The highest value of something that is looked at every few milliseconds inside the `with`."""
+    """The maximum of a value that is read every few milliseconds inside the `with`."""
 
     def __init__(self, look: Callable[[], int]) -> None:
         self.look, self.highest, self._stop = look, 0, threading.Event()
@@ -76,7 +76,7 @@ class _Peak:
 
 
 def _photo() -> bytes:
-    """A JPEG of 12 MP and about 5 MB, smooth with grain, as cameras make them."""
+    """Create a JPEG of 12 MP and about 5 MB with smooth areas and grain."""
     chance = random.Random(1)
     coarse = Image.frombytes("RGB", (400, 300), chance.randbytes(360_000)).resize(
         (4000, 3000), Image.Resampling.BICUBIC

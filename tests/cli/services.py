@@ -8,16 +8,16 @@ from pathlib import Path
 from flask import Flask
 
 from app.backup import tables
-from app.backup.lines import Digest
+from app.backup.json_lines import LineDigest
 from app.extensions import db, drivers
 from config import Settings
-from tests.apps import another_database, application
 from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import template
-from tests.git_hosts import connect_github, login_of
 from tests.resources.bucket.places import upload
-from tests.world import World
+from tests.support.applications import another_database, application
+from tests.support.git_hosts import connect_github, login_of
+from tests.support.world import World
 
 BINARY = {"cover.png": bytes(range(256)) * 40, "notes.md": b"# Notes\n\nA lighthouse at dusk.\n"}
 
@@ -72,7 +72,7 @@ def contents(app: Flask) -> dict[str, tuple[int, str]]:
     found = {}
     with app.app_context(), db.engine.connect() as connection:
         for table in tables.tables_of(connection, app.extensions["jobs"]):
-            digest = Digest()
+            digest = LineDigest()
             for line in tables.lines_of(connection, table):
                 digest.add(line)
             found[table.name] = (digest.lines, digest.sha256)
@@ -81,11 +81,11 @@ def contents(app: Flask) -> dict[str, tuple[int, str]]:
 
 def objects(app: Flask) -> dict[str, bytes]:
     with app.app_context():
-        store = drivers["storage"]
+        store = drivers.storage
         return {found.key: b"".join(store.get(found.key)) for found in store.list()}
 
 
 def histories(app: Flask) -> dict[str, object]:
     with app.app_context():
-        bundles = drivers["git"].local.bundles
+        bundles = drivers.git.local.bundles
         return {name: bundles.described(name) for name in bundles.names()}

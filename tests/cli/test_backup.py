@@ -10,25 +10,25 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_migrate import upgrade
 
-from app import create_app
 from app.backup import manifest as manifests
-from app.backup.lines import read_all
+from app.backup.json_lines import read_all
 from app.backup.manifest import Section
-from app.backup.saving import table_place
-from app.core.secrets import Keyring
-from app.core.settings import PROJECT
+from app.backup.save import table_path
 from app.extensions import db, drivers
+from app.factory import create_app
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.models.project_log import ProjectLogEntry
-from app.resources.git_provider.service import keeper
+from app.resources.git_provider.provider_selection import token_refresher
+from app.security.secrets import Keyring
+from app.settings.groups import PROJECT
 from config import Settings
-from tests.apps import another_database
 from tests.cli.services import BINARY, command, contents, empty_service, histories, lived_in, objects
 from tests.contract.outside import Outside
-from tests.factories import organization, project, repository
-from tests.servers.s3 import S3Server
-from tests.world import World
+from tests.support.applications import another_database
+from tests.support.factories import organization, project, repository
+from tests.support.servers.s3 import S3Server
+from tests.support.world import World
 
 
 @pytest.fixture(scope="module")
@@ -52,7 +52,7 @@ def storages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
 
 
 class TestBackupAndRestore:
-    def test_a_lived_in_service_comes_back_with_equal_rows_objects_and_repositories(
+    def test_restore_returns_equal_rows_objects_and_repositories(
         self, store: str, storages: list[dict[str, object]], tmp_path: Path
     ) -> None:
         walked = not storages[0]  # once is enough, and each call costs more over S3
@@ -62,7 +62,7 @@ class TestBackupAndRestore:
             before = contents(old), objects(old), histories(old)
             # The scene's own asset rows have no object behind them, which a backup tells.
             assert code == (1 if "lacks" in told else 0), told
-            assert "Secrets in it stay sealed with k1" in told
+            assert "The secrets in it are encrypted with k1" in told
             settings = old.config["SETTINGS"]
             with empty_service(store, tmp_path / "new", settings, **storages[1]) as new:
                 code, told = command(new, "restore", "--verify", tmp_path / "saved")
@@ -80,7 +80,7 @@ class TestBackupAndRestore:
         World(new).work_off(within_s=300)
         with new.app_context():
             found = db.session.scalars(sa.select(Project).where(Project.name == "The Harbour Journal")).one()
-            kept = keeper(drivers["git"])
+            kept = token_refresher(drivers.git)
             credential = db.session.execute(
                 sa.text("SELECT id FROM git_credentials WHERE provider = 'github'")
             ).scalars()
@@ -101,7 +101,7 @@ class TestBackupAndRestore:
             assert index is not None
             assert index.described_sha == index.commit_sha
 
-    def test_what_is_written_meanwhile_leaves_a_backup_of_one_moment(self, store: str, tmp_path: Path) -> None:
+    def test_backup_during_writes_is_consistent(self, store: str, tmp_path: Path) -> None:
         with lived_in(store, tmp_path / "old") as (old, _):
             world, stop = World(old), threading.Event()
             me = world.person()
@@ -143,13 +143,13 @@ class TestBackupAndRestore:
                         sa.select(ProjectLogEntry).where(ProjectLogEntry.project_id == mine)
                     ).all()
                     told_of = {entry.commit_sha for entry in entries} & set(saved)
-                    history = drivers["git"].local.bundles.described(name)
+                    history = drivers.git.local.bundles.described(name)
                     assert set(saved[:begun]) <= told_of
                     assert told_of == set(saved[: len(told_of)])
                     assert history is not None
                     assert ended >= begun
 
-    def test_a_sqlite_service_moves_to_postgresql(self, tmp_path: Path) -> None:
+    def test_backup_of_sqlite_is_restored_to_postgresql(self, tmp_path: Path) -> None:
         from tests.conftest import postgresql_database
 
         with lived_in("sqlite://", tmp_path / "old") as (old, outside), postgresql_database() as postgresql:
@@ -159,17 +159,18 @@ class TestBackupAndRestore:
                 code, told = command(new, "restore", "--verify", tmp_path / "saved")
                 assert code == 0, told
                 after = contents(new)
-                anew = {"content_texts", "content_links", "content_indexes"}
+                anew = {"content_texts", "content_links", "content_fields", "content_indexes"}
                 assert {name: rows for name, rows in after.items() if name not in anew} == {
                     name: rows for name, rows in before[0].items() if name not in anew
                 }
                 assert (objects(new), histories(new)) == before[1:]
                 TestBackupAndRestore()._lives(new, outside)
-                assert contents(new)["content_texts"][0] >= before[0]["content_texts"][0]
+                for name in ("content_texts", "content_fields"):
+                    assert contents(new)[name][0] >= before[0][name][0]
 
 
 class TestOlder:
-    def test_a_backup_of_an_older_schema_is_put_back_and_migrated(self, store: str, tmp_path: Path) -> None:
+    def test_backup_of_an_older_schema_is_restored_and_migrated(self, store: str, tmp_path: Path) -> None:
         (tmp_path / "old").mkdir()
         with another_database(store, tmp_path / "old") as url:
             old = create_app(Settings.for_tests(tmp_path / "old", DATABASE_URL=url))
@@ -197,7 +198,7 @@ class TestOlder:
 
 
 class TestSealed:
-    def test_no_secret_stands_in_a_backup_in_clear(self, store: str, tmp_path: Path) -> None:
+    def test_backup_contains_no_secret_in_clear(self, store: str, tmp_path: Path) -> None:
         with lived_in(store, tmp_path / "old") as (old, outside):
             command(old, "backup", tmp_path / "saved")
             read = manifests.read(tmp_path / "saved")
@@ -209,4 +210,4 @@ class TestSealed:
 
     def _lines(self, saved: Path, sections: dict[str, Section]) -> Iterator[bytes]:
         for name, section in sections.items():
-            yield from read_all(table_place(saved, name), section)
+            yield from read_all(table_path(saved, name), section)

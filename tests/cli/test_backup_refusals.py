@@ -10,15 +10,15 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.backup import manifest as manifests
-from app.backup.lines import read_all
-from app.backup.saving import place_of, table_place
+from app.backup.json_lines import read_all
+from app.backup.save import section_path, table_path
 from app.extensions import db, drivers
 from config import Settings
-from tests.apps import another_database, application
 from tests.cli.services import BINARY, command, contents, empty_service
-from tests.factories import organization, project, repository
-from tests.full_disk import files_of_at_most
-from tests.world import World
+from tests.support.applications import another_database, application
+from tests.support.factories import organization, project, repository
+from tests.support.full_disk import files_of_at_most
+from tests.support.world import World
 
 
 @pytest.fixture(scope="module")
@@ -54,50 +54,50 @@ class TestRefusals:
         with empty_service(store, tmp_path / "new", app.config["SETTINGS"]) as made:
             yield made
 
-    def test_a_database_with_rows_is_not_filled(self, app: Flask, saved: Path) -> None:
+    def test_restore_to_a_database_with_rows_is_refused(self, app: Flask, saved: Path) -> None:
         code, told = command(app, "restore", saved)
         assert code == 1
         assert "This database is not empty" in told
 
-    def test_a_folder_with_files_is_not_written_to(self, app: Flask, saved: Path) -> None:
+    def test_backup_to_a_folder_with_files_is_refused(self, app: Flask, saved: Path) -> None:
         before = sorted(saved.rglob("*"))
         code, told = command(app, "backup", saved)
         assert (code, sorted(saved.rglob("*"))) == (1, before)
         assert "is not empty" in told
 
-    def test_a_full_disk_is_told_and_leaves_no_backup(self, app: Flask, tmp_path: Path) -> None:
+    def test_backup_on_a_full_disk_fails_and_leaves_no_manifest(self, app: Flask, tmp_path: Path) -> None:
         with files_of_at_most(100):
             code, told = command(app, "backup", tmp_path / "cut")
         assert code == 1
         assert "cannot be written" in told
         assert command(app, "restore", tmp_path / "cut")[0] == 1
 
-    def test_a_folder_without_a_manifest_is_no_backup(self, empty: Flask, tmp_path: Path) -> None:
+    def test_restore_without_a_manifest_is_refused(self, empty: Flask, tmp_path: Path) -> None:
         code, told = command(empty, "restore", tmp_path / "nothing")
         assert code == 1
-        assert "holds no complete backup" in told
+        assert "is not a complete backup" in told
 
     @pytest.mark.parametrize("text", ["[]", '{"format": 1}', '{"format": 1, "jobs": 3}'])
-    def test_a_manifest_that_lacks_what_it_should_hold_is_told(self, empty: Flask, saved: Path, text: str) -> None:
+    def test_restore_with_an_incomplete_manifest_is_refused(self, empty: Flask, saved: Path, text: str) -> None:
         (saved / manifests.FILE).write_text(text)
         code, told = command(empty, "restore", saved)
         assert (code, told.startswith("Error: ")) == (1, True), told
 
-    def test_a_key_that_is_not_given_is_named(self, empty: Flask, saved: Path) -> None:
+    def test_restore_without_a_required_key_names_it(self, empty: Flask, saved: Path) -> None:
         self._change(saved, keys=["gone"])
         code, told = command(empty, "restore", saved)
         assert code == 1
-        assert "sealed with gone; add that key" in told
+        assert "encrypted with gone. Add the key" in told
 
-    def test_a_schema_of_a_newer_version_is_refused(self, empty: Flask, saved: Path) -> None:
+    def test_restore_of_a_newer_schema_is_refused(self, empty: Flask, saved: Path) -> None:
         self._change(saved, revision="9999")
         code, told = command(empty, "restore", saved)
         assert code == 1
-        assert "made by a newer version" in told
+        assert "A newer version created the backup" in told
 
     @pytest.mark.parametrize("damage", ["flip", "cut", "lose"])
-    def test_a_damaged_table_is_noticed_and_nothing_is_put_back(self, empty: Flask, saved: Path, damage: str) -> None:
-        place = table_place(saved, "users")
+    def test_restore_of_a_damaged_table_restores_nothing(self, empty: Flask, saved: Path, damage: str) -> None:
+        place = table_path(saved, "users")
         raw = place.read_bytes()
         if damage == "flip":
             place.write_bytes(raw[:20] + bytes([raw[20] ^ 1]) + raw[21:])
@@ -107,35 +107,35 @@ class TestRefusals:
             place.unlink()
         code, told = command(empty, "restore", saved)
         assert code == 1
-        assert "users.jsonl.zst of the backup is" in told
+        assert "users.jsonl.zst of the backup" in told
         assert {rows for rows, _ in contents(empty).values()} == {0}
 
-    def test_a_damaged_object_and_a_lost_bundle_are_noticed(self, empty: Flask, saved: Path) -> None:
+    def test_restore_of_a_damaged_object_or_missing_bundle_is_refused(self, empty: Flask, saved: Path) -> None:
         shutil.rmtree(saved / "repositories")
         code, told = command(empty, "restore", saved)
         assert code == 1
         assert "is missing or damaged" in told
 
-    def test_another_repository_of_a_name_is_not_written_over(self, empty: Flask, saved: Path) -> None:
-        listed = read_all(place_of(saved, "repositories"), manifests.read(saved).repositories)
+    def test_restore_does_not_overwrite_a_different_repository(self, empty: Flask, saved: Path) -> None:
+        listed = read_all(section_path(saved, "repositories"), manifests.read(saved).repositories)
         name = json.loads(next(listed))[0]
         with empty.app_context():
-            drivers["git"].local.create(name)
+            drivers.git.local.create(name)
         code, told = command(empty, "restore", saved)
         assert code == 1
-        assert f"another repository {name} already" in told
+        assert f"different repository {name} exists" in told
 
-    def test_verifying_names_what_differs(self, empty: Flask, saved: Path) -> None:
+    def test_verify_names_each_difference(self, empty: Flask, saved: Path) -> None:
         read = manifests.read(saved)
         users = read.tables["users"]
         assert command(empty, "restore", saved)[0] == 0
         with empty.app_context(), db.engine.begin() as connection:
             connection.execute(sa.text("UPDATE users SET name = 'Somebody else'"))
-        from app.backup import verifying
+        from app.backup import verify
         from app.cli.backup import _service
 
         with empty.app_context():
-            told = list(verifying.differences(_service(), saved, read))
+            told = list(verify.differences(_service(), saved, read))
         assert told == [f"table users differs: {users.lines} rows, {users.lines} saved"]
 
     def _change(self, saved: Path, **values: object) -> None:

@@ -2,11 +2,11 @@
 
 from datetime import UTC, datetime
 
-from tests.doubles.paddle import Paddle
-from tests.doubles.paddle_data import START, adjustment, customer, event, subscription, transaction
-from tests.doubles.server import Fault, Reply
-from tests.payments import app, faultless, notify, paddle, settings
-from tests.world import World
+from tests.support.doubles.paddle import Paddle
+from tests.support.doubles.paddle_data import START, adjustment, customer, event, subscription, transaction
+from tests.support.doubles.server import Fault, Reply
+from tests.support.payments import app, faultless, notify, paddle, settings
+from tests.support.world import World
 
 __all__ = ["app", "faultless", "paddle", "settings"]
 
@@ -36,7 +36,7 @@ class TestSummary:
             ["HUF", "2026-02", "0", "0", "100,000"],
         ]
 
-    def test_refuses_days_in_the_wrong_order(self, world: World) -> None:
+    def test_summary_with_reversed_days_is_refused(self, world: World) -> None:
         told = world.app.test_cli_runner().invoke(
             args=["billing", "summary", "--from", "2026-02-01", "--to", "2026-01-01"]
         )
@@ -45,16 +45,16 @@ class TestSummary:
 
 
 class TestReconcile:
-    def test_tells_how_much_was_taken_in(self, world: World, paddle: Paddle) -> None:
+    def test_reconcile_prints_the_number_of_applied_events(self, world: World, paddle: Paddle) -> None:
         payload = event("customer.created", customer("a@mail.example.org"), datetime.now(UTC))
         paddle.kept["events"].clear()
         paddle.keep(payload)
         runner = world.app.test_cli_runner()
-        assert "1 looked at, 1 taken in." in runner.invoke(args=["billing", "reconcile"]).output
-        assert "1 looked at, 0 taken in." in runner.invoke(args=["billing", "reconcile", "--days", "90"]).output
+        assert "1 checked, 1 applied." in runner.invoke(args=["billing", "reconcile"]).output
+        assert "1 checked, 0 applied." in runner.invoke(args=["billing", "reconcile", "--days", "90"]).output
 
-    def test_a_provider_that_fails_ends_it_with_its_reason(self, world: World, paddle: Paddle) -> None:
+    def test_reconcile_with_a_failing_provider_prints_the_reason(self, world: World, paddle: Paddle) -> None:
         paddle.faults.append(Fault("GET", reply=Reply(403)))
         told = world.app.test_cli_runner().invoke(args=["billing", "reconcile"])
         assert told.exit_code == 1
-        assert "does not accept us" in told.output
+        assert "rejected the credentials or failed" in told.output

@@ -12,8 +12,8 @@ from flask import Flask
 from flask_migrate import upgrade
 
 from app.cli.database import newest, revision
-from app.core.settings import PROJECT
 from app.extensions import db
+from app.settings.groups import PROJECT
 from tests.cli.services import unmigrated_at
 from tests.conftest import postgresql_database
 
@@ -32,25 +32,25 @@ def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
 
 
 class TestAwait:
-    def test_it_gives_up_on_a_database_that_is_behind(self, empty: Flask) -> None:
+    def test_await_of_an_old_schema_times_out(self, empty: Flask) -> None:
         result = empty.test_cli_runner().invoke(args=["database", "await", "--within", "0"])
         assert result.exit_code == 1
         assert "is at nothing" in result.output
 
-    def test_it_returns_once_the_migrations_are_there(self, empty: Flask) -> None:
+    def test_await_returns_after_the_migrations(self, empty: Flask) -> None:
         with empty.app_context():
             upgrade(directory=FOLDER)
             needed = newest()
         result = empty.test_cli_runner().invoke(args=["database", "await", "--within", "0"])
         assert (result.exit_code, needed in result.output) == (0, True), result.output
 
-    def test_a_newer_version_s_migrations_are_as_good(self, empty: Flask) -> None:
+    def test_await_accepts_a_newer_schema(self, empty: Flask) -> None:
         _pretend(empty, "9999")
         assert empty.test_cli_runner().invoke(args=["database", "await", "--within", "0"]).exit_code == 0
 
 
 class TestUpgrade:
-    def test_a_database_out_of_reach_is_told_without_a_traceback(self, tmp_path: Path) -> None:
+    def test_upgrade_without_a_database_prints_no_traceback(self, tmp_path: Path) -> None:
         nowhere = {
             "DATABASE_URL": "postgresql+psycopg://nobody:hush-hush@127.0.0.1:9/none",
             "INSTANCE_DIR": str(tmp_path),
@@ -64,13 +64,13 @@ class TestUpgrade:
         assert "Traceback" not in told
         assert "hush" not in told
 
-    def test_a_newer_version_s_database_is_left_as_it_is(self, empty: Flask) -> None:
+    def test_upgrade_does_not_change_a_newer_schema(self, empty: Flask) -> None:
         _pretend(empty, "9999")
         with empty.app_context():
             upgrade(directory=FOLDER)
             assert revision() == "9999"
 
-    def test_what_it_sets_for_itself_stays_on_no_connection_of_others(self, empty: Flask) -> None:
+    def test_upgrade_options_do_not_leak_to_other_connections(self, empty: Flask) -> None:
         with empty.app_context():
             upgrade(directory=FOLDER)
             if db.engine.dialect.name == "postgresql":
@@ -78,7 +78,7 @@ class TestUpgrade:
                     assert connection.scalar(sa.text("SHOW statement_timeout")) == "5s"
                     assert connection.scalar(sa.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")) == 0
 
-    def test_two_at_once_wait_for_each_other(self, tmp_path: Path) -> None:
+    def test_parallel_upgrades_run_one_after_another(self, tmp_path: Path) -> None:
         with postgresql_database() as url:
             environment = {**os.environ, "APP_ENV": "test", "INSTANCE_DIR": str(tmp_path), "DATABASE_URL": url}
             command = [str(Path(sys.executable).parent / "flask"), "db", "upgrade"]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 from flask import Flask
 
-from tests.factories import repository
-from tests.samples.gitrepo import GitRepo
-from tests.samples.sites import SMALL
-from tests.world import World
+from tests.support.factories import repository
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.samples.sites import SMALL
+from tests.support.world import World
 
 
 def run(app: Flask, *words: str) -> tuple[int, str]:
@@ -16,15 +16,13 @@ def run(app: Flask, *words: str) -> tuple[int, str]:
 
 
 class TestCreate:
-    def test_makes_an_empty_repository_for_the_first_to_connect_it(self, app: Flask, world: World) -> None:
+    def test_create_without_an_organization_creates_an_empty_repository(self, app: Flask, world: World) -> None:
         assert run(app, "create", "tools/empty")[0] == 0
         assert (world.git_root / "tools/empty.git" / "HEAD").is_file()
         code, output = run(app, "create", "tools/empty")
         assert (code, "already exists" in output) == (1, True)
 
-    def test_fills_it_from_a_folder_and_gives_it_to_an_organization(
-        self, app: Flask, world: World, tmp_path: Path
-    ) -> None:
+    def test_create_from_a_folder_assigns_the_organization(self, app: Flask, world: World, tmp_path: Path) -> None:
         me, stranger = world.person(), world.person()
         org = me.new_organization()
         (tmp_path / "hugo.toml").write_text('title = "Filled"\n')
@@ -34,13 +32,22 @@ class TestCreate:
         stranger.post("/project/create", body | {"org_id": stranger.new_organization()}).fails(422)
         me.post("/project/create", body | {"org_id": org}).ok(201)
 
-    def test_refuses_bad_names_and_unknown_organizations(self, app: Flask) -> None:
+    def test_create_from_a_url_clones_the_branches(self, app: Flask, world: World, tmp_path: Path) -> None:
+        source = GitRepo(tmp_path / "source.git", SMALL)
+        code, output = run(app, "create", "tools/cloned", "--from", f"file://{tmp_path / 'source.git'}")
+        assert code == 0, output
+        assert GitRepo.existing(world.git_root / "tools/cloned.git").head("main") == source.head("main")
+        assert "Next: flask project create tools/cloned --org ORG_ID --branch main" in output
+        code, output = run(app, "create", "tools/missing", "--from", f"file://{tmp_path / 'missing.git'}")
+        assert (code, "cannot be cloned" in output) == (1, True)
+
+    def test_create_with_an_invalid_name_or_organization_is_refused(self, app: Flask) -> None:
         for words in (("../x",), ("one",), ("a/b", "--org", "org_unknown"), ("a/b", "--from", "/nowhere")):
             assert run(app, "create", *words)[0] != 0, words
 
 
 class TestAssign:
-    def test_gives_what_a_deleted_organization_left(self, app: Flask, world: World) -> None:
+    def test_assign_of_a_repository_without_organization_succeeds(self, app: Flask, world: World) -> None:
         one, two = world.person(), world.person()
         name, _ = repository(world, SMALL)
         first, second = one.new_organization(), two.new_organization()
@@ -51,14 +58,14 @@ class TestAssign:
         assert run(app, "assign", name, "--org", second)[0] == 0
         two.post("/project/create", body).ok(201)
 
-    def test_takes_it_from_whoever_had_it(self, app: Flask, world: World) -> None:
+    def test_assign_replaces_the_previous_organization(self, app: Flask, world: World) -> None:
         one, two = world.person(), world.person()
         name, _ = repository(world, SMALL)
         made = one.new_project(one.new_organization(), name)
         assert run(app, "assign", name, "--org", two.new_organization())[0] == 0
         assert one.get(f"/project/{made}").ok()["connection"]["status"] == "needs_reconnect"
 
-    def test_refuses_what_is_not_there(self, app: Flask, world: World) -> None:
+    def test_assign_of_an_unknown_repository_is_refused(self, app: Flask, world: World) -> None:
         org = world.person().new_organization()
         assert run(app, "assign", "tools/none", "--org", org)[0] == 1
         assert run(app, "assign", "tools/none", "--org", "nonsense")[0] == 1

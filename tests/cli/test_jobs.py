@@ -10,9 +10,9 @@ from app.core.jobs import Job, JobCall, PermanentFailure
 from app.drivers.jobs.port import JobRun
 from app.extensions import db
 from config import Settings
-from tests.apps import another_database, application
 from tests.cli.services import command
-from tests.drivers.jobs.contract.suite import until, working
+from tests.drivers.jobs.contract.suite import running_worker, until
+from tests.support.applications import another_database, application
 
 
 @pytest.fixture
@@ -27,21 +27,21 @@ def fail(_call: JobRun) -> None:
 
 
 class TestJobs:
-    def test_a_dead_letter_is_listed_and_waits_again_when_it_is_retried(self, quiet: Flask) -> None:
-        assert command(quiet, "jobs", "dead") == (0, "No job has failed for good.\n")
+    def test_retry_of_a_dead_letter_enqueues_it_again(self, quiet: Flask) -> None:
+        assert command(quiet, "jobs", "dead") == (0, "No job has failed permanently.\n")
         engine = quiet.extensions["jobs"]
         with quiet.app_context(), db.engine.begin() as connection:
             job_id = engine.defer(connection, JobCall("cli.hopeless", {"id": "x_1"}))
-        with quiet.app_context(), working(engine, fail, {"cli.hopeless": Job("cli.hopeless", print, retries=0)}):
+        with quiet.app_context(), running_worker(engine, fail, {"cli.hopeless": Job("cli.hopeless", print, retries=0)}):
             until(lambda: "cli.hopeless" in command(quiet, "jobs", "dead")[1])
 
         told = command(quiet, "jobs", "dead")[1]
         assert told.endswith("cli.hopeless  PermanentFailure: the repository is gone\n")
         assert "x_1" not in told
         assert command(quiet, "jobs", "retry", job_id) == (0, f"Job {job_id} waits again.\n")
-        assert command(quiet, "jobs", "dead") == (0, "No job has failed for good.\n")
+        assert command(quiet, "jobs", "dead") == (0, "No job has failed permanently.\n")
         assert command(quiet, "jobs", "retry", job_id)[0] == 1
 
     @pytest.mark.parametrize("text", ["x", "0", "9" * 30, "123456789"])
-    def test_an_id_of_none_is_refused(self, quiet: Flask, text: str) -> None:
+    def test_retry_of_an_unknown_id_is_refused(self, quiet: Flask, text: str) -> None:
         assert command(quiet, "jobs", "retry", text)[0] != 0

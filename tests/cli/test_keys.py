@@ -10,14 +10,14 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from app.core.secrets import Keyring
-from app.extensions import db, drivers, vault
+from app.extensions import db, drivers, keyring
 from app.models.git_credential import GitCredential, GitRevocation
-from app.resources.git_provider import sealing
-from app.resources.git_provider.keeping import Keeper
-from app.resources.git_provider.service import keeper
-from tests.git_hosts import Hosts, connect_github, connect_gitlab, hosted_application, login_of
-from tests.world import World
+from app.resources.git_provider import token_encryption
+from app.resources.git_provider.provider_selection import token_refresher
+from app.resources.git_provider.token_refresh import TokenRefresher
+from app.security.secrets import Keyring
+from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, hosted_application, login_of
+from tests.support.world import World
 
 NEW = ("new", os.urandom(32))
 
@@ -41,7 +41,7 @@ def add_new_key(app: Flask) -> None:
 
 
 def secrets_of(app: Flask) -> list[str]:
-    columns = [getattr(GitCredential, sealing.column(field)) for field in sealing.FIELDS]
+    columns = [getattr(GitCredential, token_encryption.column(field)) for field in token_encryption.FIELDS]
     with app.app_context():
         rows = [
             *db.session.execute(sa.select(*columns)).all(),
@@ -56,7 +56,7 @@ def rotate(app: Flask) -> tuple[int, str]:
 
 
 class TestRotate:
-    def test_seals_everything_anew_and_is_quiet_the_second_time(self, running: tuple[Flask, Hosts]) -> None:
+    def test_rotate_encrypts_all_rows_once(self, running: tuple[Flask, Hosts]) -> None:
         app, hosts = running
         me, other = World(app).person(), World(app).person()
         made = connect_github(me, hosts, hosts.on_github(login_of(me)).installation)["id"]
@@ -64,16 +64,16 @@ class TestRotate:
         other.delete(f"/git-provider/{gone}").ok()
         add_new_key(app)
         assert {secret.split(":")[0] for secret in secrets_of(app)} == {"old"}
-        assert rotate(app) == (0, "3 rows were sealed with the first key.\n")
+        assert rotate(app) == (0, "3 rows were encrypted with the first key.\n")
         assert {secret.split(":")[0] for secret in secrets_of(app)} == {"new"}
-        assert rotate(app) == (0, "0 rows were sealed with the first key.\n")
+        assert rotate(app) == (0, "0 rows were encrypted with the first key.\n")
         app.extensions["keyring"] = Keyring([NEW])
         with app.app_context():
-            assert keeper(drivers["git"]).token(made) in hosts.github.grants
+            assert token_refresher(drivers.git).token(made) in hosts.github.grants
         World(app).work_off()
         assert login_of(other) not in {name for name, _ in hosts.gitlab.grants.values()}
 
-    def test_names_what_cannot_be_read_and_does_the_rest(self, running: tuple[Flask, Hosts]) -> None:
+    def test_rotate_names_unreadable_rows_and_continues(self, running: tuple[Flask, Hosts]) -> None:
         app, hosts = running
         broken, whole = (connect_gitlab(World(app).person(), hosts)["id"] for _ in range(2))
         with app.app_context():
@@ -86,14 +86,14 @@ class TestRotate:
         assert whole not in told
         with app.app_context():
             row = db.session.get_one(GitCredential, whole)
-            assert not vault.ring.needs_rotation(str(row.access_token_secret))
+            assert not keyring.needs_rotation(str(row.access_token_secret))
 
-    def test_renewals_go_on_meanwhile(self, running: tuple[Flask, Hosts]) -> None:
+    def test_rotate_does_not_block_token_refreshes(self, running: tuple[Flask, Hosts]) -> None:
         app, hosts = running
         ids = [connect_gitlab(World(app).person(), hosts)["id"] for _ in range(6)]
         add_new_key(app)
         with app.app_context():
-            kept: Keeper = keeper(drivers["git"])
+            kept: TokenRefresher = token_refresher(drivers.git)
         faults: list[BaseException] = []
 
         def renew() -> None:

@@ -4,12 +4,12 @@ import re
 
 from flask import Flask
 
-from tests.samples.gitrepo import GitRepo
-from tests.world import World
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.world import World
 
 
 class TestDemo:
-    def test_makes_people_who_can_sign_in_and_a_site_that_is_indexed(self, app: Flask, world: World) -> None:
+    def test_seed_creates_users_and_an_indexed_site(self, app: Flask, world: World) -> None:
         done = app.test_cli_runner().invoke(args=["seed", "demo"])
         assert done.exit_code == 0, done.output
         signed = dict(re.findall(r"^  (\w+) +(\S+@\S+ +\S+)$", done.output, re.MULTILINE))
@@ -25,7 +25,7 @@ class TestDemo:
             head = GitRepo.existing(world.git_root / "demo/harbour-journal.git").head("main")
             assert (shown["generator"], shown["index"]["commit_sha"]) == ("hugo", head)
 
-    def test_running_it_again_changes_nothing(self, app: Flask, world: World) -> None:
+    def test_second_seed_changes_nothing(self, app: Flask, world: World) -> None:
         first = app.test_cli_runner().invoke(args=["seed", "demo"])
         second = app.test_cli_runner().invoke(args=["seed", "demo"])
         assert (second.exit_code, second.output) == (0, first.output)

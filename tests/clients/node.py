@@ -1,4 +1,4 @@
-"""Packages of npm for tests, exactly as locked, installed once outside of the checkout."""
+"""npm packages for tests, installed once outside the checkout from a lockfile."""
 
 import fcntl
 import hashlib
@@ -13,14 +13,14 @@ CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "galley
 
 
 def packages(source: Path) -> Path:
-    """A folder with the packages that a `package-lock.json` names; skips the test where they cannot be had."""
+    """Return a folder with the packages of a `package-lock.json`. Skip the test if they cannot be installed."""
     if shutil.which("node") is None or shutil.which("npm") is None:
         pytest.skip("Node is not installed")
     digest = hashlib.sha256((source / "package-lock.json").read_bytes()).hexdigest()[:12]
     folder = CACHE / f"{source.name}-{digest}"
     folder.mkdir(parents=True, exist_ok=True)
     with (folder / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # test processes install one after another, the first for all
+        fcntl.flock(lock, fcntl.LOCK_EX)  # Test processes install one after another; the first one installs for all.
         if not (folder / "installed").exists():
             _install(source, folder)
     return folder

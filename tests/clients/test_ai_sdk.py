@@ -1,4 +1,4 @@
-"""The AI SDK's own client, and Plate's completion call, against the AI handlers on a loopback port."""
+"""AI handlers with the client of the AI SDK and with Plate's completion call."""
 
 import json
 import subprocess
@@ -13,21 +13,21 @@ from flask import Flask
 from flask_migrate import upgrade
 from werkzeug.serving import make_server
 
-from app import create_app
 from app.extensions import db
+from app.factory import create_app
 from config import Settings
 from tests.clients.node import packages
-from tests.doubles.ai import AiDouble, say
 from tests.resources.project_content.conftest import FILES, Site, make_site
-from tests.servers.ports import free_port
-from tests.world import World
+from tests.support.doubles.ai import AiDouble, say
+from tests.support.servers.ports import free_port
+from tests.support.world import World
 
 HERE = Path(__file__).parent / "ai-sdk"
 
 
 @dataclass
 class Browser:
-    """A web application's page, run by Node."""
+    """A page of a web application, run by Node."""
 
     base: str
     site: Site
@@ -52,7 +52,7 @@ def upstream() -> Iterator[AiDouble]:
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory, upstream: AiDouble) -> Iterator[tuple[Flask, str]]:
-    """The service on a loopback port; its model is the double."""
+    """Serve the application on a loopback port. Its model is the double."""
     home = tmp_path_factory.mktemp("service")
     port = free_port()
     ai = {"AI_PROVIDER": "openai", "AI_MODEL": "m", "OPENAI_BASE_URL": upstream.url, "OPENAI_API_KEY": "k"}
@@ -131,12 +131,12 @@ class TestChatTransport:
         upstream.fault = "error"
         seen = browser.do("chat", "command")
         assert len(seen["errors"]) == 1
-        assert "broke off" in seen["errors"][0]
+        assert "ended the reply with an error" in seen["errors"][0]
         assert parts_of(seen, "text")[0]["text"] == "Hello "
 
     def test_failure_before_the_stream_is_thrown(self, browser: Browser, upstream: AiDouble) -> None:
         upstream.fault = 500
-        assert "The model provider answered with status 500" in browser.do("chat", "command")["failed"]
+        assert "The model provider responded with status 500" in browser.do("chat", "command")["failed"]
 
     def test_abort_ends_the_call_to_the_provider(self, browser: Browser, upstream: AiDouble) -> None:
         upstream.fault = "endless"

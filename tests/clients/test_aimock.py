@@ -1,4 +1,4 @@
-"""Both wire formats against a server that others wrote: the npm package `@copilotkit/aimock`."""
+"""AI drivers with an independent server: the npm package `@copilotkit/aimock`."""
 
 import subprocess
 import time
@@ -11,26 +11,26 @@ import pytest
 from app.drivers.ai.anthropic import Anthropic
 from app.drivers.ai.openai_compatible import OpenAiCompatible
 from app.drivers.ai.port import (
-    Access,
     Event,
     Message,
+    MessageRole,
     Model,
+    ModelAccess,
     Prompt,
-    Role,
     Stop,
     StopReason,
     TextDelta,
+    TokenUsage,
     ToolCall,
     ToolDelta,
     ToolStart,
-    Usage,
 )
-from app.drivers.errors import Broken, Throttled
-from app.drivers.http import HttpClient
-from app.drivers.http_streaming import Patience
-from app.resources.ai.library import TOOLS
+from app.drivers.errors import UpstreamError, UpstreamThrottled
+from app.drivers.http.client import HttpClient
+from app.drivers.http.streaming import StreamTimeouts
+from app.resources.ai.tools import TOOLS
 from tests.clients.node import packages
-from tests.servers.ports import free_port
+from tests.support.servers.ports import free_port
 
 HERE = Path(__file__).parent / "ai-sdk"
 CLI = "node_modules/@copilotkit/aimock/dist/cli.js"
@@ -42,7 +42,7 @@ MAKERS: dict[str, Callable[[str, HttpClient], Model]] = {
 
 @pytest.fixture(scope="module")
 def base() -> Iterator[str]:
-    """The running server."""
+    """Return the URL of the running server."""
     folder = packages(HERE)
     port = free_port()
     command = ["node", CLI, "-p", str(port), "-f", str(HERE / "fixtures.json"), "--strict", "--log-level", "silent"]
@@ -75,12 +75,14 @@ def model(request: pytest.FixtureRequest, base: str) -> Iterator[Model]:
 
 
 def ask(model: Model, *messages: Message) -> list[Event]:
-    answer = model.ask(Prompt("Be brief.", messages, 200, TOOLS), Access("gpt-4o", "test-key"), patience=Patience())
+    answer = model.ask(
+        Prompt("Be brief.", messages, 200, TOOLS), ModelAccess("gpt-4o", "test-key"), timeouts=StreamTimeouts()
+    )
     return [event for batch in answer.batches() for event in batch]
 
 
 def user(text: str) -> Message:
-    return Message(Role.USER, text)
+    return Message(MessageRole.USER, text)
 
 
 class TestAimock:
@@ -90,7 +92,7 @@ class TestAimock:
         assert "".join(pieces) == "Hello from a server we did not write. Ünïcödé 🌍"
         assert len(pieces) > 3
         assert events[-1] == Stop(StopReason.STOP)
-        assert any(event.output_tokens is not None for event in events if isinstance(event, Usage))
+        assert any(event.output_tokens is not None for event in events if isinstance(event, TokenUsage))
 
     def test_call_of_a_tool_and_its_answer_are_understood(self, model: Model) -> None:
         events = ask(model, user("find tea"))
@@ -98,12 +100,12 @@ class TestAimock:
         arguments = "".join(event.text for event in events if isinstance(event, ToolDelta))
         assert (start.name, events[-1]) == ("search_files", Stop(StopReason.TOOLS))
         call = ToolCall(start.call_id, start.name, arguments)
-        told = Message(Role.TOOL, '{"files": []}', call_id=start.call_id)
-        events = ask(model, user("find tea"), Message(Role.ASSISTANT, "", (call,)), told)
+        told = Message(MessageRole.TOOL, '{"files": []}', call_id=start.call_id)
+        events = ask(model, user("find tea"), Message(MessageRole.ASSISTANT, "", (call,)), told)
         assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "It is in tea.md."
 
     def test_its_refusals_are_understood(self, model: Model) -> None:
-        with pytest.raises(Throttled):
+        with pytest.raises(UpstreamThrottled):
             ask(model, user("be limited"))
-        with pytest.raises(Broken):
+        with pytest.raises(UpstreamError):
             ask(model, user("be overloaded"))

@@ -1,4 +1,4 @@
-"""better-auth's own JavaScript client against the service on a loopback port."""
+"""Service on a loopback port with the JavaScript client of better-auth."""
 
 import shutil
 import subprocess
@@ -10,27 +10,27 @@ import pytest
 from flask_migrate import upgrade
 from werkzeug.serving import make_server
 
-from app import create_app
 from app.core.jobs import registry
 from app.extensions import db
-from app.worker import Runner
+from app.factory import create_app
+from app.worker import JobRunner
 from config import Settings
 from tests.clients.node import packages
-from tests.doubles.social import SocialDouble
-from tests.servers.ports import free_port
+from tests.support.doubles.social import SocialDouble
+from tests.support.servers.ports import free_port
 
 HERE = Path(__file__).parent / "better-auth"
 
 
 @pytest.fixture(scope="module")
 def installed() -> Path:
-    """The client's packages."""
+    """Return the folder with the packages of the client."""
     return packages(HERE)
 
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """The service on loopback with its worker, mail as files and both login providers."""
+    """Run the service with its worker, mail as files and both login providers."""
     home = tmp_path_factory.mktemp("service")
     port = free_port()
     with SocialDouble() as double:
@@ -48,7 +48,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
             threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}),
             threading.Thread(
                 target=engine.work,
-                args=(Runner(app, registry, engine.report),),
+                args=(JobRunner(app, registry, engine.report),),
                 kwargs={"jobs": due, "stop": stop, "concurrency": 1},
             ),
         ]

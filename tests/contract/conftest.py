@@ -1,17 +1,17 @@
-"""The application of the contract tests: every optional area switched on."""
+"""Application of the contract tests, with every optional area enabled."""
 
 from collections.abc import Iterator
 
 import pytest
 from flask import Flask
 
-from tests.apps import another_database, application
 from tests.contract.outside import Outside
+from tests.support.applications import another_database, application
 
 
 @pytest.fixture(scope="session")
 def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """An application of their own, with the outer world it talks to."""
+    """Build an application with doubles of all external services."""
     home = tmp_path_factory.mktemp("contract")
     with (
         Outside() as outside,

@@ -1,18 +1,20 @@
-"""`docs/authz-matrix.md`: every served endpoint, its declared guard, and what that guard says to each caller.
+"""Text of `docs/authz-matrix.md`: every endpoint, its declared guard and the result of the guard for each caller.
 
-Computed from the declarations alone, by asking each guard's pure `allows`.
+The text is computed from the declarations: it calls the pure method `allows` of each guard.
 """
 
 import dataclasses
 from collections.abc import Iterable
 
+from app.access.guards import Guard
+from app.access.scope import AuthContext
+from app.core.api_tokens import TokenScope
 from app.core.permissions import Permission, Role, grants
-from app.http.guards import Guard
-from app.http.scope import Standing
 from tests.contract.expected import Expected
 from tests.contract.requests import WITHOUT_PROJECT
 from tests.contract.served import Served
 from tests.contract.specification import CALLERS
+from tests.contract.token_table import token_cells
 
 HEADING = """# Who may do what
 
@@ -21,52 +23,70 @@ it). The columns are callers seen from an organization O with project P: its mem
 owner of another organization. Where a path names a user, it names O's owner. “rule” marks what the guard lets through
 and a rule of the service then refuses.
 
+The last columns are API tokens of O's owner. “scope” is what a token needs: `read`, `write`, `publish` or `admin`; “session”
+means that only a signed-in user may send the request. A commit to another branch than the working branch needs `write` instead
+of `publish`. “personal” is a personal token, “service” a service account of O, both with that scope. An unknown, expired or
+revoked token receives 401. A token without the scope, for another project, or of another organization receives 403.
+
 | permission | owner | admin | editor |
 |---|---|---|---|
 """
 
 UPLOAD = "/bucket/upload"
 STANDINGS = {
-    "anonymous": Standing(),
-    "unverified": Standing(signed_in=True),
-    "nonmember": Standing(signed_in=True, verified=True),
-    "editor": Standing(signed_in=True, verified=True, role=Role.EDITOR, second_role=None),
-    "admin": Standing(signed_in=True, verified=True, role=Role.ADMIN, second_role=None),
-    "owner": Standing(signed_in=True, verified=True, is_self=True, role=Role.OWNER, second_role=Role.OWNER),
-    "owner_other": Standing(signed_in=True, verified=True),
-    "platform_admin": Standing(signed_in=True, verified=True, admin=True),
+    "anonymous": AuthContext(),
+    "unverified": AuthContext(signed_in=True),
+    "nonmember": AuthContext(signed_in=True, verified=True),
+    "editor": AuthContext(signed_in=True, verified=True, role=Role.EDITOR, second_role=None),
+    "admin": AuthContext(signed_in=True, verified=True, role=Role.ADMIN, second_role=None),
+    "owner": AuthContext(signed_in=True, verified=True, is_self=True, role=Role.OWNER, second_role=Role.OWNER),
+    "owner_other": AuthContext(signed_in=True, verified=True),
+    "platform_admin": AuthContext(signed_in=True, verified=True, admin=True),
 }
 
 
 def document(rows: Iterable[Expected], routes: dict[tuple[str, str], Served]) -> str:
-    """The page's text."""
+    """Return the text of the page."""
     lines = [
         f"| `{permission}` | {' | '.join('yes' if grants(role, permission) else 'no' for role in Role)} |"
         for permission in Permission
     ]
-    lines += ["", f"| endpoint | guard | {' | '.join(name.replace('_', ' ') for name in CALLERS)} |"]
-    lines.append("|---|---|" + "---|" * len(CALLERS))
+    names = [*(name.replace("_", " ") for name in CALLERS), "scope", "personal", "service"]
+    lines += ["", f"| endpoint | guard | {' | '.join(names)} |"]
+    lines.append("|---|---|" + "---|" * len(names))
     rows = list(rows)
     for row in rows:
         guard = routes[row.route].declared.guard
-        own = row.path == UPLOAD or row.path.endswith(WITHOUT_PROJECT)  # they name nothing of anybody's
-        answers = " | ".join(_answer(guard, row, name, own=own) for name in CALLERS)
+        own = row.path == UPLOAD or row.path.endswith(WITHOUT_PROJECT)  # The request names no target.
+        answers = " | ".join([*(_answer(guard, row, name, own=own) for name in CALLERS), *_tokens(guard, row)])
         path, _, variant = row.path.partition("#")
-        lines.append(f"| {row.method} `{path}` {variant}".rstrip() + f" | {guard.words} | {answers} |")
+        lines.append(f"| {row.method} `{path}` {variant}".rstrip() + f" | {guard.spec_name} | {answers} |")
     return HEADING + "\n".join(lines) + "\n"
 
 
+def _tokens(guard: Guard, row: Expected) -> tuple[str, str, str]:
+    """Return the scope that the guard declares, and whether a token and a service account with the scope pass."""
+    if guard.public:
+        return "–", "yes", "yes"
+    scopes = guard.token.needed(is_read=row.method == "GET")
+    if not scopes:
+        return "session", "no", "no"
+    cells = token_cells(row)
+    results = ("no" if cells[name] in ("403", "404") else "yes" for name in ("token", "service_account"))
+    return (TokenScope.PUBLISH if TokenScope.PUBLISH in scopes else min(scopes), *results)  # type: ignore[return-value]
+
+
 def _answer(guard: Guard, row: Expected, name: str, *, own: bool) -> str:
-    """The guard's word; where the table knows better, a rule behind the guard decides."""
+    """Return the result of the guard. A rule of the service decides where the table says so."""
     standing = STANDINGS[name]
-    second = standing.role if "#" in row.path else standing.second_role  # one organization, named once
+    second = standing.role if "#" in row.path else standing.second_role  # The request names one organization once.
     if not passes(guard, dataclasses.replace(standing, is_self=own or standing.is_self, second_role=second)):
         return "no"
     return "rule" if row.cells[name] in ("403", "404") else "yes"
 
 
-def passes(guard: Guard, standing: Standing) -> bool:
-    """What `Guard.resolve` comes to for a target that is there."""
+def passes(guard: Guard, standing: AuthContext) -> bool:
+    """Return whether `Guard.resolve` passes for an existing target."""
     if guard.public:
         return True
-    return standing.signed_in and (standing.verified or guard.unverified_too) and guard.allows(standing)
+    return standing.signed_in and (standing.verified or guard.allow_unverified) and guard.allows(standing)

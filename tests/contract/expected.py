@@ -1,4 +1,4 @@
-"""The expected status of every endpoint for every caller: `authz.json` for section 4, the extensions beside it."""
+"""Expected status of every endpoint for every caller: section 4 in `authz.json`, and the extensions."""
 
 import json
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.contract.specification import CALLERS, EXTENSIONS, SPECIFICATION, VAR
 DATA = json.loads(Path(__file__).with_name("authz.json").read_text())
 EMPTY_BODY_PROVES = "an empty body (400) proves that the guard let the caller through"
 
-# Where the table's word is no guard's: another row's words, or a rule that the service knows and the guard does not.
+# The guard name of the table differs from the declared one: the service applies a further rule.
 _READ_AS = {
     "alias": "verifyAuth+self",
     "alias of git-provider/create": "verifyAuth",
@@ -18,7 +18,7 @@ _READ_AS = {
 
 
 class Expected(NamedTuple):
-    """One endpoint of the table, or a variant of its request."""
+    """An endpoint of the table, or a variant of its request."""
 
     area: str
     method: str
@@ -29,12 +29,12 @@ class Expected(NamedTuple):
 
     @property
     def route(self) -> tuple[str, str]:
-        """Method and path as they are served."""
+        """Return the method and the served path."""
         return self.method, self.path.partition("#")[0]
 
 
 def expected() -> list[Expected]:
-    """Every row: the specification's in its order, then the extensions."""
+    """Return every row: the specification in its order, then the extensions."""
     areas = {(row.method, row.path): row.area for row in SPECIFICATION}
     table = [
         Expected(
@@ -54,11 +54,11 @@ def expected() -> list[Expected]:
 
 
 def decided(words: str) -> str:
-    """A guard's words without the mark that the specification left them open."""
+    """Return the guard name without the mark of an open point of the specification."""
     words = words.replace(" (decided)", "")
     return _READ_AS.get(words, words)
 
 
 def fits(status: int, cell: str) -> bool:
-    """Whether a status is what the cell says; `2xx` is 200, 201 or 202 as the contract says."""
+    """Return whether a status matches the cell. `2xx` means 200, 201 or 202 as in the contract."""
     return status in (200, 201, 202) if cell in ("2xx", "200") else str(status) == cell

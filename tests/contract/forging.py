@@ -1,4 +1,4 @@
-"""Forged bodies: every column of every table under its own name and in camel case, with values that can be found again."""
+"""Request bodies with forged fields: every column of every table in snake case and camel case, with marked values."""
 
 import datetime
 import re
@@ -11,14 +11,14 @@ from app.models.base import Base
 
 MARK, NUMBER, TIME = "forged7", 7_654_321, datetime.datetime(2001, 2, 3, 4, 5, 6, tzinfo=datetime.UTC)
 ROUNDS = 2
-"""A column is sent with each of two values, so that a flag or a closed word differs from what it is once at least."""
+"""Number of values per column. Two values ensure that a flag or an enumeration differs from the stored value once."""
 
 Bait = dict[str, str]
-"""By table, the key of a row that no honest request touches."""
+"""Primary key, by table, of a row that no honest request changes."""
 
 
 def forged(bait: Bait, number: int) -> list[dict[str, Any]]:
-    """The forged keys of a round, in objects small enough to be taken: snake case, then camel case."""
+    """Return the forged fields of a round in objects below the size limit: snake case, then camel case."""
     values: dict[str, list[Any]] = defaultdict(list)
     for table in Base.metadata.sorted_tables:
         for column in table.columns:
@@ -28,12 +28,12 @@ def forged(bait: Bait, number: int) -> list[dict[str, Any]]:
 
 
 def camel(name: str) -> str:
-    """`org_id` as `orgId`."""
+    """Convert `org_id` to `orgId`."""
     return re.sub(r"_(\w)", lambda match: match[1].upper(), name)
 
 
 def is_forged(value: object, bait: Bait) -> bool:
-    """Whether a stored value is one of those that were sent."""
+    """Return whether a stored value is a forged one."""
     if isinstance(value, datetime.datetime):
         return value.replace(tzinfo=datetime.UTC) == TIME
     if isinstance(value, bytes | memoryview):

@@ -1,12 +1,12 @@
-"""Valid requests that need a Git host: what each caller is called there, and what they have connected."""
+"""Valid requests that need a Git host: the login of each caller, and the accounts they have connected."""
 
 import secrets
 from collections.abc import Callable
 from typing import Any
 
 from tests.contract.scene import Scene
-from tests.git_hosts import connect_gitlab, login_of
-from tests.world import Browser, Person
+from tests.support.git_hosts import connect_gitlab, login_of
+from tests.support.world import Browser, Person
 
 Key = tuple[str, str]
 PULLS = "/project/:projectId/pull-requests"
@@ -72,16 +72,19 @@ WHOLE: dict[Key, Callable[[Scene, Browser], dict[str, Any]]] = {
     ("POST", "/provider/create"): _brought,
     ("POST", "/git-provider/rotate"): _rotated,
 }
-"""Whole bodies for endpoints of which the authorization table sends the empty one."""
+"""Complete bodies of endpoints for which the authorization table sends an empty body."""
 
 
 def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
-    """What the variables of such a path stand for: the caller's own credential, a project at a host, a fresh proposal."""
+    """Return the path variables: the caller's credential, a hosted project, a new pull request."""
     found = {}
     if key[1] in ("/git-provider/:id", "/provider/:id") and key[0] == "DELETE" and scene.may_connect(who):
         found["id"] = str(connect_gitlab(who, scene.outside.hosts)["id"]) if isinstance(who, Person) else ""
     if key[1].startswith(PULLS):
         found["projectId"] = scene.remote_project
+    if key == ("DELETE", "/project/:projectId/branches/:name"):
+        found["name"] = f"work-{secrets.token_hex(4)}"
+        scene.owner.again().post(f"/project/{scene.project}/branches", {"branch": found["name"]}).ok(201)
     if key[1].endswith("/:number/merge"):
         path = f"/project/{scene.remote_project}/pull-requests"
         found["number"] = str(scene.owner.again().post(path, _proposal(scene, who)).ok(201)["number"])

@@ -1,4 +1,4 @@
-"""Runs the authorization table through the test client and tells which cells are wrong."""
+"""Execution of the authorization table through the test client."""
 
 import re
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ from tests.contract.scene import Scene
 from tests.contract.served import served
 from tests.contract.specification import CALLERS
 from tests.resources.bucket.places import upload
-from tests.world import Browser, World
+from tests.support.world import Browser, World
 
 VARIABLE = re.compile(r":([A-Za-z_]+)")
 KINDS = {
@@ -39,7 +39,7 @@ UNVERSIONED = ("/healthz", "/readyz", "/metrics", "/media/")
 
 @dataclass
 class Tally:
-    """How many cells were looked at, and what is wrong with those that differ."""
+    """The number of checked cells and the differences."""
 
     checked: int = 0
     wrong: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ class Tally:
 
 
 class Matrix:
-    """The table and a scene to play it in; without `whole` nothing is indexed and no image stored, which takes long."""
+    """The table with a scene. Without `whole` no index and no image is created, which saves time."""
 
     def __init__(self, app: Flask, source: Path, *, whole: bool = True) -> None:
         self.app, self.source = app, source
@@ -63,7 +63,7 @@ class Matrix:
         self.rows = [row for row in expected() if row.route in routes]
 
     def cells(self, rows: Iterable[Expected] | None = None, callers: Iterable[str] = CALLERS) -> Tally:
-        """Every endpoint, every caller."""
+        """Call every endpoint as every caller."""
         tally, callers = Tally(), tuple(callers)
         for row in self.rows if rows is None else rows:
             for name in callers:
@@ -73,7 +73,7 @@ class Matrix:
         return tally
 
     def unknown_ids(self, rows: Iterable[Expected] | None = None) -> Tally:
-        """Every id of every path, well-formed but unknown and malformed: 404, and 401 without a session."""
+        """Send unknown and malformed ids in every path. Expect 404, and 401 without a session."""
         tally = Tally()
         for row in self.rows if rows is None else rows:
             key = (row.method, row.path)
@@ -92,7 +92,7 @@ class Matrix:
         return tally
 
     def smuggled_ids(self, rows: Iterable[Expected] | None = None) -> Tally:
-        """Own ids in body, query and headers never open somebody else's organization, project or account."""
+        """Send own ids in body, query and headers. They must not open a foreign organization, project or account."""
         tally, scene = Tally(), self.scene
         own = {
             "org_id": scene.org_other,
@@ -135,7 +135,7 @@ class Matrix:
 
 
 def opened(who: Browser, method: str, path: str, given: dict[str, Any]) -> TestResponse:
-    """The whole answer to one request."""
+    """Send one request and return the response."""
     path = path.partition("#")[0]
     bare = path == "/" or path.startswith(("/api/", *UNVERSIONED))
     response = who.client.open(path if bare else f"/api/v1{path}", method=method, **given)
@@ -149,7 +149,7 @@ def _send(who: Browser, method: str, path: str, given: dict[str, Any]) -> int:
 
 
 def filled(path: str, ids: dict[str, str]) -> str:
-    """A path with ids in place of its variables."""
+    """Return the path with ids in place of its variables."""
     return VARIABLE.sub(lambda match: ids.get(match[1], "1"), path)
 
 

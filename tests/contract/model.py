@@ -1,6 +1,6 @@
-"""Organizations, members, invitations and projects as the contract tells them: what each request must answer.
+"""Model of organizations, members, invitations and projects by the contract.
 
-Knows nothing of the code. Every operation returns the expected status and, where that is a success, changes the model.
+The model does not use the code. Every operation returns the expected status and applies a success to the model.
 """
 
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class Org:
 
 
 def asked(*roles: str, archived_too: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
-    """Guard, then archive, then the rule: of an organization, or of a project's."""
+    """Check the role, then the archived state, then apply the rule to an organization or a project."""
 
     def decorate(rule: Callable[..., int]) -> Callable[..., int]:
         @wraps(rule)
@@ -53,7 +53,7 @@ managers, owner = asked("owner", "admin"), asked("owner")
 
 @dataclass
 class Model:
-    """People are numbers, verified or not; so are organizations and projects, in the order of their making."""
+    """The state of the model. Users, organizations and projects are numbered in the order of their creation."""
 
     verified: set[int]
     orgs: dict[int, Org] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""The outer world of the contract tests: a model, a payment service and Git hosts on loopback."""
+"""External services of the contract tests on loopback: a model provider, a payment service and Git hosts."""
 
 import tempfile
 from datetime import UTC, datetime
@@ -6,16 +6,16 @@ from functools import cached_property
 from pathlib import Path
 
 from config import Settings
-from tests.doubles.ai import AiDouble
-from tests.doubles.paddle import KEY, Paddle
-from tests.doubles.paddle_data import event, subscription
-from tests.git_hosts import Hosts, OnGitHub
-from tests.payments import SECRETS, TOKEN, notify
-from tests.world import Person, World
+from tests.support.doubles.ai import AiDouble
+from tests.support.doubles.paddle import KEY, Paddle
+from tests.support.doubles.paddle_data import event, subscription
+from tests.support.git_hosts import Hosts, OnGitHub
+from tests.support.payments import SECRETS, TOKEN, notify
+from tests.support.world import Person, World
 
 
 class Outside:
-    """Doubles that answer well; closed at the end."""
+    """The running doubles. They stop at the end of the block."""
 
     def __init__(self) -> None:
         self.models, self.paddle = AiDouble(), Paddle()
@@ -33,18 +33,18 @@ class Outside:
 
     @cached_property
     def on_github(self) -> OnGitHub:
-        """A repository that has our app."""
+        """Create a repository with the installed GitHub App."""
         return self.hosts.on_github("somebody")
 
     def subscribed(self, person: Person) -> str:
-        """A fresh subscription of that person: the payment service's id of it."""
+        """Create a subscription of the user and return its id at the payment service."""
         data = subscription(user_id=person.id)
         self.paddle.keep(data)
         notify(World(person.app), event("subscription.created", data, datetime.now(UTC))).ok()
         return str(data["id"])
 
     def settings(self, store: str, home: Path, **more: object) -> Settings:
-        """Settings under which every endpoint can answer what the contract says, and `more` variables."""
+        """Return settings that enable every endpoint, with the variables in `more`."""
         return Settings.for_tests(
             home,
             **more,

@@ -1,17 +1,17 @@
-"""A valid request for every endpoint: what a caller who is let through would send."""
+"""A valid request for every endpoint, as an authorized caller sends it."""
 
 import secrets
 from collections.abc import Callable
 from typing import Any
 
-from app.models.login import Purpose
+from app.models.login import CodePurpose
 from tests.contract import git_requests
 from tests.contract.scene import PASSWORD, Scene
 from tests.resources.ai.questions import BODIES as QUESTIONS
 from tests.resources.ai.questions import GOOD as ANSWERS
 from tests.resources.bucket.places import form
-from tests.samples.pictures import picture
-from tests.world import Browser, Person
+from tests.support.samples.pictures import picture
+from tests.support.world import Browser, Person
 
 Key = tuple[str, str]
 Make = Callable[[Scene, Browser], dict[str, Any]]
@@ -29,12 +29,12 @@ def _email(who: Browser, scene: Scene) -> str:
 
 
 def _verify(scene: Scene, _who: Browser) -> dict[str, Any]:
-    email, code = scene.newcomer(Purpose.VERIFY_EMAIL)
+    email, code = scene.newcomer(CodePurpose.VERIFY_EMAIL)
     return {"email": email, "otp": code}
 
 
 def _reset(scene: Scene, _who: Browser) -> dict[str, Any]:
-    _, token = scene.newcomer(Purpose.RESET_PASSWORD)
+    _, token = scene.newcomer(CodePurpose.RESET_PASSWORD)
     return {"newPassword": PASSWORD, "token": token}
 
 
@@ -65,8 +65,16 @@ def _unchanged(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"file": "content/posts/hello.md", "base_sha": scene.head, "set": {"title": "Hello"}}
 
 
+def _restored(scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"file": "content/posts/hello.md", "base_sha": scene.head, "commit_sha": scene.head}
+
+
 def _repository(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"provider": "local", "org_id": scene.org, "name": _word()}
+
+
+def _token(scene: Scene, _who: Browser) -> dict[str, Any]:
+    return {"name": "Deploy", "scopes": ["read"]}
 
 
 def _someone(scene: Scene, _who: Browser) -> dict[str, Any]:
@@ -74,7 +82,7 @@ def _someone(scene: Scene, _who: Browser) -> dict[str, Any]:
 
 
 def _asked_of_model(scene: Scene, path: str) -> dict[str, Any]:
-    """A body the handler takes, and a model that answers it well."""
+    """Return a valid body and prepare a successful response of the model."""
     name, _, variant = path.removeprefix(AI).partition("#")
     scene.outside.models.script = [ANSWERS.get(name, ANSWERS["command"])]
     body = QUESTIONS.get(name, QUESTIONS["command"])
@@ -125,15 +133,21 @@ BODIES: dict[Key, Make] = git_requests.BODIES | {
     ("POST", "/git-provider/repositories"): _repository,
     ("POST", "/provider/repositories"): _repository,
     ("POST", "/project-content/:project_id/commit"): _commit,
+    ("POST", "/project-content/:project_id/restore"): _restored,
     ("PATCH", "/project-content/:project_id/front-matter"): _unchanged,
     ("PUT", "/project-draft/:project_id"): lambda *_: {"content": "typed"},
+    ("POST", "/tokens"): _token,
+    ("PATCH", "/tokens/:id"): lambda *_: {"name": "Renamed"},
+    ("POST", "/organization/:org_id/service-accounts"): _token,
+    ("PATCH", "/organization/:org_id/service-accounts/:id"): lambda *_: {"name": "Renamed"},
     ("POST", "/project-log/:project_id"): lambda *_: {"action": "update", "file": "content/posts/hello.md"},
 }
-"""What is left out takes an empty object."""
+"""Endpoints that are not listed take an empty object."""
 
 QUERIES = {
     ("GET", "/project-content/:project_id/file"): {"file": "hugo.toml"},
     ("GET", "/project-content/:project_id/raw"): {"file": "hugo.toml"},
+    ("GET", "/project-content/:project_id/compare"): {"base": "main"},
     ("GET", "/project-content/:project_id/search"): {"q": "hello"},
     ("GET", "/project-content/:project_id/backlinks"): {"file": "hugo.toml"},
     ("PUT", "/project-draft/:project_id"): {"file": "hugo.toml"},
@@ -154,7 +168,7 @@ SPOILS = frozenset(
         ("DELETE", "/project-preview/:project_id"),
     }
 )
-"""Whose success leaves another scene behind than the table speaks of."""
+"""Endpoints whose success changes the scene of the table."""
 
 DOUBLES = frozenset(
     {
@@ -165,26 +179,30 @@ DOUBLES = frozenset(
         ("PATCH", "/user/set-password"),
     }
 )
-"""Whose success ends sessions: sent by somebody of the same standing."""
+"""Endpoints whose success ends sessions. A second user with the same rights sends the request."""
 
 
 def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
-    """What stands for each variable of a path: O, P, O's owner, the second organization of a move, a cover of O."""
+    """Return the path variables: O, P, the owner of O, the destination of a move, a cover of O."""
     owner = scene.owner.id
+    if key[1].startswith("/tokens/:id"):
+        owner = scene.token().id
+    if "/service-accounts/:id" in key[1]:
+        owner = scene.token(organization=scene.org).id
     return {
         "org_id": scene.org,
         "orgId": scene.org2 if key[1].startswith("/project/move/") else scene.org,
         "projectId": scene.project,
         "project_id": scene.project,
         "id": owner,
-        "userId": owner,
+        "userId": scene.owner.id,
         "subscriptionId": scene.outside.subscribed(scene.owner) if ":subscriptionId" in key[1] else "",
         "key": scene.asset() if key == ("DELETE", "/bucket/delete/:key") else scene.served_key,
     } | git_requests.ids_of(scene, key, who)
 
 
 def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:
-    """Body and query for the test client."""
+    """Return the body and the query for the test client."""
     found: dict[str, Any] = {}
     if key in QUERIES:
         found["query_string"] = QUERIES[key]

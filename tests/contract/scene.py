@@ -1,6 +1,6 @@
-"""The fixture of the authorization table: organization O with its people and project P, and everybody else.
+"""Scene of the authorization table: organization O with its members, project P, and other users.
 
-Written straight into the database, so that a cell which spoils its scene can have one of its own.
+The scene is written directly to the database: a cell that changes its scene receives a new one.
 """
 
 import secrets
@@ -8,46 +8,57 @@ import shutil
 from datetime import timedelta
 from functools import cache, cached_property
 from pathlib import Path
+from typing import NamedTuple
 
 from flask import Flask
 
-from app.core.passwords import hash_password
+from app.core.api_tokens import TokenScope
 from app.core.permissions import Role
-from app.core.secrets import hash_token, new_token
 from app.extensions import db
-from app.models.base import moment
-from app.models.login import OneTimeCode, Purpose, Session
+from app.models.api_token import ApiToken
+from app.models.base import utcnow_ms
+from app.models.login import CodePurpose, OneTimeCode, Session
 from app.models.media import MediaAsset
 from app.models.organization import Membership, Organization
 from app.models.project import LocalRepository, Project, Provider
 from app.models.project_preview import ProjectPreview
 from app.models.user import User
-from app.resources.auth.codes import hash_of
-from app.resources.bucket.keys import new_key
+from app.resources.auth.one_time_codes import hash_of
+from app.resources.bucket.storage_keys import new_key
 from app.resources.project.events import project_connected
+from app.security.api_tokens import new_api_token
+from app.security.passwords import hash_password
+from app.security.secrets import hash_token, new_token
 from tests.contract.outside import Outside
 from tests.contract.specification import CALLERS
-from tests.samples.gitrepo import GitRepo
-from tests.samples.sites import SMALL
-from tests.world import Browser, Person
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.samples.sites import SMALL
+from tests.support.world import Browser, Person
 
 PASSWORD, CODE = "Quiet-Harbour-Table", "246810"
 
 
 @cache
 def hashed() -> str:
-    """The hash of everybody's password, made once."""
+    """Return the password hash of all users, computed once."""
     return hash_password(PASSWORD)
 
 
 def template(folder: Path) -> Path:
-    """A bare repository to copy from."""
+    """Create a bare repository as a template for copies."""
     GitRepo(folder, SMALL)
     return folder
 
 
+class StoredToken(NamedTuple):
+    """The id and the secret of an API token."""
+
+    id: str
+    secret: str
+
+
 class Scene:
-    """Callers by their names in the table, and the ids their requests name."""
+    """The callers by their names in the table, and the ids of their requests."""
 
     def __init__(self, app: Flask, source: Path) -> None:
         self.app, self._source, self.served_key = app, source, ""
@@ -68,11 +79,11 @@ class Scene:
         self.head = GitRepo.existing(self._folder(self.repository)).head("main")
 
     def caller(self, name: str) -> Browser:
-        """A browser of that caller, without what earlier requests left in it."""
+        """Return a new browser of the caller."""
         return Browser(self.app) if name == "anonymous" else self.people[name].again()
 
     def double(self, name: str) -> Browser:
-        """Somebody of the same standing, for requests that change who is signed in."""
+        """Create a second user with the same rights, for requests that end sessions."""
         if name == "anonymous":
             return Browser(self.app)
         with self.app.app_context():
@@ -80,22 +91,22 @@ class Scene:
             db.session.commit()
             return person
 
-    def newcomer(self, purpose: Purpose) -> tuple[str, str]:
-        """The e-mail of a fresh account and a good code, or reset token, of that purpose."""
+    def newcomer(self, purpose: CodePurpose) -> tuple[str, str]:
+        """Create an account and return its e-mail with a valid code or reset token of that purpose."""
         with self.app.app_context():
-            user = self._user("unverified" if purpose == Purpose.VERIFY_EMAIL else "nonmember")
+            user = self._user("unverified" if purpose == CodePurpose.VERIFY_EMAIL else "nonmember")
             token, row = new_token(), OneTimeCode(email_key=user.email_key, purpose=purpose, user_id=user.id)
-            row.expires_at = moment() + timedelta(minutes=5)
+            row.expires_at = utcnow_ms() + timedelta(minutes=5)
             db.session.add(row)
             db.session.flush()
-            given = CODE if purpose == Purpose.VERIFY_EMAIL else token
-            row.code_hash = hash_of(CODE, row.id) if purpose == Purpose.VERIFY_EMAIL else hash_token(token)
+            given = CODE if purpose == CodePurpose.VERIFY_EMAIL else token
+            row.code_hash = hash_of(CODE, row.id) if purpose == CodePurpose.VERIFY_EMAIL else hash_token(token)
             db.session.commit()
             return user.email, given
 
     @cached_property
     def remote_project(self) -> str:
-        """A project of O on GitHub, where everybody acts through the app's installation; its id."""
+        """Create a project of O on GitHub that uses the app installation, and return its id."""
         repository = self.outside.on_github
         with self.app.app_context():
             made = Project(
@@ -111,11 +122,39 @@ class Scene:
             return made.id
 
     def may_connect(self, who: Browser) -> bool:
-        """Whether the caller's own accounts at Git hosts can be connected: with a verified session."""
+        """Return whether the caller can connect an account of a Git host: a verified session is required."""
         return isinstance(who, Person) and who.id != self.people["unverified"].id
 
+    def token(
+        self,
+        *scopes: TokenScope,
+        of: str = "owner",
+        projects: list[str] | None = None,
+        organization: str | None = None,
+        days: float = 1,
+        revoked: bool = False,
+    ) -> StoredToken:
+        """Create an API token of a caller, or a service account of an organization."""
+        secret, now = new_api_token(), utcnow_ms()
+        row = ApiToken(
+            user_id=self.people[of].id,
+            organization_id=organization,
+            name="Deploy",
+            scopes=[str(scope) for scope in scopes],
+            projects=projects,
+            token_hash=hash_token(secret),
+            token_hint=secret[-4:],
+            issued_at=now,
+            expires_at=now + timedelta(days=days),
+            revoked_at=now if revoked else None,
+        )
+        with self.app.app_context():
+            db.session.add(row)
+            db.session.commit()
+            return StoredToken(row.id, secret)
+
     def asset(self, owner: str = "owner") -> str:
-        """The key of a cover of O, or of the other organization, that its owner uploaded."""
+        """Create a cover of O or of the other organization, and return its key."""
         with self.app.app_context():
             key = new_key("orgs", "0" * 64, "png")
             db.session.add(
@@ -128,14 +167,14 @@ class Scene:
                     width=1,
                     height=1,
                     hash="0" * 64,
-                    stored_at=moment(),
+                    stored_at=utcnow_ms(),
                 )
             )
             db.session.commit()
             return key
 
     def _person(self, name: str) -> Person:
-        user, token, now = self._user(name), new_token(), moment()
+        user, token, now = self._user(name), new_token(), utcnow_ms()
         db.session.add(
             Session(
                 user_id=user.id,
@@ -184,7 +223,7 @@ class Scene:
         db.session.add_all([LocalRepository(name=name, organization_id=org_id), made])
         db.session.flush()
         db.session.add(ProjectPreview(project_id=made.id))
-        project_connected.announce(made)
+        project_connected.publish(made)
         return made.id, name
 
     def _folder(self, name: str) -> Path:

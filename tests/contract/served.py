@@ -1,4 +1,4 @@
-"""What the application serves, read from its own map of routes."""
+"""Declared routes of the application, read from its URL map."""
 
 import re
 from typing import Any, NamedTuple
@@ -12,7 +12,7 @@ _API = "/api/v1"
 
 
 class Served(NamedTuple):
-    """One method of one route; paths are written as the specification writes them."""
+    """A method of a route. The path uses the notation of the specification."""
 
     method: str
     path: str
@@ -21,12 +21,12 @@ class Served(NamedTuple):
 
 
 def served(app: Flask) -> dict[tuple[str, str], Served]:
-    """Every declared route by method and path."""
+    """Return every declared route of the API by method and path. `tests/console/pages.py` lists the pages."""
     found = {}
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
         declared = declaration_of(view)
-        if declared is None:
+        if declared is None or declared.is_page:
             continue
         path = _VARIABLE.sub(r":\1", str(rule)).removeprefix(_API)
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:

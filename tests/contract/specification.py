@@ -1,7 +1,7 @@
-"""Section 4 of the specification as data, and the contract's extensions: an independent witness of what is served.
+"""Section 4 of the specification and the extensions of the contract as data.
 
-`guard` is the specification's own column, empty where it states none. Written by hand from the documents, never from the
-code. `area` groups the rows that are built together.
+`guard` is the column of the specification, empty if it states none. The rows are written by hand from the documents, not
+from the code. `area` groups related rows.
 """
 
 from typing import NamedTuple
@@ -10,7 +10,7 @@ CALLERS = ("anonymous", "unverified", "nonmember", "editor", "admin", "owner", "
 
 
 class Row(NamedTuple):
-    """One endpoint of section 4."""
+    """An endpoint of section 4."""
 
     area: str
     method: str
@@ -19,7 +19,7 @@ class Row(NamedTuple):
 
 
 class Extension(NamedTuple):
-    """One endpoint the contract adds, with the status of each of the eight callers."""
+    """An endpoint that the contract adds, with the status of each of the eight callers."""
 
     area: str
     method: str
@@ -128,6 +128,7 @@ VERIFIED = "401 403 2xx 2xx 2xx 2xx 2xx 2xx"
 MEMBERS = "401 403 403 2xx 2xx 2xx 403 403"
 MANAGERS = "401 403 403 403 2xx 2xx 403 403"
 OWNER = "401 403 403 403 403 2xx 403 403"
+OWNED = "401 403 404 404 404 2xx 404 404"
 HIDDEN = "404 404 404 404 404 404 404 404"
 UNSIGNED = "400 400 400 400 400 400 400 400"
 
@@ -139,7 +140,7 @@ VARIANTS = (
         for name in ("command", "copilot", "code-edit", "code-explain", "commit", "metadata", "seo-fix")
     ),
 )
-"""Endpoints whose guard asks for more where the body names a target; behind the `#` stands which."""
+"""Endpoints whose guard requires more if the body names a target. The text after `#` names the requirement."""
 
 EXTENSIONS = (
     Extension("system", "GET", "/readyz", "public", ANYONE),
@@ -162,6 +163,7 @@ EXTENSIONS = (
     Extension("organization", "POST", "/organization/transfer/:org_id", "owner", OWNER),
     Extension("project", "GET", "/project/:projectId/branches", "owner,admin,editor", MEMBERS),
     Extension("project", "POST", "/project/:projectId/branches", "owner,admin,editor", MEMBERS),
+    Extension("project", "DELETE", "/project/:projectId/branches/:name", "owner,admin,editor", MEMBERS),
     Extension("pull-requests", "GET", "/project/:projectId/pull-requests", "owner,admin,editor", MEMBERS),
     Extension("pull-requests", "POST", "/project/:projectId/pull-requests", "owner,admin,editor", MEMBERS),
     Extension(
@@ -175,15 +177,33 @@ EXTENSIONS = (
     Extension("credentials", "DELETE", "/git-provider/:id", "verifyAuth", VERIFIED),
     Extension("credentials", "DELETE", "/provider/:id", "verifyAuth", VERIFIED),
     Extension("project-content", "GET", "/project-content/:project_id/raw", "memberOfOrg", MEMBERS),
+    Extension("project-content", "GET", "/project-content/:project_id/history", "memberOfOrg", MEMBERS),
+    Extension("project-content", "GET", "/project-content/:project_id/compare", "memberOfOrg", MEMBERS),
+    Extension("project-content", "POST", "/project-content/:project_id/restore", "memberOfOrg", MEMBERS),
     Extension("project-content", "POST", "/project-content/:project_id/commit", "memberOfOrg", MEMBERS),
     Extension("project-content", "POST", "/project-content/:project_id/reindex", "memberOfOrg", MEMBERS),
     Extension("search", "GET", "/project-content/:project_id/search", "memberOfOrg", MEMBERS),
     Extension("search", "GET", "/project-content/:project_id/backlinks", "memberOfOrg", MEMBERS),
     Extension("project-content", "GET", "/project-content/:project_id/index/events", "memberOfOrg", MEMBERS),
     Extension("project-content", "PATCH", "/project-content/:project_id/front-matter", "memberOfOrg", MEMBERS),
+    Extension("project-content", "GET", "/project-content/:project_id/entries", "memberOfOrg", MEMBERS),
+    Extension("schemas", "GET", "/project/:projectId/schema", "memberOfOrg", MEMBERS),
+    Extension("schemas", "POST", "/project/:projectId/schema/adopt", "memberOfOrg", MEMBERS),
     Extension("drafts", "GET", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
     Extension("drafts", "PUT", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
     Extension("drafts", "DELETE", "/project-draft/:project_id", "memberOfOrg", MEMBERS),
+    Extension("tokens", "GET", "/tokens", "verifyAuth", VERIFIED),
+    Extension("tokens", "POST", "/tokens", "verifyAuth", VERIFIED),
+    Extension("tokens", "GET", "/tokens/:id", "own token", OWNED),
+    Extension("tokens", "PATCH", "/tokens/:id", "own token", OWNED),
+    Extension("tokens", "DELETE", "/tokens/:id", "own token", OWNED),
+    Extension("tokens", "POST", "/tokens/:id/rotate", "own token", OWNED),
+    Extension("tokens", "GET", "/organization/:org_id/service-accounts", "org:MANAGE_ORG", MANAGERS),
+    Extension("tokens", "POST", "/organization/:org_id/service-accounts", "org:MANAGE_ORG", MANAGERS),
+    Extension("tokens", "GET", "/organization/:org_id/service-accounts/:id", "org:MANAGE_ORG", MANAGERS),
+    Extension("tokens", "PATCH", "/organization/:org_id/service-accounts/:id", "org:MANAGE_ORG", MANAGERS),
+    Extension("tokens", "DELETE", "/organization/:org_id/service-accounts/:id", "org:MANAGE_ORG", MANAGERS),
+    Extension("tokens", "POST", "/organization/:org_id/service-accounts/:id/rotate", "org:MANAGE_ORG", MANAGERS),
     Extension("bucket", "GET", "/media/:key", "public", ANYONE),
     Extension("exchange", "POST", "/api/auth/provider_a/start", "verifyAuth", VERIFIED),
     Extension("exchange", "POST", "/api/auth/provider_b/start", "verifyAuth", VERIFIED),

@@ -1,4 +1,4 @@
-"""Everything that is stored, and what a request changed of it."""
+"""Complete stored state, and the changes of a request."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -12,35 +12,35 @@ from app.models.base import Base
 
 Row = sa.Row[Any]
 State = dict[str, dict[tuple[Any, ...], Row]]
-"""By table, the rows by their primary keys; of tables that are not ours (queues) by all they hold."""
+"""Rows by table and primary key. For tables of other components (queues) the complete contents."""
 
 
 @dataclass
 class Changes:
-    """What became of rows; `kinds` are the changes without the values that differ from request to request."""
+    """The changed rows. `kinds` omits the values that differ between requests."""
 
     kinds: set[tuple[object, ...]] = field(default_factory=set)
     values: list[tuple[str, str, Any]] = field(default_factory=list)
 
 
 def everything(app: Flask) -> State:
-    """Every row of every table there is."""
+    """Read every row of every table."""
     with app.app_context(), db.engine.connect() as connection:
         return {table.name: _rows(connection, table) for table in (*Base.metadata.tables.values(), *_others(db.engine))}
 
 
 @cache
 def _others(engine: sa.Engine) -> list[sa.Table]:
-    """The tables that are not ours: queues and the database's own."""
+    """Return the tables without a model: queues and tables of the database."""
     found = sa.MetaData()
     names = set(sa.inspect(engine).get_table_names()) - set(Base.metadata.tables) - {"alembic_version"}
-    # Not the blocks of SQLite's inverted index, which keep words that were deleted until they are merged.
+    # Skip the blocks of SQLite's inverted index. They contain deleted terms until they are merged.
     found.reflect(engine, only=[name for name in names if not name.startswith("content_words")])
     return list(found.tables.values())
 
 
 def rows_naming(app: Flask, words: set[str]) -> dict[str, int]:
-    """By table, how many rows hold one of the words, in text, JSON or bytes; tables without any are left out."""
+    """Count, by table, the rows that contain one of the terms in text, JSON or bytes."""
     counts = {
         name: sum(any(_holds(value, words) for value in row) for row in rows.values())
         for name, rows in everything(app).items()
@@ -54,7 +54,7 @@ def _holds(value: object, words: set[str]) -> bool:
 
 
 def changes(before: State, after: State) -> Changes:
-    """What was inserted, updated and deleted; of new values flags and closed words are part of the kind."""
+    """Compare two states. The kind of a change includes new flags and enumeration values."""
     found = Changes()
     for name, rows in after.items():
         table, known = Base.metadata.tables.get(name), before.get(name, {})

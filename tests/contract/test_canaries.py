@@ -1,7 +1,7 @@
-"""Secrets planted wherever the service has or takes one, and looked for in all it answers, logs and stores.
+"""Secrets in every input and setting, and a search for them in responses, logs and stored data.
 
-The use between is the authorization table's walk over every route, people who come by the service's own way in, and
-Git hosts and models that fail while they repeat the secrets they were sent.
+Between planting and searching, the tests call every route of the authorization table, sign users in, and let Git hosts
+and model providers fail with messages that repeat the secrets.
 """
 
 import base64
@@ -11,20 +11,23 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import zstandard
 from flask import Flask
 
-from tests.apps import another_database, application
+from app.security.api_tokens import new_api_token
 from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import PASSWORD, template
-from tests.doubles.paddle import KEY
-from tests.doubles.server import Fault, Reply
-from tests.git_hosts import HOOK_A, HOOK_B, connect_github, connect_gitlab, login_of, new_project
-from tests.newcomer import Newcomer
-from tests.payments import SECRETS
 from tests.resources.ai.questions import BODIES as QUESTIONS
-from tests.witnesses import canaries
-from tests.world import Person, World
+from tests.support.applications import another_database, application
+from tests.support.assertions import canaries
+from tests.support.doubles.paddle import KEY
+from tests.support.doubles.server import Fault, Reply
+from tests.support.git_hosts import HOOK_A, HOOK_B, connect_github, connect_gitlab, login_of, new_project
+from tests.support.new_account import Newcomer
+from tests.support.payments import SECRETS
+from tests.support.tokens import Program
+from tests.support.world import Person, World
 
 KEYS = [base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2)]
 ENVIRONMENT = {
@@ -37,6 +40,7 @@ ENVIRONMENT = {
     "SMTP_URL": "smtp://mailer:canary-smtp-password@127.0.0.1:2525",
     "S3_BUCKET": "bucket",
 }
+ZSTANDARD = b"\x28\xb5\x2f\xfd"
 PLANTED = {
     ENVIRONMENT["SECRET_KEY"], *KEYS, ENVIRONMENT["METRICS_TOKEN"], "canary-anthropic-key", "canary-gemini-key",
     "canary-xai-key", "canary-smtp-password", "key-of-the-operator", "word-of-client-a", "word-of-client-b",
@@ -46,7 +50,7 @@ PLANTED = {
 
 @pytest.fixture(scope="module")
 def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """The contract's application, with a secret in every variable that takes one."""
+    """Build the contract application with a secret in every secret variable."""
     home = tmp_path_factory.mktemp("canaries")
     with Outside() as outside, another_database(store, home) as url:
         outside.hosts.github.client_secret = "canary-github-client"
@@ -57,26 +61,30 @@ def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]
 
 
 class Use:
-    """What people do; `sent` are the secrets that they send or get by mail."""
+    """The recorded use of the service. `sent` contains the secrets that users send or receive by mail.
+
+    `issued` contains the API tokens, each of which one response contains.
+    """
 
     def __init__(self, app: Flask, matrix: Matrix) -> None:
         self.app, self.matrix, self.world, self.sent = app, matrix, World(app), set[str]()
+        self.issued = set[str]()
         self.outside: Outside = app.extensions["outside"]
         self.hosts, self.anyone = self.outside.hosts, Newcomer(app, self.world)
 
     def secret(self, what: str) -> str:
-        """A fresh one."""
+        """Create a new secret."""
         made = f"canary-{what}-{secrets.token_hex(8)}"
         self.sent.add(made)
         return made
 
     def every_route(self) -> None:
-        """The table's cells for those who are let through, those who are not, and those without a session."""
+        """Call the cells of permitted callers, refused callers and callers without a session."""
         self.matrix.cells(callers=("anonymous", "owner", "nonmember"))
         self.sent |= {person.token for person in self.matrix.scene.people.values()}
 
     def passwords_and_codes(self) -> None:
-        """The way in and out, each step refused first."""
+        """Sign in, sign out and change passwords. Each step is refused once first."""
         me = self.anyone
         me.password = self.secret("first")
         me.sign_up().ok()
@@ -97,8 +105,29 @@ class Use:
         me.post("/auth/change-password", change | {"currentPassword": second}).ok()
         me.delete(f"/user/delete/{me.get('/auth/get-session').ok()['user']['id']}", {"password": self.secret("bye")})
 
+    def tokens(self) -> None:
+        """Create, use, rotate and misplace API tokens. Half of them are valid until the end."""
+        me = self.world.person()
+        org, key = me.new_organization(), {"Idempotency-Key": "token"}
+        body = {"name": "Deploy", "scopes": ["read", "admin"]}
+        for path in ("/tokens", f"/organization/{org}/service-accounts"):
+            made = me.post(path, body, headers=key).ok(201)
+            me.post(path, body, headers=key).ok(201)
+            rotated = me.post(f"{path}/{made['id']}/rotate", {}, headers={"Idempotency-Key": f"{path} again"}).ok()
+            secrets_sent = [made["token"], rotated["token"], new_api_token(), made["token"][:-1] + "!"]
+            self.issued |= {made["token"], rotated["token"]}
+            self.sent.update(secrets_sent[2:])
+            for secret in secrets_sent:
+                bot = Program(self.app, secret)
+                bot.get(f"/organization/{org}")
+                bot.post("/organization", {"org_name": [secret]})
+                bot.post("/tokens", body)
+                bot.get(f"/tokens/{secret}")
+                bot.get(f"/project/{secret}?token={secret}")
+                me.get(f"/organization/{org}", headers={"Authorization": f"bearer  {secret}"})
+
     def bad_shapes(self) -> None:
-        """Secrets where their form is refused: of another type, cut-off JSON, too long, in the query."""
+        """Send secrets in invalid forms: wrong type, truncated JSON, too long, in the query."""
         who, routes = self.matrix.scene.owner, {
             "/auth/sign-up/email": ("password",), "/auth/sign-in/email": ("password",),
             "/auth/reset-password": ("token", "newPassword"), "/auth/verify-email": ("otp",),
@@ -119,7 +148,7 @@ class Use:
             who.again().post(f"{path}?{names[0]}={word}", {})
 
     def credentials(self) -> None:
-        """Accounts at both hosts: connected, renewed, used, refused by hosts that repeat what they were sent."""
+        """Connect, refresh and use accounts at both hosts. The hosts repeat tokens in their errors."""
         me, (github, gitlab) = self.world.person(), (self.hosts.github, self.hosts.gitlab)
         before = {*github.grants, *gitlab.grants}
         a, b = self.hosts.on_github(login_of(me)), self.hosts.on_gitlab(login_of(me))
@@ -155,7 +184,7 @@ class Use:
         self.sent.discard("")
 
     def brought(self, me: Person) -> None:
-        """Tokens that people bring themselves."""
+        """Save tokens that users provide."""
         body = {"provider": "gitlab", "access_token": self.secret("access"), "refresh_token": self.secret("refresh")}
         me.post("/git-provider/create", body, headers={"Idempotency-Key": "one"}).fails(422)
         body["access_token"] = self.hosts.gitlab.token(login_of(me))
@@ -165,13 +194,13 @@ class Use:
         me.post("/git-provider/rotate", pair | {"old_refresh_token": body["refresh_token"]}).ok()
 
     def echoing(self) -> list[Fault]:
-        """Refusals and failures whose words are the secrets of everybody."""
+        """Return refusals and failures whose messages contain all secrets."""
         told = " ".join({*self.hosts.github.grants, *self.hosts.gitlab.grants})
         said = {"message": f"Bad: {told}", "error_description": told}
         return [Fault("", times=40, reply=Reply(status, said)) for status in (422, 403, 500, 404)]
 
     def keys_of_models(self) -> None:
-        """Keys by header and by body, taken and refused by a provider that repeats them."""
+        """Send AI keys in a header and in the body to a provider that repeats them."""
         models, who = self.outside.models, self.matrix.scene.owner
         for fault in (None, 401, 400, 500, 429, "html", "cut"):
             for name, question in QUESTIONS.items():
@@ -187,7 +216,7 @@ class Use:
         models.fault = None
 
     def doors(self) -> None:
-        """Metrics, notifications and what the operator prints."""
+        """Read the metrics, send notifications and run the commands of an operator."""
         for token in (self.secret("metrics"), ENVIRONMENT["METRICS_TOKEN"]):
             self.anyone.client.get("/metrics", headers={"Authorization": f"Bearer {token}"}).get_data()
         word = self.secret("hook")
@@ -197,11 +226,21 @@ class Use:
         self.world.anonymous().get("/openapi.json")
 
 
+def _content(file: Path) -> bytes:
+    """Return the content of a file of a backup, decompressed."""
+    data = file.read_bytes()
+    if not data.startswith(ZSTANDARD):
+        return data
+    with zstandard.ZstdDecompressor().stream_reader(data) as reader:
+        return reader.read()
+
+
 def test_no_secret_is_told_logged_or_stored(app: Flask, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with canaries.recorded(app) as recorder, canaries.logged() as log:
         use = Use(app, Matrix(app, template(tmp_path / "site.git")))
         use.every_route()
         use.passwords_and_codes()
+        use.tokens()
         use.bad_shapes()
         use.credentials()
         use.keys_of_models()
@@ -209,9 +248,13 @@ def test_no_secret_is_told_logged_or_stored(app: Flask, tmp_path: Path, capsys: 
         waiting = canaries.dump(app)
         use.world.work_off(within_s=120)
     printed = app.test_cli_runner().invoke(args=["config", "check"]).output
+    app.test_cli_runner().invoke(args=["backup", str(tmp_path / "backup")])
+    backup = b"".join(_content(file) for file in (tmp_path / "backup").rglob("*") if file.is_file())
+    assert b"tok_" in backup
     places = {
         "answers": bytes(recorder.told), "log": log.getvalue().encode(), "waiting": waiting,
         "stored": canaries.dump(app), "printed": printed.encode(),
+        "backup": backup,
     }  # fmt: skip
     planted = PLANTED | use.sent | recorder.sessions
     planted.add(use.hosts.github.private_key.splitlines()[3])
@@ -221,10 +264,12 @@ def test_no_secret_is_told_logged_or_stored(app: Flask, tmp_path: Path, capsys: 
     assert len(planted) > 150
     assert len(recorder.sessions) > 5
     assert canaries.hits(planted, places) == []
+    assert [places["answers"].count(secret.encode()) for secret in use.issued] == [1, 1, 1, 1]
+    assert canaries.hits(use.issued, {name: text for name, text in places.items() if name != "answers"}) == []
 
 
 def test_what_stands_there_is_found(app: Flask) -> None:
-    """A word that may be told is found in each place, so that the other test means something."""
+    """A planted public word is found in each place. This proves that the search works."""
     world = World(app)
     with canaries.recorded(app) as recorder, canaries.logged() as log:
         me = world.person()

@@ -1,4 +1,4 @@
-"""A person who has used everything there is, deletes the account: nothing that names them is left anywhere."""
+"""Deletion of an account that used every feature: no stored data identifies the user afterwards."""
 
 import secrets
 from dataclasses import dataclass
@@ -11,26 +11,27 @@ from flask import Flask
 
 from app.core.jobs import registry
 from app.extensions import db, drivers
-from app.models.base import Base, moment
-from app.models.login import Account, LoginAttempt
+from app.models.base import Base, utcnow_ms
+from app.models.login import LoginAttempt, SocialAccount
 from app.models.order import Order
 from app.models.organization import Invitation, Membership, Role
 from app.models.project_preview import PreviewState
 from app.models.sandbox import Sandbox
-from app.resources.project_content import sweeping
-from tests import factories
+from app.resources.project_content import cleanup
 from tests.contract.stored import rows_naming
-from tests.doubles.ai import say
-from tests.doubles.paddle_data import customer, event, subscription, transaction
-from tests.git_hosts import connect_gitlab
-from tests.newcomer import Newcomer
-from tests.payments import notify
 from tests.resources.bucket.places import upload
-from tests.witnesses.mailbox import Mailbox
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.assertions.mailbox import Mailbox
+from tests.support.doubles.ai import say
+from tests.support.doubles.paddle_data import customer, event, subscription, transaction
+from tests.support.git_hosts import connect_gitlab
+from tests.support.new_account import Newcomer
+from tests.support.payments import notify
+from tests.support.tokens import program
+from tests.support.world import Person, World
 
 FINISHED = {"background_jobs", "procrastinate_jobs"}
-"""Calls that ended well are kept for an hour; those that wait are looked at one by one."""
+"""Finished calls are stored for one hour. Waiting calls are checked one by one."""
 BY_NAME = {"users", "one_time_codes", "invitations", "billing_events", "pre_orders", "project_log_entries"}
 REFERRING = {
     table.name
@@ -41,7 +42,7 @@ REFERRING = {
 
 @dataclass
 class Lived:
-    """Somebody with an account that was used, what names them, and the organization of others they were in."""
+    """A user with a used account, the values that identify the user, and a foreign organization with this member."""
 
     person: Person
     password: str
@@ -57,7 +58,7 @@ class TestDeletedAccount:
         lived = live(app, world)
         assert set(rows_naming(app, lived.needles)) - FINISHED >= REFERRING | BY_NAME
         assert len(stored_files(app, lived.keys)) >= 2
-        lived.person.post("/auth/forget-password", {"email": lived.person.email}).ok()  # a mail that waits
+        lived.person.post("/auth/forget-password", {"email": lived.person.email}).ok()  # A mail that is not sent yet.
         lived.person.delete(f"/user/delete/{lived.person.id}", {"password": lived.password}).ok()
         lived.person.again().get("/auth/get-session").fails(401)
         world.work_off(within_s=90)
@@ -83,7 +84,7 @@ class TestDeletedAccount:
 
 
 def live(app: Flask, world: World) -> Lived:
-    """Sign up and use everything that keeps something."""
+    """Sign up and use every feature that stores data."""
     outside = app.extensions["outside"]
     newcomer = Newcomer(app, world)
     newcomer.name = f"Zebulon-{secrets.token_hex(6)}"
@@ -108,6 +109,8 @@ def live(app: Flask, world: World) -> Lived:
     name, _ = factories.repository(world, {"content/b.md": b"# B\n"})
     elsewhere = factories.project(world, others, shared, name)
     person.post(f"/project-log/{elsewhere}", {"action": "update", "file": "content/b.md"}).ok(201)
+    bot = program(person, "write", name=newcomer.name)
+    bot.post(f"/project-log/{elsewhere}", {"action": "update", "file": "content/b.md"}).ok(201)
     world.work_off(within_s=90)
     with app.app_context():
         _write_rows(person, project, elsewhere)
@@ -120,7 +123,7 @@ def live(app: Flask, world: World) -> Lived:
 
 
 def _pay(world: World, person: Person) -> str:
-    """A customer of the payment service with the person's e-mail, a subscription and a payment; the customer's id."""
+    """Create a customer with the e-mail of the user, a subscription and a payment. Return the customer's id."""
     now, payer = datetime.now(UTC), customer(person.email)
     plan = subscription(user_id=person.id, customer_id=payer["id"])
     paid = transaction(user_id=person.id, customer_id=payer["id"])
@@ -131,13 +134,13 @@ def _pay(world: World, person: Person) -> str:
 
 
 def _write_rows(person: Person, project: str, elsewhere: str) -> None:
-    """What takes another machine, or a moment that is hard to meet."""
-    later = moment() + timedelta(hours=1)
+    """Write rows that need another machine or a rare timing."""
+    later = utcnow_ms() + timedelta(hours=1)
     shared = db.session.scalars(sa.select(Membership.organization_id).where(Membership.user_id == person.id)).all()
     word = secrets.token_hex(8)
     db.session.add_all(
         [
-            Account(user_id=person.id, provider="social_a", subject=f"{person.id}-there"),
+            SocialAccount(user_id=person.id, provider="social_a", subject=f"{person.id}-there"),
             LoginAttempt(
                 state_hash=word, browser_hash=word, provider="social_a", callback_url="/", user_id=person.id, expires_at=later
             ),
@@ -146,7 +149,7 @@ def _write_rows(person: Person, project: str, elsewhere: str) -> None:
                 invited_by=person.id,
             ),
             Sandbox(
-                project_id=project, user_id=person.id, label=word, node="here", reference=None,
+                project_id=project, user_id=person.id, label=word, node="here", host_id=None,
                 state=PreviewState.RUNNING, expires_at=later,
             ),
         ]
@@ -162,7 +165,7 @@ def _log_of(lived: Lived) -> list[dict[str, Any]]:
 
 
 def waiting(app: Flask) -> list[str]:
-    """The jobs that wait or run, but for periodic ones."""
+    """Return the waiting and running jobs without the periodic ones."""
     with app.app_context(), db.engine.connect() as connection:
         return [
             call.name for call in app.extensions["jobs"].unfinished(connection) if registry[call.name].every is None
@@ -170,7 +173,7 @@ def waiting(app: Flask) -> list[str]:
 
 
 def stored_files(app: Flask, keys: list[str]) -> list[Path]:
-    """Files of the store that belong to one of the keys, by what stands before the ending."""
+    """Return the stored files that belong to one of the keys, compared without the extension."""
     root: Path = app.config["SETTINGS"].storage.directory
     return [
         file
@@ -181,7 +184,7 @@ def stored_files(app: Flask, keys: list[str]) -> list[Path]:
 
 
 def sweep(app: Flask) -> None:
-    """What runs by itself now and then."""
+    """Run the periodic cleanup jobs."""
     with app.app_context():
-        sweeping.sweep()
-        sweeping.sweep_trees(drivers["trees"], timedelta(0))
+        cleanup.delete_unreferenced()
+        cleanup.sweep_trees(drivers.trees, timedelta(0))

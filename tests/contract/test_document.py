@@ -1,4 +1,4 @@
-"""The page about who may do what is what the declarations say."""
+"""Comparison of the authorization page with the declarations."""
 
 import os
 from pathlib import Path

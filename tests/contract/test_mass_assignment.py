@@ -1,4 +1,4 @@
-"""Every column of every table, sent with every write, changes nothing that the write is not for (limits, section 2)."""
+"""Mass assignment: every column in every write changes only the declared fields (limits, section 2)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 from flask import Flask
 
 from app.models.base import Base
-from tests.apps import another_database, application
 from tests.contract.forging import MARK, ROUNDS, Bait, camel, forged, is_forged
 from tests.contract.git_requests import WHOLE
 from tests.contract.matrix import Matrix, filled, opened
@@ -19,8 +18,9 @@ from tests.contract.served import served
 from tests.contract.specification import EXTENSIONS, SPECIFICATION, UNSIGNED, VARIANTS, Extension
 from tests.contract.stored import Changes, changes, everything
 from tests.resources.bucket.places import form
-from tests.samples.pictures import picture
-from tests.world import Browser
+from tests.support.applications import another_database, application
+from tests.support.samples.pictures import picture
+from tests.support.world import Browser
 
 WRITES = [
     (row.method, row.path)
@@ -32,21 +32,21 @@ SEEN = {("update", "sessions", name, None) for name in ("last_seen_at", "idle_ex
     for column in Base.metadata.tables["git_credentials"].columns
     if column.name.endswith("expires_at")
 }
-"""Written every five minutes, whatever is asked for; or another only when a second has passed, which hosts count in."""
+"""Columns that change in any request, or when a second has passed."""
 FIELDS = 8
-"""How many fields beside its own a form may have."""
+"""The number of additional fields in a form."""
 ABOUT_IMAGES = {
     spelling
     for name in ("users", "organizations", "projects", "media_assets", "media_uploads")
     for column in Base.metadata.tables[name].columns
     for spelling in (column.name, camel(column.name))
 }
-"""What a form tries, a few fields at a time: pictures are decoded anew with every try."""
+"""The fields of a form attempt. Each attempt decodes an image, so several fields are sent at a time."""
 
 
 @pytest.fixture(scope="module")
 def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """An application of this module's own, so that all that is stored can be read again and again."""
+    """Build an application for this module, whose stored state can be compared."""
     home = tmp_path_factory.mktemp("forging")
     with Outside() as outside, another_database(store, home) as url, application(outside.settings(url, home)) as made:
         made.extensions["outside"] = outside
@@ -60,7 +60,7 @@ def matrix(app: Flask, tmp_path_factory: pytest.TempPathFactory) -> Matrix:
 
 @pytest.fixture(scope="module")
 def bait(matrix: Matrix) -> Bait:
-    """Somebody else's things, which really are there."""
+    """Create objects of another user that the forged ids name."""
     scene = matrix.scene
     return {
         "users": scene.people["nonmember"].id,
@@ -72,11 +72,12 @@ def bait(matrix: Matrix) -> Bait:
 
 class TestForgedColumns:
     @pytest.mark.parametrize("key", WRITES, ids=" ".join)
-    def test_change_nothing(self, app: Flask, matrix: Matrix, bait: Bait, key: Key) -> None:
+    def test_change_nothing(self, app: Flask, matrix: Matrix, bait: Bait, store: str, key: Key) -> None:
         taken = _names(app, key)
         honest = [_changes_of(matrix, key, {}) for _ in range(2)]
         assert {status // 100 for status, _, _ in honest} <= {2, 3}
-        for extra in _extras(key, bait):
+        # The schemas do not depend on the database. One round shows that no column of PostgreSQL is set.
+        for extra in _extras(key, bait, ROUNDS if store.startswith("sqlite") else 1):
             smuggled = {name: value for name, value in extra.items() if name not in taken}
             status, text, done = _changes_of(matrix, key, smuggled)
             assert status in {status for status, _, _ in honest} | {400}, text
@@ -86,14 +87,14 @@ class TestForgedColumns:
 
 
 def _names(app: Flask, key: Key) -> set[str]:
-    """What the write is for: the names its body declares, with what the valid body of it holds."""
-    declared = served(app)[key[0], key[1].partition("#")[0]].declared.body
+    """Return the field names that the write declares, with the values of a valid body."""
+    declared = served(app)[key[0], key[1].partition("#")[0]].declared.body_schema
     fields = declared().load_fields if declared is not None else {}
     return {field.data_key or name for name, field in fields.items()}
 
 
-def _extras(key: Key, bait: Bait) -> Iterator[dict[str, Any]]:
-    for number in range(ROUNDS):
+def _extras(key: Key, bait: Bait, rounds: int) -> Iterator[dict[str, Any]]:
+    for number in range(rounds):
         for one in forged(bait, number):
             if not key[1].startswith("/bucket/upload"):
                 yield one
@@ -104,7 +105,7 @@ def _extras(key: Key, bait: Bait) -> Iterator[dict[str, Any]]:
 
 
 def _changes_of(matrix: Matrix, key: Key, extra: dict[str, Any]) -> tuple[int, str, Changes]:
-    """Status, body and changes of a valid request with these keys beside its own."""
+    """Return the status, the body and the changes of a valid request with additional fields."""
     scene = Scene(matrix.app, matrix.source) if key in SPOILS else matrix.scene
     goes = key == ("DELETE", "/user/delete/:id")
     name = "editor" if key[1].startswith("/organization/leave/") else "owner"

@@ -1,6 +1,6 @@
-"""Random histories of organizations, members, invitations and projects against a model of the contract.
+"""Random histories of organizations, members, invitations and projects, compared with a model of the contract.
 
-`GALLEY_LONG=1` runs 1,500 histories of 50 steps on each store instead of 100 of 30.
+`GALLEY_LONG=1` runs 1,500 histories of 50 steps on each database instead of 100 of 30.
 """
 
 import os
@@ -20,11 +20,11 @@ from app.extensions import db
 from app.models.user import User
 from app.resources.user.events import email_verified
 from config import Settings
-from tests.apps import another_database, application
 from tests.contract import model as limits
 from tests.contract.model import Model
 from tests.contract.scene import template
-from tests.world import Answer, Person, World
+from tests.support.applications import another_database, application
+from tests.support.world import Answer, Person, World
 
 LONG = bool(os.environ.get("GALLEY_LONG"))
 HISTORIES, STEPS = (1500, 50) if LONG else (100, 30)
@@ -36,7 +36,7 @@ PICK = st.integers(0, 99)
 
 @pytest.fixture
 def tight(store: str, tmp_path: Path) -> Iterator[Flask]:
-    """An application with limits so small that histories run into them."""
+    """Build an application with small limits, so that histories reach them."""
     with another_database(store, tmp_path) as url:
         small = {
             "LIMIT_ORGANIZATIONS": limits.ORGANIZATIONS,
@@ -50,7 +50,7 @@ def tight(store: str, tmp_path: Path) -> Iterator[Flask]:
 
 
 class Histories(RuleBasedStateMachine):
-    """Each rule asks the service and the model the same, and compares."""
+    """The rules of a history. Each rule calls the service and the model and compares the results."""
 
     app: Flask
     source: Path
@@ -92,7 +92,7 @@ class Histories(RuleBasedStateMachine):
         with self.app.app_context():
             user = db.session.get_one(User, self.people[3].id)
             user.email_verified = True
-            email_verified.announce(user)
+            email_verified.publish(user)
             db.session.commit()
         self.model.verify(3)
         mine = self.people[3].get("/organization/user").ok()
@@ -192,7 +192,7 @@ class Histories(RuleBasedStateMachine):
 
     @rule(who=PEOPLE)
     def look(self, who: int) -> None:
-        """What a person sees is what the model holds."""
+        """Compare the data a user can read with the model."""
         if who in self.model.verified:
             seen = self.people[who].get("/organization/user").ok()
             assert {one["org_id"]: _told(one) for one in seen} == self._expected(who)

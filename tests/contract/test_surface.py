@@ -1,4 +1,4 @@
-"""What is served is what the specification lists, guarded by the words it states."""
+"""Comparison of the served routes and guards with the specification."""
 
 from flask import Flask
 
@@ -7,7 +7,7 @@ from tests.contract.served import served
 from tests.contract.specification import EXTENSIONS, SPECIFICATION
 
 NOT_BUILT = frozenset[str]()
-"""Areas of which nothing is served yet; empty when the service is whole."""
+"""Areas without served routes. The set is empty if the service is complete."""
 
 
 class TestData:
@@ -39,7 +39,7 @@ class TestRoutes:
     def test_declared_words_are_the_tables(self, app: Flask) -> None:
         routes = served(app)
         differing = {
-            row.route: (decided(routes[row.route].declared.guard.words), row.words)
+            row.route: (decided(routes[row.route].declared.guard.spec_name), row.words)
             for row in expected()
             if row.route in routes
         }

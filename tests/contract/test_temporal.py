@@ -1,4 +1,4 @@
-"""What changes in standing count from the very next request."""
+"""Changed rights take effect with the next request."""
 
 from pathlib import Path
 
@@ -33,7 +33,7 @@ def scene(app: Flask, source: Path) -> Scene:
 
 
 def _reads(scene: Scene, name: str) -> set[int]:
-    """The statuses of everything a member may read."""
+    """Return the statuses of every read request of a member."""
     who, ids = scene.people[name], {"org": scene.org, "project": scene.project}
     return {who.get(path.format(**ids)).status for path in READS}
 

@@ -1,4 +1,4 @@
-"""E-mail addresses and when two are the same."""
+"""Tests of the validation and comparison of e-mail addresses."""
 
 import pytest
 
@@ -7,20 +7,20 @@ from app.core.emails import InvalidEmail, email_key, is_email, with_ascii_domain
 
 class TestEmailKey:
     @pytest.mark.parametrize("spelling", ["ada@mail.example.org", "Ada@MAIL.example.org", "ADA@mail.EXAMPLE.org"])
-    def test_letter_case_does_not_matter(self, spelling: str) -> None:
+    def test_key_ignores_letter_case(self, spelling: str) -> None:
         assert email_key(spelling) == "ada@mail.example.org"
 
-    def test_composed_and_decomposed_letters_are_the_same(self) -> None:
+    def test_key_is_equal_for_composed_and_decomposed_letters(self) -> None:
         assert email_key("jose\u0301@example.org") == email_key("jos\u00e9@example.org")
 
-    def test_a_domain_and_its_idna_form_are_the_same(self) -> None:
+    def test_key_is_equal_for_a_domain_and_its_idna_form(self) -> None:
         assert email_key("x@bücher.example") == email_key("x@xn--bcher-kva.example") == "x@xn--bcher-kva.example"
 
     @pytest.mark.parametrize("other", ["a_b@example.org", "ab@example.org", "a.b+tag@example.org", "a.b@example.com"])
-    def test_dots_underscores_and_tags_make_another_address(self, other: str) -> None:
+    def test_key_differs_for_dots_underscores_and_tags(self, other: str) -> None:
         assert email_key("a.b@example.org") != email_key(other)
 
-    def test_what_is_no_address_has_no_key(self) -> None:
+    def test_key_of_an_invalid_address_raises(self) -> None:
         with pytest.raises(InvalidEmail):
             email_key("nobody")
 
@@ -37,7 +37,7 @@ class TestIsEmail:
             "ü@x.org",
         ],
     )
-    def test_reserved_domains_and_letters_beyond_ascii_are_fine(self, address: str) -> None:
+    def test_address_with_a_reserved_domain_or_non_ascii_letters_is_valid(self, address: str) -> None:
         assert is_email(address)
 
     @pytest.mark.parametrize(
@@ -60,7 +60,7 @@ class TestIsEmail:
             "a@" + "b" * 250 + ".org",
         ],
     )
-    def test_what_cannot_be_mailed_is_not(self, address: str) -> None:
+    def test_undeliverable_text_is_invalid(self, address: str) -> None:
         assert not is_email(address)
 
 
@@ -73,9 +73,9 @@ class TestWithAsciiDomain:
             ("no-reply@127.0.0.1", "no-reply@127.0.0.1"),
         ],
     )
-    def test_only_the_domain_changes(self, address: str, form: str) -> None:
+    def test_only_the_domain_is_converted(self, address: str, form: str) -> None:
         assert with_ascii_domain(address) == form
 
-    def test_what_is_no_address_has_no_such_form(self) -> None:
+    def test_invalid_address_raises(self) -> None:
         with pytest.raises(InvalidEmail):
             with_ascii_domain("jürgen")

@@ -1,4 +1,4 @@
-"""Interface languages and time zones."""
+"""Tests of interface languages and time zones."""
 
 import pytest
 
@@ -6,18 +6,18 @@ from app.core.locales import LANGUAGES, is_time_zone
 
 
 class TestLanguages:
-    def test_they_are_the_fifteen_of_the_contract(self) -> None:
+    def test_languages_are_the_fifteen_of_the_contract(self) -> None:
         assert " ".join(LANGUAGES) == "en zh hi es fr ar bn pt ru id de ja vi ko it"
 
 
 class TestTimeZones:
     @pytest.mark.parametrize("name", ["UTC", "Europe/Berlin", "America/Argentina/Buenos_Aires", "Asia/Kolkata"])
-    def test_an_iana_name_is_one(self, name: str) -> None:
+    def test_iana_name_is_a_time_zone(self, name: str) -> None:
         assert is_time_zone(name)
 
     @pytest.mark.parametrize(
         "name",
         ["", "europe/berlin", "../../etc/passwd", "/etc/localtime", "localtime", "Europe", "UTC\x00", "Mars/Base"],
     )
-    def test_anything_else_is_not(self, name: str) -> None:
+    def test_other_text_is_not_a_time_zone(self, name: str) -> None:
         assert not is_time_zone(name)

@@ -1,4 +1,4 @@
-"""The rule of file paths, example by example and against `git fsck`."""
+"""Tests of the validation of file paths, also against `git fsck`."""
 
 import subprocess
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.paths import MAX_PATH_BYTES, MAX_SEGMENT_BYTES, path_fault
+from app.core.paths import MAX_PATH_BYTES, MAX_SEGMENT_BYTES, path_error
 
 FINE = [
     "a", "index.md", "with space/file name.md", " leading and trailing ", "unicode/日本語.md", "caf\u00e9.md", "cafe\u0301.md",
@@ -23,33 +23,33 @@ BAD = [
 ]  # fmt: skip
 
 
-class TestPathFault:
+class TestPathError:
     @pytest.mark.parametrize("path", FINE)
-    def test_takes_plain_relative_paths(self, path: str) -> None:
-        assert path_fault(path) is None
+    def test_relative_path_is_valid(self, path: str) -> None:
+        assert path_error(path) is None
 
     @pytest.mark.parametrize("path", BAD)
-    def test_refuses_others_with_a_sentence(self, path: str) -> None:
-        fault = path_fault(path)
+    def test_invalid_path_returns_a_sentence(self, path: str) -> None:
+        fault = path_error(path)
         assert fault is not None
         assert fault.startswith(("The path", "A segment"))
 
-    def test_counts_bytes_at_the_edges(self) -> None:
+    def test_length_is_counted_in_bytes(self) -> None:
         longest = "/".join(["d" * 204] * 5)
         assert len(longest) == MAX_PATH_BYTES
-        assert path_fault(longest) is None
-        assert path_fault(longest + "x") is not None
-        assert path_fault("é" * 127) is None
+        assert path_error(longest) is None
+        assert path_error(longest + "x") is not None
+        assert path_error("é" * 127) is None
 
     @given(st.text(st.characters(codec=None)))
-    def test_answers_for_any_text(self, path: str) -> None:
-        fault = path_fault(path)
+    def test_any_text_returns_a_result(self, path: str) -> None:
+        fault = path_error(path)
         assert fault is None or isinstance(fault, str)
 
     @pytest.mark.parametrize(
         "path", [".git/x", ".GIT/x", "git~1/x", ".g\u200cit/x", ".git. /x", ".git::$INDEX_ALLOCATION/x"]
     )
-    def test_refuses_what_fsck_calls_a_git_folder(self, path: str, tmp_path: Path) -> None:
+    def test_git_folder_by_fsck_is_refused(self, path: str, tmp_path: Path) -> None:
         folder, name = path.split("/")
         git = ["git", "-C", str(tmp_path)]
         subprocess.run([*git, "init", "-q", "--bare"], check=True)
@@ -62,4 +62,4 @@ class TestPathFault:
         subprocess.run([*git, "mktree", "-z"], input=outer, capture_output=True, check=True)
         told = subprocess.run([*git, "fsck", "--strict", "--no-dangling"], capture_output=True).stderr
         assert b"hasDotgit" in told
-        assert path_fault(path) is not None
+        assert path_error(path) is not None

@@ -1,4 +1,4 @@
-"""The branch-name rule against `git check-ref-format` itself, and the shape of a sha."""
+"""Tests of the validation of branch names, also against `git check-ref-format`, and of shas."""
 
 import subprocess
 
@@ -25,34 +25,34 @@ class TestBranchNames:
     @pytest.mark.parametrize(
         "name", ["main", "work/one", "v1.2", "fix#12", "日本語", "a@b", "a-b", "feature/x.y", "@x"]
     )
-    def test_takes_what_people_use(self, name: str) -> None:
+    def test_usual_branch_name_is_valid(self, name: str) -> None:
         assert is_branch_name(name)
 
     @pytest.mark.parametrize("name", BAD)
-    def test_refuses_what_git_could_read_as_something_else(self, name: str) -> None:
+    def test_ambiguous_branch_name_is_refused(self, name: str) -> None:
         assert not is_branch_name(name)
 
     @settings(max_examples=150, deadline=None)
     @example("a.lock/b")
     @example("a/@")
     @given(TRICKY)
-    def test_agrees_with_git(self, name: str) -> None:
+    def test_result_agrees_with_git(self, name: str) -> None:
         ours = name in ("HEAD",) or name.startswith(("-", "refs/"))
         assert is_branch_name(name) == (git_takes(name) and not ours and name != "@")
 
-    def test_leaves_room_for_the_lock_file(self) -> None:
+    def test_component_length_includes_the_lock_suffix(self) -> None:
         assert is_branch_name("x" * MAX_COMPONENT_BYTES)
         assert not is_branch_name("x" * (MAX_COMPONENT_BYTES + 1))
 
     @given(st.text())
-    def test_answers_for_any_text(self, name: str) -> None:
+    def test_any_text_returns_a_result(self, name: str) -> None:
         assert is_branch_name(name) in (True, False)
 
 
 class TestShas:
-    def test_takes_forty_lower_case_digits(self) -> None:
+    def test_forty_lower_case_digits_are_valid(self) -> None:
         assert is_sha("0123456789abcdef" * 2 + "01234567")
 
     @pytest.mark.parametrize("text", ["", "a" * 39, "a" * 41, "A" * 40, "g" * 40, "a" * 40 + "\n", "HEAD"])
-    def test_refuses_anything_else(self, text: str) -> None:
+    def test_other_text_is_refused(self, text: str) -> None:
         assert not is_sha(text)

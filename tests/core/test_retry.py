@@ -1,13 +1,13 @@
-"""Trying again."""
+"""Tests of retries."""
 
 import pytest
 
 from app.core.retry import RetryOptions, retry
 
 
-class Passing(Exception):
+class Transient(Exception):
     def __init__(self, wait_s: float | None = None) -> None:
-        super().__init__("passing")
+        super().__init__("transient")
         self.wait_s = wait_s
 
 
@@ -16,7 +16,7 @@ class Fatal(Exception):
 
 
 class Bench:
-    """A call that fails in the given ways, then returns; and a clock that sleeping moves."""
+    """A call that raises the failures in order and then returns, with a clock that `sleep` advances."""
 
     def __init__(self, *failures: Exception, takes_s: float = 0.0) -> None:
         self.failures, self.takes_s = list(failures), takes_s
@@ -36,8 +36,8 @@ class Bench:
 
     def options(self, **others: object) -> RetryOptions:
         return RetryOptions(
-            passing=lambda failure: isinstance(failure, Passing),
-            asked_wait_s=lambda failure: getattr(failure, "wait_s", None),
+            is_transient=lambda failure: isinstance(failure, Transient),
+            requested_wait_s=lambda failure: getattr(failure, "wait_s", None),
             sleep=self.sleep,
             now=lambda: self.time_s,
             **others,
@@ -50,25 +50,25 @@ class TestRetry:
         assert retry(bench, bench.options()) == "done"
         assert (bench.calls, bench.waits) == (1, [])
 
-    def test_passing_failures_are_tried_again(self) -> None:
-        bench = Bench(Passing(), Passing(), Passing())
+    def test_transient_failures_are_retried(self) -> None:
+        bench = Bench(Transient(), Transient(), Transient())
         assert retry(bench, bench.options()) == "done"
         assert bench.calls == 4
 
     def test_four_attempts_are_the_last(self) -> None:
-        bench = Bench(*(Passing() for _ in range(9)))
-        with pytest.raises(Passing):
+        bench = Bench(*(Transient() for _ in range(9)))
+        with pytest.raises(Transient):
             retry(bench, bench.options())
         assert (bench.calls, len(bench.waits)) == (4, 3)
 
-    def test_other_failures_are_raised_at_once(self) -> None:
-        bench = Bench(Passing(), Fatal())
+    def test_permanent_failure_is_raised_at_once(self) -> None:
+        bench = Bench(Transient(), Fatal())
         with pytest.raises(Fatal):
             retry(bench, bench.options())
         assert bench.calls == 2
 
-    def test_waits_are_jittered_and_double_up_to_the_most(self) -> None:
-        runs = [Bench(*(Passing() for _ in range(9))) for _ in range(200)]
+    def test_waits_are_jittered_and_double_up_to_the_maximum(self) -> None:
+        runs = [Bench(*(Transient() for _ in range(9))) for _ in range(200)]
         for bench in runs:
             retry(bench, bench.options(attempts=10, deadline_s=1e9))
         for number in range(9):
@@ -78,27 +78,27 @@ class TestRetry:
             assert min(waits) < 0.2 * bound_s
             assert max(waits) > 0.8 * bound_s
 
-    def test_wait_asked_for_is_kept(self) -> None:
-        bench = Bench(Passing(wait_s=7))
+    def test_requested_wait_is_observed(self) -> None:
+        bench = Bench(Transient(wait_s=7))
         retry(bench, bench.options())
         assert bench.waits == [7]
 
-    def test_wait_past_the_deadline_is_not_begun(self) -> None:
-        bench = Bench(Passing(wait_s=31))
-        with pytest.raises(Passing):
+    def test_wait_beyond_the_deadline_raises_at_once(self) -> None:
+        bench = Bench(Transient(wait_s=31))
+        with pytest.raises(Transient):
             retry(bench, bench.options())
         assert (bench.calls, bench.waits) == (1, [])
 
     def test_job_waits_up_to_a_minute_but_no_longer(self) -> None:
-        patient = Bench(Passing(wait_s=60))
+        patient = Bench(Transient(wait_s=60))
         assert retry(patient, patient.options(deadline_s=600)) == "done"
-        asked_too_much = Bench(Passing(wait_s=61))
-        with pytest.raises(Passing):
+        asked_too_much = Bench(Transient(wait_s=61))
+        with pytest.raises(Transient):
             retry(asked_too_much, asked_too_much.options(deadline_s=600))
         assert asked_too_much.waits == []
 
     def test_slow_attempts_use_up_the_deadline(self) -> None:
-        bench = Bench(Passing(wait_s=0), Passing(wait_s=0), Passing(wait_s=0), takes_s=15)
-        with pytest.raises(Passing):
+        bench = Bench(Transient(wait_s=0), Transient(wait_s=0), Transient(wait_s=0), takes_s=15)
+        with pytest.raises(Transient):
             retry(bench, bench.options())
         assert bench.calls == 2

@@ -1,17 +1,17 @@
-"""The limit on waiting, in a process that gevent has patched and in one it has not."""
+"""Tests of `time_limit` in a process that gevent has patched and in one that it has not."""
 
 import subprocess
 import sys
 
+from app.concurrency.threadpool import time_limit
 from app.core.errors import AppError
-from app.core.threadpool import time_limit
 
 PATCHED = """
 from gevent import monkey
 monkey.patch_all()
 import socket
 from app.core.errors import AppError
-from app.core.threadpool import time_limit
+from app.concurrency.threadpool import time_limit
 here, there = socket.socketpair()
 try:
     with time_limit(0.1, AppError("late")):
@@ -25,10 +25,10 @@ with time_limit(5, AppError("late")):
 
 
 class TestTimeLimit:
-    def test_it_ends_a_wait_in_a_greenlet_and_leaves_a_quick_one_alone(self) -> None:
+    def test_limit_ends_a_long_wait_in_a_greenlet_only(self) -> None:
         done = subprocess.run([sys.executable, "-c", PATCHED], capture_output=True, text=True, timeout=30)
         assert done.stdout.split() == ["late", "x"], done.stderr
 
-    def test_a_plain_thread_is_not_limited(self) -> None:
+    def test_plain_thread_is_not_limited(self) -> None:
         with time_limit(0, AppError("late")):
             assert True

@@ -1,17 +1,17 @@
-"""Addresses that are none."""
+"""Tests of the functions for URLs."""
 
 import pytest
 
-from app.core.urls import origin_of, parts_of
+from app.core.urls import origin_of, split_url
 
 
-class TestPartsOf:
+class TestSplitUrl:
     @pytest.mark.parametrize("url", ["http://[::1", "//a]b", "http://[x]/"])
-    def test_what_cannot_be_taken_apart_has_no_parts(self, url: str) -> None:
-        assert "".join(parts_of(url)) == ""
+    def test_malformed_url_has_no_parts(self, url: str) -> None:
+        assert "".join(split_url(url)) == ""
 
-    def test_an_address_has_its_parts(self) -> None:
-        assert parts_of("https://app.example.org/a?b").netloc == "app.example.org"
+    def test_url_has_its_parts(self) -> None:
+        assert split_url("https://app.example.org/a?b").netloc == "app.example.org"
 
 
 class TestOriginOf:
@@ -24,12 +24,12 @@ class TestOriginOf:
             ("http://[::1]:80/", "http://[::1]"),
         ],
     )
-    def test_is_written_as_browsers_do(self, url: str, origin: str) -> None:
+    def test_origin_is_written_as_browsers_do(self, url: str, origin: str) -> None:
         assert origin_of(url) == origin
 
     @pytest.mark.parametrize(
         "url",
         ["", "null", "a.org", "//a.org", "http://", "http://[::1", "http://a:b", "http://a:0", "https://me@a.org"],
     )
-    def test_of_what_has_none_is_empty(self, url: str) -> None:
+    def test_url_without_origin_returns_an_empty_text(self, url: str) -> None:
         assert origin_of(url) == ""

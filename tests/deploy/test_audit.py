@@ -24,16 +24,16 @@ def audit() -> ModuleType:
 
 
 class TestVerdict:
-    def test_known_vulnerabilities_fail_and_are_named_with_the_version_that_mends_them(self, audit: ModuleType) -> None:
+    def test_vulnerability_fails_and_names_the_fixed_version(self, audit: ModuleType) -> None:
         vulnerable, told = audit.verdict([CLEAN, VULNERABLE, SKIPPED])
         assert vulnerable
         assert told == "pip-audit: 2 of 3 audited, 1 known vulnerabilities\n  jinja2 2.0: PYSEC-1, mended in 2.1"
 
-    def test_what_was_looked_up_and_is_clean_passes(self, audit: ModuleType) -> None:
+    def test_audit_without_vulnerabilities_passes(self, audit: ModuleType) -> None:
         assert audit.verdict([CLEAN]) == (False, "pip-audit: 1 of 1 audited, 0 known vulnerabilities")
 
     @pytest.mark.parametrize(("told", "number"), [([SKIPPED], "1"), ([], "all")])
-    def test_that_nothing_could_be_asked_passes_and_is_said(
+    def test_audit_without_network_passes_with_a_message(
         self, audit: ModuleType, told: list[object], number: str
     ) -> None:
         line = f"pip-audit: 0 of {number} audited, the advisory service is not reachable"

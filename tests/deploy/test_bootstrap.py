@@ -25,27 +25,27 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
 
 
 class TestInstall:
-    def test_what_is_installed_already_is_left_alone(
+    def test_installed_requirements_are_not_reinstalled(
         self, bootstrap: ModuleType, capsys: pytest.CaptureFixture[str]
     ) -> None:
         bootstrap.install(bootstrap.ROOT / "requirements.txt")
         assert capsys.readouterr().out == ""
 
-    def test_other_requirements_are_installed_into_the_same_environment(
+    def test_other_requirements_use_the_same_environment(
         self, bootstrap: ModuleType, capsys: pytest.CaptureFixture[str]
     ) -> None:
         (bootstrap.ROOT / "requirements-dev.txt").write_text("# nothing either\n")
         bootstrap.install(bootstrap.ROOT / "requirements-dev.txt")
         assert capsys.readouterr().out == "Installing requirements-dev.txt …\n"
 
-    def test_an_environment_without_its_interpreter_is_made_anew(self, bootstrap: ModuleType) -> None:
+    def test_environment_without_interpreter_is_recreated(self, bootstrap: ModuleType) -> None:
         (bootstrap.VENV / "bin" / "python").unlink()
         bootstrap.install(bootstrap.ROOT / "requirements.txt")
         assert bootstrap.runs()
 
 
 class TestMissing:
-    def test_a_command_that_is_not_there_is_named_by_its_package(
+    def test_missing_command_is_named_by_its_package(
         self, bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setattr(bootstrap, "PLACES", str(tmp_path))

@@ -10,10 +10,10 @@ import sqlalchemy as sa
 import yaml
 from flask import Flask
 
-from app import create_app
 from app.extensions import db
+from app.factory import create_app
 from config import Settings
-from tests.world import World
+from tests.support.world import World
 
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "grafana"
 SUFFIXES = {"counter": ("",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
@@ -60,15 +60,15 @@ def names(text: str) -> set[str]:
 
 class TestGrafana:
     @pytest.mark.parametrize("queries", [dashboard, alerts])
-    def test_every_query_names_metrics_that_exist(self, text: str, queries: "type[list[str]]") -> None:
+    def test_queries_name_existing_metrics(self, text: str, queries: "type[list[str]]") -> None:
         asked = {name for query in queries() for name in NAME.findall(query)}
         assert asked
         assert asked - names(text) == set()
 
-    def test_the_dashboard_shows_every_metric(self, text: str) -> None:
+    def test_dashboard_contains_every_metric(self, text: str) -> None:
         shown = {name for query in dashboard() for name in NAME.findall(query)}
         assert {name for name in names(text) if not name.endswith(("_sum", "_count"))} - shown == set()
 
-    def test_labels_hold_closed_words_whatever_a_caller_sends(self, text: str) -> None:
+    def test_labels_have_a_closed_set_of_values(self, text: str) -> None:
         assert "BREW" not in text
         assert 'method="other"' in text

@@ -12,7 +12,7 @@ import yaml
 from dotenv import dotenv_values
 from flask import Flask
 
-from app.core.environment import Environment
+from app.settings.variables import Environment
 from config import Settings
 from tests.deploy.test_dockerfile import PROCFILE, STAGES
 from tests.serving.processes import ROOT
@@ -87,7 +87,7 @@ def variables(environment: dict[str, str]) -> set[str]:
 
 
 class TestVariables:
-    def test_every_one_is_known_to_the_service(self) -> None:
+    def test_variables_of_all_manifests_are_settings(self) -> None:
         known = set(Environment().fields) | AWS
         base = set(dotenv_values(KUBERNETES / "base" / "galley.env", interpolate=False))
         example = yaml.safe_load((KUBERNETES / "example" / "kustomization.yaml").read_text())
@@ -95,13 +95,13 @@ class TestVariables:
         for told in (set(cluster()), set(environment_of("web")), base, literals, set(IN_THE_SECRET)):
             assert told - known == set()
 
-    def test_all_three_ways_set_the_same(self) -> None:
+    def test_cluster_compose_and_kubernetes_set_the_same_variables(self) -> None:
         made = {"SECRET_KEY", "ENCRYPTION_KEYS", "HOST", "PORT", *AWS}  # by deploy/cluster.py itself
         assert variables(of_compose("web")) == set(cluster()) | made
         assert variables(of_kubernetes()) == set(cluster()) | made | {"SMTP_URL"}
 
     @pytest.mark.parametrize("way", [lambda: of_compose("web"), of_kubernetes], ids=["compose", "kubernetes"])
-    def test_they_make_settings_of_production_that_agree_with_the_cluster_s(self, way: Any, tmp_path: Path) -> None:
+    def test_manifests_produce_the_production_settings_of_the_cluster(self, way: Any, tmp_path: Path) -> None:
         ours = cluster() | {name: SECRETS[name] for name in ("SECRET_KEY", "ENCRYPTION_KEYS")}
         ours |= {"BASE_URL": "http://127.0.0.1:8080", "S3_ENDPOINT_URL": "http://127.0.0.1:8103"}
         one, other = (
@@ -112,10 +112,10 @@ class TestVariables:
         assert other.storage.driver == one.storage.driver
         assert (other.database.url.partition(":")[0], bool(other.redis_url)) == ("postgresql+psycopg", True)
 
-    def test_compose_gives_every_process_the_same(self) -> None:
+    def test_compose_processes_have_the_same_environment(self) -> None:
         assert environment_of("web") == environment_of("worker") == environment_of("migrate")
 
-    def test_kubernetes_gives_every_container_the_same(self) -> None:
+    def test_kubernetes_containers_have_the_same_environment(self) -> None:
         places = [{"configMapRef": {"name": "galley"}}, {"secretRef": {"name": "galley"}}]
         pods = [pod("Deployment", "web"), pod("Deployment", "worker"), pod("Job", "migrate")]
         containers = [each for one in pods for each in [*one["containers"], *one.get("initContainers", ())]]
@@ -123,20 +123,20 @@ class TestVariables:
 
 
 class TestProcesses:
-    def test_they_are_the_procfile_s_and_the_migration(self) -> None:
+    def test_processes_are_those_of_the_procfile_and_the_migration(self) -> None:
         wanted = {"web": PROCFILE["web"], "worker": PROCFILE["worker"], "migrate": "flask db upgrade"}
         services = compose()["services"]
         assert {name: " ".join(services[name]["command"]) for name in wanted} == wanted
         kinds = {"web": "Deployment", "worker": "Deployment", "migrate": "Job"}
         assert {name: " ".join(pod(kinds[name], name)["containers"][0]["command"]) for name in wanted} == wanted
 
-    def test_commands_before_them_exist(self, app: Flask) -> None:
+    def test_init_commands_exist(self, app: Flask) -> None:
         for name in ("web", "worker"):
             [waits] = pod("Deployment", name)["initContainers"]
             assert waits["command"] == ["flask", "database", "await"]
         assert "await" in app.cli.commands["database"].commands  # type: ignore[attr-defined]
 
-    def test_each_may_drain_before_it_is_killed(self) -> None:
+    def test_grace_period_is_longer_than_the_drain(self) -> None:
         for name in ("web", "worker"):
             assert int(compose()["services"][name]["stop_grace_period"].removesuffix("s")) > GONE_WITHIN_S
             told = pod("Deployment", name)
@@ -145,8 +145,8 @@ class TestProcesses:
             )
             assert told["terminationGracePeriodSeconds"] >= int(stop[1]) + GONE_WITHIN_S
 
-    def test_none_runs_as_root_or_may_become_it(self) -> None:
-        run = " ".join(each.rest for each in STAGES[-1].instructions if each.word == "RUN")
+    def test_containers_cannot_run_as_root(self) -> None:
+        run = " ".join(each.text for each in STAGES[-1].instructions if each.keyword == "RUN")
         uid = int(re.findall(r"useradd --uid (\d+)", run)[0])
         for kind, name in (("Deployment", "web"), ("Deployment", "worker"), ("Job", "migrate")):
             told = pod(kind, name)
@@ -161,7 +161,7 @@ class TestProcesses:
 
 
 class TestPorts:
-    def test_they_are_the_image_s_from_end_to_end(self) -> None:
+    def test_ports_equal_the_port_of_the_image(self) -> None:
         port = int(STAGES[-1].environment()["PORT"])
         assert f"server web:{port} " in compose()["services"]["nginx"]["environment"]["GALLEY_SERVERS"]
         assert dotenv_values(KUBERNETES / "base" / "galley.env")["PORT"] == str(port)
@@ -173,13 +173,13 @@ class TestPorts:
             [rule] = manifest("Ingress", name)["spec"]["rules"]
             assert rule["http"]["paths"][0]["backend"]["service"] == {"name": "web", "port": {"name": service["name"]}}
 
-    def test_probes_ask_for_routes_there_are(self, app: Flask) -> None:
+    def test_probes_use_existing_routes(self, app: Flask) -> None:
         container = pod("Deployment", "web")["containers"][0]
         paths = {name: container[f"{name}Probe"]["httpGet"]["path"] for name in ("startup", "liveness", "readiness")}
         assert paths == {"startup": "/healthz", "liveness": "/healthz", "readiness": "/readyz"}
         assert set(paths.values()) <= {str(rule) for rule in app.url_map.iter_rules()}
 
-    def test_the_ingress_says_what_nginx_is_told(self) -> None:
+    def test_ingress_has_the_limits_of_nginx(self) -> None:
         template = (ROOT / "deploy" / "nginx" / "galley.conf.template").read_text()
         service, previews = template.split("\nserver {")[1:]
         common = template.split("\nserver {")[0]
@@ -193,7 +193,7 @@ class TestPorts:
                 assert found is not None, word
                 assert found[1].removesuffix("s") == value, word
 
-    def test_nginx_in_compose_is_given_all_that_its_template_asks_for(self) -> None:
+    def test_compose_sets_all_variables_of_the_nginx_template(self) -> None:
         template = (ROOT / "deploy" / "nginx" / "galley.conf.template").read_text()
         assert set(re.findall(r"\$\{([A-Z_]+)\}", template)) == set(environment_of("nginx"))
 
@@ -202,12 +202,12 @@ class TestKubernetes:
     @pytest.mark.parametrize(
         "found", list(manifests()), ids=lambda found: f"{found['kind']}-{found['metadata']['name']}"
     )
-    def test_each_manifest_fits_the_schema(self, found: dict[str, Any]) -> None:
+    def test_manifests_are_valid(self, found: dict[str, Any]) -> None:
         import kubernetes_validate
 
         kubernetes_validate.validate(found, VERSION, strict=True)
 
-    def test_the_example_is_built_and_all_of_it_fits_the_schema(self) -> None:
+    def test_example_overlay_is_valid(self) -> None:
         import kubernetes_validate
 
         if shutil.which("kubectl") is None:
@@ -225,7 +225,7 @@ class TestKubernetes:
         assert container["image"] == "registry.example.org/galley:0.1.0"
         assert container["envFrom"][0]["configMapRef"]["name"] == given["metadata"]["name"]
 
-    def test_selectors_find_what_they_are_for(self) -> None:
+    def test_selectors_match_their_pods(self) -> None:
         for name in ("web", "worker"):
             labels = manifest("Deployment", name)["spec"]["template"]["metadata"]["labels"]
             assert manifest("Deployment", name)["spec"]["selector"]["matchLabels"] == labels
@@ -233,7 +233,7 @@ class TestKubernetes:
             assert manifest("HorizontalPodAutoscaler", name)["spec"]["scaleTargetRef"]["name"] == name
         assert manifest("Service", "web")["spec"]["selector"] == {"app.kubernetes.io/component": "web"}
 
-    def test_the_base_lists_every_file_and_the_example_changes_what_there_is(self) -> None:
+    def test_kustomizations_list_every_file_and_existing_patch_targets(self) -> None:
         base = yaml.safe_load((KUBERNETES / "base" / "kustomization.yaml").read_text())
         files = {file.name for file in (KUBERNETES / "base").glob("*.yaml")} - {"kustomization.yaml"}
         assert set(base["resources"]) == files

@@ -16,7 +16,7 @@ import pytest
 import requests
 
 from app.core.limits import InputLimits
-from tests.servers.ports import free_port
+from tests.support.servers.ports import free_port
 
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
@@ -112,7 +112,7 @@ def front(tmp_path: Path) -> Iterator[Front]:
 
 class TestNodeLost:
     @pytest.mark.parametrize("method", ["POST", "PATCH"])
-    def test_a_write_that_a_node_had_is_not_sent_to_another(self, front: Front, method: str) -> None:
+    def test_write_is_not_repeated_on_another_node(self, front: Front, method: str) -> None:
         for node in front.nodes:
             node.talk = die
         answer = front.send(method, json={})
@@ -120,13 +120,13 @@ class TestNodeLost:
         assert (answer.status_code, answer.json()["code"]) == (502, "NODE_LOST")
         assert answer.headers["Retry-After"] == "2"
 
-    def test_a_read_goes_on_to_the_next_node(self, front: Front) -> None:
+    def test_read_is_repeated_on_the_next_node(self, front: Front) -> None:
         front.nodes[0].talk = die
         answers = [front.send("GET").status_code for _ in range(4)]
         assert answers == [200] * 4
 
     @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
-    def test_what_no_node_has_had_goes_on_whatever_it_is(self, front: Front, method: str) -> None:
+    def test_request_without_connection_is_sent_to_the_next_node(self, front: Front, method: str) -> None:
         front.nodes[0].close()
         answers = [front.send(method, data=b"x").status_code for _ in range(6)]
         assert answers == [200] * 6
@@ -134,7 +134,7 @@ class TestNodeLost:
 
 
 class TestPassedOn:
-    def test_the_client_is_the_last_forwarded_address_and_other_words_are_dropped(self, front: Front) -> None:
+    def test_client_address_is_the_last_forwarded_entry(self, front: Front) -> None:
         forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Host": "evil.example", "Forwarded": "for=1.2.3.4"}
         front.send("GET", headers={**forged, "Host": "galley.example"})
         head = next(node.heads[0] for node in front.nodes if node.heads).decode().lower()
@@ -143,14 +143,14 @@ class TestPassedOn:
         assert "evil.example" not in head
         assert "1.2.3.4" not in head
 
-    def test_the_largest_body_of_the_service_passes_and_no_larger_one(self, front: Front) -> None:
+    def test_body_size_limit_equals_the_limit_of_the_service(self, front: Front) -> None:
         most = InputLimits.commit_bytes
         assert front.send("POST", data=b"x" * most).status_code == 200
         refused = front.send("POST", data=b"x" * (most + 1))
         assert (refused.status_code, refused.json()["code"]) == (413, "TOO_LARGE")
 
     @pytest.mark.parametrize("host", ["galley.example", "0123.preview.localhost"])
-    def test_a_stream_arrives_piece_by_piece(self, front: Front, host: str) -> None:
+    def test_stream_is_not_buffered(self, front: Front, host: str) -> None:
         heard = threading.Event()
 
         def stream(connection: socket.socket, _head: bytes) -> None:
@@ -167,7 +167,7 @@ class TestPassedOn:
             heard.set()
             assert next(pieces) == b"data: 2\n\n"
 
-    def test_a_websocket_of_a_preview_carries_bytes_both_ways(self, front: Front) -> None:
+    def test_preview_websocket_sends_bytes_in_both_directions(self, front: Front) -> None:
         def echo(connection: socket.socket, head: bytes) -> None:
             assert b"upgrade: websocket" in head.lower()
             connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")

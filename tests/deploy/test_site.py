@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from app.core.environment import Environment
+from app.settings.variables import Environment
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = re.compile(r"""(?:src|href)=["']?(?:https?:)?//(?!github\.com|squidfunk|127\.0\.0\.1|zensical)[^"'> ]+""")
@@ -40,12 +40,12 @@ def pages() -> ModuleType:
 
 
 class TestSite:
-    def test_it_is_built_strictly_with_every_page_of_the_menu(self, site: Path) -> None:
+    def test_strict_build_contains_every_page_of_the_menu(self, site: Path) -> None:
         assert {"tour", "configuration", "operations", "security", "architecture", "scale"} <= {
             place.parent.name for place in site.glob("*/index.html")
         }
 
-    def test_nothing_is_fetched_from_elsewhere(self, site: Path) -> None:
+    def test_pages_load_no_external_resource(self, site: Path) -> None:
         loaded = re.compile(r"<(?:script|img|iframe|link)\b[^>]*>")
         found = [
             tag
@@ -55,14 +55,14 @@ class TestSite:
         ]
         assert found == []
 
-    def test_the_tour_is_readmes(self, site: Path) -> None:
+    def test_tour_equals_the_readme(self, site: Path) -> None:
         assert "content/posts/winter-berths.md" in (site / "tour/index.html").read_text(encoding="utf-8")
 
-    def test_every_variable_has_its_row(self, pages: ModuleType) -> None:
+    def test_configuration_page_lists_every_variable(self, pages: ModuleType) -> None:
         text = pages.configuration()
         assert [name for name in Environment().fields if f"| `{name}` |" not in text] == []
 
-    def test_every_route_stands_on_exactly_one_page(self, pages: ModuleType) -> None:
+    def test_every_route_is_on_exactly_one_page(self, pages: ModuleType) -> None:
         named = [
             tag
             for page in (ROOT / "docs/api").glob("*.md")

@@ -40,10 +40,8 @@ def await_lines(home: Path, number: int) -> None:
         time.sleep(0.02)
 
 
-class TestLookAfter:
-    def test_a_process_that_died_is_started_again_under_another_number(
-        self, supervisor: Supervisor, tmp_path: Path
-    ) -> None:
+class TestRestartDead:
+    def test_dead_process_is_restarted(self, supervisor: Supervisor, tmp_path: Path) -> None:
         process = python(tmp_path, WAITS)
         supervisor.start(process)
         before = (tmp_path / "pids" / "one").read_text()
@@ -52,29 +50,27 @@ class TestLookAfter:
         assert supervisor.wait_until(lambda: (tmp_path / "pids" / "one").read_text() != before, 20)
         await_lines(tmp_path, 2)
 
-    def test_what_never_comes_true_is_given_up(self, supervisor: Supervisor) -> None:
+    def test_wait_for_a_false_condition_times_out(self, supervisor: Supervisor) -> None:
         assert not supervisor.wait_until(lambda: False, 0.2)
 
 
 class TestStop:
-    def test_it_waits_for_those_that_drain(self, supervisor: Supervisor, tmp_path: Path) -> None:
+    def test_stop_waits_for_draining_processes(self, supervisor: Supervisor, tmp_path: Path) -> None:
         supervisor.start(python(tmp_path, DRAINS))
         await_lines(tmp_path, 1)
         supervisor.stop()
         assert said(tmp_path) == "1\n2\n"
         assert list((tmp_path / "pids").iterdir()) == []
 
-    def test_what_was_stopped_is_not_started_again_and_others_stay(
-        self, supervisor: Supervisor, tmp_path: Path
-    ) -> None:
+    def test_stopped_process_is_not_restarted(self, supervisor: Supervisor, tmp_path: Path) -> None:
         one, other = python(tmp_path, WAITS), python(tmp_path, WAITS, "other")
         supervisor.start(one)
         supervisor.start(other)
         supervisor.stop([one])
-        supervisor.look_after()
+        supervisor.restart_dead()
         assert (one.is_alive, other.is_alive) == (False, True)
 
-    def test_children_of_a_process_end_with_it(self, supervisor: Supervisor, tmp_path: Path) -> None:
+    def test_stop_ends_child_processes(self, supervisor: Supervisor, tmp_path: Path) -> None:
         process = python(tmp_path, HAS_CHILD)
         supervisor.start(process)
         await_lines(tmp_path, 1)

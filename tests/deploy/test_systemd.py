@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.core.database import POOL_MOST, Aside
+from app.database.engines import POOL_MAX
+from app.database.side_connections import MAX_SIDE_CONNECTIONS
 from config import Settings
 from tests.deploy.test_dockerfile import PROCFILE
 from tests.serving.processes import ROOT
@@ -23,14 +24,14 @@ def told(file: Path) -> dict[str, str]:
 
 class TestUnits:
     @pytest.mark.parametrize("name", UNITS)
-    def test_each_starts_what_the_procfile_starts_and_lets_it_drain(self, name: str) -> None:
+    def test_units_start_the_commands_of_the_procfile_and_wait_for_the_drain(self, name: str) -> None:
         unit = told(UNITS[name])
         assert unit["ExecStart"] == BIN + PROCFILE[name]
         assert int(unit["TimeoutStopSec"]) > 30
         assert (unit["KillMode"], unit["Restart"], unit["User"]) == ("mixed", "always", "galley")
 
     @pytest.mark.parametrize("name", UNITS)
-    def test_systemd_understands_each(self, name: str, tmp_path: Path) -> None:
+    def test_units_are_valid(self, name: str, tmp_path: Path) -> None:
         if shutil.which("systemd-analyze") is None:
             pytest.skip("systemd is not installed")
         unit = tmp_path / UNITS[name].name.replace("@", "@8101")
@@ -41,7 +42,7 @@ class TestUnits:
 
 
 class TestGuide:
-    def test_its_environment_makes_settings(self, tmp_path: Path) -> None:
+    def test_environment_of_the_guide_is_valid(self, tmp_path: Path) -> None:
         text = GUIDE.split("`/etc/galley/environment`:\n\n```\n")[1].split("```")[0]
         given = dict(line.split("=", 1) for line in text.splitlines())
         assert given["INSTANCE_DIR"] == told(UNITS["web"])["ReadWritePaths"]
@@ -51,9 +52,9 @@ class TestGuide:
         assert settings.is_production
         assert "host=" in settings.database.url
 
-    def test_the_connections_it_counts_are_the_pools_sizes(self) -> None:
-        aside = Aside.__init__.__kwdefaults__["at_once"]
-        assert f"| web process | 2 × `DATABASE_POOL` ({POOL_MOST}; for writing, for reading) + {aside} |" in GUIDE
-        each, small = 2 * POOL_MOST + aside, 2 * 10 + aside
+    def test_connections_of_the_guide_equal_the_pool_sizes(self) -> None:
+        side = MAX_SIDE_CONNECTIONS
+        assert f"| web process | 2 × `DATABASE_POOL` ({POOL_MAX}; for writing, for reading) + {side} |" in GUIDE
+        each, small = 2 * POOL_MAX + side, 2 * 10 + side
         assert f"4 × {each} + 2 × 17 = {4 * each + 2 * 17}" in GUIDE
         assert f"16 × {small} + 4 × 17 = {16 * small + 4 * 17}" in GUIDE

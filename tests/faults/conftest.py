@@ -1,15 +1,15 @@
-"""What of the faults may not be played at the same time, and what `make faults` says at its end."""
+"""Groups of fault tests that must not run concurrently, and the summary of `make faults`."""
 
 import pytest
 
 HERE = "tests/faults/"
 ALONE = {"test_sandbox_": "sandboxes"}
-"""By the beginning of their modules' names, those that look at the whole machine for what another may have left."""
+"""Groups by prefix of the module name. These modules check the whole machine for remains of sandboxes."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Most faults are waited out, so that several are played at once; who is in a group is played by one process."""
+    """Assign the tests of a group to one process. The other tests run concurrently."""
     for item in items:
         for beginning, group in ALONE.items():
             if item.path.name.startswith(beginning):
@@ -17,7 +17,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    """Count the faults that were played, and those after which something did not hold."""
+    """Print the number of faults and of violated invariants."""
 
     def counted(outcome: str) -> int:
         reports = terminalreporter.stats.get(outcome, [])

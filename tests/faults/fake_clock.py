@@ -1,4 +1,4 @@
-"""A wall clock for processes of the tests alone, which may jump while they run; the machine's own is left as it is."""
+"""An adjustable wall clock for processes of the tests. The clock of the machine stays unchanged."""
 
 import shutil
 import struct
@@ -12,7 +12,7 @@ NANOSECONDS = 10**9
 
 
 class FakeClock:
-    """`environment` goes to the processes, which notice a jump at once. Needs a C compiler and Linux."""
+    """A clock for processes with `environment`, which detect a jump at once. Needs a C compiler and Linux."""
 
     def __init__(self, home: Path) -> None:
         compiler = shutil.which("cc")
@@ -24,6 +24,6 @@ class FakeClock:
         self.environment = {"LD_PRELOAD": str(library), "CLOCK_AHEAD": str(self._file)}
 
     def jump(self, ahead_s: int) -> None:
-        """From now on the clock is so far ahead of the machine's; behind it when negative."""
+        """Set the offset of the clock from the clock of the machine. A negative offset is in the past."""
         with self._file.open("r+b", buffering=0) as file:
             file.write(struct.pack("q", ahead_s * NANOSECONDS))

@@ -1,7 +1,7 @@
-"""Clients that write all the time, of which every process of the service is killed at random, and the account afterwards.
+"""Clients that write while processes of the service are killed at random, and a check of the result.
 
-What is written: organizations, invitations (a job mails each), preferences, project names, log entries, files (real
-commits), images. An answer that never came may mean either; an acknowledged one may not be lost, and nothing may be doubled.
+The clients write organizations, invitations (a job mails each), preferences, project names, log entries, files (commits)
+and images. A write without a response may have taken effect. No acknowledged write may be lost, and none may occur twice.
 """
 
 import os
@@ -25,23 +25,23 @@ import sqlalchemy as sa
 from app.extensions import db
 from app.models.organization import Invitation, Membership, Organization
 from app.models.project_log import ProjectLogEntry
-from tests import factories
-from tests.fuzz.witness import organizations_without_one_owner
-from tests.samples.pictures import picture
-from tests.servers.service import ROOT, Service
-from tests.witnesses.mailbox import Mailbox
-from tests.world import Person
+from tests.fuzz.invariants import organizations_without_one_owner
+from tests.support import factories
+from tests.support.assertions.mailbox import Mailbox
+from tests.support.samples.pictures import picture
+from tests.support.servers.service import ROOT, Service
+from tests.support.world import Person
 
 CLIENTS, PAUSE_S = 6, (0.2, 1.5)
 MAILS_WITHIN_S = 300
 
 
 @dataclass
-class Account:
-    """What was asked for and what was acknowledged, by kind; a kind's keys are chosen by the client and unique."""
+class WriteRecord:
+    """The requested and acknowledged writes by kind. The client chooses unique keys."""
 
     asked: dict[str, dict[str, Any]] = field(default_factory=dict)
-    """kind → key → what was acknowledged of it, None while it was not."""
+    """Kind → key → the acknowledged result, or None."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     wrong: list[str] = field(default_factory=list)
 
@@ -59,13 +59,13 @@ class Account:
 
     @property
     def total(self) -> int:
-        """How many writes were acknowledged."""
+        """Return the number of acknowledged writes."""
         with self.lock:
             return sum(what is not None for kind in self.asked.values() for what in kind.values())
 
 
 class Site:
-    """A project everybody writes to, and the service's processes."""
+    """A project to which all clients write, and the processes of the service."""
 
     def __init__(self, service: Service) -> None:
         self.service, world = service, service.world
@@ -81,9 +81,9 @@ class Site:
         command = [str(Path(sys.executable).parent / "flask"), "worker"]
         self.worker = subprocess.Popen(command, cwd=ROOT, env=environment | self.service.environment)
 
-    def kill_something(self, dice: random.Random) -> None:
-        """Most often one web worker, whose master starts another; else the whole server or the job worker."""
-        chance = dice.random()
+    def kill_random_process(self, generator: random.Random) -> None:
+        """Kill a web worker (70 %), the web server (15 %) or the job worker (15 %). Restart it if its parent does not."""
+        chance = generator.random()
         if chance < 0.15:
             self.worker.kill()
             self.worker.wait(10)
@@ -94,7 +94,7 @@ class Site:
         else:
             workers = psutil.Process(self.service.process.pid).children()
             if workers:
-                dice.choice(workers).kill()
+                generator.choice(workers).kill()
 
     def close(self) -> None:
         """End the job worker."""
@@ -103,10 +103,10 @@ class Site:
 
 
 class Client:
-    """One of the writers, with a person of its own."""
+    """A client with a separate user."""
 
-    def __init__(self, site: Site, account: Account, number: int) -> None:
-        self.site, self.account, self.dice = site, account, random.Random(number)
+    def __init__(self, site: Site, record: WriteRecord, number: int) -> None:
+        self.site, self.record, self.generator = site, record, random.Random(number)
         self.person: Person = site.service.world.person()
         self.api = site.service.url + "/api/v1"
         self.themes: set[str] = {"system"}
@@ -116,11 +116,11 @@ class Client:
         self._kinds = [kind for kind, weight in kinds for _ in range(weight)]
 
     def work(self, stop: threading.Event) -> None:
-        """Write until told to stop."""
+        """Write until `stop` is set."""
         self._mine, self._owners = (self.site.service.client(who) for who in (self.person, self.site.owner))
         while not stop.is_set():
             try:
-                self.dice.choice(self._kinds)()
+                self.generator.choice(self._kinds)()
             except requests.RequestException:
                 time.sleep(0.05)
 
@@ -134,7 +134,7 @@ class Client:
         self._write("invitation", email, "PATCH", path, {"email": email, "role": "editor"}, 200, owner=True)
 
     def set_theme(self) -> None:
-        theme = self.dice.choice(("light", "dark", "system"))
+        theme = self.generator.choice(("light", "dark", "system"))
         before, key = set(self.themes), secrets.token_hex(8)
         self.themes.add(theme)
         if self._write("theme", key, "PATCH", f"/user-preference/theme/{self.person.id}", {"theme": theme}, 200):
@@ -162,47 +162,47 @@ class Client:
 
     def upload(self) -> None:
         key = secrets.token_hex(8)
-        self.account.ask("upload", key)
+        self.record.ask("upload", key)
         answer = self._mine.post(f"{self.api}/bucket/upload", files={"file": ("a.png", picture())}, timeout=60)
         if answer.status_code == 201:
-            self.account.acknowledge("upload", key, answer.json()["result"])
+            self.record.acknowledge("upload", key, answer.json()["result"])
 
     def _write(self, kind: str, key: str, method: str, path: str, body: Any, good: int, *, owner: bool = False) -> bool:
-        self.account.ask(kind, key)
+        self.record.ask(kind, key)
         client = self._owners if owner else self._mine
         answer = client.request(method, self.api + path, json=body, timeout=60)
         if answer.status_code == good:
-            self.account.acknowledge(kind, key, answer.json()["result"])
+            self.record.acknowledge(kind, key, answer.json()["result"])
         elif answer.status_code not in (409, 429, 502, 503, 504):
-            self.account.wrong.append(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
+            self.record.wrong.append(f"{method} {path}: {answer.status_code} {answer.text[:200]}")
         return bool(answer.status_code == good)
 
 
-def play(service: Service, *, kills: int, writes: int, seed: int) -> tuple[Account, list[str]]:
-    """Kill `kills` times while at least `writes` are acknowledged; returns the account and everything that is wrong."""
-    site, account, stop, dice = Site(service), Account(), threading.Event(), random.Random(seed)
-    clients = [Client(site, account, seed * 1000 + number) for number in range(CLIENTS)]
+def run_kills(service: Service, *, kills: int, writes: int, seed: int) -> tuple[WriteRecord, list[str]]:
+    """Kill `kills` times while at least `writes` are acknowledged. Return the record and all errors."""
+    site, record, stop, generator = Site(service), WriteRecord(), threading.Event(), random.Random(seed)
+    clients = [Client(site, record, seed * 1000 + number) for number in range(CLIENTS)]
     threads = [threading.Thread(target=client.work, args=(stop,)) for client in clients]
     try:
         for thread in threads:
             thread.start()
         for number in range(1, kills + 1):
-            while account.total < writes * number // (kills + 1):
+            while record.total < writes * number // (kills + 1):
                 time.sleep(0.02)
-            time.sleep(dice.uniform(*PAUSE_S))
-            site.kill_something(dice)
-        while account.total < writes:
+            time.sleep(generator.uniform(*PAUSE_S))
+            site.kill_random_process(generator)
+        while record.total < writes:
             time.sleep(0.1)
         stop.set()
         for thread in threads:
             thread.join(120)
-        return account, [*account.wrong, *_lost_or_doubled(site, account, clients)]
+        return record, [*record.wrong, *_find_errors(site, record, clients)]
     finally:
         stop.set()
         site.close()
 
 
-def _lost_or_doubled(site: Site, account: Account, clients: list[Client]) -> list[str]:
+def _find_errors(site: Site, record: WriteRecord, clients: list[Client]) -> list[str]:
     wrong: list[str] = []
     app = site.service.app
     with app.app_context():
@@ -213,12 +213,12 @@ def _lost_or_doubled(site: Site, account: Account, clients: list[Client]) -> lis
         invitations = Counter(db.session.scalars(sa.select(Invitation.email_key)))
         logged = Counter(db.session.scalars(sa.select(ProjectLogEntry.file).filter_by(project_id=site.project)))
         db.session.rollback()
-    wrong += _counted("organization", account, organizations)
-    wrong += _counted("invitation", account, invitations)
-    wrong += _counted("log", account, logged)
+    wrong += _counted("organization", record, organizations)
+    wrong += _counted("invitation", record, invitations)
+    wrong += _counted("log", record, logged)
     wrong += [
         f"{name} has {members[ids[name]]} members"
-        for name in account.asked["organization"]
+        for name in record.asked["organization"]
         if name in ids and members[ids[name]] != 1
     ]
     wrong += [f"{org_id} has not one owner" for org_id in organizations_without_one_owner(app)]
@@ -227,11 +227,11 @@ def _lost_or_doubled(site: Site, account: Account, clients: list[Client]) -> lis
         Counter(site.repository.text("log", "--format=%s", "main").splitlines()),
     )
     wrong += [
-        f"save {path} lost" for path, told in account.acknowledged("save").items() if told["commit_sha"] not in commits
+        f"save {path} lost" for path, reply in record.acknowledged("save").items() if reply["commit_sha"] not in commits
     ]
     wrong += [f"{subject} is there {times} times" for subject, times in subjects.items() if times > 1]
     wrong += [
-        f"saved {path} is logged {logged[path]} times" for path in account.acknowledged("save") if logged[path] != 1
+        f"saved {path} is logged {logged[path]} times" for path in record.acknowledged("save") if logged[path] != 1
     ]
     site.repository.check()
     for client in clients:
@@ -239,35 +239,37 @@ def _lost_or_doubled(site: Site, account: Account, clients: list[Client]) -> lis
         theme = api.get(f"{client.api}/user-preference/{client.person.id}", timeout=60).json()["result"]["theme"]
         wrong += [f"theme {theme}, expected one of {client.themes}"] if theme not in client.themes else []
     api = site.service.client(site.owner)
-    for told in account.acknowledged("upload").values():
-        answer = api.get(f"{site.service.url}/media/{told['key']}", timeout=60)
-        if (answer.status_code, len(answer.content)) != (200, told["size"]):
-            wrong.append(f"upload {told['key']}: {answer.status_code}")
-    return wrong + _unmailed(site, account)
+    for reply in record.acknowledged("upload").values():
+        answer = api.get(f"{site.service.url}/media/{reply['key']}", timeout=60)
+        if (answer.status_code, len(answer.content)) != (200, reply["size"]):
+            wrong.append(f"upload {reply['key']}: {answer.status_code}")
+    return wrong + _missing_mails(site, record)
 
 
-def _counted(kind: str, account: Account, found: Counter[str]) -> list[str]:
-    lost = [f"{kind} {key} lost" for key in account.acknowledged(kind) if not found[key]]
-    return lost + [f"{kind} {key} is there {found[key]} times" for key in account.asked.get(kind, {}) if found[key] > 1]
+def _counted(kind: str, record: WriteRecord, result: Counter[str]) -> list[str]:
+    lost = [f"{kind} {key} lost" for key in record.acknowledged(kind) if not result[key]]
+    return lost + [
+        f"{kind} {key} is there {result[key]} times" for key in record.asked.get(kind, {}) if result[key] > 1
+    ]
 
 
-def _unmailed(site: Site, account: Account) -> list[str]:
-    """Acknowledged invitations whose mail was never sent; one whose worker died may have gone out twice."""
-    folder, waiting = Path(site.service.environment["MAIL_DIR"]), set(account.acknowledged("invitation"))
+def _missing_mails(site: Site, record: WriteRecord) -> list[str]:
+    """Return the acknowledged invitations without a mail. A mail may occur twice if its worker was killed."""
+    folder, waiting = Path(site.service.environment["MAIL_DIR"]), set(record.acknowledged("invitation"))
     deadline = time.monotonic() + MAILS_WITHIN_S
     while waiting and time.monotonic() < deadline:
         waiting -= (
             {address for address in waiting if Mailbox(folder, address).mails()}
             if len(waiting) < 20
-            else _addressed(folder)
+            else _recipients(folder)
         )
         time.sleep(0.5)
     return [f"the invitation of {address} was never mailed" for address in waiting]
 
 
-def _addressed(folder: Path) -> set[str]:
-    told = set()
+def _recipients(folder: Path) -> set[str]:
+    addresses = set()
     for file in folder.glob("*.eml"):
         head = file.read_text(errors="replace").partition("\n\n")[0]
-        told |= {line[3:].strip().lower() for line in head.splitlines() if line.lower().startswith("to:")}
-    return told
+        addresses |= {line[3:].strip().lower() for line in head.splitlines() if line.lower().startswith("to:")}
+    return addresses

@@ -1,4 +1,4 @@
-"""A PostgreSQL cluster of one's own, which may be stopped, filled and made read-only without anybody else noticing."""
+"""A separate PostgreSQL cluster that tests can stop, fill and make read-only."""
 
 import os
 import pwd
@@ -11,22 +11,22 @@ from types import TracebackType
 import psycopg
 import pytest
 
-from tests.servers.ports import free_port
+from tests.support.servers.ports import free_port
 
 DATABASE = "galley"
 
 
 def binaries() -> Path:
-    """Where the server's programs are; without them the test is skipped."""
-    found = shutil.which("initdb")
-    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    """Return the folder of the server programs. Skip the test if it does not exist."""
+    result = shutil.which("initdb")
+    folders = [Path(result).parent] if result else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
     if not folders:
         pytest.skip("there is no PostgreSQL server to start")
     return folders[-1]
 
 
 class Cluster:
-    """Runs for the length of a `with`; `url` is that of an empty database in it, as SQLAlchemy reads it."""
+    """A cluster that runs inside a `with` block. `url` is the SQLAlchemy URL of an empty database."""
 
     def __init__(self, *, connections: int = 60) -> None:
         self.port, self._connections, self._bin = free_port(), connections, binaries()
@@ -46,27 +46,27 @@ class Cluster:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def url(self, port: int | None = None) -> str:
-        """Where the database is; behind `port` when a proxy stands there."""
+        """Return the URL of the database, with the port of a proxy if there is one."""
         return f"postgresql+psycopg://postgres@127.0.0.1:{port or self.port}/{DATABASE}"
 
     def start(self) -> None:
-        """Start, and wait until it answers."""
+        """Start the server and wait until it responds."""
         options = f"-p {self.port} -c listen_addresses=127.0.0.1 -c unix_socket_directories={self.folder}"
         options += f" -c max_connections={self._connections} -c fsync=off"
         self._run("pg_ctl", "-D", self._data, "-w", "-l", str(self.folder / "log"), "-o", options, "start")
 
     def stop(self, how: str = "fast") -> None:
-        """Stop; `immediate` is a crash."""
+        """Stop the server. The mode `immediate` is a crash."""
         self._run("pg_ctl", "-D", self._data, "-w", "-m", how, "stop", check=False)
 
     def superuser(self, database: str = DATABASE) -> psycopg.Connection[tuple[object, ...]]:
-        """A connection past any proxy."""
+        """Open a connection without a proxy."""
         return psycopg.connect(
             host="127.0.0.1", port=self.port, user="postgres", dbname=database, autocommit=True, connect_timeout=10
         )
 
     def read_only(self, *, yes: bool) -> None:
-        """Refuse writes in every transaction to come, as a standby does."""
+        """Refuse writes in all later transactions, as a standby does."""
         with self.superuser() as connection:
             connection.execute(f"ALTER SYSTEM SET default_transaction_read_only = {'on' if yes else 'off'}")
             connection.execute("SELECT pg_reload_conf()")

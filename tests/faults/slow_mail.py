@@ -1,4 +1,4 @@
-"""A mail server that takes its time with every letter, so that a job is under way for as long."""
+"""A mail server that delays each message, so that the job runs for that time."""
 
 import asyncio
 from collections import Counter
@@ -6,14 +6,14 @@ from collections import Counter
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope
 
-from tests.servers.ports import free_port
+from tests.support.servers.ports import free_port
 
 TAKES_S = 12.0
-"""Longer than a worker's heartbeat and its look for lost calls take together."""
+"""Longer than the heartbeat interval of a worker plus the interval of the search for lost calls."""
 
 
 class SlowMail:
-    """Runs for the length of a `with`."""
+    """A mail server that runs inside a `with` block."""
 
     def __init__(self) -> None:
         self.taking: set[str] = set()
@@ -22,7 +22,7 @@ class SlowMail:
 
     @property
     def url(self) -> str:
-        """Where it listens, as the settings say it."""
+        """Return the URL for the settings."""
         return f"smtp://127.0.0.1:{self._controller.port}"
 
     def __enter__(self) -> "SlowMail":
@@ -33,7 +33,7 @@ class SlowMail:
         self._controller.stop()
 
     async def handle_DATA(self, _server: object, _session: object, envelope: Envelope) -> str:
-        """Take a letter, slowly."""
+        """Accept a message slowly."""
         self.taking.update(envelope.rcpt_tos)
         await asyncio.sleep(TAKES_S)
         self.taken.update(envelope.rcpt_tos)

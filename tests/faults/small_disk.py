@@ -1,4 +1,4 @@
-"""A disk of a few megabytes that can be filled: a tmpfs, mounted for the length of a `with`."""
+"""A disk of a few megabytes (a mounted tmpfs) that tests can fill."""
 
 import contextlib
 import os
@@ -14,7 +14,7 @@ PIECE_BYTES = 65_536
 
 
 class SmallDisk:
-    """Mounted on `folder`; needs the right to mount, without which the test is skipped."""
+    """A disk mounted on `folder`. Without the permission to mount, the test is skipped."""
 
     def __init__(self, folder: Path, *, size_mib: int = 48, files: int = 6_000) -> None:
         self.folder, self._options = folder, f"size={size_mib}m,nr_inodes={files},mode=0700"
@@ -34,7 +34,7 @@ class SmallDisk:
 
     @contextmanager
     def full(self, *, left_bytes: int = 0) -> Iterator[None]:
-        """Inside, no more than `left_bytes` can be written, rounded up to pages."""
+        """Fill the disk except for `left_bytes`, rounded up to pages."""
         ballast = self.folder / "ballast"
         try:
             with ballast.open("wb", buffering=0) as file, contextlib.suppress(OSError):
@@ -48,7 +48,7 @@ class SmallDisk:
 
     @contextmanager
     def without_names(self) -> Iterator[None]:
-        """Inside, no new file can be made, though there is room in those that are there."""
+        """Use up the inodes, so that no file can be created although blocks are free."""
         ballast = self.folder / "ballasts"
         ballast.mkdir()
         try:

@@ -1,4 +1,4 @@
-"""A thousand readers of streams before one worker for a minute, who all leave at once."""
+"""Test of 1000 readers of streams of one worker that disconnect at once after a minute."""
 
 import resource
 from pathlib import Path
@@ -14,7 +14,7 @@ DESCRIPTORS = 5000
 
 @pytest.fixture(autouse=True)
 def enough_descriptors() -> None:
-    """The readers' and the provider's ends are all in this process."""
+    """Raise the limit of descriptors: both ends of all connections are in this process."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if soft < DESCRIPTORS:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))

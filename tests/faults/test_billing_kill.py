@@ -1,6 +1,6 @@
-"""The service killed just before a notification's effect is committed, or between that and the answer: once, all the same.
+"""Tests of a service that is killed before or after the commit of a notification. Its effect must occur once.
 
-Run by `make faults`.
+Run them with `make faults`.
 """
 
 import json
@@ -21,11 +21,11 @@ import sqlalchemy as sa
 from app.extensions import db
 from app.models.order import BillingDay, BillingEvent, Order
 from config import Settings
-from tests.doubles.paddle import KEY
-from tests.doubles.paddle_data import Entity, event, signature, transaction
-from tests.payments import SECRETS, app, faultless, paddle, settings
-from tests.servers.ports import free_port
-from tests.world import World
+from tests.support.doubles.paddle import KEY
+from tests.support.doubles.paddle_data import Entity, event, signature, transaction
+from tests.support.payments import SECRETS, app, faultless, paddle, settings
+from tests.support.servers.ports import free_port
+from tests.support.world import World
 
 __all__ = ["app", "faultless", "paddle", "settings"]
 
@@ -33,7 +33,7 @@ ROOT = Path(__file__).parents[2]
 SERVER = """
 import os, signal, sys
 from werkzeug.serving import make_server
-from app import create_app
+from app.factory import create_app
 from app.extensions import db
 import sqlalchemy as sa
 
@@ -50,16 +50,16 @@ def after(response):
 
 port, when = int(sys.argv[1]), sys.argv[2]
 if when == "before":
-    def look(session):
+    def die_if_stored(session):
         if session.connection().exec_driver_sql("SELECT count(*) FROM billing_events").scalar_one() > int(sys.argv[3]):
             die()
-    sa.event.listen(db.session, "before_commit", look)
+    sa.event.listen(db.session, "before_commit", die_if_stored)
 make_server("127.0.0.1", port, app, threaded=True).serve_forever()
 """
 
 
 class Server:
-    """The service in a process that kills itself `before` the commit, `after` it, or not at all (`never`)."""
+    """A service that kills itself `before` the commit, `after` it, or `never`."""
 
     def __init__(self, settings: Settings, when: str, events: int) -> None:
         self.port = free_port()
@@ -88,7 +88,7 @@ class Server:
             return tried.connect_ex(("127.0.0.1", self.port)) == 0
 
     def notify(self, payload: Entity) -> int | None:
-        """The status of the answer; None where there was none."""
+        """Send a notification. Return the status, or None without a response."""
         body = json.dumps(payload).encode()
         headers = {
             "Paddle-Signature": signature(body, SECRETS[0], datetime.now(UTC)),
@@ -113,7 +113,7 @@ def servers() -> Iterator[list[Server]]:
 
 
 def effects(world: World, payload: Entity) -> tuple[int, int, int]:
-    """How many events, orders, and how much revenue there is of a payment in a currency of its own."""
+    """Return the number of events and orders and the revenue of a payment in a separate currency."""
     data = payload["data"]
     with world.app.app_context():
         return (

@@ -1,4 +1,4 @@
-"""Nodes killed again and again while people work: every acknowledged write is there once, and jobs are taken over."""
+"""Tests of repeatedly killed nodes. Every acknowledged write exists once, and jobs run on other nodes."""
 
 import json
 import subprocess
@@ -70,7 +70,7 @@ class TestWorkers:
 
 
 def await_both(cluster: Cluster) -> None:
-    """Wait until both web nodes answer: one is to be left whenever one is killed."""
+    """Wait until both web nodes respond, so that one remains after a kill."""
     deadline = time.monotonic() + 60
     while not all(cluster.is_up(port) for port in cluster.web_ports):
         assert time.monotonic() < deadline, cluster.logs()
@@ -78,7 +78,7 @@ def await_both(cluster: Cluster) -> None:
 
 
 def fill_repository(cluster: Cluster) -> None:
-    """Push many files to the demo's repository, as somebody with a shell would; the next read has them indexed."""
+    """Push many files to the demo repository outside of the service. The next read starts the indexing."""
     repository = cluster.instance / "git" / "demo" / "harbour-journal.git"
     lines = [
         "commit refs/heads/main",
@@ -95,13 +95,13 @@ def fill_repository(cluster: Cluster) -> None:
 
 
 def await_index(cluster: Cluster) -> tuple[str, str]:
-    """The worker that has begun to index the new files, and the job's id."""
-    seen = {line["job_id"] for line in cluster.finished("content.index")}
+    """Wait for the indexing of the new files. Return the worker and the id of the job."""
+    observed = {line["job_id"] for line in cluster.finished("content.index")}
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline:
         for worker in ("worker-1", "worker-2"):
             for line in lines_of(cluster, worker):
-                if line["event"] == "job_started" and line["job"] == "content.index" and line["job_id"] not in seen:
+                if line["event"] == "job_started" and line["job"] == "content.index" and line["job_id"] not in observed:
                     return worker, str(line["job_id"])
         time.sleep(0.02)
     raise AssertionError(f"nobody indexes:\n{cluster.logs()}")

@@ -1,6 +1,6 @@
-"""Nodes restarted one after another while people work: no request fails, and streams end with a word.
+"""Tests of a rolling restart under load. No request fails, and each stream ends with an error part.
 
-Also across a migration: the older version's nodes serve beside the migrated database, then beside the newer's nodes.
+The tests include a migration: nodes of the older version use the migrated database, then run next to newer nodes.
 """
 
 import shutil
@@ -14,16 +14,16 @@ import psycopg
 import pytest
 import requests
 
-from tests.doubles.ai import AiDouble
 from tests.resources.ai.streams import Part, parts
 from tests.serving.clusters import SERVER, Cluster, running
 from tests.serving.processes import ROOT
 from tests.serving.traffic import Traffic
+from tests.support.doubles.ai import AiDouble
 
 LOAD = {"APP_ENV": "test", "RATE_LIMIT_SCALE": "100000"}
 NODES = ("web-1", "web-2", "worker-1", "worker-2")
-# How processes come and go is this version's: what an upgrade is to show is the schema's part.
-COMING_AND_GOING = ("gunicorn.conf.py", "app/core/listening.py")
+# The older version takes its process control from this version: the test concerns the schema only.
+COMING_AND_GOING = ("gunicorn.conf.py", "app/concurrency/socket_filter.py")
 
 
 def roll(cluster: Cluster) -> None:
@@ -39,7 +39,7 @@ def report(capsys: pytest.CaptureFixture[str], cluster: Cluster, traffic: Traffi
 
 
 def check(traffic: Traffic) -> None:
-    """Nothing failed, and all that was acknowledged is there, once."""
+    """Check that no request failed and that every acknowledged write exists once."""
     assert traffic.failures == []
     assert traffic.acknowledged > 100
     names, created = traffic.found()
@@ -65,7 +65,7 @@ class TestRestart:
 
 
 def read_stream(cluster: Cluster, cookies: dict[str, str]) -> list[Part]:
-    """All parts of an answer that would never end by itself."""
+    """Read all parts of an endless response."""
     asked = {"prompt": "Write about tea"}
     answer = requests.post(f"{cluster.base}/api/ai/command", json=asked, cookies=cookies, timeout=150)
     return parts(answer.content)
@@ -89,7 +89,7 @@ class TestUpgrade:
 
 
 def older_version(place: Path) -> Path:
-    """A checkout from before the newest migration came."""
+    """Check out the version before the newest migration."""
     newest = max(file.name for file in (ROOT / "migrations" / "versions").glob("[0-9]*.py"))
     added = git("log", "--diff-filter=A", "--format=%H", "-1", "--", f"migrations/versions/{newest}")
     if not added:
@@ -98,10 +98,10 @@ def older_version(place: Path) -> Path:
     for commit in git("rev-list", "-n", "20", f"{added}^").split():
         git("-C", str(place), "checkout", "--quiet", commit)
         if (
-            subprocess.run([sys.executable, "-c", "import app.cli, app.surfaces, app.worker"], cwd=place).returncode
+            subprocess.run([sys.executable, "-c", "import app.cli, app.blueprints, app.worker"], cwd=place).returncode
             == 0
         ):
-            break  # not each that one passed through runs by itself
+            break  # not every commit in between can run
     for file in COMING_AND_GOING:
         shutil.copy(ROOT / file, place / file)
     return place
@@ -112,8 +112,8 @@ def git(*arguments: str) -> str:
 
 
 def revision(cluster: Cluster) -> str:
-    """The database's."""
+    """Return the revision of the database."""
     with psycopg.connect(f"{SERVER}/{cluster.database}") as connection:
-        found = connection.execute("SELECT version_num FROM alembic_version").fetchone()
-    assert found is not None
-    return str(found[0])
+        result = connection.execute("SELECT version_num FROM alembic_version").fetchone()
+    assert result is not None
+    return str(result[0])

@@ -1,6 +1,6 @@
-"""Workers killed while they index 50,000 files, and web workers killed while they save: what is promised after each.
+"""Tests of workers that are killed while they index 50,000 files, and of web workers that are killed during saves.
 
-Takes about five minutes; run by `make faults`. With `GALLEY_LONG=1` a worker is killed at twenty points instead of two.
+They take about five minutes. Run them with `make faults`. With `GALLEY_LONG=1` a worker is killed at 20 points instead of 2.
 """
 
 import os
@@ -20,25 +20,25 @@ import pytest
 import requests
 import sqlalchemy as sa
 
-from app import transactions
+from app.database import session
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import indexes, jobs
 from app.resources.project_content.source import source_of
 from app.resources.project_content.verify import differences
-from tests import factories
 from tests.conftest import postgresql_database
-from tests.samples.gitrepo import GitRepo
-from tests.servers.service import ROOT, Service
-from tests.world import Person
+from tests.support import factories
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.servers.service import ROOT, Service
+from tests.support.world import Person
 
 FILES, WEB_KILLS, CLIENTS = 50_000, 20, 4
 INTO_INDEXING_S = (0.0, 0.3)
 PAUSE_S = (0.5, 2.0)
 PROMISED_S = 90
 TEXTS_S = 900
-# Two deaths of one job are chance; a third one marks it as what kills workers.
+# After three deaths of its worker, a job is a dead letter.
 WORKER_KILLS = 2
 KILLS = 20 if os.environ.get("GALLEY_LONG") else 2
 
@@ -46,15 +46,15 @@ KILLS = 20 if os.environ.get("GALLEY_LONG") else 2
 @pytest.fixture(params=["sqlite", "postgresql"])
 def service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service]:
     if request.param == "sqlite":
-        with Service(tmp_path) as made:
-            yield made
+        with Service(tmp_path) as created:
+            yield created
         return
-    with postgresql_database() as url, Service(tmp_path, DATABASE_URL=url) as made:
-        yield made
+    with postgresql_database() as url, Service(tmp_path, DATABASE_URL=url) as created:
+        yield created
 
 
 class Worker:
-    """`flask worker` on the service's instance, in a process of its own."""
+    """`flask worker` on the instance of the service, in a separate process."""
 
     def __init__(self, service: Service) -> None:
         environment = {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "FLASK_APP": "wsgi"}
@@ -68,7 +68,7 @@ class Worker:
 
 
 @contextmanager
-def working(service: Service) -> Iterator[Worker]:
+def running_worker(service: Service) -> Iterator[Worker]:
     worker = Worker(service)
     try:
         yield worker
@@ -78,7 +78,7 @@ def working(service: Service) -> Iterator[Worker]:
 
 @dataclass
 class Site:
-    """A project of somebody, asked over the wire."""
+    """A project and its HTTP client."""
 
     service: Service
     owner: Person
@@ -101,23 +101,23 @@ class Site:
         return time.monotonic() - started
 
     def newest_generation(self) -> int:
-        """The newest generation that files have been written of, served or not."""
+        """Return the newest generation with index rows, whether it is served or not."""
         newest = sa.select(sa.func.max(ContentFile.generation)).join(
             ContentIndex, ContentIndex.id == ContentFile.index_id
         )
         with self.service.app.extensions["reading_engine"].connect() as connection:
-            found: int | None = connection.scalar(newest.where(ContentIndex.project_id == self.project))
-        return found or 0
+            result: int | None = connection.scalar(newest.where(ContentIndex.project_id == self.project))
+        return result or 0
 
     def wait_for_generation_after(self, generation: int) -> None:
-        """Until some of the next generation's files are written."""
+        """Wait until some files of the next generation are written."""
         deadline = time.monotonic() + PROMISED_S
         while self.newest_generation() <= generation:
             assert time.monotonic() < deadline, "indexing was not taken up in time"
             time.sleep(0.005)
 
     def wait_for_texts(self, commit: str) -> None:
-        """Until the commit's files are found by their words."""
+        """Wait until the search finds the texts of the files of the commit."""
         deadline = time.monotonic() + TEXTS_S
         described = sa.select(ContentIndex.described_sha).where(ContentIndex.project_id == self.project)
         while True:
@@ -129,11 +129,11 @@ class Site:
 
     def check(self) -> None:
         with self.service.app.app_context():
-            transactions.start_reading()
+            session.start_reading()
             project = db.session.get_one(Project, self.project)
             index = indexes.find(project, "main")
             assert index is not None
-            assert list(differences(index, source_of(project, drivers["git"]))) == []
+            assert list(differences(index, source_of(project, drivers.git))) == []
             db.session.rollback()
 
 
@@ -147,7 +147,7 @@ def make(service: Service, files: dict[str, Any]) -> Site:
 class TestWorkerKilledWhileIndexing:
     def test_the_old_tree_is_served_and_the_new_one_comes_in_time(self, service: Service) -> None:
         site = make(service, _generation(0))
-        with working(service):
+        with running_worker(service):
             site.wait_for(site.repo.head())
         kills, number, waited = 0, 0, list[float]()
         while kills < KILLS:
@@ -155,16 +155,16 @@ class TestWorkerKilledWhileIndexing:
             before = site.repo.head()
             site.repo.commit(dict.fromkeys(_generation(number - 1)) | _generation(number))
             kills += _kill_while_indexing(site, {before: number - 1, site.repo.head(): number})
-            with working(service):
+            with running_worker(service):
                 waited.append(site.wait_for(site.repo.head()))
             site.check()
             assert {file["path"] for file in site.tree()["files"]} == set(_generation(number))
-        # Texts are read while the worker is killed again and again; a job that was there three times is given up, and
-        # asked for anew within the hour.
+        # The worker is killed repeatedly while texts are read. A job that started three times is a dead letter and is
+        # enqueued again within one hour.
         with service.app.app_context():
             jobs.complete()
             db.session.commit()
-        with working(service):
+        with running_worker(service):
             site.wait_for_texts(site.repo.head())
         print(
             f"\n{kills} kills, whole again at most {max(waited):.0f} s after the last of a commit, nothing left undone"
@@ -176,28 +176,28 @@ def _generation(number: int) -> dict[str, Any]:
 
 
 def _kill_while_indexing(site: Site, generations: dict[str, int]) -> int:
-    """Kill the worker at random points of indexing the newer commit; how often it had not got there.
+    """Kill the worker at random points of the indexing. Return how often the older commit was served.
 
-    What is served then is the older tree, whole; where the worker was done already, the newer one.
+    The service must serve the complete older tree, or the newer one if the worker had finished.
     """
     old, new = generations
     for kills in range(WORKER_KILLS):
         newest = site.newest_generation()
-        with working(site.service):
+        with running_worker(site.service):
             site.service.client(site.owner).post(site.url("/reindex"), json={}, timeout=30)
             site.wait_for_generation_after(newest)
             time.sleep(random.uniform(*INTO_INDEXING_S))
-        told = site.tree()
-        assert {file["path"] for file in told["files"]} == set(_generation(generations[told["commit_sha"]]))
-        if told["commit_sha"] == new:
+        record = site.tree()
+        assert {file["path"] for file in record["files"]} == set(_generation(generations[record["commit_sha"]]))
+        if record["commit_sha"] == new:
             return kills
-        assert told["commit_sha"] == old
+        assert record["commit_sha"] == old
     return WORKER_KILLS
 
 
 @dataclass
-class Told:
-    """What clients were told of their saves: path → the acknowledged commit, None where the answer was lost."""
+class SaveRecord:
+    """The saves of the clients: path → acknowledged commit, or None if the response was lost."""
 
     saves: dict[str, str | None] = field(default_factory=dict)
     lock: threading.Lock = field(default_factory=threading.Lock)
@@ -205,10 +205,10 @@ class Told:
 
 class TestWebKilledWhileSaving:
     def test_nothing_is_lost_and_nothing_is_there_twice(self, service: Service) -> None:
-        site, told, stop = make(service, {"a.md": b"a\n"}), Told(), threading.Event()
-        with working(service):
+        site, record, stop = make(service, {"a.md": b"a\n"}), SaveRecord(), threading.Event()
+        with running_worker(service):
             site.wait_for(site.repo.head())
-            clients = [threading.Thread(target=_save, args=(site, told, stop, n)) for n in range(CLIENTS)]
+            clients = [threading.Thread(target=_save, args=(site, record, stop, n)) for n in range(CLIENTS)]
             for client in clients:
                 client.start()
             for _ in range(WEB_KILLS):
@@ -219,18 +219,18 @@ class TestWebKilledWhileSaving:
             for client in clients:
                 client.join(60)
             site.wait_for(site.repo.head())
-        _check_git(site, told)
+        _check_git(site, record)
         site.check()
         _check_log(site)
 
 
-def _save(site: Site, told: Told, stop: threading.Event, number: int) -> None:
+def _save(site: Site, record: SaveRecord, stop: threading.Event, number: int) -> None:
     client, count = site.service.client(site.owner), 0
     while not stop.is_set():
         count += 1
         path = f"saved/{number}-{count}.md"
-        with told.lock:
-            told.saves[path] = None
+        with record.lock:
+            record.saves[path] = None
         body = {"message": f"Save {path}", "base_sha": site.repo.head(), "files": [_created(path)]}
         try:
             answer = client.post(site.url("/commit"), json=body, timeout=30)
@@ -238,31 +238,31 @@ def _save(site: Site, told: Told, stop: threading.Event, number: int) -> None:
             time.sleep(0.1)
             continue
         if answer.status_code == 201:
-            with told.lock:
-                told.saves[path] = answer.json()["result"]["commit_sha"]
+            with record.lock:
+                record.saves[path] = answer.json()["result"]["commit_sha"]
 
 
 def _created(path: str) -> dict[str, str]:
     return {"path": path, "action": "create", "content": f"{path}\n"}
 
 
-def _check_git(site: Site, told: Told) -> None:
-    """Every acknowledged save is the commit that was told; every other one is there once or not at all."""
+def _check_git(site: Site, record: SaveRecord) -> None:
+    """Check that each acknowledged save is in its commit, and each other save exists at most once."""
     site.repo.check()
     subjects = Counter(site.repo.text("log", "--format=%s", "main").splitlines())
     assert max(subjects.values()) == 1, subjects.most_common(3)
     commits = set(site.repo.commits())
-    acknowledged = {path: sha for path, sha in told.saves.items() if sha is not None}
+    acknowledged = {path: sha for path, sha in record.saves.items() if sha is not None}
     assert len(acknowledged) >= WEB_KILLS, "too little happened"
     for path, sha in acknowledged.items():
         assert sha in commits, path
         assert site.repo.show(path) == f"{path}\n".encode()
-    lost = len(told.saves) - len(acknowledged)
+    lost = len(record.saves) - len(acknowledged)
     print(f"\n{len(acknowledged)} saves acknowledged, {lost} answers lost, {len(commits) - 1} commits")
 
 
 def _check_log(site: Site) -> None:
-    """Each commit's file stands in the log once."""
+    """Check that the log contains the file of each commit once."""
     entries, cursor = [], None
     client = site.service.client(site.owner)
     while True:

@@ -1,7 +1,7 @@
-"""Database, Redis, object store and mail server down, slow, silent, restarted, read-only, full; and back again.
+"""Tests of faults of the database, Redis, the object store and the mail server, and of the recovery.
 
-Every row is played on the running service, whose web server and worker are never restarted. Takes some minutes; run by
-`make faults`.
+Each test uses the running service, whose web server and worker are never restarted. They take some minutes. Run them
+with `make faults`.
 """
 
 import secrets
@@ -15,65 +15,65 @@ import sqlalchemy as sa
 
 from app.extensions import db
 from app.models.media import MediaAsset
-from tests.doubles.fault_proxy import FaultProxy, Mode
-from tests.faults.life import Life
-from tests.faults.plant import Plant
-from tests.faults.playing import counted, failing, recovered, until
-from tests.samples.pictures import picture
-from tests.witnesses.mailbox import CODE
+from tests.faults.deployment import Deployment
+from tests.faults.steps import count_statuses, fault_of, until, wait_until_recovered
+from tests.faults.workload import Workload
+from tests.support.assertions.mailbox import CODE
+from tests.support.doubles.fault_proxy import FaultProxy, Mode
+from tests.support.samples.pictures import picture
 
 FINE, MADE, BUSY = 200, 201, 503
-Break = Callable[[Plant], AbstractContextManager[None]]
+Break = Callable[[Deployment], AbstractContextManager[None]]
 
 
 @contextmanager
-def stopped(plant: Plant) -> Iterator[None]:
-    """The database server has crashed."""
-    plant.postgres.stop("immediate")
+def stopped(deployment: Deployment) -> Iterator[None]:
+    """Crash the database server."""
+    deployment.postgres.stop("immediate")
     try:
         yield
     finally:
-        plant.postgres.start()
+        deployment.postgres.start()
 
 
 @contextmanager
-def restarted(plant: Plant) -> Iterator[None]:
-    """The database server was restarted; every open connection is dead."""
-    plant.postgres.stop("fast")
-    plant.postgres.start()
+def restarted(deployment: Deployment) -> Iterator[None]:
+    """Restart the database server, which ends all connections."""
+    deployment.postgres.stop("fast")
+    deployment.postgres.start()
     yield
 
 
 @contextmanager
-def read_only(plant: Plant) -> Iterator[None]:
-    """The database refuses writes."""
-    plant.postgres.read_only(yes=True)
+def read_only(deployment: Deployment) -> Iterator[None]:
+    """Make the database refuse writes."""
+    deployment.postgres.read_only(yes=True)
     try:
         yield
     finally:
-        plant.postgres.read_only(yes=False)
+        deployment.postgres.read_only(yes=False)
 
 
 @contextmanager
-def full(plant: Plant) -> Iterator[None]:
-    """Others have taken every connection the server gives, and ours are cut."""
+def full(deployment: Deployment) -> Iterator[None]:
+    """End the connections of the service and occupy all connections of the server."""
     with ExitStack() as taken:
-        with plant.postgres.superuser() as superuser:
+        with deployment.postgres.superuser() as superuser:
             superuser.execute(
                 "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND datname = 'galley'"
             )
             for _ in range(60):
                 try:
-                    taken.enter_context(plant.postgres.superuser())
+                    taken.enter_context(deployment.postgres.superuser())
                 except Exception:
                     break
         yield
 
 
 @contextmanager
-def locked(plant: Plant) -> Iterator[None]:
-    """Somebody holds the tables that writes need."""
-    with plant.postgres.superuser() as holder:
+def locked(deployment: Deployment) -> Iterator[None]:
+    """Lock the tables of the writes."""
+    with deployment.postgres.superuser() as holder:
         holder.execute("BEGIN")
         holder.execute("LOCK TABLE organizations, user_preferences, project_log_entries IN EXCLUSIVE MODE")
         yield
@@ -81,15 +81,15 @@ def locked(plant: Plant) -> Iterator[None]:
 
 
 @contextmanager
-def forgotten(plant: Plant) -> Iterator[None]:
-    """Redis was flushed."""
-    plant.forget_rates()
+def forgotten(deployment: Deployment) -> Iterator[None]:
+    """Flush Redis."""
+    deployment.forget_rates()
     yield
 
 
 @dataclass(frozen=True)
 class Fault:
-    """A row: what fails, and which answers reads and writes may get meanwhile."""
+    """A fault and the permitted statuses of reads and writes during it."""
 
     name: str
     breaks: Break
@@ -101,16 +101,16 @@ def fault(name: str, breaks: Break, reads: set[int], writes: set[int]) -> Fault:
     return Fault(name, breaks, frozenset(reads), frozenset(writes))
 
 
-def down(of: Callable[[Plant], FaultProxy], mode: Mode, **how: float) -> Break:
-    return lambda plant: failing(of(plant), mode, **how)
+def down(of: Callable[[Deployment], FaultProxy], mode: Mode, **how: float) -> Break:
+    return lambda deployment: fault_of(of(deployment), mode, **how)
 
 
-def _database(plant: Plant) -> FaultProxy:
-    return plant.database
+def _database(deployment: Deployment) -> FaultProxy:
+    return deployment.database
 
 
-def _cache(plant: Plant) -> FaultProxy:
-    return plant.cache
+def _cache(deployment: Deployment) -> FaultProxy:
+    return deployment.cache
 
 
 FAULTS = (
@@ -134,14 +134,14 @@ FAULTS = (
 
 
 @pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Plant]:
-    with Plant(tmp_path_factory.mktemp("plant")) as made:
-        yield made
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Deployment]:
+    with Deployment(tmp_path_factory.mktemp("deployment")) as created:
+        yield created
 
 
 @pytest.fixture(scope="module")
 def tally() -> Iterator[list[str]]:
-    """What was survived; told at the end."""
+    """Collect the survived faults and print them at the end."""
     survived: list[str] = []
     yield survived
     print(f"\nfaults of dependencies survived {len(survived)}: {'; '.join(survived)}")
@@ -150,25 +150,25 @@ def tally() -> Iterator[list[str]]:
 class TestDatabaseAndRedis:
     @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
     def test_is_survived(
-        self, plant: Plant, tally: list[str], fault: Fault, capsys: pytest.CaptureFixture[str]
+        self, deployment: Deployment, tally: list[str], fault: Fault, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        life = Life(plant)
-        recovered(life)
-        people, reads, writes = life.people(), [], []
-        with fault.breaks(plant):
+        workload = Workload(deployment)
+        wait_until_recovered(workload)
+        people, reads, writes = workload.create_users(), [], []
+        with fault.breaks(deployment):
             for who in people:
-                reads.append(life.reads(who))
-                life.check_health()
-                writes += life.writes(who)
-        plant.reconnect()
-        recovered(life)
-        assert life.check() == []
-        assert [told for told in reads if told.status not in fault.reads] == []
-        assert [told for told in writes if told.status not in fault.writes] == []
+                reads.append(workload.reads(who))
+                workload.check_health()
+                writes += workload.writes(who)
+        deployment.reconnect()
+        wait_until_recovered(workload)
+        assert workload.check() == []
+        assert [reply for reply in reads if reply.status not in fault.reads] == []
+        assert [reply for reply in writes if reply.status not in fault.writes] == []
         tally.append(fault.name)
         with capsys.disabled():
-            slowest = max((told.took_s for told in (*reads, *writes)), default=0)
-            print(f"\n{fault.name}: {counted(reads + writes)}, slowest {slowest:.1f} s", end="")
+            slowest = max((reply.took_s for reply in (*reads, *writes)), default=0)
+            print(f"\n{fault.name}: {count_statuses(reads + writes)}, slowest {slowest:.1f} s", end="")
 
 
 STORE_FAULTS = (Mode.REFUSE, Mode.RESET, Mode.STALL, Mode.CUT)
@@ -177,23 +177,23 @@ STORE_FAULTS = (Mode.REFUSE, Mode.RESET, Mode.STALL, Mode.CUT)
 class TestObjectStore:
     @pytest.mark.parametrize("mode", STORE_FAULTS)
     def test_uploads_are_503_without_a_row_and_deletions_are_done_later(
-        self, plant: Plant, tally: list[str], mode: Mode, capsys: pytest.CaptureFixture[str]
+        self, deployment: Deployment, tally: list[str], mode: Mode, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        life, (who, other) = Life(plant), Life(plant).people()
-        kept = life.ask(who, "POST", "/bucket/upload", files={"file": ("a.png", picture())})
+        workload, (who, other) = Workload(deployment), Workload(deployment).create_users()
+        kept = workload.ask(who, "POST", "/bucket/upload", files={"file": ("a.png", picture())})
         assert kept.status == MADE
         key = kept.result["key"]
-        with failing(plant.store, mode, cut_after=20):
-            deleted = life.ask(who, "DELETE", f"/bucket/delete/{key}")
-            refused = life.ask(other, "POST", "/bucket/upload", files={"file": ("a.png", picture())})
-            life.check_health()
-            others = [life.reads(who), *life.writes(who)]
+        with fault_of(deployment.store, mode, cut_after=20):
+            deleted = workload.ask(who, "DELETE", f"/bucket/delete/{key}")
+            refused = workload.ask(other, "POST", "/bucket/upload", files={"file": ("a.png", picture())})
+            workload.check_health()
+            others = [workload.reads(who), *workload.writes(who)]
         assert (deleted.status, refused.status) == (FINE, BUSY)
-        assert {told.status for told in others} <= {FINE, MADE}
-        assert _rows_of(plant, other.id) == 0
-        until(lambda: not (plant.s3.root / "media" / key).exists(), "the object was not deleted later")
-        assert life.ask(other, "POST", "/bucket/upload", files={"file": ("a.png", picture())}).status == MADE
-        assert life.check() == []
+        assert {reply.status for reply in others} <= {FINE, MADE}
+        assert _rows_of(deployment, other.id) == 0
+        until(lambda: not (deployment.s3.root / "media" / key).exists(), "the object was not deleted later")
+        assert workload.ask(other, "POST", "/bucket/upload", files={"file": ("a.png", picture())}).status == MADE
+        assert workload.check() == []
         tally.append(f"object store {mode}")
         with capsys.disabled():
             print(f"\nobject store {mode}: upload refused after {refused.took_s:.1f} s", end="")
@@ -202,38 +202,38 @@ class TestObjectStore:
 class TestMail:
     @pytest.mark.parametrize("mode", [Mode.REFUSE, Mode.STALL, Mode.RESET, Mode.CUT])
     def test_sign_up_and_forgotten_passwords_answer_and_the_letter_comes_later(
-        self, plant: Plant, tally: list[str], mode: Mode
+        self, deployment: Deployment, tally: list[str], mode: Mode
     ) -> None:
-        life, address = Life(plant), f"m{secrets.token_hex(6)}@mail.example.org"
+        workload, address = Workload(deployment), f"m{secrets.token_hex(6)}@mail.example.org"
         body = {"email": address, "password": "Quiet-Harbour-Mail", "name": "M"}
-        with failing(plant.mail, mode, cut_after=40):
-            signed_up = life.ask(None, "POST", "/auth/sign-up/email", json=body)
-            forgot = life.ask(None, "POST", "/auth/forget-password", json={"email": address})
+        with fault_of(deployment.mail, mode, cut_after=40):
+            signed_up = workload.ask(None, "POST", "/auth/sign-up/email", json=body)
+            forgot = workload.ask(None, "POST", "/auth/forget-password", json={"email": address})
             time.sleep(2)
-            life.check_health()
+            workload.check_health()
         assert (signed_up.status, forgot.status) == (FINE, FINE)
-        until(lambda: bool(_codes(plant, address)), "the code never came")
-        verified = life.ask(
-            None, "POST", "/auth/verify-email", json={"email": address, "otp": _codes(plant, address)[-1]}
+        until(lambda: bool(_codes(deployment, address)), "the code never came")
+        verified = workload.ask(
+            None, "POST", "/auth/verify-email", json={"email": address, "otp": _codes(deployment, address)[-1]}
         )
         assert verified.status == FINE
-        assert "Quiet-Harbour-Mail" not in plant.told()
-        assert _codes(plant, address)[-1] not in plant.told()
-        assert life.check() == []
+        assert "Quiet-Harbour-Mail" not in deployment.log_text()
+        assert _codes(deployment, address)[-1] not in deployment.log_text()
+        assert workload.check() == []
         tally.append(f"mail {mode}")
 
 
-def _rows_of(plant: Plant, user_id: str) -> int:
-    with plant.world.app.app_context():
-        found = db.session.scalar(
+def _rows_of(deployment: Deployment, user_id: str) -> int:
+    with deployment.world.app.app_context():
+        result = db.session.scalar(
             sa.select(sa.func.count())
             .select_from(MediaAsset)
             .where(MediaAsset.uploader_id == user_id, MediaAsset.stored_at.is_not(None))
         )
         db.session.rollback()
-        return found or 0
+        return result or 0
 
 
-def _codes(plant: Plant, address: str) -> list[str]:
-    texts = [str(letter.get_body(("plain",)).get_content()) for letter in plant.letterbox.to(address)]  # type: ignore[union-attr]
-    return [found[-1] for text in texts if (found := CODE.findall(text))]
+def _codes(deployment: Deployment, address: str) -> list[str]:
+    texts = [str(message.get_body(("plain",)).get_content()) for message in deployment.mail_handler.to(address)]  # type: ignore[union-attr]
+    return [result[-1] for text in texts if (result := CODE.findall(text))]

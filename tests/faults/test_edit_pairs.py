@@ -1,4 +1,4 @@
-"""A thousand pairs of editors at each host, with outside pushes and a host that fails; takes half an hour.
+"""Test of 1000 pairs of editors at each host with pushes and faults. It takes half an hour.
 
 `GALLEY_PAIRS` sets another number.
 """
@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.edits.nodes import nodes
-from tests.edits.pairs import Pairs
-from tests.edits.witness import Witness
+from tests.support.edit_pairs.nodes import nodes
+from tests.support.edit_pairs.pairs import Pairs
+from tests.support.edit_pairs.witness import Witness
 
 PAIRS = int(os.environ.get("GALLEY_PAIRS", "1000"))
 
@@ -19,7 +19,7 @@ PAIRS = int(os.environ.get("GALLEY_PAIRS", "1000"))
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
 def test_nothing_is_lost_and_nothing_is_there_twice(store: str, kind: str, tmp_path: Path) -> None:
     with nodes(store, tmp_path) as two:
-        two.hosts.github.checks = False  # the short form holds requests against GitHub's description
+        two.hosts.github.checks = False  # the short form checks requests against the API description of GitHub
         pairs = Pairs(two.site(kind, PAIRS))
         pairs.run(PAIRS)
         witness = Witness(pairs.site.git, pairs.start)

@@ -1,7 +1,7 @@
-"""SIGTERM while people write and read streams: who is connected is answered, and both processes end in time.
+"""Test of SIGTERM under load. Connected clients receive a response, and both processes end in time.
 
-`tests/serving/test_drain.py` holds how single connections end, `tests/faults/test_cluster_restart.py` that a restart of
-several nodes fails no request. Here one node ends for good under load; run by `make faults`.
+`tests/serving/test_drain.py` tests single connections, `tests/faults/test_cluster_restart.py` a restart of several nodes.
+This test stops one node under load. Run it with `make faults`.
 """
 
 import os
@@ -13,43 +13,43 @@ from pathlib import Path
 
 import pytest
 
-from tests.doubles.ai import say
-from tests.faults.ai_plant import AiLife, AiPlant, Heard
-from tests.faults.life import Told
-from tests.faults.playing import counted, until
-from tests.faults.small_plant import working
+from tests.faults.ai_deployment import AiDeployment, AiWorkload, ModelReply
+from tests.faults.small_deployment import running_worker
+from tests.faults.steps import count_statuses, until
+from tests.faults.workload import Reply
+from tests.support.doubles.ai import say
 
 ENDS_WITHIN_S = 30
 WRITERS, UNDER_LOAD_S = 4, 2.0
 
 
 def test_ending_node_finishes_what_it_has_begun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    with AiPlant(tmp_path / "plant") as plant:
-        assert isinstance(plant, AiPlant)
-        plant.double.script, plant.double.fault = [say("a", "b", "c")], "endless"
-        life, stop = AiLife(plant), threading.Event()
-        told: list[Told] = []
-        heard: list[Heard] = []
-        people = life.people(WRITERS)
+    with AiDeployment(tmp_path / "deployment") as deployment:
+        assert isinstance(deployment, AiDeployment)
+        deployment.double.script, deployment.double.fault = [say("a", "b", "c")], "endless"
+        workload, stop = AiWorkload(deployment), threading.Event()
+        replies: list[Reply] = []
+        reply: list[ModelReply] = []
+        people = workload.create_users(WRITERS)
 
         def write(number: int) -> None:
             while not stop.is_set():
-                told.extend(life.writes(people[number]))
-                if told[-1].status == 0:
+                replies.extend(workload.writes(people[number]))
+                if replies[-1].status == 0:
                     time.sleep(0.2)
 
         threads = [threading.Thread(target=write, args=(number,), daemon=True) for number in range(WRITERS)]
-        threads += [threading.Thread(target=lambda: heard.append(life.question()[0]), daemon=True)]
+        threads += [threading.Thread(target=lambda: reply.append(workload.send_prompt()[0]), daemon=True)]
         for thread in threads:
             thread.start()
-        until(lambda: life.running() == 1, "the stream has not begun")
+        until(lambda: workload.running() == 1, "the stream has not begun")
         time.sleep(UNDER_LOAD_S)
-        until(lambda: "job_started" in plant.told(), "the worker does not work")
-        before, started = len(told), time.monotonic()
+        until(lambda: "job_started" in deployment.log_text(), "the worker does not work")
+        before, started = len(replies), time.monotonic()
         try:
-            os.kill(plant.worker.pid, signal.SIGTERM)
-            os.kill(plant.service.process.pid, signal.SIGTERM)
-            ended = [plant.worker.wait(ENDS_WITHIN_S), plant.service.process.wait(ENDS_WITHIN_S)]
+            os.kill(deployment.worker.pid, signal.SIGTERM)
+            os.kill(deployment.service.process.pid, signal.SIGTERM)
+            ended = [deployment.worker.wait(ENDS_WITHIN_S), deployment.service.process.wait(ENDS_WITHIN_S)]
         finally:
             stop.set()
         took_s = time.monotonic() - started
@@ -58,14 +58,14 @@ def test_ending_node_finishes_what_it_has_begun(tmp_path: Path, capsys: pytest.C
         assert ended == [0, 0]
         assert before > 0
         assert took_s < ENDS_WITHIN_S
-        # Nobody is connected to and then left without an answer: those without one were refused at the door.
-        assert {one.what.rpartition("(")[2] for one in told if one.status == 0} <= {"MaxRetryError)"}
-        assert heard[0].kinds[-1] == "error"
-        assert re.fullmatch(r"ab(x )+", heard[0].text)
-        plant.double.fault = None
-        plant.service.start()
-        with working(plant.service, plant.log):
-            life.others()
-            assert life.check() == []
+        # No connection was accepted and then not answered: requests without a response were refused at the socket.
+        assert {one.what.rpartition("(")[2] for one in replies if one.status == 0} <= {"MaxRetryError)"}
+        assert reply[0].kinds[-1] == "error"
+        assert re.fullmatch(r"ab(x )+", reply[0].text)
+        deployment.double.fault = None
+        deployment.service.start()
+        with running_worker(deployment.service, deployment.log):
+            workload.check_other_users()
+            assert workload.check() == []
         with capsys.disabled():
-            print(f"\nended in {took_s:.1f} s under load: {counted(told)}, {len(told)} writes", end="")
+            print(f"\nended in {took_s:.1f} s under load: {count_statuses(replies)}, {len(replies)} writes", end="")

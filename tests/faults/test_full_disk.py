@@ -1,7 +1,7 @@
-"""The disk of the instance folder full, or without names for new files: told as 502 or 503, and nothing is half-written.
+"""Tests of an instance folder without free blocks or inodes. The service returns 503 and stores nothing partially.
 
-Played on the running service with SQLite, local repositories and media on one small disk. Needs root; run by
-`make faults`.
+The tests use the running service with SQLite, local repositories and media on one small disk. They need root. Run them
+with `make faults`.
 """
 
 import secrets
@@ -17,15 +17,15 @@ import sqlalchemy as sa
 
 from app.extensions import db
 from app.models.media import MediaAsset
-from tests.faults.life import Life, Told
-from tests.faults.playing import FINE, MADE, counted, recovered, until
+from tests.faults.small_deployment import SmallDeployment, flask
 from tests.faults.small_disk import SmallDisk
-from tests.faults.small_plant import SmallPlant, flask
-from tests.samples.pictures import picture
-from tests.witnesses.mailbox import Mailbox
+from tests.faults.steps import FINE, MADE, count_statuses, until, wait_until_recovered
+from tests.faults.workload import Reply, Workload
+from tests.support.assertions.mailbox import Mailbox
+from tests.support.samples.pictures import picture
 
-REFUSED = frozenset({502, 503})
-ROUNDS, MOST_ROUNDS = 12, 300
+REFUSED = frozenset({503})
+ROUNDS, MAX_ROUNDS = 12, 300
 KIB = 1024
 Break = Callable[[SmallDisk], AbstractContextManager[None]]
 ROWS: dict[str, Break] = {
@@ -38,36 +38,36 @@ ROWS: dict[str, Break] = {
 
 @pytest.fixture(scope="module")
 def disk(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallDisk]:
-    with SmallDisk(tmp_path_factory.mktemp("small") / "instance") as made:
-        yield made
+    with SmallDisk(tmp_path_factory.mktemp("small") / "instance") as created:
+        yield created
 
 
 @pytest.fixture(scope="module")
-def plant(disk: SmallDisk) -> Iterator[SmallPlant]:
-    with SmallPlant(disk.folder.parent) as made:
-        yield made
+def deployment(disk: SmallDisk) -> Iterator[SmallDeployment]:
+    with SmallDeployment(disk.folder.parent) as created:
+        yield created
 
 
 @dataclass
-class DiskLife(Life):
-    """Life with uploads, whose objects must fit their rows."""
+class DiskWorkload(Workload):
+    """A workload with uploads, whose objects must equal their rows."""
 
     uploads: dict[str, bytes] = field(default_factory=dict)
 
-    def upload(self) -> Told:
-        """The owner uploads a picture of its own."""
-        told = self.ask(self.owner, "POST", "/bucket/upload", files={"file": ("a.png", picture(width=300))})
-        if told.status == MADE:
-            self.uploads[told.result["key"]] = b""
-        return told
+    def upload(self) -> Reply:
+        """Upload a new image as the owner."""
+        reply = self.ask(self.owner, "POST", "/bucket/upload", files={"file": ("a.png", picture(width=300))})
+        if reply.status == MADE:
+            self.uploads[reply.result["key"]] = b""
+        return reply
 
     def check_disk(self, instance: Path) -> None:
-        """The database is whole, and so is every object that a row or an answer speaks of."""
+        """Check the database and every object that a row or an acknowledged upload names."""
         with closing(sqlite3.connect(f"file:{instance}/app.db?mode=ro", uri=True)) as connection:
-            found = connection.execute("PRAGMA integrity_check").fetchall()
-        if found != [("ok",)]:
-            self.broken.append(f"the database is damaged: {found[:3]}")
-        with self.plant.world.app.app_context():
+            result = connection.execute("PRAGMA integrity_check").fetchall()
+        if result != [("ok",)]:
+            self.broken.append(f"the database is damaged: {result[:3]}")
+        with self.deployment.world.app.app_context():
             kept = sa.select(MediaAsset.key).where(
                 MediaAsset.uploader_id == self.owner.id, MediaAsset.stored_at.is_not(None)
             )
@@ -75,57 +75,57 @@ class DiskLife(Life):
             db.session.rollback()
         if not set(self.uploads) <= rows:
             self.broken.append("an acknowledged upload has no row")
-        client = self.plant.service.client(self.owner)
+        client = self.deployment.service.client(self.owner)
         for key in rows:
-            answer = client.get(f"{self.plant.service.url}/media/{key}", timeout=20)
+            answer = client.get(f"{self.deployment.service.url}/media/{key}", timeout=20)
             if answer.status_code != FINE or not answer.content:
                 self.broken.append(f"{key} has a row and no object: {answer.status_code}")
         client.close()
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.replace(" ", "-"))
-def test_disk_fails(plant: SmallPlant, disk: SmallDisk, row: str, capsys: pytest.CaptureFixture[str]) -> None:
-    life = DiskLife(plant)
-    recovered(life)
-    assert life.upload().status == MADE
-    people, told = life.people(), []
+def test_disk_fails(deployment: SmallDeployment, disk: SmallDisk, row: str, capsys: pytest.CaptureFixture[str]) -> None:
+    workload = DiskWorkload(deployment)
+    wait_until_recovered(workload)
+    assert workload.upload().status == MADE
+    people, replies = workload.create_users(), []
     instance, backup = disk.folder, disk.folder / f"backup-{secrets.token_hex(4)}"
     address = f"d{secrets.token_hex(6)}@mail.example.org"
     with ROWS[row](disk):
-        for number in range(MOST_ROUNDS):
-            if number >= ROUNDS and {one.status for one in told[-8:]} & REFUSED:
+        for number in range(MAX_ROUNDS):
+            if number >= ROUNDS and {one.status for one in replies[-8:]} & REFUSED:
                 break
             who = people[number % len(people)]
-            assert life.reads(who).status == FINE
-            life.check_health()
-            told += [*life.writes(who), life.upload()]
+            assert workload.reads(who).status == FINE
+            workload.check_health()
+            replies += [*workload.writes(who), workload.upload()]
         body = {"email": address, "password": "Quiet-Harbour-Disk", "name": "D"}
-        signed_up = life.ask(None, "POST", "/auth/sign-up/email", json=body)
-        saved = flask(plant.service, "backup", str(backup))
-    refused = [one for one in told if one.status in REFUSED]
-    assert {one.status for one in told} <= {FINE, MADE, *REFUSED}, told
+        signed_up = workload.ask(None, "POST", "/auth/sign-up/email", json=body)
+        saved = flask(deployment.service, "backup", str(backup))
+    refused = [one for one in replies if one.status in REFUSED]
+    assert {one.status for one in replies} <= {FINE, MADE, *REFUSED}, replies
     assert refused
     assert signed_up.status in (FINE, 503)
     assert saved.returncode != 0
     assert "Traceback" not in saved.stderr
     assert not (backup / "manifest.json").exists()
-    recovered(life)
-    assert life.upload().status == MADE
-    life.check_disk(instance)
-    assert life.check() == []
+    wait_until_recovered(workload)
+    assert workload.upload().status == MADE
+    workload.check_disk(instance)
+    assert workload.check() == []
     if signed_up.status == FINE:
-        mails = Mailbox(Path(plant.service.environment.get("MAIL_DIR", instance / "mail")), address)
+        mails = Mailbox(Path(deployment.service.environment.get("MAIL_DIR", instance / "mail")), address)
         until(lambda: bool(mails.mails()), "the code never came")
-    assert "Quiet-Harbour-Disk" not in plant.told()
+    assert "Quiet-Harbour-Disk" not in deployment.log_text()
     with capsys.disabled():
-        print(f"\ndisk {row}: {counted(told)}, backup refused: {saved.stderr.strip()[-80:]}", end="")
+        print(f"\ndisk {row}: {count_statuses(replies)}, backup refused: {saved.stderr.strip()[-80:]}", end="")
 
 
-def test_backup_made_afterwards_is_whole(plant: SmallPlant, tmp_path: Path) -> None:
-    assert flask(plant.service, "backup", str(tmp_path / "backup")).returncode == 0
+def test_backup_made_afterwards_is_whole(deployment: SmallDeployment, tmp_path: Path) -> None:
+    assert flask(deployment.service, "backup", str(tmp_path / "backup")).returncode == 0
     elsewhere = {"INSTANCE_DIR": str(tmp_path / "other"), "DATABASE_URL": f"sqlite:///{tmp_path}/other.db"}
     restored: subprocess.CompletedProcess[str] = flask(
-        plant.service, "restore", str(tmp_path / "backup"), "--verify", **elsewhere
+        deployment.service, "restore", str(tmp_path / "backup"), "--verify", **elsewhere
     )
     assert restored.returncode == 0, restored.stderr
     assert "equal the backup" in restored.stdout

@@ -1,17 +1,17 @@
-"""The way to a Git host refused, reset, silent, slow and cut: saves are told so, and the index is a commit's or the old one.
+"""Tests of network faults of a Git host. Saves report the fault, and the index equals a commit.
 
-Every row is played on the running service against both hosts. Takes some minutes; run by `make faults`.
+Each test uses the running service and both hosts. They take some minutes. Run them with `make faults`.
 """
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.doubles.fault_proxy import Mode
-from tests.doubles.server import Fault
-from tests.faults.git_answers import HOSTS, MOVE
-from tests.faults.hosted_plant import HostedLife, HostedPlant
-from tests.faults.playing import counted, failing
+from tests.faults.git_responses import HOSTS, MOVE
+from tests.faults.hosted_deployment import HostedDeployment, HostedWorkload
+from tests.faults.steps import count_statuses, fault_of
+from tests.support.doubles.fault_proxy import Mode
+from tests.support.doubles.server import Fault
 
 ROWS: tuple[tuple[Mode, dict[str, float], set[int]], ...] = (
     (Mode.REFUSE, {}, {503}),
@@ -23,42 +23,47 @@ ROWS: tuple[tuple[Mode, dict[str, float], set[int]], ...] = (
 
 
 @pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedPlant]:
-    with HostedPlant(tmp_path_factory.mktemp("hosted")) as made:
-        assert isinstance(made, HostedPlant)
-        yield made
-        assert made.hosts.github.violations == []
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeployment]:
+    with HostedDeployment(tmp_path_factory.mktemp("hosted")) as created:
+        assert isinstance(created, HostedDeployment)
+        yield created
+        assert created.hosts.github.violations == []
 
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize(("mode", "how", "answers"), ROWS, ids=[mode for mode, _, _ in ROWS])
 def test_way_to_the_host_fails(
-    plant: HostedPlant,
+    deployment: HostedDeployment,
     host: str,
     mode: Mode,
     how: dict[str, float],
     answers: set[int],
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    life = HostedLife(plant, host=host, patience_s=150)
-    with failing(life.proxy, mode, **how):
-        told = life.endure()
-    life.recover()
-    assert life.check() == []
-    assert [one for one in told if one.status not in answers] == []
+    workload = HostedWorkload(deployment, host=host, timeout_s=150)
+    with fault_of(workload.proxy, mode, **how):
+        replies = workload.run_during_fault()
+    workload.recover()
+    assert workload.check() == []
+    assert [one for one in replies if one.status not in answers] == []
     with capsys.disabled():
-        print(f"\n{host} {mode}: {counted(told)} after {told[0].took_s:.1f} s, {life.indexes} looks", end="")
+        print(
+            f"\n{host} {mode}: {count_statuses(replies)} after {replies[0].took_s:.1f} s, {workload.indexes} looks",
+            end="",
+        )
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_way_silent_since_the_branch_moved(plant: HostedPlant, host: str, capsys: pytest.CaptureFixture[str]) -> None:
-    """The save is not acknowledged, and there all the same; the index and the log learn of it."""
-    life = HostedLife(plant, host=host, patience_s=150)
-    with life.met(Fault(MOVE[host], first=lambda: life.proxy.fail(Mode.BLACKHOLE))):
-        told = life.endure()
-    life.proxy.recover()
-    life.recover()
-    assert life.check() == []
-    assert [(one.status, one.code) for one in told] == [(504, "UPSTREAM_LATE")]
+def test_way_silent_since_the_branch_moved(
+    deployment: HostedDeployment, host: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The save is not acknowledged but took effect. The index and the log include it later."""
+    workload = HostedWorkload(deployment, host=host, timeout_s=150)
+    with workload.with_faults(Fault(MOVE[host], first=lambda: workload.proxy.fail(Mode.BLACKHOLE))):
+        replies = workload.run_during_fault()
+    workload.proxy.recover()
+    workload.recover()
+    assert workload.check() == []
+    assert [(one.status, one.code) for one in replies] == [(504, "UPSTREAM_LATE")]
     with capsys.disabled():
-        print(f"\n{host}, silent since the branch moved: told after {told[0].took_s:.1f} s", end="")
+        print(f"\n{host}, silent since the branch moved: replies after {replies[0].took_s:.1f} s", end="")

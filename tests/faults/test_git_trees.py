@@ -1,6 +1,6 @@
-"""Lists that do not end, trees that are cut and heads that go astray: no index is made of them.
+"""Tests of endless lists, truncated trees and invalid heads. They must not change the index.
 
-Played on the running service; run by `make faults`.
+The tests use the running service. Run them with `make faults`.
 """
 
 from collections.abc import Iterator
@@ -8,68 +8,68 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.doubles.server import Fault, Reply
-from tests.faults.git_answers import EVER, HEAD, HOSTS, LIST, TREE
-from tests.faults.hosted_plant import HostedLife, HostedPlant
+from tests.faults.git_responses import EVER, HEAD, HOSTS, LIST, TREE
+from tests.faults.hosted_deployment import HostedDeployment, HostedWorkload
+from tests.support.doubles.server import Fault, Reply
 
 
 @pytest.fixture(scope="module")
-def plant(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedPlant]:
-    with HostedPlant(tmp_path_factory.mktemp("hosted")) as made:
-        assert isinstance(made, HostedPlant)
-        yield made
-        assert made.hosts.github.violations == []
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeployment]:
+    with HostedDeployment(tmp_path_factory.mktemp("hosted")) as created:
+        assert isinstance(created, HostedDeployment)
+        yield created
+        assert created.hosts.github.violations == []
 
 
 class TestLists:
     @pytest.mark.parametrize("host", HOSTS)
-    def test_pages_that_do_not_end_are_broken(self, plant: HostedPlant, host: str) -> None:
-        life = HostedLife(plant, host=host)
-        link = {"Link": f'<{life.double.url}/x?{urlencode({"page": 2, "per_page": 100})}>; rel="next"'}
-        with life.met(Fault(LIST, times=EVER, reply=Reply(200, [], link))):
-            told = life.ask(life.owner, "GET", f"/project/{life.project}/branches")
-            assert (told.status, told.code) == (502, "UPSTREAM_BROKEN")
-            assert len(life.double.calls(LIST)) <= 4
-        life.recover()
-        assert life.check() == []
+    def test_pages_that_do_not_end_are_broken(self, deployment: HostedDeployment, host: str) -> None:
+        workload = HostedWorkload(deployment, host=host)
+        link = {"Link": f'<{workload.double.url}/x?{urlencode({"page": 2, "per_page": 100})}>; rel="next"'}
+        with workload.with_faults(Fault(LIST, times=EVER, reply=Reply(200, [], link))):
+            reply = workload.ask(workload.owner, "GET", f"/project/{workload.project}/branches")
+            assert (reply.status, reply.code) == (502, "UPSTREAM_BROKEN")
+            assert len(workload.double.calls(LIST)) <= 4
+        workload.recover()
+        assert workload.check() == []
 
-    def test_tree_whose_pages_do_not_end_is_not_indexed(self, plant: HostedPlant) -> None:
-        life = HostedLife(plant, host="gitlab")
-        before = life.look()
+    def test_tree_whose_pages_do_not_end_is_not_indexed(self, deployment: HostedDeployment) -> None:
+        workload = HostedWorkload(deployment, host="gitlab")
+        before = workload.current_tree()
         entry = {"id": "1" * 40, "name": "x", "type": "blob", "path": "x", "mode": "100644"}
-        link = {"Link": f'<{life.double.url}/x?page_token=eA&per_page=100&pagination=keyset>; rel="next"'}
-        with life.met(Fault(TREE["gitlab"], times=EVER, reply=Reply(200, [entry], link))):
-            assert life.endure()[0].status == 502
-            assert life.look() == before
-        life.recover()
-        assert life.check() == []
+        link = {"Link": f'<{workload.double.url}/x?page_token=eA&per_page=100&pagination=keyset>; rel="next"'}
+        with workload.with_faults(Fault(TREE["gitlab"], times=EVER, reply=Reply(200, [entry], link))):
+            assert workload.run_during_fault()[0].status == 502
+            assert workload.current_tree() == before
+        workload.recover()
+        assert workload.check() == []
 
-    def test_truncated_tree_is_read_by_folder_and_never_taken_for_whole(self, plant: HostedPlant) -> None:
-        life = HostedLife(plant, host="github")
-        with life.met():
-            life.double.tree_entries = 2  # type: ignore[attr-defined]
+    def test_truncated_tree_is_read_by_folder_and_never_taken_for_whole(self, deployment: HostedDeployment) -> None:
+        workload = HostedWorkload(deployment, host="github")
+        with workload.with_faults():
+            workload.double.tree_entries = 2  # type: ignore[attr-defined]
             try:
-                assert life.endure()[0].status == 201
-                life.follow()
+                assert workload.run_during_fault()[0].status == 201
+                workload.follow()
             finally:
-                del life.double.tree_entries  # type: ignore[attr-defined]
-        before = life.look()
+                del workload.double.tree_entries  # type: ignore[attr-defined]
+        before = workload.current_tree()
         cut = Reply(200, {"sha": "1" * 40, "url": "http://127.0.0.1/t", "tree": [], "truncated": True})
-        with life.met(
+        with workload.with_faults(
             Fault(TREE["github"], times=EVER, reply=cut), Fault(r"GET .*/compare/", times=EVER, reply=Reply(500))
         ):
-            assert life.endure()[0].status == 502
-            assert life.look() == before
-        life.recover()
-        assert life.check() == []
+            assert workload.run_during_fault()[0].status == 502
+            assert workload.current_tree() == before
+        workload.recover()
+        assert workload.check() == []
 
-    def test_head_that_goes_astray_is_no_commit_of_the_index(self, plant: HostedPlant) -> None:
-        life = HostedLife(plant, host="github")
-        before = life.look()
+    def test_head_that_goes_astray_is_no_commit_of_the_index(self, deployment: HostedDeployment) -> None:
+        workload = HostedWorkload(deployment, host="github")
+        before = workload.current_tree()
         astray = Reply(200, {"ref": "refs/heads/main", "object": {"type": "commit", "sha": "2" * 40, "url": "u"}})
-        with life.met(Fault(HEAD["github"], times=EVER, reply=astray)):
-            told = life.endure()[0]
-            assert told.status in (404, 409, 422, 502)
-            assert life.look() == before
-        life.recover()
-        assert life.check() == []
+        with workload.with_faults(Fault(HEAD["github"], times=EVER, reply=astray)):
+            reply = workload.run_during_fault()[0]
+            assert reply.status in (404, 409, 422, 502)
+            assert workload.current_tree() == before
+        workload.recover()
+        assert workload.check() == []

@@ -1,13 +1,13 @@
-"""A repository larger than provider A gives in one answer: 60,000 files, at the host's own limits."""
+"""Test of a repository with 60,000 files, more than GitHub returns in one response."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from app.drivers.git.github import GitHubProvider
+from app.drivers.git.github.provider import GitHubProvider
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
-from tests.doubles.github import GitHub
-from tests.doubles.plumbing import Plumbing
+from tests.support.doubles.github import GitHub
+from tests.support.doubles.plumbing import Plumbing
 
 REPO = RepoRef("team/large")
 
@@ -45,8 +45,8 @@ def test_truncated_tree_of_60000_files_is_what_git_has(git: Plumbing, host: GitH
 def test_commit_on_it_touches_nothing_else(git: Plumbing, provider: GitHubProvider) -> None:
     before = git.entries()
     change = FileChange("content/section-07/topic-03/new.md", Action.CREATE, b"new")
-    made = provider.commit(REPO, "main", [change], "One file", expected_head=git.head())
-    assert git.head() == made.sha
+    created = provider.commit(REPO, "main", [change], "One file", expected_head=git.head())
+    assert git.head() == created.sha
     after = git.entries()
     assert after.pop(change.path)[0] == "blob"
     assert after == before

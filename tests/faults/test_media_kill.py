@@ -1,6 +1,6 @@
-"""A service killed at random while people upload and delete: nothing that was acknowledged is lost, nothing is half there.
+"""Test of a service that is killed at random during uploads and deletions. No acknowledged change may be lost or partial.
 
-Takes about a minute; run by `make faults`.
+It takes about a minute. Run it with `make faults`.
 """
 
 import random
@@ -16,18 +16,18 @@ import sqlalchemy as sa
 from app.drivers.storage.port import ObjectStore
 from app.extensions import db
 from app.models.media import MediaAsset
-from app.resources.bucket import sweeping
-from tests.samples.pictures import noise
-from tests.servers.service import Service
-from tests.world import Person
+from app.resources.bucket import cleanup
+from tests.support.samples.pictures import noise
+from tests.support.servers.service import Service
+from tests.support.world import Person
 
 KILLS, CLIENTS = 8, 6
 PAUSE_S = (0.8, 2.5)
 
 
 @dataclass
-class Seen:
-    """What the clients were told: keys of uploads, and keys whose deletion was asked for or acknowledged."""
+class ObservedUploads:
+    """The acknowledged uploads, and the keys whose deletion was requested or acknowledged."""
 
     kept: dict[str, int] = field(default_factory=dict)
     asked: set[str] = field(default_factory=set)
@@ -37,10 +37,10 @@ class Seen:
 
 class TestRandomKills:
     def test_what_was_acknowledged_is_whole_and_the_rest_is_nothing(self, tmp_path: Path) -> None:
-        seen, stop = Seen(), threading.Event()
+        observed, stop = ObservedUploads(), threading.Event()
         with Service(tmp_path) as service:
             people = [service.world.person() for _ in range(CLIENTS)]
-            threads = [threading.Thread(target=_use, args=(service, person, seen, stop)) for person in people]
+            threads = [threading.Thread(target=_use, args=(service, person, observed, stop)) for person in people]
             for thread in threads:
                 thread.start()
             for _ in range(KILLS):
@@ -50,13 +50,13 @@ class TestRandomKills:
             stop.set()
             for thread in threads:
                 thread.join(60)
-            _check_answers(service, people[0], seen)
+            _check_answers(service, people[0], observed)
             _check_store(service)
-        assert len(seen.kept) >= KILLS, "too little happened"
-        assert seen.deleted, "nothing was deleted"
+        assert len(observed.kept) >= KILLS, "too little happened"
+        assert observed.deleted, "nothing was deleted"
 
 
-def _use(service: Service, person: Person, seen: Seen, stop: threading.Event) -> None:
+def _use(service: Service, person: Person, observed: ObservedUploads, stop: threading.Event) -> None:
     content, client = noise(500, 400), service.client(person)
     while not stop.is_set():
         try:
@@ -64,42 +64,42 @@ def _use(service: Service, person: Person, seen: Seen, stop: threading.Event) ->
             if answer.status_code != 201:
                 continue
             asset = answer.json()["result"]
-            with seen.lock:
-                seen.kept[asset["key"]] = asset["size"]
+            with observed.lock:
+                observed.kept[asset["key"]] = asset["size"]
             if random.random() < 0.3:
-                _delete(client, service, asset["key"], seen)
+                _delete(client, service, asset["key"], observed)
         except requests.RequestException:
             time.sleep(0.1)
 
 
-def _delete(client: requests.Session, service: Service, key: str, seen: Seen) -> None:
-    with seen.lock:
-        seen.asked.add(key)
+def _delete(client: requests.Session, service: Service, key: str, observed: ObservedUploads) -> None:
+    with observed.lock:
+        observed.asked.add(key)
     if client.delete(f"{service.url}/api/v1/bucket/delete/{key}", timeout=30).status_code == 200:
-        with seen.lock:
-            seen.deleted.add(key)
+        with observed.lock:
+            observed.deleted.add(key)
 
 
-def _check_answers(service: Service, person: Person, seen: Seen) -> None:
+def _check_answers(service: Service, person: Person, observed: ObservedUploads) -> None:
     client = service.client(person)
-    for key, size in seen.kept.items():
+    for key, size in observed.kept.items():
         answer = client.get(f"{service.url}/media/{key}", timeout=30)
-        if key in seen.deleted:
+        if key in observed.deleted:
             assert answer.status_code == 404, key
-        elif key not in seen.asked:
+        elif key not in observed.asked:
             assert (answer.status_code, len(answer.content)) == (200, size), key
 
 
 def _check_store(service: Service) -> None:
-    """After the jobs and a sweep that takes everything for old, rows and objects are the same."""
-    store: ObjectStore = service.app.extensions["drivers"]["storage"]
+    """Check that rows and objects are equal after the jobs and a cleanup without a minimum age."""
+    store: ObjectStore = service.app.extensions["drivers"].storage
     with service.app.app_context():
-        sweeping.delete_unfinished_rows(timedelta(0))
+        cleanup.delete_unfinished_rows(timedelta(0))
     service.world.work_off()
     with service.app.app_context():
         rows = dict(db.session.execute(sa.select(MediaAsset.key, MediaAsset.size)).all())
-        objects = {found.key: found.size for found in store.list()}
+        objects = {result.key: result.size for result in store.list()}
         assert {key: objects.get(key) for key in rows} == rows
         db.session.commit()
-        # An object may be on its way without a row only until the sweep: none is, because the row comes first.
+        # The row is written first, so no object without a row remains after the cleanup.
         assert set(objects) == set(rows)

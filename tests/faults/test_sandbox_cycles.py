@@ -1,6 +1,6 @@
-"""Previews that come and go, and supervisors and web workers that are killed: afterwards nothing of any is left.
+"""Tests of repeated previews, killed supervisors and killed web workers. Nothing of a sandbox may remain.
 
-With GALLEY_LONG=1 100 cycles, 20 killed supervisors and 20 killed web workers, else a tenth of that.
+With `GALLEY_LONG=1` there are 100 cycles, 20 killed supervisors and 20 killed web workers, else a tenth of that.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app.drivers.sandbox.supervising.jail import outer_user
+from app.drivers.sandbox.local.supervisor.bubblewrap import outer_user
 from tests.drivers.sandbox.machine import jails_of, leftovers, processes_of
 from tests.serving.member import Member, root_of
 from tests.serving.processes import Service, running
@@ -23,7 +23,7 @@ TIMES = 10 if os.environ.get("GALLEY_LONG") else 1
 CYCLES, KILLS = 10 * TIMES, 2 * TIMES
 PROMISED_S = 60
 DESCRIPTORS_MORE = 15
-"""A worker keeps connections to its database; a hundred forgotten sockets would be many more."""
+"""A worker keeps connections to its database. A leak of a hundred sockets would exceed this number."""
 
 
 @pytest.fixture
@@ -33,25 +33,25 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def live_rows(service: Service) -> int:
-    """Rows that claim to have a sandbox."""
+    """Return the number of rows with an active sandbox."""
     with sqlite3.connect(service.home / "instance" / "app.db") as database:
-        found = database.execute("SELECT count(*) FROM sandboxes WHERE state IN ('starting', 'running')").fetchone()
+        result = database.execute("SELECT count(*) FROM sandboxes WHERE state IN ('starting', 'running')").fetchone()
     database.close()
-    return int(found[0])
+    return int(result[0])
 
 
-def what_is_left(service: Service, names: list[str]) -> dict[str, object]:
-    """What of sandboxes the machine and the database still have; empty when all is as before."""
+def sandbox_remains(service: Service, names: list[str]) -> dict[str, object]:
+    """Return the remains of sandboxes on the machine and in the database. Empty if there are none."""
     users = [user for user in map(outer_user, names) if user is not None]
-    found: dict[str, object] = {**leftovers(root_of(service)), "rows": live_rows(service)}
-    found["guests"] = [pid for user in users for pid in processes_of(user)]
-    return {kind: what for kind, what in found.items() if what}
+    result: dict[str, object] = {**leftovers(root_of(service)), "rows": live_rows(service)}
+    result["guests"] = [pid for user in users for pid in processes_of(user)]
+    return {kind: what for kind, what in result.items() if what}
 
 
-def wait_until_nothing_is_left(service: Service, names: list[str]) -> float:
-    """The seconds that takes. Fails beyond a minute."""
+def wait_until_removed(service: Service, names: list[str]) -> float:
+    """Wait until no remains exist, at most one minute. Return the seconds."""
     started = time.monotonic()
-    while left := what_is_left(service, names):
+    while left := sandbox_remains(service, names):
         assert time.monotonic() < started + PROMISED_S, left
         time.sleep(0.1)
     return time.monotonic() - started
@@ -62,13 +62,13 @@ def children(pid: int) -> list[int]:
 
 
 def web_workers(service: Service) -> list[int]:
-    """Processes of gunicorn that answer."""
+    """Return the worker processes of gunicorn."""
     masters = [pid for pid in children(service.process.pid) if b"gunicorn" in Path(f"/proc/{pid}/cmdline").read_bytes()]
     return [pid for master in masters for pid in children(master)]
 
 
 def descriptors(service: Service) -> int:
-    """What the web workers have open."""
+    """Return the number of open descriptors of the web workers."""
     return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in web_workers(service))
 
 
@@ -81,7 +81,7 @@ class TestComingAndGoing:
             if number == 2:
                 before = descriptors(service)
         assert len(set(names)) == CYCLES
-        after_s = wait_until_nothing_is_left(service, names)
+        after_s = wait_until_removed(service, names)
         print(f"\n{CYCLES} cycles: nothing left after {after_s:.1f} s; descriptors {before} → {descriptors(service)}")
         assert descriptors(service) <= before + DESCRIPTORS_MORE
 
@@ -92,11 +92,11 @@ class TestKills:
         for _ in range(KILLS):
             name = owner.create()["sandboxName"]
             os.kill(jails_of(root_of(service), name)[0], signal.SIGKILL)
-            took_s.append(wait_until_nothing_is_left(service, [name]))
+            took_s.append(wait_until_removed(service, [name]))
         print(f"\n{KILLS} killed supervisors: nothing left after {max(took_s):.1f} s at most")
 
     def test_web_workers_killed_amid_starts_leave_nothing_and_block_nobody(self, service: Service) -> None:
-        """Killed anywhere between the claim and the answer; the next call has its preview within a minute."""
+        """Workers are killed between the claim and the response. The next call has a preview within a minute."""
         random.seed(20)
         owner, took_s = Member(service), list[float]()
         for _ in range(KILLS):
@@ -110,7 +110,7 @@ class TestKills:
             name = self.created_again(owner, started)
             took_s.append(time.monotonic() - started)
             owner.stop()
-            wait_until_nothing_is_left(service, [name])
+            wait_until_removed(service, [name])
         print(f"\n{KILLS} killed web workers: a preview again after {max(took_s):.1f} s at most")
 
     @staticmethod
@@ -118,6 +118,6 @@ class TestKills:
         while True:
             try:
                 return str(owner.create()["sandboxName"])
-            except (AssertionError, OSError):  # the worker is not back, or the lost start is still being given up
+            except (AssertionError, OSError):  # the worker has not restarted, or the lost start has not expired
                 assert time.monotonic() < started + PROMISED_S
                 time.sleep(0.5)

@@ -1,4 +1,4 @@
-"""Sites that take all they can get: what a sandbox has is all they get, and the machine goes on. Run by `make faults`."""
+"""Tests of sites that use as many resources as possible. A sandbox cannot exceed its limits. Run them with `make faults`."""
 
 import time
 import uuid
@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from app.core.limits import MIB, SandboxLimits
-from app.core.runtimes.choose import static
-from app.drivers.sandbox.local import LocalSandboxes
-from app.drivers.sandbox.port import Order, Phase
-from app.drivers.sandbox.supervising.usage import _parent
+from app.drivers.sandbox.local.host import LocalSandboxes
+from app.drivers.sandbox.local.supervisor.resource_usage import _parent
+from app.drivers.sandbox.port import Phase, SandboxSpec
+from app.runtimes.choose import static
 from tests.drivers.sandbox.contract import SITE, fetch, python, serving, wait_for
 from tests.drivers.sandbox.machine import is_alive, jails_of
 
@@ -72,15 +72,15 @@ for number in held: os.close(number)
 def host(tmp_path: Path) -> Iterator[LocalSandboxes]:
     host = LocalSandboxes(tmp_path / "sandboxes", limits=SandboxLimits(disk_bytes=100 * MIB))
     yield host
-    for name in host.names():
+    for name in host.list_sandboxes():
         host.stop(name)
 
 
 @pytest.fixture
 def neighbour(host: LocalSandboxes) -> Iterator[str]:
-    """Another sandbox; whatever happens beside it, it answers at the end."""
+    """Start a second sandbox, which must respond at the end."""
     name = uuid.uuid4().hex
-    host.start(Order(name, "o", static(), 300), SITE)
+    host.start(SandboxSpec(name, "o", static(), 300), SITE)
     wait_for(host, name, Phase.READY)
     yield name
     assert fetch(host, name) == (200, b"<h1>Front</h1>")
@@ -88,19 +88,19 @@ def neighbour(host: LocalSandboxes) -> Iterator[str]:
 
 def start(host: LocalSandboxes, program: str) -> str:
     name = uuid.uuid4().hex
-    host.start(Order(name, "o", python(program), 300), SITE)
+    host.start(SandboxSpec(name, "o", python(program), 300), SITE)
     return name
 
 
 def cpu_s(pids: list[int]) -> float:
-    """Processor seconds of processes and all that came of them, the dead ones that were counted included."""
+    """Return the processor seconds of processes and their descendants, including ended ones."""
     all_pids = [path.name for path in Path("/proc").iterdir() if path.name.isdigit()]
-    wanted, grew = set(pids), True
+    expected, grew = set(pids), True
     while grew:
-        more = {int(pid) for pid in all_pids if _parent(pid) in wanted} - wanted
-        wanted, grew = wanted | more, bool(more)
+        more = {int(pid) for pid in all_pids if _parent(pid) in expected} - expected
+        expected, grew = expected | more, bool(more)
     total = 0
-    for pid in wanted:
+    for pid in expected:
         try:
             words = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
         except OSError:
@@ -113,7 +113,7 @@ class TestExhaustion:
     def test_a_fork_bomb_gets_as_many_processes_as_a_sandbox_has(self, host: LocalSandboxes, neighbour: str) -> None:
         name = start(host, FORK_BOMB)
         deadline = time.monotonic() + 30
-        while "unavailable" not in (log := host.look(name).log) and time.monotonic() < deadline:
+        while "unavailable" not in (log := host.status(name).log) and time.monotonic() < deadline:
             time.sleep(0.1)
         made = next(int(line.split()[0]) for line in log.splitlines() if "unavailable" in line)
         assert 100 <= made <= 256

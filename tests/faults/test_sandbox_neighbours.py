@@ -1,6 +1,6 @@
-"""The service beside a preview that takes all it can get: how long `/healthz` takes meanwhile. Goal: p99 of 250 ms.
+"""Test of the service next to a preview that uses all its resources. The goal for `/healthz` is a p99 of 250 ms.
 
-Printed, with the figure of a quiet service from the same run beside it, since the machine may be busy with other things.
+The result is printed with the figure of an idle service, because other processes may use the machine.
 """
 
 import os
@@ -50,7 +50,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 def p99_ms(service: Service, seconds: float = MEASURED_S) -> float:
-    """Of calls to `/healthz`, one after another, as a monitor makes them."""
+    """Return the p99 of consecutive calls to `/healthz`."""
     visitor, took_ms = Visitor(), list[float]()
     until = time.monotonic() + seconds
     while time.monotonic() < until:
@@ -61,8 +61,8 @@ def p99_ms(service: Service, seconds: float = MEASURED_S) -> float:
     return statistics.quantiles(took_ms, n=100)[98]
 
 
-def beside(work: Callable[[], object]) -> threading.Thread:
-    """Do something that may fail, in a thread."""
+def run_in_thread(work: Callable[[], object]) -> threading.Thread:
+    """Run a function in a thread and ignore its errors."""
 
     def run() -> None:
         try:
@@ -82,12 +82,12 @@ def test_the_service_answers_beside_it(service: Service, tmp_path: Path, kind: s
     (tmp_path / "greedy.py").write_text(GREEDY[kind])
     project = owner.connect(tmp_path, kind.replace(" ", "-"))
     quiet = p99_ms(service, MEASURED_S / 2)
-    threads = [beside(lambda: owner.create(projectId=project))]
+    threads = [run_in_thread(lambda: owner.create(projectId=project))]
     if kind == "flood":
         threads[0].join()
         preview = owner.create(projectId=project)
         owner.follow(preview["previewUrl"])
-        threads += [beside(lambda: drink(owner, preview)) for _ in range(4)]
+        threads += [run_in_thread(lambda: read_endlessly(owner, preview)) for _ in range(4)]
     else:
         time.sleep(0.5)
     busy = p99_ms(service)
@@ -97,8 +97,8 @@ def test_the_service_answers_beside_it(service: Service, tmp_path: Path, kind: s
     print(f"\n{kind}: /healthz p99 {busy:.0f} ms, quiet {quiet:.0f} ms")
 
 
-def drink(owner: Member, preview: Any) -> None:
-    """Read an endless answer as fast as it comes, and keep nothing."""
+def read_endlessly(owner: Member, preview: Any) -> None:
+    """Read and discard an endless response."""
     place = urlsplit(host_of(preview))
     request = f"GET /flood HTTP/1.1\r\nHost: {place.netloc}\r\nCookie: {owner.cookie(place.netloc)}\r\n\r\n"
     with socket.create_connection(("127.0.0.1", owner.service.port), timeout=30) as connection:

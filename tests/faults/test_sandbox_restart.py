@@ -1,4 +1,4 @@
-"""The machine, the worker or a supervisor dies; within a minute no jail, folder or row of a sandbox is left over."""
+"""Tests of a restarted machine, worker or supervisor. Within a minute, no jail, folder or row of a sandbox remains."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""The application that is fuzzed: the contract tests', with every optional area switched on."""
+"""Application for fuzzing: the one of the contract tests, with every optional area enabled."""
 
 import logging
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ __all__ = ["app"]
 
 @pytest.fixture
 def stage(app: Flask, tmp_path: Path) -> Iterator[Stage]:
-    """People, projects and repositories that may be spoilt; of requests only what goes wrong is logged."""
+    """Create users, projects and repositories that requests may change. Only failing requests are logged."""
     before = logging.getLogger().level
     logging.getLogger().setLevel(logging.WARNING)
     yield Stage(app, template(tmp_path / "site.git"))

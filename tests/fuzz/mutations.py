@@ -1,6 +1,6 @@
-"""Valid requests bent out of shape: structure, types, sizes, encodings, headers, paths, queries, multipart.
+"""Mutations of valid requests: structure, types, sizes, encodings, headers, paths, queries, multipart.
 
-A mutation takes a request and a source of chance, and changes the request in place. Nothing here knows a route.
+A mutation receives a request and a random generator and changes the request in place. It does not depend on routes.
 """
 
 import gzip
@@ -13,7 +13,7 @@ from urllib.parse import unquote_to_bytes
 
 from werkzeug.test import EnvironBuilder
 
-from tests.fuzz.oddities import HEADERS, METHODS, NUMBERS, PATH_PARTS, QUERY_PARTS, SPLICES, TEXTS
+from tests.fuzz.unusual_values import HEADERS, METHODS, NUMBERS, PATH_PARTS, QUERY_PARTS, SPLICES, TEXTS
 
 Dice = random.Random
 Mutation = Callable[["Wire", Dice], None]
@@ -21,7 +21,7 @@ Mutation = Callable[["Wire", Dice], None]
 
 @dataclass
 class Wire:
-    """A request as it would go over the wire."""
+    """A request in its wire form."""
 
     method: str
     path: str
@@ -32,7 +32,7 @@ class Wire:
 
     @classmethod
     def of(cls, given: dict[str, Any]) -> "Wire":
-        """From what `werkzeug.test.Client.open` takes."""
+        """Create a request from the arguments of `werkzeug.test.Client.open`."""
         builder = EnvironBuilder(**given)
         try:
             request = builder.get_request()
@@ -44,7 +44,7 @@ class Wire:
             builder.close()
 
     def environ(self) -> dict[str, Any]:
-        """For a WSGI application; what the headers say of the body's length stands, right or wrong."""
+        """Return the WSGI environment. The body length of the headers is used even if it is wrong."""
         path = _bytes(self.path).decode("latin-1")
         made = EnvironBuilder(method="POST", path="/", data=self.body).get_environ()
         made |= {"REQUEST_METHOD": self.method, "PATH_INFO": path, "QUERY_STRING": _bytes(self.query).decode("latin-1")}
@@ -60,7 +60,7 @@ class Wire:
 
 
 def mutate(wire: Wire, dice: Dice) -> None:
-    """One to three mutations."""
+    """Apply one to three mutations."""
     for _ in range(dice.choice((1, 1, 1, 2, 3))):
         chosen = dice.choice(_OF_BODIES if wire.body and dice.random() < 0.65 else _OF_ALL)
         chosen(wire, dice)
@@ -68,7 +68,7 @@ def mutate(wire: Wire, dice: Dice) -> None:
 
 
 def change_value(wire: Wire, dice: Dice) -> None:
-    """Another value, type or size somewhere in the JSON."""
+    """Replace a value, a type or a size in the JSON."""
 
     def change(holder: Any, key: Any) -> None:
         holder[key] = _nasty(dice, holder[key])
@@ -77,12 +77,12 @@ def change_value(wire: Wire, dice: Dice) -> None:
 
 
 def drop_key(wire: Wire, dice: Dice) -> None:
-    """Something is missing in the JSON."""
+    """Remove a key or an item from the JSON."""
     _in_json(wire, dice, lambda holder, key: holder.pop(key))
 
 
 def add_key(wire: Wire, dice: Dice) -> None:
-    """Something is too much in the JSON."""
+    """Add a key or an item to the JSON."""
 
     def add(holder: Any, key: Any) -> None:
         if isinstance(holder, dict):
@@ -109,7 +109,7 @@ def add_key(wire: Wire, dice: Dice) -> None:
 
 
 def nest(wire: Wire, dice: Dice) -> None:
-    """The JSON is deeper than anything needs."""
+    """Nest the JSON deeply."""
 
     def deepen(holder: Any, key: Any) -> None:
         value = holder[key]
@@ -121,14 +121,14 @@ def nest(wire: Wire, dice: Dice) -> None:
 
 
 def double_key(wire: Wire, dice: Dice) -> None:
-    """The same key twice."""
+    """Repeat a key."""
     if wire.body.startswith(b"{") and len(wire.body) > 2:
         first = wire.body[1:].split(b",")[0].rstrip(b"}")
         wire.body = b"{" + first + b"," + wire.body[1:]
 
 
 def replace_body(wire: Wire, dice: Dice) -> None:
-    """Another document altogether."""
+    """Replace the document."""
     wire.body = dice.choice(
         (b"", b"null", b"[]", b"1", b'"text"', b"{", b"{}", b" ", b"\0", b"NaN", b"[" * 5000, b'{"a":' * 5000, b"{}{}", b"\xef\xbb\xbf{}",
          "{}".encode("utf-16"), gzip.compress(wire.body), b"a=1&b=2", b'{"\\ud800": 1}', b"x" * 1_100_000)
@@ -136,19 +136,19 @@ def replace_body(wire: Wire, dice: Dice) -> None:
 
 
 def splice(wire: Wire, dice: Dice) -> None:
-    """Foreign bytes amid the body."""
+    """Insert foreign bytes into the body."""
     at = dice.randrange(len(wire.body) + 1)
     wire.body = wire.body[:at] + dice.choice(SPLICES) + wire.body[at:]
 
 
 def cut(wire: Wire, dice: Dice) -> None:
-    """Part of the body is missing."""
+    """Truncate the body."""
     start, end = sorted((dice.randrange(len(wire.body) + 1), dice.randrange(len(wire.body) + 1)))
     wire.body = wire.body[:start] + wire.body[end:] if dice.random() < 0.5 else wire.body[:start]
 
 
 def flip(wire: Wire, dice: Dice) -> None:
-    """Single bytes differ."""
+    """Change single bytes."""
     changed = bytearray(wire.body)
     for _ in range(dice.choice((1, 3, 20))):
         if changed:
@@ -157,19 +157,19 @@ def flip(wire: Wire, dice: Dice) -> None:
 
 
 def set_header(wire: Wire, dice: Dice) -> None:
-    """A header that is odd."""
+    """Set an unusual header."""
     name, value = dice.choice(HEADERS)
     wire.headers[name] = value
 
 
 def drop_header(wire: Wire, dice: Dice) -> None:
-    """A header is missing."""
+    """Remove a header."""
     if wire.headers:
         del wire.headers[dice.choice(sorted(wire.headers))]
 
 
 def change_path(wire: Wire, dice: Dice) -> None:
-    """A segment of the path is another."""
+    """Replace a segment of the path."""
     parts = wire.path.split("/")
     at = dice.randrange(len(parts))
     what = dice.choice(PATH_PARTS)
@@ -178,12 +178,12 @@ def change_path(wire: Wire, dice: Dice) -> None:
 
 
 def change_query(wire: Wire, dice: Dice) -> None:
-    """The query says something else, or more."""
+    """Replace or extend the query."""
     wire.query = dice.choice((dice.choice(QUERY_PARTS), f"{wire.query}&{dice.choice(QUERY_PARTS)}"))
 
 
 def change_method(wire: Wire, dice: Dice) -> None:
-    """Another method."""
+    """Use another method."""
     wire.method = dice.choice(METHODS)
 
 
@@ -231,5 +231,5 @@ def _bytes(text: str) -> bytes:
 
 
 def _decoded(path: str) -> str:
-    """A path as a server hands it on: with its escapes undone, bytes that are no UTF-8 kept."""
+    """Unquote a path as a server does. Bytes that are not UTF-8 stay."""
     return unquote_to_bytes(path.encode("utf-8", "surrogateescape")).decode("utf-8", "surrogateescape")

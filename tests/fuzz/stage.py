@@ -1,4 +1,4 @@
-"""Where fuzzed requests play: the authorization table's scene, replaced by a new one as soon as a request has spoilt it."""
+"""Scene of fuzzed requests: the one of the authorization table, replaced when a request has changed it."""
 
 import os
 import re
@@ -11,21 +11,21 @@ from tests.contract.matrix import VARIABLE, Matrix
 from tests.contract.requests import AI, DOUBLES, SPOILS, Key, arguments, ids_of
 from tests.contract.scene import Scene
 from tests.contract.served import served
-from tests.world import Browser, World
+from tests.support.world import Browser, World
 
 LONG = bool(os.environ.get("GALLEY_LONG"))
 SEED = int(os.environ.get("GALLEY_SEED", "7"))
 CALLERS = ("anonymous", "editor", "owner")
 UNVERSIONED = ("/healthz", "/readyz", "/metrics", "/media/", "/api/")
 OUTSIDE = frozenset({(("POST", "/auth/sign-in/social"), 503), (("POST", "/api/ai/seo-fix"), 502)})
-"""Answers about the outer world of the tests: its second social provider is not there, and its model says one thing only."""
+"""Errors of the doubles: the second social provider does not exist, and the model returns one fixed answer."""
 
 _CHANGES = re.compile(r"/(organization|project|user|auth|bucket/delete)\b(?!-)")
 _CONTENT = ("/project-content/", "/project-draft/", "/project-log/")
 
 
 class Stage:
-    """The scene and what requests in it are made of; `key` is always (method, path as the specification writes it)."""
+    """The scene and the parts of its requests. `key` is always (method, path in the notation of the specification)."""
 
     def __init__(self, app: Flask, source: Path) -> None:
         self.app, self.source = app, source
@@ -34,7 +34,7 @@ class Stage:
         self._indexed = True
 
     def prepare(self, key: Key) -> None:
-        """Have the content indexed where a route tells of it, and the model answer what its handler asks for."""
+        """Index the content for routes that read it, and prepare the model's answer."""
         if key[1].startswith(AI):
             arguments(self.scene, key, self.scene.owner)
         if key[1].startswith(_CONTENT) and not self._indexed:
@@ -42,7 +42,7 @@ class Stage:
             self._indexed = True
 
     def note(self, key: Key, status: int) -> None:
-        """Make a new scene when this answer means that the old one is no longer what it was."""
+        """Create a new scene if the response shows a change of the present one."""
         if status >= 300 or key[0] == "GET":
             return
         if key in SPOILS or key in DOUBLES or (key[0] != "POST" and _CHANGES.match(key[1])):
@@ -50,19 +50,19 @@ class Stage:
             self.scene.served_key, self._indexed = served_key, False
 
     def caller(self, name: str) -> Browser:
-        """Somebody of the scene."""
+        """Return a caller of the scene."""
         return self.scene.caller(name)
 
     def ids(self, key: Key, who: Browser) -> dict[str, str]:
-        """Real ids for the variables of a path."""
+        """Return existing ids for the variables of a path."""
         return ids_of(self.scene, key, who)
 
     def valid(self, key: Key, who: Browser) -> dict[str, Any]:
-        """A request that this caller may send: what `werkzeug.test.Client.open` takes, path included."""
+        """Return the arguments of `werkzeug.test.Client.open` for a permitted request of this caller."""
         path = VARIABLE.sub(lambda match: self.ids(key, who).get(match[1], "1"), key[1])
         return {"method": key[0], "path": address(path)} | arguments(self.scene, key, who)
 
 
 def address(path: str) -> str:
-    """Where a path of the specification is served."""
+    """Return the served path of a path of the specification."""
     return path if path == "/" or path.startswith(UNVERSIONED) else f"/api/v1{path}"

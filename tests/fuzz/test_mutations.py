@@ -1,6 +1,6 @@
-"""Valid requests, mutated: never a 5xx, every refusal in the contract's shape, and nothing lost or half done.
+"""Mutated requests: never a 5xx, every refusal in the shape of the contract, and no partial or lost change.
 
-`GALLEY_LONG=1` sends 100,000 on each store instead of a few hundred; `GALLEY_SEED` chooses others.
+`GALLEY_LONG=1` sends 100,000 on each database instead of a few hundred; `GALLEY_SEED` selects others.
 """
 
 import collections
@@ -16,7 +16,7 @@ from werkzeug.datastructures import Headers
 from werkzeug.test import run_wsgi_app
 
 from tests.contract.requests import Key
-from tests.fuzz import witness
+from tests.fuzz import invariants
 from tests.fuzz.mutations import Wire, mutate
 from tests.fuzz.stage import CALLERS, LONG, OUTSIDE, SEED, Stage
 
@@ -27,7 +27,7 @@ _CODE = re.compile(r"[A-Z][A-Z0-9_]*")
 
 
 class Fuzz:
-    """Sends mutations of one request after another and keeps what is wrong, one example of each kind."""
+    """A sender of mutations that stores one example of each kind of error."""
 
     def __init__(self, stage: Stage, dice: random.Random) -> None:
         self.stage, self.dice, self.sent = stage, dice, 0
@@ -36,7 +36,7 @@ class Fuzz:
         self.keys = sorted(stage.routes)
 
     def batch(self) -> None:
-        """A few mutations of one valid request."""
+        """Send some mutations of one valid request."""
         key, name = self.dice.choice(self.keys), self.dice.choice(CALLERS)
         self.stage.prepare(key)
         given, scene = self._valid(key, name), self.stage.scene
@@ -56,16 +56,16 @@ class Fuzz:
 
     def _try(self, key: Key, name: str, wire: Wire) -> None:
         looked = self.sent % LOOKED_AT_EVERY == 0
-        before = witness.rows(self.stage.scene) if looked else None
+        before = invariants.rows(self.stage.scene) if looked else None
         fault = None
         try:
             status, headers, body = answer(self.stage.app, wire)
             fault = fault_of(wire, status, headers, body)
-        except Exception as error:  # what escapes the application
+        except Exception as error:  # An exception that leaves the application.
             status, fault = 0, f"escaped: {error!r}"
         self.sent += 1
         self.statuses[status] += 1
-        if looked and status >= 400 and witness.rows(self.stage.scene) != before:
+        if looked and status >= 400 and invariants.rows(self.stage.scene) != before:
             fault = f"{status}, but something has changed"
         if fault is not None and (key, status) not in OUTSIDE:
             shown = f"{wire.method} {wire.path!r}?{wire.query} {wire.headers} {wire.body[:600]!r}"[:1500]
@@ -74,7 +74,7 @@ class Fuzz:
 
 
 def answer(app: Flask, wire: Wire) -> tuple[int, Headers, bytes]:
-    """Status, headers and body; of an event stream no more than its beginning."""
+    """Return the status, the headers and the body. Read only the beginning of an event stream."""
     chunks, status, headers = run_wsgi_app(app, wire.environ())
     try:
         streams = (headers.get("Content-Type") or "").startswith("text/event-stream")
@@ -85,7 +85,7 @@ def answer(app: Flask, wire: Wire) -> tuple[int, Headers, bytes]:
 
 
 def fault_of(wire: Wire, status: int, headers: Headers, body: bytes) -> str | None:
-    """What is wrong with an answer, if anything is."""
+    """Return a description of the error in a response, if there is one."""
     if status >= 500:
         return f"{status}: {body[:150]!r}"
     if "X-Request-Id" not in headers:
@@ -115,15 +115,15 @@ def fault_of(wire: Wire, status: int, headers: Headers, body: bytes) -> str | No
 class TestMutations:
     def test_nothing_breaks_and_nothing_is_lost(self, stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
         fuzz, first = Fuzz(stage, random.Random(SEED)), stage.scene
-        before, commits = witness.others(first), witness.repository(first).commits()
+        before, commits = invariants.others(first), invariants.repository(first).commits()
         while fuzz.sent < MUTATIONS:
             fuzz.batch()
         with capsys.disabled():
             print(f"\nseed {SEED}: {fuzz.sent} mutations, answers {dict(sorted(fuzz.statuses.items()))}")
             print(f"kinds of wrong answers: {len(fuzz.wrong)}")
         assert not fuzz.wrong, "\n\n".join(f"{kind}\n  {told}" for kind, told in sorted(fuzz.wrong.items()))
-        assert witness.others(first) == before
-        assert witness.organizations_without_one_owner(stage.app) == []
-        repository = witness.repository(first)
+        assert invariants.others(first) == before
+        assert invariants.organizations_without_one_owner(stage.app) == []
+        repository = invariants.repository(first)
         repository.check()
         assert repository.commits()[-len(commits) :] == commits

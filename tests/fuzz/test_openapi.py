@@ -1,6 +1,6 @@
-"""Requests made from the OpenAPI document, fitting it and not: every answer is one the document tells of.
+"""Requests generated from the OpenAPI document, valid and invalid: the document describes every response.
 
-`GALLEY_LONG=1` sends at least 20,000 instead of a few hundred; `GALLEY_SEED` chooses others.
+`GALLEY_LONG=1` sends at least 20,000 instead of a few hundred; `GALLEY_SEED` selects others.
 """
 
 import collections
@@ -27,7 +27,7 @@ from schemathesis.specs.openapi.checks import (
 
 from tests.contract.requests import BODIES, Key
 from tests.fuzz.stage import CALLERS, LONG, OUTSIDE, SEED, Stage
-from tests.world import Person
+from tests.support.world import Person
 
 CASES = int(os.environ.get("GALLEY_CASES", "110" if LONG else "3"))
 SHARE = 1.0 if LONG else 0.25
@@ -42,7 +42,7 @@ CHECKS = [
 
 
 class Fuzz:
-    """Sends what is drawn and keeps what is wrong, one example of each kind."""
+    """A sender of generated requests that stores one example of each kind of error."""
 
     def __init__(self, stage: Stage) -> None:
         self.stage, self.sent = stage, 0
@@ -50,7 +50,7 @@ class Fuzz:
         self.wrong: dict[str, str] = {}
 
     def try_out(self, operation: Any, key: Key, cases: int) -> None:
-        """Send `cases` requests that fit and as many that do not to one operation, each as one of the callers."""
+        """Send `cases` valid and as many invalid requests to one operation, each as one of the callers."""
         self.stage.prepare(key)
         for mode in GenerationMode:
 
@@ -66,7 +66,7 @@ class Fuzz:
             try:
                 send()
             except hypothesis.errors.Unsatisfiable:
-                continue  # an operation without parameters and body has no request that does not fit
+                continue  # An operation without parameters and body has no invalid request.
 
     def _send(self, case: Any, key: Key, name: str, real: int) -> None:
         who = self.stage.caller(name)
@@ -91,7 +91,7 @@ class Fuzz:
         except FailureGroup as group:
             for failure in group.exceptions:
                 self._keep(key, name, case, type(failure).__name__, f"{failure.title}: {failure.message}")
-        except Exception as error:  # an exception that the application did not turn into an answer
+        except Exception as error:  # An exception that the application did not convert to a response.
             self._keep(key, name, case, type(error).__name__, repr(error))
 
     def _keep(self, key: Key, name: str, case: Any, kind: str, told: str) -> None:
@@ -103,14 +103,14 @@ class Fuzz:
 
 @pytest.fixture
 def document(app: Flask) -> Any:
-    """The document as it is served, without made-up session cookies."""
+    """Return the served document without generated session cookies."""
     schema = schemathesis.openapi.from_wsgi("/api/v1/openapi.json", app)
     schema.config.generation.update(with_security_parameters=False)
     return schema
 
 
 def operations(document: Any, stage: Stage) -> Iterator[tuple[Any, Key]]:
-    """Every operation of the document with its key."""
+    """Return every operation of the document with its key."""
     for found in document.get_all_operations():
         operation = found.ok()
         path = operation.path.replace("{", ":").replace("}", "").removeprefix("/api/v1")

@@ -4,9 +4,9 @@ import pytest
 from flask import Request
 from werkzeug.test import EnvironBuilder
 
-from app.core.errors import Invalid, TooLarge, WrongMediaType
+from app.core.errors import InvalidRequest, PayloadTooLarge, UnsupportedMediaType
 from app.http.body import MAX_DEPTH, MAX_ITEMS, MAX_KEYS, MAX_VALUES, read_json
-from tests.watchdog import watchdog
+from tests.support.watchdog import watchdog
 
 
 def request(data: bytes | str, kind: str = "application/json") -> Request:
@@ -45,7 +45,7 @@ class TestRefused:
     def test_a_compressed_body(self, coding: str) -> None:
         given = EnvironBuilder(method="POST", data=b"{}", content_type="application/json")
         given.headers["Content-Encoding"] = coding
-        with pytest.raises(WrongMediaType):
+        with pytest.raises(UnsupportedMediaType):
             read_json(Request(given.get_environ()))
 
     @pytest.mark.parametrize(
@@ -75,33 +75,33 @@ class TestRefused:
         ids=range(20),
     )
     def test_what_is_not_a_json_object_within_the_limits(self, data: str | bytes) -> None:
-        with pytest.raises(Invalid) as failure:
+        with pytest.raises(InvalidRequest) as failure:
             read_json(request(data))
         assert failure.value.code == "INVALID_JSON"
 
     @pytest.mark.parametrize("end", ["", "\\"], ids=["open", "escaped"])
     def test_a_string_that_is_never_closed_is_read_once(self, end: str) -> None:
-        with watchdog(), pytest.raises(Invalid):
+        with watchdog(), pytest.raises(InvalidRequest):
             read_json(request('"' + '\\"' * 400_000 + end))
 
     @pytest.mark.parametrize("value", ["0", "{}", "[]", '"a"'])
     def test_more_values_than_a_worker_has_time_for(self, value: str) -> None:
         many = f"[{','.join([value] * MAX_ITEMS)}],"
         data = '{"a": [' + many * (MAX_VALUES // MAX_ITEMS) + "0]}"
-        with pytest.raises(Invalid, match="more than 500000 values"):
+        with pytest.raises(InvalidRequest, match="more than 500000 values"):
             read_json(request(data), max_bytes=len(data))
 
     def test_another_type(self) -> None:
-        with pytest.raises(WrongMediaType):
+        with pytest.raises(UnsupportedMediaType):
             read_json(request("a=1", kind="application/x-www-form-urlencoded"))
 
     def test_too_many_bytes_told_by_the_header(self) -> None:
-        with pytest.raises(TooLarge):
+        with pytest.raises(PayloadTooLarge):
             read_json(request('{"a": "' + "x" * 100 + '"}'), max_bytes=50)
 
     def test_too_many_bytes_though_the_header_tells_none(self) -> None:
         given = request('{"a": "' + "x" * 100 + '"}')
         given.environ["CONTENT_LENGTH"] = ""
         given.environ["wsgi.input_terminated"] = True
-        with pytest.raises(TooLarge):
+        with pytest.raises(PayloadTooLarge):
             read_json(given, max_bytes=50)

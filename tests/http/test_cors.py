@@ -4,7 +4,7 @@ import pytest
 from flask import Flask
 
 from app.http.headers import init_cors
-from tests.world import World
+from tests.support.world import World
 
 OURS = "http://127.0.0.1:8000"
 

@@ -46,7 +46,7 @@ class TestBodies:
 
 
 class TestUpstreams:
-    @pytest.mark.parametrize("error", [errors.UpstreamBroken(), errors.UpstreamLate(), errors.Unavailable()])
+    @pytest.mark.parametrize("error", [errors.BadGateway(), errors.GatewayTimeout(), errors.ServiceUnavailable()])
     def test_whoever_is_turned_away_is_told_when_to_come_again(self, app: Flask, error: errors.AppError) -> None:
         status, retry_after = failed(app, error)
         assert status == error.status

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.world import World
+from tests.support.world import World
 
 
 class TestOrigin:

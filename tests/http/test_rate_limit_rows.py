@@ -16,14 +16,11 @@ import pytest
 from flask import Flask
 
 from app.core.limits import Rate, RateLimits
-from app.core.rates import RateCounter
-from app.drivers.sandbox.none import NoSandboxes
-from app.extensions import db
-from app.models.login import OneTimeCode, Purpose
-from tests import factories
+from app.http.rate_events import short_rates
+from app.rate_limiting.counter import RateCounter
 from tests.resources.bucket.places import form
-from tests.servers.redis import Gate, Redis
-from tests.world import Answer, Browser, Person, World
+from tests.support.servers.redis import Gate, Redis
+from tests.support.world import Answer, Browser, World
 
 
 @dataclass(frozen=True)
@@ -44,9 +41,7 @@ class Request:
 
 REQUESTS = {
     "sign_in_address": Request("POST", "/auth/sign-in/email", signed_in=False),
-    "sign_up_address": Request("POST", "/auth/sign-up/email", signed_in=False),
     "verify_address": Request("POST", "/auth/verify-email", signed_in=False),
-    "forget_password_address": Request("POST", "/auth/forget-password", signed_in=False),
     "reset_address": Request("POST", "/auth/reset-password", signed_in=False),
     "callback_address": Request("GET", "/auth/callback/social_a", signed_in=False),
     "signed_in": Request("GET", "/auth/get-session"),
@@ -55,26 +50,26 @@ REQUESTS = {
     "anonymous_address": Request("GET", "/auth/get-session", signed_in=False),
     "media_address": Request("GET", "/media/orgs/unknown.png", signed_in=False),
     "webhook_address": Request("POST", "/api/webhooks/billing", signed_in=False),
-    "organization_create": Request("POST", "/organization"),
-    "invite": Request("PATCH", "/organization/member/org_unknown"),
-    "project_create": Request("POST", "/project/create"),
     "upload": Request("POST", "/bucket/upload", form=True),
     "upload_address": Request("POST", "/bucket/upload", form=True),
     "provider_exchange": Request("POST", "/api/auth/provider_a"),
-    "provider_refresh": Request("POST", "/api/auth/provider_a/refresh"),
     "ai_copilot": Request("POST", "/api/ai/copilot"),
     "ai": Request("POST", "/api/ai/command"),
     "sandbox_heartbeat": Request("POST", "/api/sandbox/heartbeat"),
     "sandbox_stop": Request("POST", "/api/sandbox/stop"),
-    "billing": Request("POST", "/order/pre-order"),
-    "billing_address": Request("POST", "/order/pre-order"),
 }
-BY_HAND = {"sign_in_failures", "sign_in_failures_address", "forget_password", "sandbox_create"}
+BY_HAND = {"sign_in_failures", "sign_in_failures_account", "sign_in_failures_address", "forget_password"}
 """Rows that count something else than requests; each has a test of its own below."""
-ELSEWHERE = {"upload_bytes", "preview", "preview_address"}
-"""Counted in the database (tests/resources/bucket), or on previews' own addresses (tests/http/test_preview_proxy.py)."""
+STORED = {
+    "sign_up_address", "forget_password", "forget_password_address", "organization_create", "invite", "project_create",
+    "provider_refresh", "ai", "sandbox_create", "billing", "billing_address", "token_create",
+}  # fmt: skip
+"""Rows with rates in the database (tests/http/test_rate_events.py)."""
+ELSEWHERE = {"readiness_address", "upload_bytes", "preview", "preview_address", "token", "token_writes"}
+"""Counted in the database (tests/resources/bucket), on previews' own addresses (tests/preview_proxy/test_middleware.py), or
+for API tokens (tests/access/test_tokens.py)."""
 
-WINDOWS = [(row, rate) for row in REQUESTS for rate in getattr(RateLimits(), row)]
+WINDOWS = [(row, rate) for row in REQUESTS for rate in short_rates(getattr(RateLimits(), row))]
 
 
 @pytest.fixture(scope="module")
@@ -90,10 +85,12 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 def counter(request: pytest.FixtureRequest, app: Flask, redis: Redis) -> Iterator[RateCounter]:
     """The application's counter, behind a gate to Redis that is open, shut, or open again after it was shut."""
     gate, known = Gate(redis.port), app.extensions["rates"]
-    app.extensions["rates"] = counter = RateCounter(redis_url=gate.url, rest_s=60.0 if request.param == "down" else 0.0)
+    app.extensions["rates"] = counter = RateCounter(
+        redis_url=gate.url, retry_after_s=60.0 if request.param == "down" else 0.0
+    )
     if request.param != "up":
         gate.shut()
-        assert counter.spend((Rate(1, 60),), "row", uuid.uuid4().hex) == 0
+        assert counter.try_acquire((Rate(1, 60),), "row", uuid.uuid4().hex) == 0
     if request.param == "back":
         gate.reopen()
     yield counter
@@ -118,7 +115,7 @@ def anywhere() -> str:
 def fill(counter: RateCounter, rate: Rate, row: str, key: str) -> None:
     """Count all but the last event of a window."""
     for _ in range(rate.times - 1):
-        assert counter.spend((rate,), row, key) == 0
+        assert counter.try_acquire((rate,), row, key) == 0
 
 
 def refused(answer: Answer, rate: Rate) -> bool:
@@ -130,7 +127,7 @@ def refused(answer: Answer, rate: Rate) -> bool:
 
 class TestTable:
     def test_every_row_is_tried(self) -> None:
-        assert {field.name for field in fields(RateLimits)} == set(REQUESTS) | BY_HAND | ELSEWHERE
+        assert {field.name for field in fields(RateLimits)} == set(REQUESTS) | BY_HAND | STORED | ELSEWHERE
 
 
 class TestRows:
@@ -154,10 +151,18 @@ class TestRows:
 class TestRowsCountedByHand:
     SIGN_IN = Request("POST", "/auth/sign-in/email", signed_in=False)
 
-    def test_wrong_passwords_of_an_account(self, world: World, counter: RateCounter) -> None:
+    def test_wrong_passwords_of_an_account_and_address(self, world: World, counter: RateCounter) -> None:
         [rate] = RateLimits().sign_in_failures
+        address, body = anywhere(), {"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"}
+        fill(counter, rate, "sign_in_failures", f"{body['email']}  {address}")
+        assert self.SIGN_IN.send(world.anonymous(), address, body).status == 401
+        assert refused(self.SIGN_IN.send(world.anonymous(), address, body), rate)
+        assert self.SIGN_IN.send(world.anonymous(), anywhere(), body).status == 401
+
+    def test_wrong_passwords_of_an_account(self, world: World, counter: RateCounter) -> None:
+        [rate] = RateLimits().sign_in_failures_account
         body = {"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"}
-        fill(counter, rate, "sign_in_failures", body["email"])
+        fill(counter, rate, "sign_in_failures_account", f"{body['email']} ")
         assert self.SIGN_IN.send(world.anonymous(), anywhere(), body).status == 401
         assert refused(self.SIGN_IN.send(world.anonymous(), anywhere(), body), rate)
 
@@ -168,31 +173,3 @@ class TestRowsCountedByHand:
         fill(counter, rate, "sign_in_failures_address", address)
         assert self.SIGN_IN.send(world.anonymous(), address, bodies[0]).status == 401
         assert refused(self.SIGN_IN.send(world.anonymous(), address, bodies[1]), rate)
-
-    def test_reset_links_of_an_account_say_nothing(self, world: World, counter: RateCounter) -> None:
-        [rate] = RateLimits().forget_password
-        last, late = (f"{uuid.uuid4().hex}@mail.example.org" for _ in range(2))
-        request = Request("POST", "/auth/forget-password", signed_in=False)
-        for email, times in ((last, 1), (late, 2)):
-            fill(counter, rate, "forget_password", email)
-            for _ in range(times - 1):
-                assert counter.spend((rate,), "forget_password", email) == 0
-            request.send(world.anonymous(), anywhere(), {"email": email}).ok()
-        with world.app.app_context():
-            ours = db.session.query(OneTimeCode).filter_by(purpose=Purpose.RESET_PASSWORD)
-            assert [ours.filter_by(email_key=email).count() for email in (last, late)] == [1, 0]
-
-    def test_previews_of_a_user(
-        self, app: Flask, world: World, counter: RateCounter, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        [rate] = RateLimits().sandbox_create
-        drivers = {**app.extensions["drivers"], "sandbox": NoSandboxes()}
-        monkeypatch.setitem(app.extensions, "drivers", drivers)  # counted, and then nothing is started
-        owner: Person = world.person()
-        name, _ = factories.repository(world, {"index.html": b"<p>Hello</p>\n"})
-        project = factories.project(world, owner, factories.organization(world, owner), name)
-        request = Request("POST", "/api/sandbox/create")
-        fill(counter, rate, "sandbox_create", owner.id)
-        body = {"projectId": project}
-        assert request.send(owner, anywhere(), body).status == 503
-        assert refused(request.send(owner, anywhere(), body), rate)

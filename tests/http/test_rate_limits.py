@@ -3,29 +3,45 @@
 import threading
 import uuid
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 
 from app.core.limits import RateLimits
-from app.core.rates import RateCounter
+from app.extensions import db
 from app.http.endpoint import declaration_of
 from app.http.rate_limits import is_row
-from tests.world import Browser, World
+from app.models.rate_event import RateEvent
+from app.models.user import User
+from app.rate_limiting.counter import RateCounter
+from tests.support.assertions.mailbox import Mailbox
+from tests.support.world import Answer, Browser, Person, World
 
 
 @pytest.fixture(autouse=True)
 def strict(app: Flask) -> Iterator[None]:
     """One process without scale, with fresh counts."""
-    known = app.extensions["rates"]
+    known, scaled = app.extensions["rates"], app.config["SETTINGS"]
     app.extensions["rates"] = RateCounter()
+    app.config["SETTINGS"] = replace(scaled, server=replace(scaled.server, rate_limit_scale=1.0))
+    with app.app_context(), db.engine.begin() as connection:
+        connection.execute(sa.delete(RateEvent))
     yield
-    app.extensions["rates"] = known
+    app.extensions["rates"], app.config["SETTINGS"] = known, scaled
 
 
 def email() -> str:
     return f"r{uuid.uuid4().hex[:10]}@mail.example.org"
+
+
+def reset_token(world: World, address: str) -> str:
+    """The token of the newest reset link that was mailed to the address."""
+    world.anonymous().post("/auth/forget-password", {"email": address}).ok()
+    world.work_off()
+    return Mailbox(world.app.config["SETTINGS"].mail.directory, address).tokens()[-1]
 
 
 def at(address: str) -> dict[str, Any]:
@@ -37,37 +53,87 @@ def statuses(times: int, call: Callable[[], Any]) -> list[int]:
 
 
 class TestSignIn:
-    def test_of_one_account_fails_ten_times_at_most_wherever_from(self, world: World) -> None:
-        body, browser = {"email": email(), "password": "Wrong-password-1"}, world.anonymous()
-        answers = [browser.post("/auth/sign-in/email", body, **at(f"192.0.2.{n}")) for n in range(11)]
-        assert [answer.status for answer in answers] == [401] * 10 + [429]
-        assert 1 <= int(answers[-1].headers["Retry-After"]) <= 900
-        answers[-1].fails(429, "TOO_MANY_REQUESTS")
+    PASSWORD = "Another-Harbour-1"
 
-    def test_from_one_address_fails_thirty_times_at_most_whoever_it_is(self, world: World) -> None:
+    def owner(self, world: World) -> Person:
+        person = world.person()
+        person.patch("/user/set-password", {"newPassword": self.PASSWORD}).ok()
+        return person
+
+    def sign_in(self, world: World, email: str, password: str, address: str) -> Answer:
+        body = {"email": email, "password": password}
+        return world.anonymous().post("/auth/sign-in/email", body, **at(address))
+
+    def fail(self, world: World, email: str, address: str, times: int) -> list[int]:
+        return [self.sign_in(world, email, "Wrong-password-1", address).status for _ in range(times)]
+
+    @pytest.mark.parametrize("is_known", [True, False])
+    def test_account_fails_ten_times_from_one_address(self, world: World, is_known: bool) -> None:
+        name = self.owner(world).email if is_known else email()
+        assert self.fail(world, name, "192.0.2.1", 10) == [401] * 10
+        refused = self.sign_in(world, name, "Wrong-password-1", "192.0.2.1")
+        refused.fails(429, "TOO_MANY_REQUESTS")
+        assert 1 <= int(refused.headers["Retry-After"]) <= 900
+        assert "Try again in 15 minutes" in refused.json["message"]
+
+    def test_owner_signs_in_from_another_address_during_an_attack(self, world: World) -> None:
+        owner = self.owner(world)
+        self.fail(world, owner.email, "192.0.2.1", 11)
+        self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.1").fails(429)
+        self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.2").ok()
+
+    def test_account_fails_a_hundred_times_from_all_addresses(self, world: World) -> None:
+        name = email()
+        failed = [status for n in range(10) for status in self.fail(world, name, f"192.0.2.{n}", 10)]
+        assert failed == [401] * 100
+        assert self.fail(world, name, "192.0.2.99", 1) == [429]
+        assert self.fail(world, email(), "192.0.2.99", 1) == [401]
+
+    def test_password_reset_clears_the_failures_of_the_account(self, app: Flask, world: World) -> None:
+        owner = self.owner(world)
+        with app.app_context():
+            account = f"{owner.email} {db.session.get_one(User, owner.id).password_hash}"
+        workers, [rate] = [app.extensions["rates"], RateCounter()], RateLimits().sign_in_failures_account
+        for worker in workers:
+            app.extensions["rates"] = worker
+            self.fail(world, owner.email, "192.0.2.1", 10)
+            for _ in range(rate.times - 10):
+                assert worker.try_acquire((rate,), "sign_in_failures_account", account) == 0
+            self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.99").fails(429)
+        token = reset_token(world, owner.email)
+        world.anonymous().post("/auth/reset-password", {"token": token, "newPassword": "Third-Harbour-1"}).ok()
+        for worker in workers:
+            app.extensions["rates"] = worker
+            self.sign_in(world, owner.email, "Third-Harbour-1", "192.0.2.1").ok()
+
+    def test_address_fails_thirty_times_with_any_accounts(self, world: World) -> None:
         browser = world.anonymous()
         got = statuses(
             31, lambda: browser.post("/auth/sign-in/email", {"email": email(), "password": "Wrong-password-1"})
         )
         assert got == [401] * 30 + [429]
 
-    def test_that_succeeds_forgives_the_account(self, world: World) -> None:
-        person = world.person()
-        person.patch("/user/set-password", {"newPassword": "Another-Harbour-1"}).ok()
-        browser, wrong = world.anonymous(), {"email": person.email, "password": "Wrong-password-1"}
-        for n in range(3):
-            assert set(statuses(9, lambda n=n: browser.post("/auth/sign-in/email", wrong, **at(f"192.0.2.{n}")))) == {
-                401
-            }
-            browser.post("/auth/sign-in/email", wrong | {"password": "Another-Harbour-1"}).ok()
+    def test_success_clears_the_failures_of_account_and_address(self, world: World) -> None:
+        owner = self.owner(world)
+        for _ in range(3):
+            assert self.fail(world, owner.email, "192.0.2.1", 9) == [401] * 9
+            self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.1").ok()
 
-    def test_guessed_in_parallel_still_fails_ten_times_at_most(self, world: World) -> None:
-        body, got = {"email": email(), "password": "Wrong-password-1"}, []
+    def test_success_keeps_the_failures_of_all_addresses(self, world: World) -> None:
+        owner = self.owner(world)
+        for number in range(10):
+            self.fail(world, owner.email, f"192.0.2.{number}", 9)
+        self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.50").ok()
+        assert self.fail(world, owner.email, "192.0.2.51", 10) == [401] * 10
+        self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.52").fails(429)
 
-        def guess(number: int) -> None:
-            got.append(world.anonymous().post("/auth/sign-in/email", body, **at(f"192.0.2.{number}")).status)
+    def test_parallel_guesses_fail_ten_times(self, world: World) -> None:
+        name, got = email(), []
 
-        threads = [threading.Thread(target=guess, args=(number,)) for number in range(20)]
+        def guess() -> None:
+            got.extend(self.fail(world, name, "192.0.2.1", 1))
+
+        threads = [threading.Thread(target=guess) for _ in range(20)]
         for thread in threads:
             thread.start()
         for thread in threads:
@@ -80,11 +146,8 @@ class TestAddressRows:
     @pytest.mark.parametrize(
         ("path", "body", "times"),
         [
-            ("/auth/sign-up/email", {}, 30),
             ("/auth/verify-email", {}, 30),
             ("/auth/email-otp/verify-email", {}, 30),
-            ("/auth/forget-password", {}, 20),
-            ("/auth/request-password-reset", {}, 20),
             ("/auth/reset-password", {}, 30),
             ("/auth/sign-in/social", {}, 30),
             ("/auth/sign-in/email", {}, 120),
@@ -104,20 +167,38 @@ class TestAddressRows:
 
     def test_a_subscribers_ipv6_network_counts_as_one(self, world: World) -> None:
         def ask(n: int) -> int:
-            return world.anonymous().post("/auth/sign-up/email", {}, **at(f"2001:db8::{n:x}")).status
+            return world.anonymous().post("/auth/verify-email", {}, **at(f"2001:db8::{n:x}")).status
 
         assert [ask(n) for n in range(1, 32)] == [400] * 30 + [429]
-        assert world.anonymous().post("/auth/sign-up/email", {}, **at("2001:db8:0:1::1")).status == 400
+        assert world.anonymous().post("/auth/verify-email", {}, **at("2001:db8:0:1::1")).status == 400
 
     def test_a_forwarded_address_that_nobody_vouches_for_counts_for_nothing(self, world: World) -> None:
         def ask(n: int) -> int:
-            return world.anonymous().post("/auth/sign-up/email", {}, headers={"X-Forwarded-For": f"192.0.2.{n}"}).status
+            return world.anonymous().post("/auth/verify-email", {}, headers={"X-Forwarded-For": f"192.0.2.{n}"}).status
 
         assert [ask(n) for n in range(31)][-1] == 429
 
     def test_come_before_the_body_is_read(self, world: World) -> None:
-        statuses(30, lambda: world.anonymous().post("/auth/sign-up/email", {}))
-        world.anonymous().call("POST", "/auth/sign-up/email", data=b"{", content_type="text/plain").fails(429)
+        statuses(30, lambda: world.anonymous().post("/auth/verify-email", {}))
+        world.anonymous().call("POST", "/auth/verify-email", data=b"{", content_type="text/plain").fails(429)
+
+
+class TestStoredAddressRows:
+    def test_sign_ups_of_an_address_are_thirty_an_hour(self, world: World) -> None:
+        def sign_up(address: str = "192.0.2.1") -> Answer:
+            body = {"email": email(), "password": "Another-Harbour-1", "name": "Ada"}
+            return world.anonymous().post("/auth/sign-up/email", body, **at(address))
+
+        assert statuses(31, sign_up) == [200] * 30 + [429]
+        assert sign_up("192.0.2.2").status == 200
+
+    def test_invalid_sign_ups_count_in_the_anonymous_row(self, world: World) -> None:
+        assert statuses(61, lambda: world.anonymous().post("/auth/sign-up/email", {})) == [400] * 60 + [429]
+
+    @pytest.mark.parametrize("path", ["/auth/forget-password", "/auth/request-password-reset"])
+    def test_reset_requests_of_an_address_are_twenty_an_hour(self, world: World, path: str) -> None:
+        got = statuses(21, lambda: world.anonymous().post(path, {"email": email()}))
+        assert got == [200] * 20 + [429]
 
 
 class TestForgetPassword:

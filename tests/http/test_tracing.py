@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.core.tracing import tracer
-from tests.apps import another_database
-from tests.doubles.otlp import Collector
-from tests.git_hosts import Hosts, hosted_application
-from tests.world import World
+from app.observability.tracing import tracer
+from tests.support.applications import another_database
+from tests.support.doubles.otlp import Collector
+from tests.support.git_hosts import Hosts, hosted_application
+from tests.support.world import World
 
 ROOT = Path(__file__).resolve().parents[2]
 SECRET = "very-secret-value"
@@ -64,7 +64,7 @@ class TestTraces:
 
     def test_a_call_to_the_outside_tells_the_host_alone(self, traced: tuple[Flask, Hosts, Collector]) -> None:
         app, hosts, collector = traced
-        from tests.git_hosts import connect_gitlab
+        from tests.support.git_hosts import connect_gitlab
 
         connect_gitlab(World(app).person(), hosts)
         tracer.stop()
@@ -76,7 +76,7 @@ class TestTraces:
 
     def test_without_a_collector_nothing_of_it_is_imported(self, tmp_path: Path) -> None:
         program = (
-            "import sys; from app import create_app; from config import Settings; from pathlib import Path\n"
+            "import sys; from app.factory import create_app; from config import Settings; from pathlib import Path\n"
             f"app = create_app(Settings.for_tests(Path({str(tmp_path)!r})))\n"
             "app.test_client().get('/healthz')\n"
             # The Redis client looks for OpenTelemetry's metrics by itself, where they are installed.

@@ -10,11 +10,11 @@ from flask import Flask, request
 from flask.ctx import RequestContext
 from gunicorn.http.errors import NoMoreData
 
-from app.core.errors import AppError, Invalid, TooLarge, Unavailable, WrongMediaType
+from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
 from app.core.limits import MIB, InputLimits
 from app.http.body import RAW
 from app.http.uploads import FIELD_BYTES, OVERHEAD_BYTES, Upload, read_form
-from tests.full_disk import files_of_at_most
+from tests.support.full_disk import files_of_at_most
 
 LIMITS = InputLimits()
 PLAIN = Flask(__name__)
@@ -49,7 +49,7 @@ class Read:
             self.files: dict[str, bytes] = {}
             response = PLAIN.response_class()
             try:
-                self.values = read_form(request._get_current_object(), LIMITS)  # type: ignore[attr-defined]
+                self.values = read_form(request._get_current_object(), LIMITS, admit=lambda _size: None)  # type: ignore[attr-defined]
                 self.mark = request.environ[RAW]
                 for name, value in self.values.items():
                     if isinstance(value, Upload):
@@ -86,11 +86,11 @@ class TestReadForm:
 
     @pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded", "image/png", ""])
     def test_another_type_is_415(self, kind: str) -> None:
-        refused(b"x", WrongMediaType, content_type=kind)
+        refused(b"x", UnsupportedMediaType, content_type=kind)
 
     @pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary=" + "b" * 300])
     def test_without_a_usable_boundary_there_is_no_form(self, kind: str) -> None:
-        assert refused(b"--b--\r\n", Invalid, content_type=kind).code == "INVALID_FORM"
+        assert refused(b"--b--\r\n", InvalidRequest, content_type=kind).code == "INVALID_FORM"
 
     @pytest.mark.parametrize(
         "body",
@@ -102,36 +102,36 @@ class TestReadForm:
         ],
     )  # fmt: skip
     def test_what_is_no_complete_form_is_400(self, body: bytes) -> None:
-        refused(body, Invalid)
+        refused(body, InvalidRequest)
 
     def test_one_file_and_ten_fields_are_the_most(self) -> None:
         fields = b"".join(part(f"f{number}", b"x") for number in range(10))
         assert len(Read(fields + part("file", b"x", filename="a") + b"--b--\r\n").values) == 11
-        assert refused(fields + part("f10", b"x") + b"--b--\r\n", TooLarge).code == "TOO_MANY_PARTS"
+        assert refused(fields + part("f10", b"x") + b"--b--\r\n", PayloadTooLarge).code == "TOO_MANY_PARTS"
         two = part("file", b"x", filename="a") + part("more", b"x", filename="a")
-        assert refused(two + b"--b--\r\n", TooLarge).code == "TOO_MANY_PARTS"
+        assert refused(two + b"--b--\r\n", PayloadTooLarge).code == "TOO_MANY_PARTS"
 
     def test_a_file_of_ten_mebibytes_is_taken_and_one_byte_more_is_not(self) -> None:
         assert len(Read(part("file", bytes(10 * MIB), filename="a") + b"--b--\r\n").files["file"]) == 10 * MIB
-        refused(part("file", bytes(10 * MIB + 1), filename="a") + b"--b--\r\n", TooLarge)
+        refused(part("file", bytes(10 * MIB + 1), filename="a") + b"--b--\r\n", PayloadTooLarge)
 
     def test_a_length_that_is_told_is_judged_before_a_byte_is_read(self) -> None:
         stream = io.BytesIO(bytes(100))
         body = bytes(10 * MIB + OVERHEAD_BYTES + 1)
-        refused(body, TooLarge, stream=stream)
+        refused(body, PayloadTooLarge, stream=stream)
         assert stream.tell() == 0
 
     def test_a_length_that_is_not_told_is_counted(self) -> None:
         stream = _Endless()
-        refused(b"", TooLarge, stream=stream, told=False)
+        refused(b"", PayloadTooLarge, stream=stream, told=False)
         assert stream.given < 11 * MIB
 
     def test_a_long_field_is_413(self) -> None:
         assert Read(part("a", b"x" * FIELD_BYTES) + b"--b--\r\n").values["a"] == "x" * FIELD_BYTES
-        refused(part("a", b"x" * (FIELD_BYTES + 1)) + b"--b--\r\n", TooLarge)
+        refused(part("a", b"x" * (FIELD_BYTES + 1)) + b"--b--\r\n", PayloadTooLarge)
 
     def test_headers_without_end_are_413(self) -> None:
-        refused(b"--b\r\nX: " + b"x" * 2_000_000, TooLarge)
+        refused(b"--b\r\nX: " + b"x" * 2_000_000, PayloadTooLarge)
 
     def test_the_boundary_is_no_part_of_what_identifies_the_request(self) -> None:
         body = part("folder", b"users") + part("file", b"x" * 99, filename="a") + b"--b--\r\n"
@@ -145,7 +145,7 @@ class TestReadForm:
         tracemalloc.start()
         try:
             with sending(stream, stream.size, "multipart/form-data; boundary=b"):
-                read_form(request._get_current_object(), LIMITS)  # type: ignore[attr-defined]
+                read_form(request._get_current_object(), LIMITS, admit=lambda _size: None)  # type: ignore[attr-defined]
                 peak = tracemalloc.get_traced_memory()[1]
                 PLAIN.process_response(PLAIN.response_class())
         finally:
@@ -154,10 +154,10 @@ class TestReadForm:
 
     def test_a_full_disk_is_503(self) -> None:
         with files_of_at_most(100_000):
-            refused(part("file", bytes(500_000), filename="a") + b"--b--\r\n", Unavailable)
+            refused(part("file", bytes(500_000), filename="a") + b"--b--\r\n", ServiceUnavailable)
 
     def test_chunks_that_break_off_are_no_full_disk(self) -> None:
-        refused(b"", Invalid, stream=_Cut(), told=False)
+        refused(b"", InvalidRequest, stream=_Cut(), told=False)
 
     def test_temporary_files_are_closed_with_the_request(self) -> None:
         form = Read(part("file", b"x", filename="a") + b"--b--\r\n")

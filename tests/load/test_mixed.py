@@ -1,6 +1,6 @@
-"""Four reads to each write, from bounded clients; then three times as much as the service can do; then quiet again.
+"""Mixed traffic of four reads per write from a bounded number of clients, then three times the capacity, then recovery.
 
-On the service as it really runs (gunicorn, PostgreSQL). `GALLEY_REQUESTS` asks for fewer than 20,000.
+The service runs under gunicorn on PostgreSQL. `GALLEY_REQUESTS` sets another number than 20,000.
 """
 
 import os
@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from tests import factories
 from tests.conftest import postgresql_database
 from tests.load.traffic import Ask, Seen, flood, steady
-from tests.servers.service import Service
+from tests.support import factories
+from tests.support.servers.service import Service
 
 REQUESTS, WARM_UP, CLIENTS, PEOPLE = int(os.environ.get("GALLEY_REQUESTS", "20000")), 2_000, 16, 8
 FLOOD_S, FLOOD_CONNECTIONS, TIMES = 10.0, 800, 3
@@ -29,7 +29,7 @@ def service(tmp_path: Path) -> Iterator[Service]:
 
 
 def traffic(service: Service) -> list[Ask]:
-    """What people of a content system ask for all day: 80 reads to 20 writes."""
+    """Return the usual requests of a content system: 80 reads per 20 writes."""
     world, asks, v1 = service.world, [], "/api/v1"
     for _ in range(PEOPLE):
         who = world.person()
@@ -76,7 +76,7 @@ class TestMixedTraffic:
 
 
 def _recovery(service: Service, asks: list[Ask]) -> tuple[float, Seen]:
-    """Seconds after the flood until everything asked for is answered well, and the answers of then."""
+    """Measure the seconds until all requests succeed after the overload."""
     started, deadline = time.monotonic(), time.monotonic() + 60
     while True:
         recovered_s = time.monotonic() - started

@@ -1,6 +1,6 @@
-"""Bounded traffic: keep-alive clients that ask for one thing after another, or arrive at a rate whatever the server does.
+"""Bounded traffic: keep-alive clients that send requests one after another or at a fixed rate.
 
-Speaks just enough HTTP/1.1 for a server that sends Content-Length, so that the clients cost little beside the server.
+The client implements the part of HTTP/1.1 that a server with Content-Length needs, so it uses little processor time.
 """
 
 import asyncio
@@ -17,7 +17,7 @@ TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class Ask:
-    """One kind of request; `make` gives the body, `weight` how often it is sent beside the others."""
+    """A kind of request. `make` returns the body, `weight` is its share of the traffic."""
 
     group: str
     method: str
@@ -27,7 +27,7 @@ class Ask:
     make: Callable[[], object] | None = None
 
     def wire(self) -> bytes:
-        """The bytes to send."""
+        """Return the bytes of the request."""
         body = b"" if self.make is None else json.dumps(self.make()).encode()
         head = (
             f"{self.method} {self.path} HTTP/1.1\r\nHost: load\r\nCookie: session_token={self.cookie}\r\n"
@@ -38,36 +38,36 @@ class Ask:
 
 @dataclass
 class Seen:
-    """What came back."""
+    """The collected responses."""
 
     statuses: Counter[int] = field(default_factory=Counter)
     took_s: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
     unheard: Counter[str] = field(default_factory=Counter)
-    """Requests without an answer, by the error's name."""
+    """Requests without a response, by error name."""
     rude: int = 0
-    """Refusals that do not say when to come again."""
+    """Refusals without Retry-After."""
     elapsed_s: float = 0.0
 
     @property
     def total(self) -> int:
-        """How many were answered."""
+        """Return the number of responses."""
         return sum(self.statuses.values())
 
     def quantile_ms(self, group: str, share: float) -> float:
-        """The time within which that share of a group was answered."""
+        """Return a quantile of the response times of a group, in milliseconds."""
         found = sorted(self.took_s[group])
         return found[min(len(found) - 1, int(len(found) * share))] * 1000
 
 
 class Connection:
-    """One keep-alive connection, opened anew when it was lost."""
+    """A keep-alive connection that reconnects if it is lost."""
 
     def __init__(self, port: int) -> None:
         self._port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
     async def send(self, ask: Ask, seen: Seen) -> None:
-        """Send a request and note the answer."""
+        """Send a request and record the response."""
         started = time.perf_counter()
         try:
             async with asyncio.timeout(TIMEOUT_S):
@@ -95,7 +95,7 @@ class Connection:
         return status, status in (429, 502, 503, 504) and b"\r\nretry-after:" not in head
 
     def close(self) -> None:
-        """Drop the connection."""
+        """Close the connection."""
         if self._streams is not None:
             with contextlib.suppress(OSError, RuntimeError):
                 self._streams[1].close()
@@ -103,12 +103,12 @@ class Connection:
 
 
 def steady(port: int, asks: Sequence[Ask], *, clients: int, requests: int, seed: int) -> Seen:
-    """`requests` in all, from clients that each wait for an answer before they ask again."""
+    """Send `requests` in total from clients that wait for each response."""
     return asyncio.run(_steady(port, asks, clients, requests, random.Random(seed)))
 
 
 def flood(port: int, asks: Sequence[Ask], *, rate: float, seconds: float, connections: int, seed: int) -> Seen:
-    """`rate` requests a second, whether answers come or not, on at most so many connections."""
+    """Send `rate` requests a second on a bounded number of connections."""
     return asyncio.run(_flood(port, asks, rate, seconds, connections, random.Random(seed)))
 
 

@@ -8,9 +8,9 @@ import pytest
 from flask import Flask
 
 from app.core import clock
-from tests.git_hosts import Hosts, hosted_application
-from tests.newcomer import Newcomer
-from tests.world import World
+from tests.support.git_hosts import Hosts, hosted_application
+from tests.support.new_account import Newcomer
+from tests.support.world import World
 
 
 @pytest.fixture
@@ -18,7 +18,7 @@ def later() -> Callable[..., AbstractContextManager[None]]:
     """Moves the clock of this thread for a `with` block; jobs run in other threads, by the true time."""
 
     def move(**by: float) -> AbstractContextManager[None]:
-        return clock.moved(timedelta(**by))
+        return clock.shifted(timedelta(**by))
 
     return move
 
@@ -40,13 +40,18 @@ def hosted(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tup
         yield made
 
 
-@pytest.fixture
-def hosts(hosted: tuple[Flask, Hosts]) -> Iterator[Hosts]:
-    """The doubles, with clean journals and no faults."""
-    found = hosted[1]
+def _reset(found: Hosts) -> None:
     for double in (found.github, found.gitlab):
         double.journal.clear()
         double.faults.clear()
         double.latency_s = 0.0
+
+
+@pytest.fixture
+def hosts(hosted: tuple[Flask, Hosts]) -> Iterator[Hosts]:
+    """The doubles, with clean journals and no faults."""
+    found = hosted[1]
+    _reset(found)
     yield found
+    _reset(found)
     assert found.github.violations == []

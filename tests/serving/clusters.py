@@ -1,4 +1,4 @@
-"""The cluster as `make cluster` starts it: ports, database, Redis and folder of its own."""
+"""Cluster as `make cluster` starts it, with its own ports, database, Redis and folder."""
 
 import contextlib
 import json
@@ -17,16 +17,16 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.servers.ports import free_port
-from tests.servers.redis import Redis
 from tests.serving.processes import PASSED_ON, ROOT
+from tests.support.servers.ports import free_port
+from tests.support.servers.redis import Redis
 
 SERVER = "postgresql://postgres@127.0.0.1:5432"
 PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 
 
 class Cluster:
-    """A running cluster; `env` is what commands need to be one of its nodes."""
+    """A running cluster. `env` is the environment of a command on one of its nodes."""
 
     def __init__(self, home: Path, redis_url: str, database: str, **environment: str) -> None:
         self.home, self.instance, self.database = home, home / "instance", database
@@ -50,7 +50,7 @@ class Cluster:
             )  # fmt: skip
 
     def wait_for(self, line: str, within_s: float = 120) -> None:
-        """Wait until the cluster says this, or has ended."""
+        """Wait until the cluster prints a text or has ended."""
         deadline = time.monotonic() + within_s
         while line not in self.told.read_text():
             assert self.process.poll() is None, f"the cluster ended:\n{self.logs()}"
@@ -58,48 +58,48 @@ class Cluster:
             time.sleep(0.1)
 
     def wait_for_job(self, name: str, within_s: float = 120) -> None:
-        """Wait until any worker tells that a job of this name has finished."""
+        """Wait until a worker logs the end of a job of this name."""
         deadline = time.monotonic() + within_s
         while not any(self.finished(name)):
             assert time.monotonic() < deadline, f"{name} did not finish:\n{self.logs()}"
             time.sleep(0.1)
 
     def finished(self, name: str) -> list[dict[str, Any]]:
-        """The lines of all workers about finished jobs of this name."""
+        """Return the log lines of all workers about finished jobs of this name."""
         texts = [self.log(file.stem) for file in (self.instance / "logs").glob("worker-*.log")]
         lines = [json.loads(line) for text in texts for line in text.splitlines() if line.startswith("{")]
         return [line for line in lines if line["event"] == "job_finished" and line.get("job") == name]
 
     def pid(self, name: str) -> int:
-        """The process id of a node by its name, like `web-1`, `worker-2` or `nginx`."""
+        """Return the process id of a node such as `web-1`, `worker-2` or `nginx`."""
         return int((self.instance / "pids" / name).read_text())
 
     def kill(self, name: str) -> None:
-        """Kill -9 of a node, all of its processes at once."""
+        """Kill all processes of a node with SIGKILL."""
         os.killpg(self.pid(name), signal.SIGKILL)
 
     def log(self, name: str) -> str:
-        """What a node has said."""
+        """Return the log of a node."""
         return (self.instance / "logs" / f"{name}.log").read_text(errors="replace")
 
     def logs(self) -> str:
-        """What everybody said last, for a failing test."""
+        """Return the last log lines of all nodes, for the report of a failing test."""
         files = [self.told, *sorted((self.instance / "logs").glob("*.log"))]
         return "\n".join(f"--- {file.name}\n{file.read_text(errors='replace')[-1500:]}" for file in files)
 
     @property
     def password(self) -> str:
-        """The demo's."""
+        """Return the password of the demo accounts."""
         return (self.instance / "demo_password").read_text().strip()
 
     def is_up(self, port: int) -> bool:
-        """Whether that port answers."""
+        """Return whether the port accepts connections."""
         with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as got:
             return bool(got.status == 200)
         return False
 
     def shell(self) -> dict[str, str]:
-        """The environment of somebody who has sourced what the cluster wrote down."""
+        """Return the environment of a shell that has sourced the file written by the cluster."""
         lines = subprocess.run(
             ["env", "-i", "bash", "-c", f"set -a; . {self.instance}/environment; /usr/bin/env -0"],
             capture_output=True, text=True, check=True,
@@ -108,7 +108,7 @@ class Cluster:
         return sourced | {"PATH": f"{ROOT}/.venv/bin:{self.env['PATH']}"}
 
     def stop(self) -> float:
-        """SIGTERM to the one process that was started; returns the seconds until all was gone."""
+        """Send SIGTERM to the started process and return the seconds until all processes have ended."""
         started = time.monotonic()
         self.process.send_signal(signal.SIGTERM)
         try:
@@ -121,7 +121,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def running(home: Path, **environment: str) -> Iterator[Cluster]:
-    """A cluster for the code inside; the test is passed over without Redis, and without the others where that may be."""
+    """Run a cluster. The test is skipped without Redis or other required programs where that is permitted."""
     if shutil.which("redis-server") is None:
         pytest.skip("redis-server is not installed")
     if shutil.which("nginx", path=PLACES) is None and not os.environ.get("CI"):

@@ -1,4 +1,4 @@
-"""A crowd of readers of streams before one worker: all are held for a while, and then gone at once."""
+"""Many readers of streams on one worker: all are connected for a while and then disconnect at once."""
 
 import asyncio
 import contextlib
@@ -25,7 +25,7 @@ BACK_WITHIN_S = 15
 
 @dataclass
 class Crowd:
-    """What was seen: holdings before, during and after, and how long `/healthz` took meanwhile."""
+    """The observed resources before, during and after, and the response times of `/healthz`."""
 
     before: dict[str, int] = field(default_factory=dict)
     during: dict[str, int] = field(default_factory=dict)
@@ -36,7 +36,7 @@ class Crowd:
     memory_a_stream: float = 0.0
 
     def health_ms(self, share: float, *, held_only: bool = False) -> float:
-        """How long that share of the probes took at most, of all or of those while all were held."""
+        """Return the given percentile of the probe times, of all probes or of those with all readers connected."""
         taken = sorted(self.health_s[self.held] if held_only else self.health_s)
         return taken[int(len(taken) * share)] * 1000
 
@@ -44,7 +44,7 @@ class Crowd:
 async def hold_and_drop(
     app: Flask, started: Started, provider: Provider, headers: list[str], *, hold_s: float
 ) -> Crowd:
-    """Open a stream for each header, hold all, drop all at once, and wait until nothing of them is left."""
+    """Open a stream for each header, hold all, drop all at once and wait until their resources are released."""
     crowd = Crowd()
     provider.tokens, provider.every_s = 3, 0.0
     await read_many(started.port, PATH, headers[:WARM_STREAMS], spread_s=1)
@@ -75,13 +75,13 @@ async def hold_and_drop(
 
 
 class _Reader:
-    """One reader, who goes on reading until dropped."""
+    """A reader that reads until it is dropped."""
 
     def __init__(self, port: int, header: str) -> None:
         self._port, self._header = port, header
 
     async def begin(self, after_s: float) -> None:
-        """Ask, and wait for the first token; who is told that there is too much to do asks again."""
+        """Send the request and wait for the first token. Repeat the request after a 503."""
         await asyncio.sleep(after_s)
         while (reader := await self._ask()) is None:
             await asyncio.sleep(1)
@@ -105,13 +105,13 @@ class _Reader:
                 pass
 
     def drop(self) -> None:
-        """Be gone."""
+        """Close the connection."""
         self._reading.cancel()
         self._writer.transport.abort()
 
 
 async def _probe(port: int, taken_s: list[float]) -> None:
-    """Ask `/healthz` again and again, each time on a connection of its own."""
+    """Request `/healthz` repeatedly, each time on a new connection."""
     while True:
         start = time.monotonic()
         reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -123,7 +123,7 @@ async def _probe(port: int, taken_s: list[float]) -> None:
 
 
 async def _holdings(app: Flask, started: Started, provider: Provider) -> dict[str, int]:
-    """What the worker and both its neighbours hold; `reserved` are tokens that no call's count accounts for."""
+    """Return the resources of the worker and its neighbours. `reserved` are tokens of calls that are not settled."""
     held = await asyncio.to_thread(started.held)
     return {**held, "upstream": provider.open, "running": _running(app), **_database(app)}
 

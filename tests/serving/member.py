@@ -1,4 +1,4 @@
-"""Somebody signed in to the demo of a running service, and what they do with its preview."""
+"""User of the demo in a running service, and calls for its preview."""
 
 import subprocess
 from pathlib import Path
@@ -9,7 +9,7 @@ from tests.serving.visitor import Visitor
 
 
 class Member(Visitor):
-    """A person of the demo's organization, by role."""
+    """A member of the demo organization, chosen by role."""
 
     def __init__(self, service: Service, role: str = "owner") -> None:
         super().__init__()
@@ -20,14 +20,14 @@ class Member(Visitor):
         self.project = str(self.call(f"/api/v1/project/user/{me}")[0]["project_id"])
 
     def call(self, path: str, body: Any = None, *, method: str | None = None) -> Any:
-        """The `result` of a call that succeeds: POST with a body, GET without."""
+        """Return the `result` of a successful call: POST with a body, GET without."""
         method = method or ("POST" if body is not None else "GET")
         got = self.send(method, self.service.base + path, body, {"Accept": "application/json"}, timeout_s=300)
         assert got.status in (200, 201), got.text
         return got.json()["result"]
 
     def connect(self, folder: Path, name: str) -> str:
-        """The id of a new project on a new repository with the files of a folder."""
+        """Create a project on a new repository with the files of a folder and return its id."""
         organization = self.call(f"/api/v1/project/{self.project}")["org_id"]
         flask, place = str(ROOT / ".venv/bin/flask"), f"sites/{name}"
         command = [flask, "git", "create", place, "--org", organization, "--from", str(folder)]
@@ -36,28 +36,28 @@ class Member(Visitor):
         return str(self.call("/api/v1/project/create", body | {"branch": "main"})["project_id"])
 
     def create(self, **body: Any) -> Any:
-        """Start the preview or connect to it; the answer once it runs."""
+        """Start the preview or connect to it, and return the response when it runs."""
         return self.call("/api/sandbox/create", {"projectId": self.project} | body)
 
     def beat(self) -> Any:
-        """Let it live longer."""
+        """Extend the lease of the preview."""
         return self.call("/api/sandbox/heartbeat", {"projectId": self.project})
 
     def stop(self, preview: Any = None) -> None:
-        """End the project's preview, or another one."""
+        """Stop the preview of the project, or another one."""
         named = {"sandboxId": preview["sandboxId"]} if preview else {"projectId": self.project}
         self.call("/api/sandbox/stop", named)
 
     def record(self) -> Any:
-        """What is recorded of the project's preview."""
+        """Return the preview record of the project."""
         return self.call(f"/api/v1/project-preview/{self.project}")
 
 
 def host_of(preview: Any) -> str:
-    """The preview's address without the token that lets in."""
+    """Return the URL of the preview without the access token."""
     return str(preview["previewUrl"].partition("?")[0].rstrip("/"))
 
 
 def root_of(service: Service) -> Path:
-    """Where its sandboxes are."""
+    """Return the folder of the sandboxes."""
     return service.home / "instance" / "sandboxes"

@@ -1,6 +1,6 @@
-"""gunicorn's own configuration, and beside it a port on which a worker tells what it holds.
+"""gunicorn configuration with a port that reports the resources of a worker.
 
-Each connection to `OBSERVED_PORT` is answered with one JSON object, and closed.
+Each connection to `OBSERVED_PORT` receives one JSON object and is closed.
 """
 
 import os
@@ -13,7 +13,7 @@ globals().update({name: value for name, value in _ours.items() if not name.start
 
 
 def post_worker_init(worker: Any) -> None:
-    """Do what the configuration does, and tell whoever asks."""
+    """Run the configured hook, then serve the report."""
     from gevent.server import StreamServer
 
     _ours["post_worker_init"](worker)
@@ -26,7 +26,7 @@ def _tell(connection: Any, _address: object) -> None:
 
     from greenlet import greenlet
 
-    from app.core.ticker import ticker
+    from app.concurrency.timer import ticker
 
     gc.collect()
     alive = sum(1 for each in gc.get_objects() if isinstance(each, greenlet) and not each.dead)

@@ -1,4 +1,4 @@
-"""One worker of the service before a provider of models: started bare, on a core of its own, and looked into."""
+"""One worker of the service with a model provider: started directly, pinned to one core, and observed."""
 
 import contextlib
 import json
@@ -14,17 +14,17 @@ from pathlib import Path
 import psutil
 from flask import Flask
 
-from tests.servers.ports import free_port
 from tests.serving.processes import PASSED_ON, ROOT
-from tests.world import World
+from tests.support.servers.ports import free_port
+from tests.support.world import World
 
 STREAMS_AT_ONCE = 4
-"""So many may run for one person."""
+"""The number of streams that one user may open."""
 
 
 @dataclass(frozen=True)
 class Started:
-    """A server that listens; `observed` is the port on which a worker tells what it holds."""
+    """A listening server. `observed` is the port of the resource report."""
 
     port: int
     process: psutil.Process
@@ -35,22 +35,22 @@ class Started:
         return [self.process, *self.process.children(recursive=True)]
 
     def cpu_s(self) -> float:
-        """Processor time so far."""
+        """Return the processor time in seconds."""
         return sum(sum(each.cpu_times()[:2]) for each in self.workers)
 
     def memory(self) -> int:
-        """Bytes of memory held now."""
+        """Return the resident memory in bytes."""
         return sum(each.memory_info().rss for each in self.workers)
 
     def held(self) -> dict[str, int]:
-        """Greenlets that live, waits that are watched, descriptors that are open, in its one worker."""
+        """Return the number of greenlets, watchers and open descriptors of the worker."""
         with socket.create_connection(("127.0.0.1", self.observed), timeout=30) as asking:
             told: dict[str, int] = json.loads(b"".join(iter(lambda: asking.recv(4096), b"")))
         return told
 
 
 def cookies(app: Flask, streams: int) -> list[str]:
-    """A header for each stream; nobody has more than may run at once."""
+    """Return a cookie header for each stream. No user exceeds the limit of concurrent streams."""
     world = World(app)
     tokens = [world.person().token for _ in range(-(-streams // STREAMS_AT_ONCE))]
     return [f"Cookie: session_token={tokens[number // STREAMS_AT_ONCE]}\r\n" for number in range(streams)]
@@ -65,7 +65,7 @@ def process(
     observed: int = 0,
     within_s: float = 90,
 ) -> Iterator[Started]:
-    """A server, pinned to the first core, ended at the end."""
+    """Run a server on the first core for the length of the block."""
     kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     started = subprocess.Popen(
         command, cwd=ROOT, env=kept | dict(environment or {}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -95,7 +95,7 @@ def _wait(port: int, started: "subprocess.Popen[bytes]", within_s: float) -> Non
 
 @contextlib.contextmanager
 def service(home: Path, url: str, upstream: int) -> Iterator[Started]:
-    """The service with one worker, whose operator's model listens on the port `upstream`."""
+    """Run the service with one worker. The operator's model listens on the port `upstream`."""
     port, observed = free_port(), free_port()
     environment = {
         "PORT": str(port), "INSTANCE_DIR": str(home / "instance"), "DATABASE_URL": url, "WEB_CONCURRENCY": "1",

@@ -1,4 +1,4 @@
-"""The whole service as `make run` starts it: server and worker, an instance folder and a port of their own."""
+"""Service as `make run` starts it: server and worker with their own instance folder and port."""
 
 import contextlib
 import os
@@ -10,14 +10,14 @@ import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 
-from tests.servers.ports import free_port
+from tests.support.servers.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
 PASSED_ON = ("PATH", "HOME", "LANG", "CI", "VIRTUAL_ENV")
 
 
 class Service:
-    """A running service; `env` is what its commands need to find its instance."""
+    """A running service. `env` is the environment of its commands."""
 
     def __init__(self, home: Path, **environment: str) -> None:
         self.home, self.port = home, free_port()
@@ -40,7 +40,7 @@ class Service:
         )
 
     def wait(self, within_s: float = 90) -> None:
-        """Wait until it answers."""
+        """Wait until the service responds."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline and self.process.poll() is None:
             with (
@@ -53,7 +53,7 @@ class Service:
         raise AssertionError(f"the service does not answer:\n{(self.home / 'service.log').read_text()[-3000:]}")
 
     def wait_for(self, line: str, within_s: float = 60) -> None:
-        """Wait until the log tells that a job with this in its line has finished."""
+        """Wait until the log contains a finished job with this text."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
             if any("job_finished" in told and line in told for told in self.told()):
@@ -62,11 +62,11 @@ class Service:
         raise AssertionError(f"{line} did not finish:\n" + "\n".join(self.told()[-40:]))
 
     def told(self) -> list[str]:
-        """The lines of the log so far."""
+        """Return the lines of the log."""
         return (self.home / "service.log").read_text(errors="replace").splitlines()
 
     def stop(self) -> None:
-        """End it, group and all."""
+        """Stop the process group."""
         with contextlib.suppress(ProcessLookupError):
             os.killpg(self.process.pid, signal.SIGTERM)
         try:
@@ -78,11 +78,11 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(home: Path, **environment: str) -> Iterator[Service]:
-    """A service for the code inside."""
+def running(home: Path, *, within_s: float = 90, **environment: str) -> Iterator[Service]:
+    """Run a service for the length of the block."""
     service = Service(home, **environment)
     try:
-        service.wait()
+        service.wait(within_s)
         yield service
     finally:
         service.stop()

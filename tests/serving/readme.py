@@ -1,4 +1,4 @@
-"""The README's tours as commands, and what it says they print."""
+"""Commands of the tours in the README, and their documented output."""
 
 import re
 
@@ -8,8 +8,12 @@ SHA, TIME = re.compile(r"\b[0-9a-f]{40}\b"), re.compile(r"\d{4}-\d\d-\d\dT[\d:.]
 
 
 def steps(title: str) -> list[tuple[str, str]]:
-    """(commands, what the README says they print) of the section with this title."""
-    section = (ROOT / "README.md").read_text().split(f"## {title}\n")[1].split("\n## ")[0]
+    """Return (commands, documented output) of the section with this title."""
+    return steps_of((ROOT / "README.md").read_text().split(f"## {title}\n")[1].split("\n## ")[0])
+
+
+def steps_of(section: str) -> list[tuple[str, str]]:
+    """Return (commands, documented output) of a Markdown text."""
     found: list[tuple[str, str]] = []
     for kind, text in re.findall(r"```(\w*)\n(.*?)```", section, re.DOTALL):
         if kind == "bash":
@@ -20,5 +24,5 @@ def steps(title: str) -> list[tuple[str, str]]:
 
 
 def comparable(text: str) -> list[str]:
-    """The lines of a step without what differs from run to run."""
+    """Return the lines of a step without the parts that differ between runs."""
     return [TIME.sub("TIME", SHA.sub("SHA", line)).rstrip() for line in text.splitlines() if line.strip()]

@@ -1,10 +1,10 @@
-"""A small site for each generator, as its own documentation begins one."""
+"""A small site for each generator, as the documentation of the generator starts one."""
 
 import json
 
 
 def package(**dependencies: str) -> bytes:
-    """The package.json of a site that depends on these."""
+    """Return the package.json of a site with these dependencies."""
     return json.dumps({"name": "site", "version": "1.0.0", "private": True, "dependencies": dependencies}).encode()
 
 
@@ -59,4 +59,4 @@ SITES: dict[str, tuple[dict[str, bytes], str]] = {
     ),
 }
 QUICK = ("static", "hugo")
-"""Those that nothing has to be installed for."""
+"""Generators that need no installation."""

@@ -1,4 +1,4 @@
-"""Readers of streams who all leave at once, and what they leave behind: nothing. The long form is in `tests/faults`."""
+"""Many readers of AI streams that disconnect at once. The long form is in `tests/faults`."""
 
 import asyncio
 from pathlib import Path
@@ -13,7 +13,7 @@ from tests.serving.one_worker import cookies, service
 
 
 def crowded(home: Path, url: str, *, streams: int, hold_s: float) -> Crowd:
-    """A crowd of that size before a worker that uses this store."""
+    """Run the readers against a worker on this database."""
 
     async def held() -> Crowd:
         async with Provider(tokens=3, every_s=0.0).serving() as provider:
@@ -26,7 +26,7 @@ def crowded(home: Path, url: str, *, streams: int, hold_s: float) -> Crowd:
 
 
 def nothing_is_left_of(crowd: Crowd, streams: int) -> None:
-    """All were held, and all that they held was given back."""
+    """Assert that all readers were connected and that all resources were released."""
     assert crowd.during["running"] == streams
     assert crowd.during["upstream"] >= streams
     assert crowd.during["reserved"] > 0

@@ -1,4 +1,4 @@
-"""Streams through a real server: what a reader sees and when, and what becomes of the provider's end."""
+"""AI streams through a real server: events, timing and the end of the upstream call."""
 
 import contextlib
 import http.client
@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.ai import AiDouble, say
 from tests.resources.ai.streams import kinds, parts, text
 from tests.serving.processes import Service, running
+from tests.support.doubles.ai import AiDouble, say
 
 ASK = {"prompt": "Write about tea"}
 
@@ -49,7 +49,7 @@ def fresh(double: AiDouble) -> None:
 
 
 class Reader:
-    """A signed-in browser that reads a stream as it comes."""
+    """A signed-in client that reads a stream while it arrives."""
 
     def __init__(self, service: Service) -> None:
         self.port = service.port
@@ -68,7 +68,7 @@ class Reader:
     def leave_after(
         self, path: str, body: Any, asked: Callable[[], bool], headers: dict[str, str] | None = None
     ) -> None:
-        """Send a request, wait for a sign that the provider has it, and hang up without reading anything."""
+        """Send a request, wait until the provider has received it, and disconnect without reading."""
         connection = self.connect()
         sent = {"Content-Type": "application/json", "Cookie": self.cookie, **(headers or {})}
         connection.request("POST", path, json.dumps(body), sent)
@@ -137,7 +137,7 @@ JSON_CALLS = [
 
 
 class TestLeaving:
-    """The call to the provider ends within a second, whatever the service is waiting for when its caller leaves."""
+    """Disconnects: the upstream call ends within a second in every phase."""
 
     @pytest.mark.parametrize(("path", "body", "headers"), [*JSON_CALLS, ("/api/ai/command", ASK, {})])
     def test_before_the_provider_says_anything(
@@ -261,7 +261,7 @@ class TestShutdown:
             os.killpg(service.process.pid, signal.SIGTERM)
             found = parts(first + answer.read())
             assert kinds(found)[-1] == "error"
-            assert "restarted" in found[-1]["errorText"]
+            assert "restarting" in found[-1]["errorText"]
             service.process.wait(30)
             assert time.monotonic() - start < 30
         double.wait_closed(double.last, 1)

@@ -1,4 +1,4 @@
-"""How a server's processes come and go: nobody waits for a start, and nobody is cut off by an end."""
+"""Start and stop of server processes: no request waits for a start and no request is cut off."""
 
 import contextlib
 import errno
@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.servers.ports import free_port
-from tests.servers.service import ROOT, Service
+from tests.support.servers.ports import free_port
+from tests.support.servers.service import ROOT, Service
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str | N
 class TestStart:
     def test_connections_are_refused_as_long_as_no_worker_could_answer_them(self, tmp_path: Path) -> None:
         port = free_port()
-        # A setting that stops every worker, after gunicorn itself has started.
+        # This setting stops every worker after gunicorn has started.
         environment = {
             "PATH": os.environ["PATH"],
             "PORT": str(port),

@@ -1,6 +1,6 @@
-"""A site of each generator, previewed through the API: the first start, and one with what the first has installed.
+"""Preview of a site of each generator through the API: a first start, and a start with cached dependencies.
 
-Those that install packages need their registry and minutes, so only with GALLEY_LONG=1. The times are printed.
+Generators that install packages need a registry and minutes; they run with GALLEY_LONG=1. The times are printed.
 """
 
 import os
@@ -32,7 +32,7 @@ def owner(service: Service) -> Member:
 
 
 def lay_out(folder: Path, files: dict[str, bytes]) -> None:
-    """Write the site, with a lock file where packages are installed, as a site has one."""
+    """Write the site, with a lock file if packages are installed."""
     for path, content in files.items():
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
         (folder / path).write_bytes(content)

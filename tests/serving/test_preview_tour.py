@@ -1,6 +1,6 @@
-"""The README's preview tour with a real browser: the page is seen, and unsaved words appear in it by themselves.
+"""Preview tour of the README in a real browser: the page is visible and follows unsaved edits.
 
-`GALLEY_WRITE_DOCS=1` writes the README's picture anew.
+`GALLEY_WRITE_DOCS=1` writes the screenshot of the README.
 """
 
 import os
@@ -11,23 +11,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, ViewportSize, expect
 
-from tests.serving.chromium import Chromium
+from tests.serving.browser import chromium
 from tests.serving.member import Member, host_of
 from tests.serving.processes import ROOT, Service, running
 from tests.serving.readme import comparable, steps
 
 PICTURE = ROOT / "docs" / "screenshots" / "preview.png"
+SIZE: ViewportSize = {"width": 800, "height": 560}
 EDITS = 10
 RELOADS = "window.LiveReload !== undefined && LiveReload.connector.protocolParser.protocol === 7"
-"""Whether the page listens to Hugo by now; what changes before that, it would not hear of."""
+"""JavaScript condition: the page is connected to Hugo's live reload."""
 
 FRONT = "content/_index.md"
 END = "@@@@"
 
 
 class Reader:
-    """A terminal in which somebody follows the README, block by block."""
+    """A shell that runs the commands of the README block by block."""
 
     def __init__(self, service: Service) -> None:
         env = service.env | {"PATH": f"{ROOT}/.venv/bin:{service.env['PATH']}"}
@@ -38,7 +40,7 @@ class Reader:
         )  # fmt: skip
 
     def type(self, commands: str) -> str:
-        """What the commands print."""
+        """Run commands and return their output."""
         assert self._shell.stdin is not None
         assert self._shell.stdout is not None
         self._shell.stdin.write(f"{commands}\necho {END}\n")
@@ -65,45 +67,50 @@ def service(tmp_path: Path) -> Iterator[Service]:
         yield service
 
 
+def wait_for(page: Page, text: str) -> None:
+    """Wait until the page shows a text."""
+    expect(page.get_by_text(text).first).to_be_visible(timeout=20_000)
+
+
 @pytest.fixture
-def browser(tmp_path: Path) -> Iterator[Chromium]:
-    with Chromium(tmp_path / "profile") as browser:
-        yield browser
+def page() -> Iterator[Page]:
+    with chromium() as browser:
+        yield browser.new_page(viewport=SIZE)
 
 
-def test_the_tour_shows_the_page_and_then_the_unsaved_words(service: Service, browser: Chromium) -> None:
-    service.wait_for("job=content.index")  # as in the README's first tour
+def test_the_tour_shows_the_page_and_then_the_unsaved_words(service: Service, page: Page) -> None:
+    service.wait_for("job=content.index")  # As in the first tour of the README.
     with Reader(service) as reader:
-        for commands, _ in steps("Five minutes with curl")[:3]:  # the helpers, the sign-in, the project
+        for commands, _ in steps("Five minutes with curl")[:3]:  # The helper functions, the sign-in and the project.
             reader.type(commands)
         create, write, stop = steps("Previews")
         address = reader.type(create[0]).strip()
         assert address.partition("?preview_token=")[0].endswith(f".preview.localhost:{service.port}/")
-        browser.go(address)
-        browser.wait_for("tides, boats and the people who mend them")
-        browser.wait_until(RELOADS)
+        page.goto(address)
+        wait_for(page, "tides, boats and the people who mend them")
+        page.wait_for_function(RELOADS)
         assert comparable(reader.type(write[0])) == comparable(write[1])
-        browser.wait_for("Not saved yet: fog over the quay.")
+        wait_for(page, "Not saved yet: fog over the quay.")
         if os.environ.get("GALLEY_WRITE_DOCS"):
             PICTURE.parent.mkdir(exist_ok=True)
-            PICTURE.write_bytes(browser.screenshot())
+            page.screenshot(path=PICTURE)
         assert comparable(reader.type(stop[0])) == comparable(stop[1])
 
 
-def test_ten_unsaved_edits_appear_by_themselves(service: Service, browser: Chromium) -> None:
-    """Within the rates of a production service; how soon is printed (goal: 2 s from the call)."""
+def test_ten_unsaved_edits_appear_by_themselves(service: Service, page: Page) -> None:
+    """Ten edits within the rates of a production service. The delay is printed (goal: 2 s after the call)."""
     owner = Member(service)
     preview = owner.create()
-    browser.go(preview["previewUrl"])
-    browser.wait_for("The Harbour Journal")
-    browser.wait_until(RELOADS)
+    page.goto(preview["previewUrl"])
+    wait_for(page, "The Harbour Journal")
+    page.wait_for_function(RELOADS)
     took_s: list[float] = []
     for number in range(EDITS):
         text = f"---\ntitle: The Harbour Journal\n---\n\nDraft number {number}.\n"
         started = time.monotonic()
         owner.create(onlyIfActive=True, uncommittedFile={"path": FRONT, "content": text})
-        browser.wait_for(f"Draft number {number}.")
+        wait_for(page, f"Draft number {number}.")
         took_s.append(time.monotonic() - started)
-        browser.wait_until(RELOADS)
+        page.wait_for_function(RELOADS)
     print(f"\nunsaved edit to page: median {statistics.median(took_s):.2f} s, slowest {max(took_s):.2f} s")
-    assert browser.evaluate("location.href") == host_of(preview) + "/"
+    assert page.url == host_of(preview) + "/"

@@ -1,4 +1,4 @@
-"""Previews end to end: the service as `make run` starts it, its demo's Hugo site in a jail, a browser's requests."""
+"""Previews end to end: the service as `make run` starts it, the Hugo demo site in a sandbox, and a browser."""
 
 import time
 from collections.abc import Iterator
@@ -28,7 +28,7 @@ def owner(service: Service) -> Iterator[Member]:
 
 @pytest.fixture
 def preview(owner: Member) -> Any:
-    """The demo's preview, running."""
+    """Start the preview of the demo."""
     return owner.create()
 
 

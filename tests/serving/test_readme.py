@@ -1,4 +1,4 @@
-"""The README's tour, run as it stands against the service as `make run` starts it."""
+"""The first tour of the README, run as written against the service that `make run` starts."""
 
 import subprocess
 from pathlib import Path
@@ -13,7 +13,7 @@ class TestTour:
         script = "set -euo pipefail\n" + "\n".join(f"{commands}\necho @@@@" for commands, _ in told)
         script = script.replace("/tmp/galley-save.json", f"{tmp_path}/save.json").replace(".venv/bin/flask", "flask")
         with running(tmp_path) as service:
-            service.wait_for("job=content.index")  # the demo's first index; a reader of the page is slower than that
+            service.wait_for("job=content.index")  # Wait for the first index of the demo.
             env = service.env | {"PATH": f"{ROOT}/.venv/bin:{service.env['PATH']}"}
             done = subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

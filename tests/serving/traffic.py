@@ -1,4 +1,4 @@
-"""People at work while something happens to the nodes: who read, who wrote, what was answered, what is there afterwards."""
+"""Clients that read and write while nodes stop and start, and a comparison of their results with the service."""
 
 import secrets
 import threading
@@ -19,10 +19,10 @@ LOST_NODE = (502, 503)
 
 @dataclass
 class Traffic:
-    """Readers and writers of the demo's project, for the length of a `with`.
+    """The readers and writers of the demo project, for the length of a `with`.
 
-    Every second one opens a connection a request. With `repeats` a write whose node was lost is sent again under its
-    Idempotency-Key, as a client is told to; without, that is a failure like any other.
+    Every second client opens a connection per request. With `repeats` a write whose node was lost is sent again with its
+    Idempotency-Key; without, it counts as a failure.
     """
 
     cluster: Cluster
@@ -62,11 +62,11 @@ class Traffic:
 
     @property
     def acknowledged(self) -> int:
-        """How many writes were answered with success."""
+        """Return the number of successful writes."""
         return len(self.logged) + len(self.saved)
 
     def found(self) -> tuple[Counter[str], Counter[str]]:
-        """(times a logged name stands in the log, times a saved path was created) by what the service says now."""
+        """Return how often each name is in the log and how often each path was created."""
         person = self._session()
         names: Counter[str] = Counter()
         cursor = ""
@@ -86,7 +86,7 @@ class Traffic:
                 person = self._session()
             try:
                 job(person)
-            except Exception as error:  # whatever is not an answer is a failure to be told
+            except Exception as error:  # Every other exception is a failure of the client.
                 self.failures.append(f"{job.__name__}: {error!r}"[:300])
             time.sleep(self.pause_s)
 
@@ -130,14 +130,14 @@ class Traffic:
             time.sleep(0.2)
 
     def _send(self, call: Callable[[], requests.Response]) -> requests.Response | None:
-        """One request; what is no success is a failure, but for a lost node's where writes are repeated."""
+        """Send one request. Count a failure, except for a lost node if writes are repeated."""
         started_s = time.monotonic()
         try:
             answer = call()
         except (
             requests.ConnectionError,
             requests.exceptions.ChunkedEncodingError,
-        ) as error:  # before it, or amid its body
+        ) as error:  # The connection ended before or during the response body.
             self.answers["cut"] += 1
             if not self.repeats:
                 self.failures.append(repr(error)[:300])

@@ -1,4 +1,4 @@
-"""A browser as far as previews need one: it finds every `*.localhost` on the loopback, keeps cookies by host, upgrades."""
+"""Minimal browser for previews: resolves `*.localhost` to loopback, stores cookies by host, opens WebSockets."""
 
 import base64
 import http.client
@@ -13,7 +13,7 @@ from urllib.parse import urljoin, urlsplit
 
 @dataclass
 class Got:
-    """An answer with its body read."""
+    """A response with its body."""
 
     status: int
     headers: http.client.HTTPMessage
@@ -29,7 +29,7 @@ class Got:
 
 @dataclass
 class Visitor:
-    """Cookies by host name; no redirect is followed unless `follow` says so."""
+    """The cookies by host name. Redirects are followed only with `follow`."""
 
     cookies: dict[str, dict[str, str]] = field(default_factory=dict)
 
@@ -55,7 +55,7 @@ class Visitor:
         return self.send("GET", url, headers=headers)
 
     def follow(self, url: str) -> Got:
-        """GET, and where it leads."""
+        """Send GET and follow the redirects."""
         for _ in range(5):
             got = self.get(url)
             if got.status not in (301, 302, 303, 307, 308):
@@ -67,7 +67,11 @@ class Visitor:
         return "; ".join(f"{name}={value}" for name, value in self.cookies.get(host, {}).items())
 
     def websocket(self, url: str) -> "WebSocket":
-        """Open one. Raises AssertionError with the answer where it is refused."""
+        """Open a WebSocket.
+
+        Raises:
+            AssertionError: the upgrade is refused.
+        """
         parts = urlsplit(url)
         connection = socket.create_connection(("127.0.0.1", parts.port or 80), timeout=30)
         key = base64.b64encode(os.urandom(16)).decode()

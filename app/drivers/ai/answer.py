@@ -1,78 +1,78 @@
-"""An answer that comes as server-sent events, whichever wire format their data is in."""
+"""Calls that return a model reply as server-sent events, for every wire format."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Protocol
 
 import orjson
 
-from app.core.cancellation import Cancellation
+from app.concurrency.cancellation import Cancellation
 from app.drivers.ai import refusals
-from app.drivers.ai.port import Event, Garbled, ModelAnswer, Stop
+from app.drivers.ai.port import Event, InvalidModelResponse, ModelStream, Stop
 from app.drivers.ai.sse import SseReader
-from app.drivers.http import HttpClient
-from app.drivers.http_streaming import Patience, StreamedAnswer
+from app.drivers.http.client import HttpClient
+from app.drivers.http.streaming import StreamingResponse, StreamTimeouts
 
 END = b"[DONE]"
 
 
-class Reading(Protocol):
-    """Turns the data of one answer's events into ours; made anew for each answer."""
+class EventParser(Protocol):
+    """Parser of the events of one reply."""
 
-    def take(self, data: Any) -> Sequence[Event]:
-        """What one event says."""
+    def feed(self, data: dict[str, Any]) -> Sequence[Event]:
+        """Parse the data of one event."""
 
     def end(self) -> Sequence[Event]:
-        """What is left to say when no more comes. Raises Garbled when the answer is not whole."""
+        """Return the last events. Raises InvalidModelResponse if the reply is incomplete."""
 
 
-class SseAnswer:
-    """Reads the events of one call."""
+class SseModelStream:
+    """Events of one call."""
 
-    def __init__(self, stream: StreamedAnswer, reading: Reading) -> None:
-        self._stream, self._reading = stream, reading
+    def __init__(self, stream: StreamingResponse, parser: EventParser) -> None:
+        self._stream, self._parser = stream, parser
 
     def batches(self) -> Iterator[Sequence[Event]]:
-        """See the port."""
+        """Implement `ModelStream.batches`."""
         try:
             reader = SseReader()
-            for piece in self._stream.pieces():
+            for piece in self._stream.chunks():
                 batch: list[Event] = []
                 try:
-                    stopped = self._read(reader.feed(piece), batch)
-                except Garbled:
+                    is_complete = self._parse(reader.feed(piece), batch)
+                except InvalidModelResponse:
                     yield batch
                     raise
                 yield batch
-                if stopped:
+                if is_complete:
                     self._stream.finish()
                     return
-            yield self._reading.end()
+            yield self._parser.end()
         finally:
             self._stream.close()
 
-    def _read(self, events: Sequence[bytes], batch: list[Event]) -> bool:
-        """Add what the events say; whether the answer is whole with them."""
+    def _parse(self, events: Sequence[bytes], batch: list[Event]) -> bool:
+        """Add the parsed events to `batch` and return whether the reply is complete."""
         for data in events:
-            batch += self._reading.end() if data == END else self._reading.take(_parsed(data))
+            batch += self._parser.end() if data == END else self._parser.feed(_decode(data))
             if batch and isinstance(batch[-1], Stop):
                 return True
         return False
 
     def close(self) -> None:
-        """See the port."""
+        """Implement `ModelStream.close`."""
         self._stream.close()
 
 
-def _parsed(data: bytes) -> dict[str, Any]:
+def _decode(data: bytes) -> dict[str, Any]:
     try:
-        told = orjson.loads(data)
-    except orjson.JSONDecodeError as fault:
-        raise Garbled("The model provider sent something that is not JSON") from fault
-    if not isinstance(told, dict):
-        raise Garbled("The model provider sent something that is no event")
-    if told.get("error"):
-        raise Garbled("The model provider broke off with an error")
-    return told
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError as error:
+        raise InvalidModelResponse("The model provider sent invalid JSON") from error
+    if not isinstance(value, dict):
+        raise InvalidModelResponse("The model provider sent an event that is not an object")
+    if value.get("error"):
+        raise InvalidModelResponse("The model provider ended the reply with an error")
+    return value
 
 
 def ask(
@@ -82,12 +82,12 @@ def ask(
     key: str | None,
     headers: dict[str, str],
     body: dict[str, Any],
-    reading: Callable[[], Reading],
-    patience: Patience,
+    parser: EventParser,
+    timeouts: StreamTimeouts,
     cancellation: Cancellation | None,
-) -> ModelAnswer:
-    """Send one prompt in a wire format that answers with events. Raises as `Model.ask` does."""
+) -> ModelStream:
+    """Send one prompt to a provider that replies with events. Raises the same errors as `Model.ask`."""
     headers = {"Accept": refusals.EVENT_STREAM, **headers}
-    stream = http.stream("POST", url, headers=headers, json=body, patience=patience, cancellation=cancellation)
+    stream = http.stream("POST", url, headers=headers, json=body, timeouts=timeouts, cancellation=cancellation)
     refusals.check(stream, key=key)
-    return SseAnswer(stream, reading())
+    return SseModelStream(stream, parser)

@@ -1,6 +1,6 @@
-"""Anthropic's messages API; an answer in JSON is had by a tool the model is made to use.
+"""Driver of Anthropic's Messages API. A forced tool call returns replies in JSON.
 
-Source: the API reference's "Messages" and "Streaming messages".
+Source: the sections "Messages" and "Streaming messages" of the API reference.
 """
 
 from collections.abc import Iterable, Sequence
@@ -8,25 +8,27 @@ from typing import Any
 
 import orjson
 
-from app.core.cancellation import Cancellation
+from app.concurrency.cancellation import Cancellation
 from app.drivers.ai.answer import ask
 from app.drivers.ai.port import (
-    Access,
     Event,
-    Garbled,
+    HiddenDelta,
+    InvalidModelResponse,
     Message,
-    ModelAnswer,
+    MessageRole,
+    ModelAccess,
+    ModelStream,
     Prompt,
-    Role,
     Stop,
     StopReason,
     TextDelta,
+    TokenUsage,
     ToolDelta,
     ToolStart,
-    Usage,
+    read_token_count,
 )
-from app.drivers.http import HttpClient
-from app.drivers.http_streaming import Patience
+from app.drivers.http.client import HttpClient
+from app.drivers.http.streaming import StreamTimeouts
 
 VERSION = "2023-06-01"
 _REASONS = {
@@ -40,25 +42,21 @@ _REASONS = {
 
 
 class Anthropic:
-    """The provider below `base_url` (without its `/v1`)."""
+    """The provider at `base_url` (without `/v1`)."""
 
     def __init__(self, base_url: str, *, http: HttpClient) -> None:
         self._url = f"{base_url.rstrip('/')}/v1/messages"
         self._http = http
 
     def ask(
-        self, prompt: Prompt, access: Access, *, patience: Patience, cancellation: Cancellation | None = None
-    ) -> ModelAnswer:
-        """See the port."""
+        self, prompt: Prompt, access: ModelAccess, *, timeouts: StreamTimeouts, cancellation: Cancellation | None = None
+    ) -> ModelStream:
+        """Implement `Model.ask`."""
         headers = {"anthropic-version": VERSION} | ({"x-api-key": access.key} if access.key else {})
-        shaped = prompt.shape is not None
-
-        def reading() -> EventReading:
-            return EventReading(shaped=shaped)
-
+        parser = MessageEventParser(is_shaped=prompt.shape is not None)
         body = _body(prompt, access.model)
         return ask(
-            self._http, self._url, key=access.key, headers=headers, body=body, reading=reading, patience=patience,
+            self._http, self._url, key=access.key, headers=headers, body=body, parser=parser, timeouts=timeouts,
             cancellation=cancellation,
         )  # fmt: skip
 
@@ -76,10 +74,10 @@ def _body(prompt: Prompt, model: str) -> dict[str, Any]:
 
 
 def _messages(messages: Iterable[Message]) -> list[dict[str, Any]]:
-    """Turns that alternate: the answers of several tools are one turn of the user's."""
+    """Merge messages so that the roles alternate: the results of several tools form one message of the user."""
     turns: list[dict[str, Any]] = []
     for message in messages:
-        role = "assistant" if message.role is Role.ASSISTANT else "user"
+        role = "assistant" if message.role is MessageRole.ASSISTANT else "user"
         if turns and turns[-1]["role"] == role:
             turns[-1]["content"] += _blocks(message)
         else:
@@ -97,16 +95,16 @@ def _blocks(message: Message) -> list[dict[str, Any]]:
     ]
 
 
-class EventReading:
-    """Reads the events of one message; with `shaped` the made tool's input is the answer's text."""
+class MessageEventParser:
+    """Parser of the events of one message. If `is_shaped`, the input of the forced tool is the text of the reply."""
 
-    def __init__(self, *, shaped: bool) -> None:
-        self._shaped = shaped
+    def __init__(self, *, is_shaped: bool) -> None:
+        self._is_shaped = is_shaped
         self._calls: dict[int, str] = {}
         self._reason: StopReason | None = None
 
-    def take(self, data: dict[str, Any]) -> Sequence[Event]:
-        """One event; kinds not known here are passed over, as the API asks."""
+    def feed(self, data: dict[str, Any]) -> Sequence[Event]:
+        """Parse one event. Unknown types are ignored, as the API requires."""
         try:
             match data.get("type"):
                 case "content_block_delta":
@@ -114,48 +112,63 @@ class EventReading:
                 case "content_block_start":
                     return self._start(data["index"], data["content_block"])
                 case "message_start":
-                    return [_usage(data["message"].get("usage") or {})]
+                    # The output count of this event is a placeholder of 1, not the output of the call.
+                    return [TokenUsage(_input_tokens(data["message"].get("usage") or {}))]
                 case "message_delta":
                     self._reason = _REASONS.get(data["delta"].get("stop_reason"), StopReason.OTHER)
-                    return [_usage(data.get("usage") or {})]
+                    usage = data.get("usage") or {}
+                    return [TokenUsage(_input_tokens(usage), read_token_count(usage.get("output_tokens")))]
                 case "message_stop":
                     return self.end()
                 case str():
                     return ()
                 case _:
-                    raise Garbled("The model provider sent an event of no type")
-        except (AttributeError, KeyError, TypeError) as fault:
-            raise Garbled("The model provider sent an event that is none") from fault
+                    raise InvalidModelResponse("The model provider sent an event without a type")
+        except (AttributeError, KeyError, TypeError) as error:
+            raise InvalidModelResponse("The model provider sent an invalid event") from error
 
     def _delta(self, index: int, delta: dict[str, Any]) -> Sequence[Event]:
-        if delta["type"] == "text_delta":
-            return () if self._shaped else (TextDelta(_text(delta["text"])),)
-        if delta["type"] == "input_json_delta" and delta["partial_json"]:
-            text = _text(delta["partial_json"])
-            return (TextDelta(text) if self._shaped else ToolDelta(self._calls[index], text),)
-        return ()
+        match delta["type"]:
+            case "text_delta":
+                return (self._text_event(_text(delta["text"])),)
+            case "thinking_delta":
+                return (HiddenDelta(_text(delta.get("thinking") or "")),)
+            case "input_json_delta" if delta["partial_json"]:
+                text = _text(delta["partial_json"])
+                return (TextDelta(text) if self._is_shaped else ToolDelta(self._calls[index], text),)
+            case _:
+                return ()
 
     def _start(self, index: int, block: dict[str, Any]) -> Sequence[Event]:
-        if block["type"] == "tool_use" and not self._shaped:
+        if block["type"] == "tool_use" and not self._is_shaped:
             self._calls[index] = _text(block["id"])
             return (ToolStart(self._calls[index], _text(block["name"])),)
-        if block["type"] == "text" and block.get("text") and not self._shaped:
-            return (TextDelta(_text(block["text"])),)
+        if block["type"] == "text" and block.get("text"):
+            return (self._text_event(_text(block["text"])),)
         return ()
 
+    def _text_event(self, text: str) -> Event:
+        """Return the event of a piece of text. Text next to a forced tool call is not part of the reply."""
+        return HiddenDelta(text) if self._is_shaped else TextDelta(text)
+
     def end(self) -> Sequence[Event]:
-        """The answer is whole when it told why it ended."""
+        """Return the last event.
+
+        Raises:
+            InvalidModelResponse: the provider did not send a stop reason.
+        """
         if self._reason is None:
-            raise Garbled("The model provider's answer ended before its end")
-        made = self._shaped and self._reason is StopReason.TOOLS
-        return (Stop(StopReason.STOP if made else self._reason),)
+            raise InvalidModelResponse("The model provider sent an incomplete reply")
+        is_forced_call = self._is_shaped and self._reason is StopReason.TOOLS
+        return (Stop(StopReason.STOP if is_forced_call else self._reason),)
 
 
-def _usage(told: dict[str, Any]) -> Usage:
-    """Cached input counts as input: it was sent."""
-    parts = [told.get(name) for name in ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")]
-    known = [part for part in parts if isinstance(part, int)]
-    return Usage(sum(known) if known else None, told.get("output_tokens"))
+def _input_tokens(usage: dict[str, Any]) -> int | None:
+    """Return the input tokens with the cached ones, or None if no valid count is reported."""
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    counts = [read_token_count(usage.get(name)) for name in names]
+    valid = [count for count in counts if count is not None]
+    return read_token_count(sum(valid)) if valid else None
 
 
 def _text(value: object) -> str:

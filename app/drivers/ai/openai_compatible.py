@@ -1,30 +1,32 @@
-"""OpenAI's chat completions, spoken by OpenAI, Gemini, xAI, Ollama, llama.cpp, vLLM and LiteLLM alike.
+"""Driver of OpenAI's chat completions, which OpenAI, Gemini, xAI, Ollama, llama.cpp, vLLM and LiteLLM serve.
 
-Source: the API reference's "Create chat completion" and "The chat completion chunk object".
+Source: the sections "Create chat completion" and "The chat completion chunk object" of the API reference.
 """
 
 from collections.abc import Sequence
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.core.cancellation import Cancellation
+from app.concurrency.cancellation import Cancellation
 from app.drivers.ai.answer import ask
 from app.drivers.ai.port import (
-    Access,
     Event,
-    Garbled,
+    HiddenDelta,
+    InvalidModelResponse,
     Message,
-    ModelAnswer,
+    ModelAccess,
+    ModelStream,
     Prompt,
     Stop,
     StopReason,
     TextDelta,
+    TokenUsage,
     ToolDelta,
     ToolStart,
-    Usage,
+    read_token_count,
 )
-from app.drivers.http import HttpClient
-from app.drivers.http_streaming import Patience
+from app.drivers.http.client import HttpClient
+from app.drivers.http.streaming import StreamTimeouts
 
 _REASONS = {
     "stop": StopReason.STOP,
@@ -33,32 +35,34 @@ _REASONS = {
     "tool_calls": StopReason.TOOLS,
     "function_call": StopReason.TOOLS,
 }
-_NEWER_LIMIT = "api.openai.com"
-"""OpenAI's own newer models refuse `max_tokens`; servers that follow it know only that."""
+_COMPLETION_LIMIT_HOST = "api.openai.com"
+"""Newer models of OpenAI reject `max_tokens`. Compatible servers accept only `max_tokens`."""
+_HIDDEN_TEXTS = ("reasoning_content", "reasoning", "refusal")
+"""Fields of a delta with output that is not part of the reply. The first one that is present counts."""
 
 
 class OpenAiCompatible:
-    """A provider below `base_url` (with its `/v1`)."""
+    """A provider at `base_url` (with `/v1`)."""
 
     def __init__(self, base_url: str, *, http: HttpClient) -> None:
         self._url = f"{base_url.rstrip('/')}/chat/completions"
-        self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == _NEWER_LIMIT else "max_tokens"
+        self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == _COMPLETION_LIMIT_HOST else "max_tokens"
         self._http = http
 
     def ask(
-        self, prompt: Prompt, access: Access, *, patience: Patience, cancellation: Cancellation | None = None
-    ) -> ModelAnswer:
-        """See the port."""
+        self, prompt: Prompt, access: ModelAccess, *, timeouts: StreamTimeouts, cancellation: Cancellation | None = None
+    ) -> ModelStream:
+        """Implement `Model.ask`."""
         headers = {"Authorization": f"Bearer {access.key}"} if access.key else {}
         body = self._body(prompt, access.model)
         return ask(
-            self._http, self._url, key=access.key, headers=headers, body=body, reading=ChunkReading, patience=patience,
+            self._http, self._url, key=access.key, headers=headers, body=body, parser=ChunkParser(), timeouts=timeouts,
             cancellation=cancellation,
         )  # fmt: skip
 
     def _body(self, prompt: Prompt, model: str) -> dict[str, Any]:
-        said = [{"role": "system", "content": prompt.system}, *(_message(each) for each in prompt.messages)]
-        body: dict[str, Any] = {"model": model, "messages": said, self._limit: prompt.max_tokens}
+        messages = [{"role": "system", "content": prompt.system}, *map(_message, prompt.messages)]
+        body: dict[str, Any] = {"model": model, "messages": messages, self._limit: prompt.max_tokens}
         body |= {"stream": True, "stream_options": {"include_usage": True}}
         if prompt.tools:
             body["tools"] = [
@@ -72,38 +76,42 @@ class OpenAiCompatible:
 
 
 def _message(message: Message) -> dict[str, Any]:
-    told: dict[str, Any] = {"role": message.role.value, "content": message.text}
+    fields: dict[str, Any] = {"role": message.role.value, "content": message.text}
     if message.calls:
-        told["content"] = message.text or None
-        told["tool_calls"] = [
+        fields["content"] = message.text or None
+        fields["tool_calls"] = [
             {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
             for call in message.calls
         ]
     if message.call_id is not None:
-        told["tool_call_id"] = message.call_id
-    return told
+        fields["tool_call_id"] = message.call_id
+    return fields
 
 
-class ChunkReading:
-    """Reads the chunks of one completion."""
+class ChunkParser:
+    """Parser of the chunks of one completion."""
 
     def __init__(self) -> None:
         self._reason: StopReason | None = None
         self._calls: dict[object, str] = {}
 
-    def take(self, data: dict[str, Any]) -> Sequence[Event]:
-        """One chunk."""
+    def feed(self, data: dict[str, Any]) -> Sequence[Event]:
+        """Parse one chunk."""
         try:
             events = self._choice(data["choices"][0]) if data.get("choices") else []
             if usage := data.get("usage"):
-                events.append(Usage(usage.get("prompt_tokens"), usage.get("completion_tokens")))
-        except (AttributeError, KeyError, TypeError) as fault:
-            raise Garbled("The model provider sent a chunk that is none") from fault
+                counts = [read_token_count(usage.get(name)) for name in ("prompt_tokens", "completion_tokens")]
+                events.append(TokenUsage(*counts))
+        except (AttributeError, KeyError, TypeError) as error:
+            raise InvalidModelResponse("The model provider sent an invalid chunk") from error
         return events
 
     def _choice(self, choice: dict[str, Any]) -> list[Event]:
         events: list[Event] = []
         delta = choice.get("delta") or {}
+        hidden = next((delta[name] for name in _HIDDEN_TEXTS if delta.get(name)), None)
+        if isinstance(hidden, str):
+            events.append(HiddenDelta(hidden))
         if text := delta.get("content"):
             events.append(TextDelta(_text(text)))
         for call in delta.get("tool_calls") or ():
@@ -113,21 +121,25 @@ class ChunkReading:
         return events
 
     def _call(self, call: dict[str, Any]) -> list[Event]:
-        """A part of a tool call. Servers that send calls whole may leave out `index` and even `id`."""
+        """Parse a part of a tool call. Servers that send calls whole may omit `index` and `id`."""
         function = call.get("function") or {}
-        place = call.get("index", call.get("id") or len(self._calls))
+        key = call.get("index", call.get("id") or len(self._calls))
         events: list[Event] = []
-        if place not in self._calls:
-            self._calls[place] = call.get("id") or f"call_{len(self._calls)}"
-            events.append(ToolStart(self._calls[place], _text(function["name"])))
+        if key not in self._calls:
+            self._calls[key] = call.get("id") or f"call_{len(self._calls)}"
+            events.append(ToolStart(self._calls[key], _text(function["name"])))
         if arguments := function.get("arguments"):
-            events.append(ToolDelta(self._calls[place], _text(arguments)))
+            events.append(ToolDelta(self._calls[key], _text(arguments)))
         return events
 
     def end(self) -> Sequence[Event]:
-        """The usage comes after the reason, so only the end is the end."""
+        """Return the last event. It follows the usage, which the provider sends after the stop reason.
+
+        Raises:
+            InvalidModelResponse: the provider did not send a stop reason.
+        """
         if self._reason is None:
-            raise Garbled("The model provider's answer ended before its end")
+            raise InvalidModelResponse("The model provider sent an incomplete reply")
         return [Stop(StopReason.TOOLS if self._calls and self._reason is StopReason.STOP else self._reason)]
 
 

@@ -1,36 +1,43 @@
-"""What Galley asks of a language model, whoever serves it and in whatever wire format.
+"""Port of language models: prompts, events of a reply, errors and the protocol of a provider.
 
-Every implementation passes `tests/drivers/ai/contract.py`. A model is asked with one key for one request; nothing of
-either is kept.
+Every implementation passes `tests/drivers/ai/contract.py`. A call uses one key for one prompt; a driver stores neither.
 """
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Protocol
 
-from app.core.cancellation import Cancellation
-from app.drivers.errors import Broken, DriverError, Rejected
-from app.drivers.http_streaming import Patience
+from app.concurrency.cancellation import Cancellation
+from app.drivers.errors import DriverError, UpstreamError, UpstreamRejected
+from app.drivers.http.streaming import StreamTimeouts
+
+MAX_REPORTED_TOKENS = 10_000_000
+"""Largest token count of one call that is accepted: the largest context windows have this size."""
+TOKENS_PER_PART = 32
+"""Upper bound of the tokens that a chat template adds to a message, a tool call or a tool."""
+TOKENS_OF_TOOL_PROMPT = 1024
+"""Upper bound of the tokens that a provider adds to a prompt with tools. Anthropic documents up to 530."""
 
 
-class KeyRejected(Rejected):
-    """The provider does not take the key (401, 403)."""
+class ApiKeyRejected(UpstreamRejected):
+    """The provider rejects the key (401, 403)."""
 
     def __init__(self) -> None:
         super().__init__("The model provider does not accept this key", code="AI_KEY_REJECTED")
 
 
-class OutOfCredit(DriverError):
-    """The provider wants to be paid first (402)."""
+class InsufficientCredit(DriverError):
+    """The provider requires a payment first (402)."""
 
 
-class Garbled(Broken):
-    """What came is no answer in the provider's wire format, or ended before its end."""
+class InvalidModelResponse(UpstreamError):
+    """The response does not follow the wire format of the provider, or is incomplete."""
 
 
-class Role(StrEnum):
-    """Who says a message."""
+class MessageRole(StrEnum):
+    """The author of a message."""
 
     USER = "user"
     ASSISTANT = "assistant"
@@ -39,7 +46,7 @@ class Role(StrEnum):
 
 @dataclass(frozen=True)
 class ToolCall:
-    """A model's wish to have a tool run; `arguments` is JSON text as the model wrote it."""
+    """A tool call that a model requests. `arguments` is JSON text as the model wrote it."""
 
     id: str
     name: str
@@ -48,9 +55,9 @@ class ToolCall:
 
 @dataclass(frozen=True)
 class Message:
-    """One turn. `calls` stand on an assistant's, `call_id` on the tool's answer to one of them."""
+    """A message of a conversation. `calls` belongs to the assistant, `call_id` to the result of a tool."""
 
-    role: Role
+    role: MessageRole
     text: str
     calls: tuple[ToolCall, ...] = ()
     call_id: str | None = None
@@ -58,7 +65,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Tool:
-    """Something the model may ask for; `parameters` is a JSON schema."""
+    """A tool that the model may call. `parameters` is a JSON schema."""
 
     name: str
     description: str
@@ -66,8 +73,8 @@ class Tool:
 
 
 @dataclass(frozen=True)
-class AnswerShape:
-    """The JSON object an answer has to be; `schema` names every property as required and forbids others."""
+class OutputSchema:
+    """The JSON schema of a reply. `schema` requires every property and forbids all others."""
 
     name: str
     schema: Mapping[str, Any]
@@ -75,24 +82,39 @@ class AnswerShape:
 
 @dataclass(frozen=True)
 class Prompt:
-    """All that a model is told. With `shape` the answer's text is JSON of that shape."""
+    """The complete input of a model. With `shape`, the text of the reply is JSON of that schema."""
 
     system: str
     messages: tuple[Message, ...]
     max_tokens: int
     tools: tuple[Tool, ...] = ()
-    shape: AnswerShape | None = None
+    shape: OutputSchema | None = None
 
     @property
-    def characters(self) -> int:
-        """How much text goes to the model, for estimating its tokens."""
-        said = sum(len(each.text) + sum(len(call.arguments) for call in each.calls) for each in self.messages)
-        return len(self.system) + said
+    def max_input_tokens(self) -> int:
+        """Return an upper bound of the input tokens for any language and tokenizer.
+
+        A token covers at least one byte of UTF-8. Providers may escape JSON, so JSON counts in its escaped form.
+        """
+        calls = [call for message in self.messages for call in message.calls]
+        structures: list[list[object]] = [[call.id, call.name, call.arguments] for call in calls]
+        structures += [[tool.name, tool.description, tool.parameters] for tool in self.tools]
+        if self.shape is not None:
+            structures.append([self.shape.name, self.shape.schema])
+        texts = [self.system, *(message.text for message in self.messages)]
+        template = TOKENS_PER_PART * (1 + len(self.messages) + len(structures))
+        tool_prompt = TOKENS_OF_TOOL_PROMPT if self.tools or self.shape else 0
+        return sum(map(utf8_size, texts)) + len(json.dumps(structures)) + template + tool_prompt
+
+
+def utf8_size(text: str) -> int:
+    """Return the number of bytes of `text` in UTF-8, which is an upper bound of its tokens."""
+    return len(text.encode("utf-8", "surrogatepass"))
 
 
 @dataclass(frozen=True)
-class Access:
-    """Which model, with whose key; None for servers that want none."""
+class ModelAccess:
+    """Model name and key. The key is None for a server that needs no key."""
 
     model: str
     key: str | None = field(repr=False)
@@ -100,14 +122,14 @@ class Access:
 
 @dataclass(frozen=True, slots=True)
 class TextDelta:
-    """Some more of the answer's text."""
+    """Next piece of the reply's text."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
 class ToolStart:
-    """The model begins to ask for a tool."""
+    """Start of a tool call."""
 
     call_id: str
     name: str
@@ -115,22 +137,36 @@ class ToolStart:
 
 @dataclass(frozen=True, slots=True)
 class ToolDelta:
-    """Some more of a tool call's arguments."""
+    """Next piece of the arguments of a tool call."""
 
     call_id: str
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens so far, as the provider counts them; a later one replaces what it tells anew."""
+class HiddenDelta:
+    """Next piece of output that is not part of the reply, for example reasoning. The provider charges it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TokenUsage:
+    """Tokens of the call as the provider reports them. None for a count that is missing or invalid."""
 
     input_tokens: int | None = None
     output_tokens: int | None = None
 
 
+def read_token_count(value: object) -> int | None:
+    """Return a reported token count, or None if it is not an integer from 0 to `MAX_REPORTED_TOKENS`."""
+    if isinstance(value, bool) or not isinstance(value, int):
+        return None
+    return value if 0 <= value <= MAX_REPORTED_TOKENS else None
+
+
 class StopReason(StrEnum):
-    """Why an answer ended, in the words of the AI SDK."""
+    """The reason why a reply ended, with the names of the AI SDK."""
 
     STOP = "stop"
     LENGTH = "length"
@@ -141,51 +177,51 @@ class StopReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """The answer is whole; always the last event."""
+    """End of a complete reply. It is always the last event."""
 
     reason: StopReason
 
 
-Event = TextDelta | ToolStart | ToolDelta | Usage | Stop
+Event = TextDelta | HiddenDelta | ToolStart | ToolDelta | TokenUsage | Stop
 
 
-class ModelAnswer(Protocol):
-    """An answer on its way."""
+class ModelStream(Protocol):
+    """A reply that is being received."""
 
     def batches(self) -> Iterator[Sequence[Event]]:
-        """The events, together as they arrived together; the last one is Stop. None now and then, while none comes.
+        """Yield the events, grouped as they arrived. The last event is `Stop`. Yields empty batches while waiting.
 
         Raises:
-            Garbled: what comes is no answer, an error of the provider's own, or ends before its end.
-            TimedOut: silence for too long, or no end in time.
-            Cancelled: `close` was called meanwhile.
+            InvalidModelResponse: the provider reports an error, sends invalid data or ends the reply too early.
+            ResponseTimeout: the provider is silent for too long, or the reply takes too long.
+            CallCancelled: the call was canceled.
         """
 
     def close(self) -> None:
-        """End the call to the provider, from whatever thread."""
+        """End the call to the provider. Safe to call from any thread."""
 
 
 class Model(Protocol):
-    """One provider of models. Safe to share between greenlets."""
+    """A provider of models. Safe to share between greenlets."""
 
     def ask(
-        self, prompt: Prompt, access: Access, *, patience: Patience, cancellation: Cancellation | None = None
-    ) -> ModelAnswer:
-        """Send the prompt and wait until the provider has said yes (2xx).
+        self, prompt: Prompt, access: ModelAccess, *, timeouts: StreamTimeouts, cancellation: Cancellation | None = None
+    ) -> ModelStream:
+        """Send the prompt and wait until the provider accepts it (2xx).
 
-        `cancellation` ends the call at any moment: before the provider said anything, or amid the answer.
+        `cancellation` ends the call at any time, before the response starts or during it.
 
         Raises:
-            Cancelled: the call was given up.
-            KeyRejected: the key is not taken.
-            OutOfCredit: the provider wants to be paid first.
-            Throttled: the key's rate limit is used up.
-            Rejected: the provider refuses the prompt or does not know the model.
-            Broken, Absent, Late: it does not work, cannot be reached, or says nothing.
+            CallCancelled: the call was canceled.
+            ApiKeyRejected: the provider rejects the key.
+            InsufficientCredit: the provider requires a payment first.
+            UpstreamThrottled: the rate limit of the key is reached.
+            UpstreamRejected: the provider rejects the prompt or does not know the model.
+            UpstreamError, UpstreamUnavailable, UpstreamTimeout: the provider fails, is unreachable or does not respond.
         """
 
 
-class Models:
+class ModelRegistry:
     """The configured providers by name."""
 
     def __init__(self, providers: Mapping[str, Model]) -> None:

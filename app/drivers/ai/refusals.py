@@ -1,6 +1,6 @@
-"""What a provider's refusal means, told by its status; the same words for every wire format.
+"""Errors of a provider's response, by status. They are the same for every wire format.
 
-A provider's own sentence is passed on only where it speaks of the prompt or the model, never where it may repeat a key.
+The message of a provider is passed on only if it concerns the prompt or the model, and never if it may contain a key.
 """
 
 import contextlib
@@ -9,44 +9,43 @@ from typing import Any
 
 import orjson
 
-from app.drivers.ai.port import Garbled, KeyRejected, OutOfCredit
-from app.drivers.errors import Broken, DriverError, Rejected, Throttled
-from app.drivers.http_streaming import StreamedAnswer
+from app.drivers.ai.port import ApiKeyRejected, InsufficientCredit, InvalidModelResponse
+from app.drivers.errors import DriverError, UpstreamError, UpstreamRejected, UpstreamThrottled
+from app.drivers.http.streaming import StreamingResponse
 
-MOST_BYTES = 16 * 1024
-MOST_CHARACTERS = 300
+MAX_BODY_BYTES = 16 * 1024
+MAX_MESSAGE_CHARACTERS = 300
 EVENT_STREAM = "text/event-stream"
 _ABOUT_KEY = re.compile(r"api[ _-]?key", re.IGNORECASE)
 
 
-def check(answer: StreamedAnswer, *, key: str | None) -> None:
-    """Let a stream of events pass; close anything else. Raises what the status means, in words without the key."""
-    if answer.status == 200 and answer.headers.get("Content-Type", "").lower().startswith(EVENT_STREAM):
+def check(response: StreamingResponse, *, key: str | None) -> None:
+    """Accept a stream of events. Close every other response and raise the error of its status."""
+    if response.status == 200 and response.headers.get("Content-Type", "").lower().startswith(EVENT_STREAM):
         return
-    body = answer.body(max_bytes=MOST_BYTES) if 400 <= answer.status < 500 else b""
-    answer.close()
-    raise meaning(answer.status, body, retry_after=answer.headers.get("Retry-After"), key=key)
+    body = response.body(max_bytes=MAX_BODY_BYTES) if 400 <= response.status < 500 else b""
+    response.close()
+    raise error_for_status(response.status, body, retry_after=response.headers.get("Retry-After"), key=key)
 
 
-def meaning(status: int, body: bytes, *, retry_after: str | None, key: str | None = None) -> DriverError:
-    """The failure that a status stands for; a provider's sentence that repeats the key is not passed on."""
+def error_for_status(status: int, body: bytes, *, retry_after: str | None, key: str | None = None) -> DriverError:
+    """Return the error of a status. A message that contains the key is not included."""
     if status in (401, 403):
-        return KeyRejected()
+        return ApiKeyRejected()
     if status == 402:
-        return OutOfCredit("The model provider wants this account to be paid first")
+        return InsufficientCredit("The model provider requires a payment for this account")
     if status == 429:
-        return Throttled("The model provider's rate limit is reached", retry_after_s=_seconds(retry_after))
+        return UpstreamThrottled("The rate limit of the model provider is reached", retry_after_s=_seconds(retry_after))
     if status in (400, 404, 413, 422):
-        said = _said(body)
-        said = "" if key and key in said else said
-        if _ABOUT_KEY.search(said):  # Gemini and xAI answer a wrong key with 400
-            return KeyRejected()
-        return Rejected(
-            f"The model provider refused this: {said[:MOST_CHARACTERS] or f'status {status}'}", code="AI_REFUSED"
-        )
+        message = _message(body)
+        message = "" if key and key in message else message
+        if _ABOUT_KEY.search(message):  # Gemini and xAI return 400 for an invalid key
+            return ApiKeyRejected()
+        reason = message[:MAX_MESSAGE_CHARACTERS] or f"status {status}"
+        return UpstreamRejected(f"The model provider rejected the request: {reason}", code="AI_REFUSED")
     if status < 300:
-        return Garbled("The model provider answered with something that is no stream of events")
-    return Broken(f"The model provider answered with status {status}")
+        return InvalidModelResponse("The model provider did not respond with an event stream")
+    return UpstreamError(f"The model provider responded with status {status}")
 
 
 def _seconds(value: str | None) -> int:
@@ -55,13 +54,13 @@ def _seconds(value: str | None) -> int:
     return 20
 
 
-def _said(body: bytes) -> str:
-    """The sentence in an error body, as OpenAI, Anthropic and their followers shape it."""
+def _message(body: bytes) -> str:
+    """Return the message of an error body in the formats of OpenAI and Anthropic, or an empty string."""
     try:
-        told: Any = orjson.loads(body)
+        value: Any = orjson.loads(body)
     except orjson.JSONDecodeError:
         return ""
-    told = told[0] if isinstance(told, list) and told else told
-    error = told.get("error", told) if isinstance(told, dict) else ""
-    sentence = error.get("message", "") if isinstance(error, dict) else error
-    return " ".join(str(sentence or "").split())
+    value = value[0] if isinstance(value, list) and value else value
+    error = value.get("error", value) if isinstance(value, dict) else ""
+    message = error.get("message", "") if isinstance(error, dict) else error
+    return " ".join(str(message or "").split())

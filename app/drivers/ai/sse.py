@@ -1,40 +1,44 @@
-"""Server-sent events out of bytes as they arrive (WHATWG HTML, section 9.2.6); knows nothing of what they say.
+"""Incremental parser of server-sent events (WHATWG HTML, section 9.2.6).
 
-Only the `data` of events is given: the wire formats of models repeat the event's name inside it.
+It returns the `data` of events only. The wire formats of models repeat the event name in the data.
 """
 
 from collections.abc import Iterable
 
-from app.drivers.ai.port import Garbled
+from app.drivers.ai.port import InvalidModelResponse
 
 MAX_EVENT_BYTES = 1024 * 1024
 
 
 class SseReader:
-    """Collects bytes until events are whole."""
+    """Buffer that returns complete events."""
 
     def __init__(self) -> None:
-        self._rest = b""
+        self._buffer = b""
         self._data: list[bytes] = []
         self._size = 0
 
     def feed(self, piece: bytes) -> list[bytes]:
-        """The data of every event that `piece` completes. Raises Garbled for one that never ends."""
-        buffer = self._rest + piece
+        """Return the data of every event that `piece` completes.
+
+        Raises:
+            InvalidModelResponse: an event exceeds `MAX_EVENT_BYTES`.
+        """
+        buffer = self._buffer + piece
         if b"\r" in buffer:
-            buffer = self._plain_ends(buffer)
+            buffer = self._normalize_line_ends(buffer)
         lines = buffer.split(b"\n")
-        self._rest = lines.pop()
+        self._buffer = lines.pop()
         events = self._events(lines)
-        if len(self._rest) + self._size > MAX_EVENT_BYTES:
-            raise Garbled("The model provider sent an event without an end")
+        if len(self._buffer) + self._size > MAX_EVENT_BYTES:
+            raise InvalidModelResponse("The model provider sent an event that is too large")
         return events
 
-    def _plain_ends(self, buffer: bytes) -> bytes:
-        """Any line end as a line feed; a carriage return at the very end may still get its line feed."""
-        held = b"\r" if buffer.endswith(b"\r") else b""
-        body = buffer[: len(buffer) - len(held)]
-        return body.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + held
+    def _normalize_line_ends(self, buffer: bytes) -> bytes:
+        """Replace line ends with line feeds. A final carriage return stays, because its line feed may follow."""
+        tail = b"\r" if buffer.endswith(b"\r") else b""
+        body = buffer[: len(buffer) - len(tail)]
+        return body.replace(b"\r\n", b"\n").replace(b"\r", b"\n") + tail
 
     def _events(self, lines: Iterable[bytes]) -> list[bytes]:
         events: list[bytes] = []

@@ -1,30 +1,30 @@
-"""Billing switched off: nobody pays, so there is nothing to tell and nothing to cancel."""
+"""Driver of installations without payments."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
-from app.drivers.billing.port import BillingEvent, Forged, PaymentUpdate, UnknownSubscription
+from app.drivers.billing.port import InvalidSignature, PaymentUpdate, ProviderEvent, UnknownSubscription
 
 
 class NoBilling:
-    """The provider of installations that take no payments."""
+    """A provider without subscriptions, events and notifications."""
 
-    def cancel(self, provider_id: str, *, immediately: bool) -> BillingEvent:
-        """There is no subscription."""
+    def cancel(self, provider_id: str, *, immediately: bool) -> ProviderEvent:
+        """Raise UnknownSubscription."""
         raise UnknownSubscription("There is no such subscription")
 
     def payment_update(self, provider_id: str) -> PaymentUpdate:
-        """There is no subscription."""
+        """Raise UnknownSubscription."""
         raise UnknownSubscription("There is no such subscription")
 
-    def happened(self, since: datetime) -> Iterator[BillingEvent]:
-        """Nothing."""
+    def list_events(self, since: datetime) -> Iterator[ProviderEvent]:
+        """Return no events."""
         return iter(())
 
-    def standing(self, since: datetime) -> Iterator[BillingEvent]:
-        """Nothing."""
+    def current_state(self, since: datetime) -> Iterator[ProviderEvent]:
+        """Return no events."""
         return iter(())
 
-    def notification(self, signature: str | None, body: bytes, now: datetime) -> BillingEvent:
-        """Nobody sends any, so each is forged."""
-        raise Forged("Billing is switched off")
+    def parse_notification(self, signature: str | None, body: bytes, now: datetime) -> ProviderEvent:
+        """Raise InvalidSignature."""
+        raise InvalidSignature("Billing is disabled")

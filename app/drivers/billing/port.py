@@ -1,6 +1,6 @@
-"""What takes payments is to the service: subscriptions, payments, refunds and customers in our words, and their events.
+"""Port of payment providers: subscriptions, payments, refunds, customers and their events.
 
-An event carries the whole state of one entity as it was at `occurred_at`; amounts are minor units of `currency`.
+An event contains the complete state of one entity at `occurred_at`. Amounts are minor units of `currency`.
 """
 
 from collections.abc import Iterator
@@ -9,23 +9,23 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from app.drivers.errors import DriverError, Rejected
+from app.drivers.errors import DriverError, UpstreamRejected
 
 
-class Forged(DriverError):
-    """A notification is not signed by the provider, or not lately."""
+class InvalidSignature(DriverError):
+    """A notification has no valid or no recent signature of the provider."""
 
 
-class Unreadable(DriverError):
-    """A signed notification does not say what its kind must say."""
+class MalformedEvent(DriverError):
+    """A signed notification has invalid content."""
 
 
-class UnknownSubscription(Rejected):
-    """The provider has no such subscription, or there is no provider."""
+class UnknownSubscription(UpstreamRejected):
+    """The provider does not know the subscription, or billing is disabled."""
 
 
 class SubscriptionStatus(StrEnum):
-    """What a subscription can be; `canceled` is for good."""
+    """The status of a subscription. `canceled` is final."""
 
     ACTIVE = "active"
     TRIALING = "trialing"
@@ -35,7 +35,7 @@ class SubscriptionStatus(StrEnum):
 
 
 class PaymentStatus(StrEnum):
-    """What became of a payment."""
+    """The status of a payment."""
 
     COMPLETED = "completed"
     FAILED = "failed"
@@ -43,7 +43,7 @@ class PaymentStatus(StrEnum):
 
 @dataclass(frozen=True)
 class SubscriptionState:
-    """A subscription; it bills `amount_minor` every `frequency` times `interval` (day, week, month, year)."""
+    """A subscription that bills `amount_minor` every `frequency` times `interval` (day, week, month, year)."""
 
     provider_id: str
     customer_id: str | None
@@ -62,7 +62,7 @@ class SubscriptionState:
 
 @dataclass(frozen=True)
 class PaymentState:
-    """A payment, completed or failed; `user_id` is who the checkout said it is for."""
+    """A payment, completed or failed. `user_id` is the user that the checkout names."""
 
     provider_id: str
     customer_id: str | None
@@ -80,7 +80,7 @@ class PaymentState:
 
 @dataclass(frozen=True)
 class RefundState:
-    """Money that went back, or, negative, came again; it counts while `is_approved`."""
+    """A refund, or a reversed one with a negative amount. It counts while `is_approved`."""
 
     provider_id: str
     customer_id: str | None
@@ -92,7 +92,7 @@ class RefundState:
 
 @dataclass(frozen=True)
 class CustomerState:
-    """Who pays, as the provider knows them."""
+    """A customer of the provider."""
 
     provider_id: str
     email: str
@@ -103,8 +103,8 @@ State = SubscriptionState | PaymentState | RefundState | CustomerState
 
 
 @dataclass(frozen=True)
-class BillingEvent:
-    """Something that happened at the provider; `state` is None for what does not concern us."""
+class ProviderEvent:
+    """An event of the provider. `state` is None for irrelevant events."""
 
     id: str
     type: str
@@ -114,40 +114,41 @@ class BillingEvent:
 
 @dataclass(frozen=True)
 class PaymentUpdate:
-    """A checkout in which the payer changes how they pay."""
+    """A checkout in which the payer changes the payment method."""
 
     transaction_id: str
     checkout_url: str | None
 
 
 class BillingProvider(Protocol):
-    """Who takes the payments. Safe to share between greenlets."""
+    """A payment provider. Safe to share between greenlets."""
 
-    def cancel(self, provider_id: str, *, immediately: bool) -> BillingEvent:
-        """Cancel a subscription, now or at the end of its period; the event of its state then.
+    def cancel(self, provider_id: str, *, immediately: bool) -> ProviderEvent:
+        """Cancel a subscription, now or at the end of its period. Return the event of its new state.
 
-        Looks before it leaps: what is already ended or going to end is not canceled again, and a call whose answer was
-        lost is looked up before it is repeated.
+        The state is checked first: a subscription that has ended or will end is not canceled again, and a call without
+        a response is looked up before it is repeated.
 
         Raises:
-            UnknownSubscription: there is none.
-            Rejected: the provider refuses.
-            Absent, Late, Broken, Throttled: it cannot be asked; nothing is known to have changed.
+            UnknownSubscription: the subscription does not exist.
+            UpstreamRejected: the provider rejects the request.
+            UpstreamUnavailable, UpstreamTimeout, UpstreamError, UpstreamThrottled: the call failed, and the result is
+                unknown.
         """
 
     def payment_update(self, provider_id: str) -> PaymentUpdate:
-        """A checkout for another payment method. Raises as `cancel`."""
+        """Create a checkout for another payment method. Raises the same errors as `cancel`."""
 
-    def happened(self, since: datetime) -> Iterator[BillingEvent]:
-        """What happened since, newest first, as far as the provider remembers."""
+    def list_events(self, since: datetime) -> Iterator[ProviderEvent]:
+        """Yield the events since a time, newest first, as far as the provider stores them."""
 
-    def standing(self, since: datetime) -> Iterator[BillingEvent]:
-        """The present state of every customer and subscription, and of the payments and refunds changed since."""
+    def current_state(self, since: datetime) -> Iterator[ProviderEvent]:
+        """Yield the state of every customer and subscription, and of payments and refunds that changed since a time."""
 
-    def notification(self, signature: str | None, body: bytes, now: datetime) -> BillingEvent:
-        """Read what the provider sent.
+    def parse_notification(self, signature: str | None, body: bytes, now: datetime) -> ProviderEvent:
+        """Parse a notification.
 
         Raises:
-            Forged: it is not signed with a live secret, or not within 300 s of `now`.
-            Unreadable: it is signed, but makes no sense.
+            InvalidSignature: it is not signed with a valid secret, or not within 300 s of `now`.
+            MalformedEvent: it is signed, but its content is invalid.
         """

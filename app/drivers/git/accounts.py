@@ -1,4 +1,4 @@
-"""What connecting an account of a Git host gives: who it is, its tokens, and what it reaches; makes no call."""
+"""Values of connected accounts: account, tokens, installations and repositories."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,28 +6,28 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from app.core import clock
-from app.drivers.errors import Rejected
-from app.drivers.git.answers import parses
+from app.drivers.errors import UpstreamRejected
 from app.drivers.git.port import Repository
+from app.drivers.git.rest.responses import parses
 
 
-class CodeRejected(Rejected):
-    """The host does not take the code (422 `CODE_REJECTED`)."""
+class CodeRejected(UpstreamRejected):
+    """A code that the host rejected (422 `CODE_REJECTED`)."""
 
-    def __init__(self, said: str) -> None:
-        super().__init__(f"The Git host did not take the code: {said}", code="CODE_REJECTED")
+    def __init__(self, message: str) -> None:
+        super().__init__(f"The Git host rejected the code: {message}", code="CODE_REJECTED")
 
 
-class TokenRejected(Rejected):
-    """The host does not take a token that the user gave (422 `TOKEN_REJECTED`)."""
+class TokenRejected(UpstreamRejected):
+    """A token of the user that the host rejected (422 `TOKEN_REJECTED`)."""
 
     def __init__(self) -> None:
-        super().__init__("The Git host does not take this token", code="TOKEN_REJECTED")
+        super().__init__("The Git host rejected this token", code="TOKEN_REJECTED")
 
 
 @dataclass(frozen=True)
-class Account:
-    """The account behind a token."""
+class GitAccount:
+    """The account of a token."""
 
     id: str
     login: str
@@ -35,8 +35,8 @@ class Account:
 
 
 @dataclass(frozen=True)
-class Tokens:
-    """A user's tokens; the times are UTC, None where the host names none."""
+class TokenSet:
+    """The tokens of a user. The times are UTC, or None if the host does not report them."""
 
     access_token: str = field(repr=False)
     token_type: str
@@ -48,15 +48,16 @@ class Tokens:
 
 @dataclass(frozen=True)
 class InstallationToken:
-    """An app's token for one installation."""
+    """A token of the app for one installation."""
 
     token: str = field(repr=False)
     expires_at: datetime
+    issued_at: datetime = field(default_factory=clock.now)
 
 
 @dataclass(frozen=True)
-class Installation:
-    """Where an app is installed."""
+class AppInstallation:
+    """An installation of the app."""
 
     id: str
     account_login: str
@@ -64,22 +65,22 @@ class Installation:
 
 @dataclass(frozen=True)
 class RepositoryPage:
-    """Some of the repositories an account reaches; `cursor` asks for more, None when these were the last."""
+    """A page of the repositories that an account can reach. `cursor` is None on the last page."""
 
     repositories: Sequence[Repository]
     cursor: str | None
 
 
 @parses
-def tokens(found: dict[str, Any]) -> Tokens:
-    """The answer of a token endpoint (RFC 6749, section 5.1, and GitHub's life of refresh tokens)."""
-    return Tokens(
-        access_token=str(found["access_token"]),
-        token_type=str(found.get("token_type") or "bearer").lower(),
-        scopes=tuple(str(found.get("scope") or "").replace(",", " ").split()),
-        expires_at=_after(found.get("expires_in")),
-        refresh_token=found.get("refresh_token") or None,
-        refresh_expires_at=_after(found.get("refresh_token_expires_in")),
+def tokens(data: dict[str, Any]) -> TokenSet:
+    """Parse the response of a token endpoint (RFC 6749, section 5.1, and the lifetime of GitHub's refresh tokens)."""
+    return TokenSet(
+        access_token=str(data["access_token"]),
+        token_type=str(data.get("token_type") or "bearer").lower(),
+        scopes=tuple(str(data.get("scope") or "").replace(",", " ").split()),
+        expires_at=_after(data.get("expires_in")),
+        refresh_token=data.get("refresh_token") or None,
+        refresh_expires_at=_after(data.get("refresh_token_expires_in")),
     )
 
 

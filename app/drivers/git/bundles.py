@@ -1,4 +1,4 @@
-"""What backups ask of the local repositories."""
+"""The port of the local repositories for backups."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -7,10 +7,10 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Bundled:
-    """A repository as a bundle holds it: its HEAD's branch, how many refs, and a hash over both.
+class BundleInfo:
+    """A repository in a bundle: the branch of HEAD, the number of refs and a hash of both.
 
-    Objects are named by their contents, so two repositories with equal refs hold the same history.
+    Objects are named by their content, so two repositories with equal refs have the same history.
     """
 
     head: str
@@ -19,19 +19,19 @@ class Bundled:
 
 
 class Bundles(Protocol):
-    """The local repositories as one file each, for backups."""
+    """The local repositories as one file each."""
 
     def names(self) -> Iterator[str]:
-        """Every repository there is as `owner/name`, in order."""
+        """Yield the names `owner/name` of all repositories, sorted."""
 
-    def described(self, name: str) -> Bundled | None:
-        """A repository as it is now; None where there is none."""
+    def described(self, name: str) -> BundleInfo | None:
+        """Return the present state of a repository, or None if it does not exist."""
 
-    def write(self, name: str, file: Path) -> Bundled:
-        """Write every ref and what it reaches into a new file; none is made of a repository without a ref.
+    def write(self, name: str, file: Path) -> BundleInfo:
+        """Write every ref and its objects to a new file. Write no file for a repository without refs.
 
-        What is pushed meanwhile is in it or not, ref by ref.
+        A ref that is pushed at the same time has its old or its new value.
         """
 
-    def read(self, name: str, file: Path | None, head: str) -> Bundled:
-        """Make a repository from such a file, or an empty one; whole or not at all. Raises RepositoryExists, Rejected."""
+    def read(self, name: str, file: Path | None, head: str) -> BundleInfo:
+        """Create a repository from a bundle, or an empty one. Raises RepositoryExists, UpstreamRejected."""

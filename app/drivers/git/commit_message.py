@@ -1,4 +1,4 @@
-"""The text of a commit: what a person typed, then the service's own trailers; knows no repository."""
+"""The text of a commit: the message of a person and the trailers of the service."""
 
 import re
 from collections.abc import Sequence
@@ -11,26 +11,35 @@ DEFAULT_MESSAGE = "Update content"
 _ATTRIBUTION = re.compile(r"\s*(co-authored-by|signed-off-by)\s*:", re.IGNORECASE)
 _TOKEN = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]*")
 _PERSON = re.compile(r"[^<>]*[^<>\s] <[^<>\s]+>")
-# Git reads no further than a line of three dashes (there a patch would begin) or `git commit`'s scissors.
+# Git stops at a line of three dashes, which starts a patch, and at the scissors line of `git commit`.
 _ENDS_MESSAGE = re.compile(r"---\s|---$|# -{24} >8 -{24}$")
 _TRAILER = re.compile(r"[A-Za-z0-9-]+[ \t]*:|\(cherry picked from commit ")
 _COMMENT = "#"
+_CO_AUTHOR = re.compile(r"^co-authored-by:[ \t]*([^<>\n]*?)[ \t]*<([^<>\s]+)>[ \t]*$", re.IGNORECASE | re.MULTILINE)
 
 
 def co_author(person: Person) -> tuple[str, str]:
-    """The trailer that names a person as the author beside the bot.
+    """Return the trailer that names a person as co-author of the bot.
 
     Raises:
         ValueError: the name or e-mail holds CR, LF, NUL, < or >, or is empty.
     """
     for text in (person.name, person.email):
         if not text.strip() or set(text) & set("\r\n\0<>"):
-            raise ValueError("a name and an e-mail must be given, without line breaks, NUL, < and >")
+            raise ValueError("name and e-mail must not be empty or contain line breaks, NUL, < or >")
     return "Co-authored-by", f"{' '.join(person.name.split())} <{person.email.strip()}>"
 
 
+def co_authors_of(message: str) -> list[Person]:
+    """Return the co-authors that a message names, each e-mail once."""
+    people: dict[str, Person] = {}
+    for name, email in _CO_AUTHOR.findall(message):
+        people.setdefault(email.lower(), Person(name, email))
+    return list(people.values())
+
+
 def create_git_commit_message(message: str, trailers: Sequence[tuple[str, str]], description: str | None = None) -> str:
-    """Put message, description and trailers together, a blank line between each.
+    """Join message, description and trailers with blank lines.
 
     `git interpret-trailers --parse` finds exactly `trailers` in the result: attributions typed into the text
     (`Co-authored-by`, `Signed-off-by`) are removed, and lines that would end the message for Git, or would be its
@@ -49,24 +58,24 @@ def create_git_commit_message(message: str, trailers: Sequence[tuple[str, str]],
 
 def _check_trailer(token: str, value: str) -> None:
     if not _TOKEN.fullmatch(token):
-        raise ValueError("a trailer's name has letters, digits and hyphens")
+        raise ValueError("the name of a trailer must consist of letters, digits and hyphens")
     if not value or value != value.strip() or set(value) & set("\r\n\0"):
-        raise ValueError("a trailer's value must be one line without spaces around it")
+        raise ValueError("the value of a trailer must be one line without surrounding spaces")
     if (token.lower().endswith("-by") or set(value) & set("<>")) and not _PERSON.fullmatch(value):
-        raise ValueError("a trailer that names a person must read: Name <e-mail>")
+        raise ValueError("a trailer with a person must have the form: Name <e-mail>")
 
 
 def _clean(text: str) -> str:
-    """What was typed, without attributions and without lines that end a message."""
+    """Remove attributions from a text and indent lines that would end the message."""
     if "\0" in text:
-        raise ValueError("a commit message must not hold NUL")
+        raise ValueError("a commit message must not contain NUL")
     lines = text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-    kept = "\n".join(line for line in lines if not _ATTRIBUTION.match(line)).strip("\n\t ")
-    return "\n".join(f" {line}" if _ENDS_MESSAGE.match(line) else line for line in kept.split("\n"))
+    remaining = "\n".join(line for line in lines if not _ATTRIBUTION.match(line)).strip("\n\t ")
+    return "\n".join(f" {line}" if _ENDS_MESSAGE.match(line) else line for line in remaining.split("\n"))
 
 
 def _without_trailers(text: str) -> str:
-    """Move the last paragraph in where Git would read it as trailers; the first is the title, which it never reads."""
+    """Indent the last paragraph if Git would parse it as trailers. Git never parses the first paragraph, the title."""
     lines = text.split("\n")
     end = _last_line(lines)
     start = end - sum(1 for _ in takewhile(lambda line: line.strip(), reversed(lines[:end])))
@@ -77,17 +86,19 @@ def _without_trailers(text: str) -> str:
 
 
 def _last_line(lines: list[str]) -> int:
-    """Where the text ends for Git, which passes over comments, blank lines and a list of conflicts behind it."""
+    """Return the number of the last line for Git, which ignores comments, blank lines and a list of conflicts at the end."""
     end, in_conflicts = 0, False
-    for place, line in enumerate(lines, 1):
+    for number, line in enumerate(lines, 1):
         if line == "Conflicts:":
             in_conflicts = True
         elif line and not line.startswith(_COMMENT) and not (in_conflicts and line.startswith("\t")):
-            end, in_conflicts = place, False
+            end, in_conflicts = number, False
     return end
 
 
 def _are_trailers(block: list[str]) -> bool:
-    found = [line for line in block if _TRAILER.match(line)]
-    generated = any(line.startswith("(cherry picked from commit ") for line in found)
-    return bool(found) and (generated or all(line[:1].isspace() or line in found for line in block))
+    trailers_of_block = [line for line in block if _TRAILER.match(line)]
+    generated = any(line.startswith("(cherry picked from commit ") for line in trailers_of_block)
+    return bool(trailers_of_block) and (
+        generated or all(line[:1].isspace() or line in trailers_of_block for line in block)
+    )

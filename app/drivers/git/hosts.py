@@ -1,41 +1,41 @@
-"""The repository hosts of this installation: which are there, and who acts on them with which token."""
+"""The Git hosts of this installation and their providers."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from app.drivers.errors import Absent
+from app.drivers.errors import UpstreamUnavailable
+from app.drivers.git.account_ports import Accounts, InstallationAccounts, InstallationApp, OAuthApp
 from app.drivers.git.bundles import Bundles
-from app.drivers.git.connections import Accounts, CodeFlow, InstallationAccounts, InstallationApp
 from app.drivers.git.port import GitProvider, RepoRef, Repository, RepositoryUnavailable
-from app.drivers.git.rest import TokenSupplier, fixed_token
-from app.drivers.http import LIMITS
+from app.drivers.git.rest.tokens import TokenSupplier, supplier_of
+from app.drivers.http.client import LIMITS
 
 LOCAL, GITHUB, GITLAB = "local", "github", "gitlab"
 
 
 MakeProvider = Callable[[TokenSupplier, float], GitProvider]
-"""(where its tokens come from, how many seconds a call may take with its repetitions) → the host, acting with them."""
+"""Function of a token supplier and the time limit of a call with its retries (seconds). It returns the provider."""
 
 
 class LocalHost(GitProvider, Protocol):
-    """The host whose repositories are made here and need no credential."""
+    """The host of the repositories on this machine. Needs no credential."""
 
     @property
     def bundles(self) -> Bundles:
-        """Its repositories as files."""
+        """Return the repositories as files."""
 
     def create(self, name: str, *, source: Path | None = None) -> Repository:
-        """Make the repository `owner/name`, empty or from a folder. Raises RepositoryExists, Rejected."""
+        """Create the repository `owner/name`, empty or from a folder. Raises RepositoryExists, UpstreamRejected."""
 
-    def tidy(self, repo: RepoRef) -> None:
-        """Pack what many commits have left loose; may take minutes, readers and writers go on meanwhile."""
+    def repack(self, repo: RepoRef) -> None:
+        """Pack loose objects. May take minutes; other calls are not blocked."""
 
 
 @dataclass(frozen=True)
 class GitHubHost:
-    """Provider A: `provider` makes it act with a supplier's tokens; `app` is None where our app is not set up."""
+    """The host of provider A. `app` is None if the app is not configured."""
 
     provider: MakeProvider
     accounts: InstallationAccounts
@@ -44,15 +44,15 @@ class GitHubHost:
 
 @dataclass(frozen=True)
 class GitLabHost:
-    """Provider B: `provider` makes it act with a supplier's tokens; `app` is None where our application is not set up."""
+    """The host of provider B. `app` is None if the application is not configured."""
 
     provider: MakeProvider
     accounts: Accounts
-    app: CodeFlow | None
+    app: OAuthApp | None
 
 
 class GitHosts:
-    """Hands out providers by host. `local` is None where it is switched off."""
+    """The Git hosts by name. `local` is None if it is disabled."""
 
     def __init__(
         self, local: LocalHost | None, *, github: GitHubHost | None = None, gitlab: GitLabHost | None = None
@@ -60,10 +60,10 @@ class GitHosts:
         self.local = local
         self._github, self._gitlab = github, gitlab
 
-    def acting(
-        self, provider: str, token: str | TokenSupplier | None = None, *, patience_s: float = LIMITS.deadline_s
+    def provider_for(
+        self, provider: str, token: str | TokenSupplier | None = None, *, deadline_s: float = LIMITS.deadline_s
     ) -> GitProvider:
-        """One host, acting with one credential; `local` takes none.
+        """Return the provider of a host with one credential. `local` needs none.
 
         A token that stands alone cannot be renewed; `patience_s` bounds one call with its repetitions, 30 in a request
         and more in a job.
@@ -77,11 +77,11 @@ class GitHosts:
         if host is None:
             raise RepositoryUnavailable(f"This installation has no repositories of {provider}")
         if token is None:
-            raise RepositoryUnavailable("Connect an account that reaches this repository first")
-        return host.provider(fixed_token(token) if isinstance(token, str) else token, patience_s)
+            raise RepositoryUnavailable("Connect an account that can read this repository first")
+        return host.provider(supplier_of(token), deadline_s)
 
     def accounts(self, provider: str) -> Accounts:
-        """A remote host's accounts. Raises Absent."""
+        """Return the accounts of a remote host. Raises UpstreamUnavailable."""
         host = self._remote(provider)
         if host is None:
             raise _not_set_up(provider)
@@ -89,14 +89,14 @@ class GitHosts:
 
     @property
     def github(self) -> tuple[InstallationApp, InstallationAccounts]:
-        """Our app on GitHub, and the accounts there. Raises Absent."""
+        """Return the app on GitHub and the accounts there. Raises UpstreamUnavailable."""
         if self._github is None or self._github.app is None:
             raise _not_set_up(GITHUB)
         return self._github.app, self._github.accounts
 
     @property
-    def gitlab(self) -> tuple[CodeFlow, Accounts]:
-        """Our application on GitLab, and the accounts there. Raises Absent."""
+    def gitlab(self) -> tuple[OAuthApp, Accounts]:
+        """Return the application on GitLab and the accounts there. Raises UpstreamUnavailable."""
         if self._gitlab is None or self._gitlab.app is None:
             raise _not_set_up(GITLAB)
         return self._gitlab.app, self._gitlab.accounts
@@ -105,5 +105,7 @@ class GitHosts:
         return {GITHUB: self._github, GITLAB: self._gitlab}.get(provider)
 
 
-def _not_set_up(provider: str) -> Absent:
-    return Absent(f"Connecting {provider} accounts is not set up on this installation", code="PROVIDER_NOT_CONFIGURED")
+def _not_set_up(provider: str) -> UpstreamUnavailable:
+    return UpstreamUnavailable(
+        f"Connecting {provider} accounts is not set up on this installation", code="PROVIDER_NOT_CONFIGURED"
+    )

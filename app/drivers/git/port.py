@@ -1,7 +1,7 @@
-"""What Galley asks of a repository host, whichever it is.
+"""The port of Git hosts.
 
-Every implementation passes `tests/drivers/git/contract.py`. Paths are text as Git has them (valid UTF-8, not
-normalised); shas are 40 hexadecimal digits.
+Every implementation passes `tests/drivers/git/contract.py`. Paths are valid UTF-8 and not normalized. Shas are 40
+hexadecimal digits.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -11,37 +11,37 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from app.drivers.errors import DriverError, Rejected
+from app.drivers.errors import DriverError, UpstreamRejected
 
 
-class RepositoryUnavailable(Rejected):
-    """The repository or branch does not exist or cannot be read with this credential (422 `REPO_UNAVAILABLE`)."""
+class RepositoryUnavailable(UpstreamRejected):
+    """A repository or branch that does not exist or cannot be read with this credential (422 `REPO_UNAVAILABLE`)."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, code="REPO_UNAVAILABLE")
 
 
-class ObjectNotFound(DriverError):
-    """The commit, blob or path does not exist in that repository (404)."""
+class GitObjectMissing(DriverError):
+    """A commit, blob or path that does not exist in the repository (404)."""
 
 
 class TooLargeToRead(DriverError):
-    """The file has more bytes than its host is asked for (413)."""
+    """A file that is too large to be read from its host (413)."""
 
 
 class BranchExists(DriverError):
-    """A branch of that name is already there (409)."""
+    """A branch name that is in use (409)."""
 
 
 class RepositoryExists(DriverError):
-    """A repository of that name is already there (409)."""
+    """A repository name that is in use (409)."""
 
 
 class PathConflict(DriverError):
-    """Changes that do not fit the tree they are made on (409); nothing was changed.
+    """Changes that do not fit the tree on which they are made (409). Nothing was changed.
 
-    A created path exists, an updated, moved or deleted one does not, or a file would stand where a folder is. `paths`
-    are those at fault.
+    A created path exists, an updated, moved or deleted one does not, or a file has the path of a folder. `paths` contains
+    the affected paths.
     """
 
     def __init__(self, message: str, paths: Sequence[str]) -> None:
@@ -50,12 +50,12 @@ class PathConflict(DriverError):
 
 
 class BranchMoved(DriverError):
-    """The branch is no longer at the expected head; nothing was changed."""
+    """A branch that is no longer at the expected head. Nothing was changed."""
 
 
 @dataclass(frozen=True)
 class RepoRef:
-    """A repository by its full name `owner/name`; `id` is the host's own, where it has one."""
+    """A repository by its full name `owner/name`, and its id at the host if known."""
 
     name: str
     id: str | None = None
@@ -63,7 +63,7 @@ class RepoRef:
 
 @dataclass(frozen=True)
 class Repository:
-    """What a host tells of a repository; `writable` is whether the one who asked may push, where the host says it."""
+    """A repository of a host. `writable` is False if the host reports that the caller may not push."""
 
     id: str
     full_name: str
@@ -76,7 +76,7 @@ class Repository:
 
 @dataclass(frozen=True)
 class Branch:
-    """A branch and the commit it is at."""
+    """A branch and its head commit."""
 
     name: str
     sha: str
@@ -85,14 +85,14 @@ class Branch:
 
 
 class EntryType(StrEnum):
-    """What a path names: a file (or symlink), or a submodule's commit."""
+    """The type of a path: a file (or symbolic link), or the commit of a submodule."""
 
     BLOB = "blob"
     COMMIT = "commit"
 
 
 class TreeEntry(NamedTuple):
-    """One path of a tree; `size` in bytes, None for submodules and where the host does not tell it."""
+    """One path of a tree. `size` is in bytes, or None for submodules and if the host does not report it."""
 
     path: str
     type: str
@@ -102,14 +102,14 @@ class TreeEntry(NamedTuple):
 
 
 class PathChange(NamedTuple):
-    """One path that differs between two commits; `entry` is None when it is gone."""
+    """One path that differs between two commits. `entry` is None if it was deleted."""
 
     path: str
     entry: TreeEntry | None
 
 
 class Action(StrEnum):
-    """What a commit does to a path."""
+    """The change of a path by a commit."""
 
     CREATE = "create"
     UPDATE = "update"
@@ -119,7 +119,7 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class FileChange:
-    """One file of a commit. `content` is None for a delete, and for a move that keeps the bytes."""
+    """The change of one file. `content` is None for a deletion and for a move without new content."""
 
     path: str
     action: Action
@@ -129,7 +129,7 @@ class FileChange:
 
 @dataclass(frozen=True)
 class Person:
-    """A name and an e-mail as they stand in a commit."""
+    """A name and an e-mail of a commit."""
 
     name: str
     email: str
@@ -137,7 +137,7 @@ class Person:
 
 @dataclass(frozen=True)
 class CommitInfo:
-    """A commit: its message whole, its author, the author's date (UTC) and its first parent."""
+    """A commit with its full message, author, author date (UTC) and first parent."""
 
     sha: str
     message: str
@@ -149,7 +149,7 @@ class CommitInfo:
 
 @dataclass(frozen=True)
 class Commit:
-    """A commit this service made, with every path's new entry (None when deleted)."""
+    """A new commit with the new entry of every path, or None for a deleted path."""
 
     sha: str
     parent: str
@@ -158,58 +158,81 @@ class Commit:
 
 
 class GitProvider(Protocol):
-    """One repository host, acting with one credential. Safe to share between greenlets: holds no mutable state.
+    """A Git host with one credential. Safe to share between greenlets.
 
-    Any method may raise RepositoryUnavailable (the repository is gone or closed), and the DriverErrors of its line.
+    Any method may raise RepositoryUnavailable and the errors of the transport.
     """
 
     def repository(self, repo: RepoRef) -> Repository:
-        """The repository's own facts."""
+        """Read the repository."""
 
     def branches(self, repo: RepoRef) -> Sequence[Branch]:
-        """All branches, by name."""
+        """Return all branches sorted by name."""
 
     def head(self, repo: RepoRef, branch: str) -> str:
-        """The sha a branch is at. Raises RepositoryUnavailable when there is no such branch."""
+        """Return the head commit of a branch. Raises RepositoryUnavailable if the branch does not exist."""
 
     def create_branch(self, repo: RepoRef, name: str, sha: str) -> Branch:
-        """Make a branch at `sha`. Raises BranchExists, ObjectNotFound."""
+        """Create a branch at `sha`.
+
+        Raises:
+            BranchExists: a branch of this name exists, or its name contains the name of another branch.
+            GitObjectMissing: the commit does not exist.
+        """
+
+    def delete_branch(self, repo: RepoRef, name: str) -> None:
+        """Delete a branch. Its commits stay until the host removes unreachable objects.
+
+        Raises:
+            GitObjectMissing: there is no such branch.
+            UpstreamRejected: the host protects the branch.
+            BranchMoved: the branch was changed at the same moment.
+        """
 
     def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
-        """Every file under a commit, streamed, sorted as Git sorts; complete or an error, never a part of a tree."""
+        """Yield every file of a commit in the order of Git. The tree is complete, or an error is raised."""
+
+    def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
+        """Return what a folder contains directly, sub-folders as type `tree`, in no defined order.
+
+        Costs one call per 100 entries at most. Returns at most `limit` entries and none if the path is not a folder.
+
+        Raises:
+            GitObjectMissing: the commit does not exist.
+        """
 
     def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """The named paths that exist at a commit; a path that is a folder there is given as type `tree`."""
+        """Return the entries of the paths that exist at a commit. A folder has the type `tree`."""
 
     def changes(self, repo: RepoRef, old: str, new: str) -> Iterator[PathChange]:
-        """Every path that differs between two commits, streamed, renames as delete and create."""
+        """Yield every path that differs between two commits. A rename is a deletion and a creation."""
 
     def is_ancestor(self, repo: RepoRef, ancestor: str, descendant: str) -> bool:
-        """Whether `ancestor` is reachable from `descendant` (or is it); False when it is unknown."""
+        """Return whether `ancestor` is reachable from `descendant` or equal to it. False for an unknown commit."""
 
     def history(self, repo: RepoRef, new: str, *, since: str | None = None) -> Iterator[CommitInfo]:
-        """Commits from `new` back to, without, `since` (newest first), each with the paths it changed."""
+        """Yield the commits from `new` back to `since` (exclusive), newest first, with their paths."""
 
     def last_commit(self, repo: RepoRef, commit: str, path: str) -> CommitInfo:
-        """The newest commit at or before `commit` that changed `path`. Raises ObjectNotFound."""
+        """Return the newest commit up to `commit` that changed `path`. Raises GitObjectMissing."""
 
     def blob(self, repo: RepoRef, sha: str) -> bytes:
-        """A blob's bytes. Raises ObjectNotFound, TooLargeToRead."""
+        """Read a blob. Raises GitObjectMissing, TooLargeToRead."""
 
     def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:
-        """A blob in pieces, for those too large to hold; in one piece where the host gives no other.
+        """Yield a blob in pieces, or in one piece if the host does not support more.
 
-        Raises ObjectNotFound, TooLargeToRead, with the first.
+        Raises GitObjectMissing or TooLargeToRead with the first piece.
         """
         yield self.blob(repo, sha)
 
     def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """Many blobs, streamed, in the order asked for; None for those too large to be read many at a time."""
+        """Yield blobs in the order of `shas`. The content is None for a blob that is too large for this call."""
 
-    def writing(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
-        """Hold while reading a head and committing on it: writers of one branch then come one after another.
+    def branch_lock(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
+        """Serialize the writers of one branch while they read a head and commit on it.
 
-        An optimisation that spares failed attempts; correctness rests on `expected_head` alone.
+        The lock only avoids failed attempts. Correctness depends on `expected_head` alone.
         """
 
     def commit(
@@ -220,21 +243,25 @@ class GitProvider(Protocol):
         message: str,
         *,
         expected_head: str,
+        author: Person | None = None,
     ) -> Commit:
-        """Write all `changes` as one commit by the bot; never forces the branch.
+        """Write all `changes` as one commit. Never force the branch.
 
-        The changes are one set, made on the tree at `expected_head`: a path that one of them deletes or moves away is
-        free for another. An update, and a move, keep the file's mode; a created file is a plain one.
+        The bot is the author unless `author` is a person. The committer is the bot; on GitLab it is the owner of the
+        token.
+
+        The changes apply together to the tree at `expected_head`: a path that one change deletes or moves is free for
+        another. Updates and moves preserve the mode of a file. A created file is a regular file.
 
         Raises:
-            BranchMoved: the branch is no longer at `expected_head`; nothing was changed.
+            BranchMoved: the branch is no longer at `expected_head`. Nothing was changed.
             PathConflict: the changes do not fit that tree.
-            Rejected: a path or the message cannot be written.
+            UpstreamRejected: a path or the message cannot be written.
         """
 
     def content(self, repo: RepoRef, commit: str, path: str) -> bytes:
-        """The bytes of the file at a path. Raises ObjectNotFound."""
+        """Read the file at a path. Raises GitObjectMissing."""
         entry = self.entries(repo, commit, [path]).get(path)
         if entry is None or entry.type != EntryType.BLOB:
-            raise ObjectNotFound("There is no such file in the repository")
+            raise GitObjectMissing("The file does not exist in the repository")
         return self.blob(repo, entry.sha)

@@ -1,4 +1,4 @@
-"""What Galley asks of a repository host that has pull requests; bare repositories have none."""
+"""The port of Git hosts with pull requests."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from app.drivers.git.port import RepoRef
 
 
 class PullRequestState(StrEnum):
-    """Where a pull request is."""
+    """The state of a pull request."""
 
     OPEN = "open"
     MERGED = "merged"
@@ -19,7 +19,7 @@ class PullRequestState(StrEnum):
 
 @dataclass(frozen=True)
 class PullRequest:
-    """A pull request of GitHub, a merge request of GitLab; `number` is the one its repository counts."""
+    """A pull request of GitHub or a merge request of GitLab. `number` is unique in its repository."""
 
     number: int
     title: str
@@ -31,29 +31,29 @@ class PullRequest:
 
 @dataclass(frozen=True)
 class Merged:
-    """The commit by which a pull request was merged, and the branch it is on now."""
+    """The merge commit of a pull request and its branch."""
 
     sha: str
     branch: str
 
 
 class PullRequestExists(DriverError):
-    """There is an open one of that branch into that branch already (409)."""
+    """An open pull request of the same branches that exists already (409)."""
 
 
 class NotMergeable(DriverError):
-    """It is merged or closed already, or it cannot be merged as it stands (409); nothing was changed."""
+    """A pull request that is merged, closed or not mergeable (409). Nothing was changed."""
 
 
 @runtime_checkable
 class PullRequests(Protocol):
-    """Proposals to merge one branch into another, where the host has them."""
+    """The pull requests of a host."""
 
     def pull_requests(self, repo: RepoRef) -> Sequence[PullRequest]:
-        """All of them, newest first, at most 100."""
+        """Return the newest 100 pull requests, newest first."""
 
     def create_pull_request(self, repo: RepoRef, *, title: str, head: str, base: str, body: str) -> PullRequest:
-        """Propose to merge `head` into `base`. Raises PullRequestExists, Rejected, RepositoryUnavailable."""
+        """Create a pull request. Raises PullRequestExists, UpstreamRejected, RepositoryUnavailable."""
 
     def merge_pull_request(self, repo: RepoRef, number: int) -> Merged:
-        """Merge it. Raises ObjectNotFound, NotMergeable."""
+        """Merge a pull request. Raises GitObjectMissing, NotMergeable."""

@@ -1,7 +1,7 @@
-"""What a job engine promises, whatever keeps the queue; knows no store and no job by name.
+"""The port of job engines and its values.
 
-A call is at-least-once: it runs until one run ended well, so jobs are idempotent. Arguments are ids, never secrets: they
-are stored in clear and shown with dead letters.
+A call runs at least once, until one run succeeds, so jobs must be idempotent. Arguments are ids, never secrets: they are
+stored in clear and shown with dead letters.
 """
 
 import threading
@@ -18,20 +18,20 @@ from app.core.jobs import Job, JobCall
 
 @dataclass(frozen=True)
 class JobRun:
-    """One run of a call; `attempt` counts from 1 and includes runs that ended with their worker.
+    """One run of a call; `attempt` starts at 1 and includes runs that ended with their worker.
 
-    `cause` is the call's, kept beside its arguments.
+    `context` contains the correlation ids of the call.
     """
 
     id: str
     name: str
     args: Mapping[str, Any]
     attempt: int
-    cause: Mapping[str, str] = field(default_factory=dict)
+    context: Mapping[str, str] = field(default_factory=dict)
 
 
 class JobState(StrEnum):
-    """Where a call stands. A run that failed and will be tried again makes it `waiting` again."""
+    """The state of a call. A failed run that will be retried sets it to `waiting`."""
 
     WAITING = "waiting"
     RUNNING = "running"
@@ -41,7 +41,7 @@ class JobState(StrEnum):
 
 @dataclass(frozen=True)
 class JobStatus:
-    """A call as its owner may ask for it; `done` and `total` are what the job itself reported."""
+    """The status of a call. `done` and `total` are the progress that the job reported."""
 
     id: str
     name: str
@@ -54,7 +54,7 @@ class JobStatus:
 
 @dataclass(frozen=True)
 class DeadJob:
-    """A call that will not be run again by itself."""
+    """A call that failed permanently."""
 
     id: str
     name: str
@@ -66,71 +66,71 @@ class DeadJob:
 
 @dataclass(frozen=True)
 class QueueCounts:
-    """The queue for metrics; `lag_s` is how long the oldest call that is due has been waiting to start.
+    """Counts of the queue. `lag_s` is the waiting time of the oldest call that is due.
 
-    `worker_seen_s` is how long ago a worker last gave a sign of life; None where there is none.
+    `heartbeat_age_s` is the time since the last heartbeat of a worker, or None without a worker.
     """
 
     waiting: int
     running: int
     dead: int
     lag_s: float
-    worker_seen_s: float | None = None
+    heartbeat_age_s: float | None = None
 
 
 Run = Callable[[JobRun], None]
-"""Runs one call in the calling thread; an exception is a failed run."""
+"""Function that runs one call in the calling thread. An exception is a failed run."""
 
 
 class JobEngine(Protocol):
-    """Keeps calls and runs them.
+    """A queue of job calls with its worker.
 
-    The methods that take a connection work in the caller's transaction and leave it usable; they are safe under gevent.
-    The others belong to the worker's process and use connections of their own.
+    Methods with a connection work in the transaction of the caller and leave it usable. They are safe under gevent. The
+    other methods belong to the worker process and open connections.
     """
 
     def install(self, connection: sa.Connection) -> None:
-        """Create the engine's tables where they are missing."""
+        """Create the missing tables of the engine."""
 
     def uninstall(self, connection: sa.Connection) -> None:
-        """Drop them with every call in them."""
+        """Drop the tables of the engine with all calls."""
 
     def owns_table(self, name: str) -> bool:
-        """Whether a table is the engine's own, which Alembic's autogenerate leaves alone."""
+        """Return whether a table belongs to the engine. Alembic ignores these tables."""
 
     def defer(self, connection: sa.Connection, call: JobCall) -> str | None:
-        """Keep a call; its run starts after the caller's commit.
+        """Store a call. Its run starts after the commit of the caller.
 
-        Returns its id, or None when a call with the same `unique` key waits. That one then does not start before the
-        caller's commit either, so it sees what the caller wrote.
+        Returns the id, or None if a call with the same `unique` key waits. The waiting call then starts after the commit
+        of the caller as well, so it reads the rows of the caller.
         """
 
     def status(self, connection: sa.Connection, job_id: str) -> JobStatus | None:
-        """How a call stands; None for an unknown id and for one that succeeded longer ago than `Timing.keep_s`."""
+        """Return the status of a call, or None for an unknown id and for calls older than `JobTimings.retention_s`."""
 
     def dead(self, connection: sa.Connection, limit: int = 100) -> list[DeadJob]:
-        """The dead letters, the latest first."""
+        """Return the dead letters, newest first."""
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
-        """Make a dead letter wait again with all its retries; False when there is none of that id."""
+        """Enqueue a dead letter with all its retries. Return False if the id is unknown."""
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
-        """How full the queue is."""
+        """Return the counts of the queue."""
 
     def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:
-        """The calls that wait or run, in the order they came: what `defer` makes wait again elsewhere."""
+        """Yield the waiting and running calls in their order, as arguments of `defer`."""
 
     def report(self, job_id: str, done: int, total: int | None) -> None:
-        """Note the progress of a running call.
+        """Report the progress of a running call.
 
-        Kept in memory and written within about a second beside the job's own transaction, which on SQLite would
-        otherwise wait for itself.
+        The progress is stored in memory and written within a second by another connection. On SQLite, a write in the
+        transaction of the job would wait for itself.
         """
 
     def work(self, run: Run, *, jobs: Mapping[str, Job], stop: threading.Event, concurrency: int) -> None:
         """Run calls in threads, at most `concurrency` at once, until `stop` is set.
 
-        `jobs` tells the retries of each name and which are periodic; a name it lacks is run all the same, with the
-        default retries, because a newer version may have enqueued it. After `stop`, runs have `Timing.grace_s` to end;
-        those that do not are handed back to the queue, and the process must then exit, because their threads still run.
+        `jobs` contains the retries and the intervals of each name. An unknown name runs with the default retries, because
+        a newer version may have enqueued it. After `stop`, runs have `JobTimings.grace_s` to end. Calls that do not end
+        return to the queue, and the process must exit, because their threads still run.
         """

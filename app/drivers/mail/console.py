@@ -1,4 +1,4 @@
-"""Mail for a developer's eyes: printed, not sent. Refused in production."""
+"""Mail transport that prints messages for development. Refused in production."""
 
 import sys
 from typing import TextIO
@@ -10,15 +10,19 @@ RULE = "-" * 72
 
 
 class ConsoleMail:
-    """Prints the text part between two rules."""
+    """A transport that prints the text part."""
 
     def __init__(self, *, sender: str, out: TextIO | None = None) -> None:
-        """Print to `out`, by default the process's standard output at the time of sending."""
+        """Print to `out`. The default is the standard output at the time of sending."""
         self._sender = sender
         self._out = out
 
     def send(self, mail: Mail) -> None:
-        """Print the message. Raises Rejected when it could not be a mail."""
+        """Print the message.
+
+        Raises:
+            UpstreamRejected: the message is invalid.
+        """
         message = compose(mail, sender=self._sender)
         lines = [RULE, f"From: {self._sender}", f"To: {mail.to}", f"Subject: {message['Subject']}", "", mail.text, RULE]
         out = self._out or sys.stdout
@@ -26,4 +30,4 @@ class ConsoleMail:
         out.flush()
 
     def check(self) -> None:
-        """Printing always works."""
+        """Do nothing, because printing always works."""

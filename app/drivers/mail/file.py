@@ -1,11 +1,11 @@
-"""Mail as files: one `.eml` a message, for tests and for relays that watch a folder."""
+"""Mail transport that writes one `.eml` file per message, for tests and for relays that watch a folder."""
 
 import itertools
 import os
 import time
 from pathlib import Path
 
-from app.drivers.errors import Absent
+from app.drivers.errors import UpstreamUnavailable
 from app.drivers.mail.message import compose
 from app.drivers.mail.port import Mail
 
@@ -13,27 +13,27 @@ OWNER_ONLY = 0o600
 
 
 class FileMail:
-    """Writes into a folder; names sort by time of sending and never repeat."""
+    """A transport that writes into a folder. File names are unique and sort by time."""
 
     def __init__(self, directory: Path, *, sender: str) -> None:
-        """Use `directory`, made when the first message comes."""
+        """Use `directory`. The first message creates it."""
         self._directory = directory
         self._sender = sender
         self._numbers = itertools.count()
 
     def send(self, mail: Mail) -> None:
-        """Write the message; it appears under its name whole or not at all.
+        """Write the message atomically.
 
         Raises:
-            Rejected: it could not be a mail.
-            Absent: the folder cannot be written.
+            UpstreamRejected: the message is invalid.
+            UpstreamUnavailable: the folder cannot be written.
         """
         content = compose(mail, sender=self._sender).as_bytes()
         name = f"{time.time_ns():020d}-{os.getpid()}-{next(self._numbers):06d}.eml"
         try:
             self._write(name, content)
         except OSError as error:
-            raise Absent("The mail folder cannot be written", retry_after_s=30) from error
+            raise UpstreamUnavailable("The mail folder cannot be written", retry_after_s=30) from error
 
     def _write(self, name: str, content: bytes) -> None:
         self._directory.mkdir(parents=True, exist_ok=True)
@@ -48,11 +48,15 @@ class FileMail:
             draft.unlink(missing_ok=True)
 
     def check(self) -> None:
-        """Make sure that the folder can be written. Raises Absent."""
+        """Check that the folder can be written.
+
+        Raises:
+            UpstreamUnavailable: the folder cannot be written.
+        """
         try:
             self._directory.mkdir(parents=True, exist_ok=True)
             writable = os.access(self._directory, os.W_OK | os.X_OK)
         except OSError:
             writable = False
         if not writable:
-            raise Absent("The mail folder cannot be written", retry_after_s=30)
+            raise UpstreamUnavailable("The mail folder cannot be written", retry_after_s=30)

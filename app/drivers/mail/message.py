@@ -1,4 +1,4 @@
-"""A mail as the bytes that travel: MIME, a text part and an HTML part of the same content."""
+"""MIME messages with a text part and an HTML part."""
 
 from email.errors import MessageError
 from email.headerregistry import Address
@@ -8,15 +8,15 @@ from email.utils import format_datetime, make_msgid, parseaddr
 
 from app.core import clock
 from app.core.emails import with_ascii_domain
-from app.drivers.errors import Rejected
+from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.port import Mail
 
 
 def compose(mail: Mail, *, sender: str) -> EmailMessage:
-    """The message of `mail` from `sender` (`Name <address>` or an address alone).
+    """Build the message of `mail` from `sender` (`Name <address>` or an address).
 
     Raises:
-        Rejected: an address or the subject cannot stand in a header.
+        UpstreamRejected: an address or the subject is not valid in a header.
     """
     name, address = parseaddr(sender)
     try:
@@ -25,21 +25,21 @@ def compose(mail: Mail, *, sender: str) -> EmailMessage:
         message = EmailMessage(policy=SMTP if plain else SMTPUTF8)
         message["From"], message["To"], message["Subject"] = author, reader, mail.subject
     except (ValueError, IndexError, MessageError) as error:
-        raise Rejected("An address or the subject of a mail cannot be written into it") from error
+        raise UpstreamRejected("An address or the subject of a mail is not valid in a header") from error
     message["Date"] = format_datetime(clock.now())
     message["Message-ID"] = make_msgid(domain=author.domain)
     message["Auto-Submitted"] = "auto-generated"
-    # Quoted-printable, because not every relay takes 8-bit letters.
+    # Not every relay accepts 8-bit characters.
     message.set_content(mail.text, cte="quoted-printable")
     message.add_alternative(mail.html, subtype="html", cte="quoted-printable")
     return message
 
 
 def _address(text: str, name: str = "") -> Address:
-    """The address with its domain as every relay takes it; letters beyond ASCII before the @ need SMTPUTF8 (RFC 6531)."""
+    """Return the address with an ASCII domain. Other characters before the @ need SMTPUTF8 (RFC 6531)."""
     address = with_ascii_domain(text)
     if address.isascii():
         return Address(name, addr_spec=address)
-    # Given in two parts, because the library's parser of the whole knows ASCII only.
+    # Pass two parts: the parser of the library accepts ASCII addresses only.
     local, _, domain = address.rpartition("@")
     return Address(name, username=local, domain=domain)

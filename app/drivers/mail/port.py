@@ -1,4 +1,4 @@
-"""What Galley asks of a mail transport. Every implementation passes `tests/drivers/mail/contract.py`."""
+"""Port of mail transports. Every implementation passes `tests/drivers/mail/contract.py`."""
 
 from dataclasses import dataclass
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 
 @dataclass(frozen=True)
 class Mail:
-    """One message to one person: a subject without line breaks, a text part and an HTML part."""
+    """A message to one recipient: a subject without line breaks, a text part and an HTML part."""
 
     to: str
     subject: str
@@ -15,10 +15,19 @@ class Mail:
 
 
 class MailTransport(Protocol):
-    """Hands a message over; whoever calls retries."""
+    """A transport of messages. The caller retries."""
 
     def send(self, mail: Mail) -> None:
-        """Deliver or hand over for delivery. Raises Absent or Late when it is worth another try, Rejected when not."""
+        """Send a message.
+
+        Raises:
+            UpstreamUnavailable, UpstreamTimeout: another attempt may succeed.
+            UpstreamRejected: another attempt cannot succeed.
+        """
 
     def check(self) -> None:
-        """Make sure that mail could be handed over, without sending any. Raises Absent or Late."""
+        """Check the transport without sending a message.
+
+        Raises:
+            UpstreamUnavailable, UpstreamTimeout: the transport does not work.
+        """

@@ -1,43 +1,47 @@
-"""The host of an installation that runs no previews."""
+"""Sandbox host of an installation without previews."""
 
 from collections.abc import Iterable, Mapping
 from typing import Never
 
-from app.drivers.sandbox.port import Order, Phase, SandboxGone, SandboxUnavailable, SiteFile, View
+from app.drivers.sandbox.port import Phase, SandboxEnded, SandboxSpec, SandboxStatus, SandboxUnavailable, SiteFile
 
 
 class NoSandboxes:
-    """Answers every wish with the same no."""
+    """Host that refuses every start."""
 
     node = "none"
 
     def check(self) -> Never:
-        """Refuse."""
-        raise SandboxUnavailable("Previews are switched off on this installation")
+        """Refuse the request."""
+        raise SandboxUnavailable("Previews are disabled on this installation")
 
-    def start(self, order: Order, files: Iterable[SiteFile]) -> Never:
-        """Refuse."""
-        raise SandboxUnavailable("Previews are switched off on this installation")
+    def start(self, order: SandboxSpec, files: Iterable[SiteFile]) -> Never:
+        """Refuse the request."""
+        raise SandboxUnavailable("Previews are disabled on this installation")
 
-    def look(self, reference: str) -> View:
-        """Nothing is here."""
-        return View(Phase.GONE)
+    def status(self, reference: str) -> SandboxStatus:
+        """Report that the sandbox does not exist."""
+        return SandboxStatus(Phase.ENDED)
+
+    def read_log(self, reference: str) -> str:
+        """Return an empty log."""
+        return ""
 
     def write(self, reference: str, path: str, content: bytes) -> Never:
-        """Nothing is here."""
-        raise SandboxGone("Previews are switched off on this installation")
+        """Refuse the request."""
+        raise SandboxEnded("Previews are disabled on this installation")
 
     def extend(self, reference: str, lifetime_s: float) -> Never:
-        """Nothing is here."""
-        raise SandboxGone("Previews are switched off on this installation")
+        """Refuse the request."""
+        raise SandboxEnded("Previews are disabled on this installation")
 
     def connect(self, reference: str) -> Never:
-        """Nothing is here."""
-        raise SandboxGone("Previews are switched off on this installation")
+        """Refuse the request."""
+        raise SandboxEnded("Previews are disabled on this installation")
 
     def stop(self, reference: str) -> None:
-        """Nothing is here."""
+        """Do nothing."""
 
-    def names(self) -> Mapping[str, str]:
-        """Nothing is here."""
+    def list_sandboxes(self) -> Mapping[str, str]:
+        """Return no sandboxes."""
         return {}

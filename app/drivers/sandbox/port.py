@@ -1,7 +1,7 @@
-"""What Galley asks of whoever runs preview sandboxes; knows no project, no lease and no person.
+"""Interface of sandbox hosts. A host knows no project, no lease and no user.
 
-Every implementation passes `tests/drivers/sandbox/contract.py`. A sandbox is known by the name its caller gave it,
-or by the reference the host answered with; stopping what is gone is no error.
+Every implementation passes `tests/drivers/sandbox/contract.py`. A sandbox has the name that its caller chose and the
+reference that the host returned. Stopping a sandbox that does not exist is not an error.
 """
 
 import socket
@@ -10,43 +10,52 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from app.core.runtimes.recipe import Recipe
-from app.drivers.errors import Absent, DriverError
+from app.drivers.errors import DriverError, UpstreamUnavailable
+from app.runtimes.recipe import Recipe
 
 
-class SandboxUnavailable(Absent):
-    """This node can run no sandbox (503 `SANDBOX_UNAVAILABLE`); nothing is ever run unconfined instead."""
+class SandboxUnavailable(UpstreamUnavailable):
+    """The node cannot run sandboxes (503 `SANDBOX_UNAVAILABLE`). No site ever runs unconfined instead."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, retry_after_s=60, code="SANDBOX_UNAVAILABLE")
 
 
-class SandboxGone(DriverError):
-    """There is no such sandbox, or it has ended."""
+class SandboxEnded(DriverError):
+    """The sandbox does not exist or has ended."""
 
 
 class Phase(StrEnum):
-    """How far a sandbox is; `FAILED` keeps its log until it is stopped, `GONE` has nothing left."""
+    """Progress of a sandbox. A failed one keeps its log until it is stopped."""
 
     INSTALLING = "installing"
     STARTING = "starting"
     WAITING = "waiting"
     READY = "ready"
     FAILED = "failed"
-    GONE = "gone"
+    ENDED = "gone"
 
 
 @dataclass(frozen=True)
-class View:
-    """A sandbox as it is now; `problem` says why it failed, `log` is the end of what its processes printed."""
+class SandboxStatus:
+    """Present state of a sandbox.
+
+    `log` is the end of the output. A failed sandbox has the `problem`, the phase `step` in which it failed, a `cause`
+    (`memory`, `disk`, `files`, `missing_program`, `install_timeout`, `port`, `response`, `ended`), the hosts that the
+    egress list refused, and the permitted hosts to which the node could not connect.
+    """
 
     phase: Phase
     problem: str | None = None
     log: str = ""
+    step: Phase | None = None
+    cause: str | None = None
+    refused_hosts: tuple[str, ...] = ()
+    unreachable_hosts: tuple[str, ...] = ()
 
 
 class SiteFile(NamedTuple):
-    """One file of the site; of a symbolic link `content` is the target."""
+    """One file of the site. The content of a symbolic link is its target."""
 
     path: str
     mode: str
@@ -57,20 +66,24 @@ SYMLINK, EXECUTABLE = "120000", "100755"
 
 
 @dataclass(frozen=True)
-class Order:
-    """A sandbox that is wanted: `name` is a host name's label and unguessable; `owner` shares kept dependencies."""
+class SandboxSpec:
+    """A sandbox to start. `name` is unique; sandboxes of one `owner` share cached dependencies.
+
+    `network` permits connections to public addresses while the site is served.
+    """
 
     name: str
     owner: str
     recipe: Recipe
     lifetime_s: float
+    network: bool = False
 
 
 @dataclass(frozen=True)
 class Upstream:
-    """An open connection to the server inside, and what a request on it must say.
+    """An open connection to the server of a sandbox, with the headers that requests need.
 
-    `host` is whom the connection asks for, `origin` where the server itself believes to be.
+    `host` is the value of the Host header, `origin` the origin under which the server sees itself.
     """
 
     connection: socket.socket
@@ -80,37 +93,44 @@ class Upstream:
 
 
 class SandboxHost(Protocol):
-    """Runs sandboxes. Safe to share between greenlets and between processes of one node."""
+    """Host that runs sandboxes. Safe to share between greenlets and between processes of one node."""
 
     @property
     def node(self) -> str:
-        """Whose sandboxes `names` tells; a hosted service is one node for all."""
+        """Return the name of the node whose sandboxes `list_sandboxes` returns. A hosted service is one node."""
 
     def check(self) -> None:
-        """Make sure that sandboxes can be run. Raises SandboxUnavailable."""
+        """Check that sandboxes can run. Raises SandboxUnavailable."""
 
-    def start(self, order: Order, files: Iterable[SiteFile]) -> str:
-        """Confine and start a site; returns its reference at once, `look` tells how far it is.
+    def start(self, order: SandboxSpec, files: Iterable[SiteFile]) -> str:
+        """Start a sandbox and return its reference at once. `status` reports the progress.
 
         Raises:
-            SandboxUnavailable: nothing can be confined here.
-            Rejected: the site is larger than a sandbox.
+            SandboxUnavailable: the node cannot confine the site.
+            UpstreamRejected: the site is larger than a sandbox or contains an invalid entry.
         """
 
-    def look(self, reference: str) -> View:
-        """Tell how far a sandbox is."""
+    def status(self, reference: str) -> SandboxStatus:
+        """Return the present state of a sandbox."""
+
+    def read_log(self, reference: str) -> str:
+        """Return the stored output of a sandbox, or an empty string."""
 
     def write(self, reference: str, path: str, content: bytes) -> None:
-        """Write one file of the site, as the site's own processes would. Raises SandboxGone, Rejected."""
+        """Write one file with the rights of the site. Raises SandboxEnded, UpstreamRejected."""
 
     def extend(self, reference: str, lifetime_s: float) -> None:
-        """Let it live that long from now. Raises SandboxGone."""
+        """Set the remaining lifetime. Raises SandboxEnded."""
 
     def connect(self, reference: str) -> Upstream:
-        """Connect to the server inside. Raises SandboxGone."""
+        """Connect to the server of the site. Raises SandboxEnded."""
 
     def stop(self, reference: str) -> None:
-        """End every process of it and remove what it left; nothing is left when this returns."""
+        """End all processes of a sandbox and remove its files before returning.
 
-    def names(self) -> Mapping[str, str]:
-        """The references of all that this node holds, dead ones included, each with the name its caller gave it."""
+        Raises:
+            SandboxUnavailable: the files could not be removed.
+        """
+
+    def list_sandboxes(self) -> Mapping[str, str]:
+        """Return the names of all sandboxes of this node by reference, including ended ones."""

@@ -1,4 +1,4 @@
-"""The authorization code flow with PKCE S256 (RFC 6749, 4.1; RFC 7636), which both kinds of provider speak."""
+"""Authorization code flow with PKCE S256 (RFC 6749, 4.1, and RFC 7636)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -7,24 +7,24 @@ from typing import Any
 from authlib.oauth2.rfc6749.parameters import prepare_grant_uri
 from authlib.oauth2.rfc7636 import create_s256_code_challenge as _challenge
 
-from app.drivers.errors import Broken, Rejected
-from app.drivers.http import Answer, HttpClient
-from app.drivers.social_login.port import Attempt
+from app.drivers.errors import UpstreamError, UpstreamRejected
+from app.drivers.http.client import HttpClient, HttpResponse
+from app.drivers.social_login.port import AuthorizationRequest
 
 BODY_BYTES = 256 * 1024
 SERVER_ERROR = 500
 
 
 @dataclass(frozen=True)
-class Client:
-    """What we are known as at the provider."""
+class OAuthClient:
+    """The client id and secret at the provider."""
 
     id: str
     secret: str = field(repr=False)
 
 
-def grant_url(endpoint: str, client: Client, scope: str, attempt: Attempt, **more: str) -> str:
-    """The address at which the person is asked."""
+def grant_url(endpoint: str, client: OAuthClient, scope: str, attempt: AuthorizationRequest, **more: str) -> str:
+    """Return the URL of the authorization request."""
     address: str = prepare_grant_uri(
         endpoint,
         client_id=client.id,
@@ -39,12 +39,14 @@ def grant_url(endpoint: str, client: Client, scope: str, attempt: Attempt, **mor
     return address
 
 
-def fetch_token(http: HttpClient, endpoint: str, client: Client, code: str, attempt: Attempt) -> Mapping[str, Any]:
-    """What the provider gives for the code.
+def fetch_token(
+    http: HttpClient, endpoint: str, client: OAuthClient, code: str, attempt: AuthorizationRequest
+) -> Mapping[str, Any]:
+    """Exchange a code for the token response.
 
     Raises:
-        Rejected: it does not take the code.
-        Absent, Late, Broken: it cannot be asked.
+        UpstreamRejected: the provider refuses the code.
+        UpstreamUnavailable, UpstreamTimeout, UpstreamError: the provider cannot be called.
     """
     form = {
         "grant_type": "authorization_code",
@@ -56,39 +58,39 @@ def fetch_token(http: HttpClient, endpoint: str, client: Client, code: str, atte
     }
     answer = http.send("POST", endpoint, form=form, headers={"Accept": "application/json"}, max_bytes=BODY_BYTES)
     if answer.status >= SERVER_ERROR:
-        raise Broken("The login provider is not working")
+        raise UpstreamError("The login provider does not work")
     token = _object(answer)
     # GitHub reports a refused code with status 200.
     if answer.status >= 400 or "error" in token or not isinstance(token.get("access_token"), str):
-        raise Rejected("The login provider does not take this code", code="CODE_REJECTED")
+        raise UpstreamRejected("The login provider refused this code", code="CODE_REJECTED")
     return token
 
 
 def fetch_json(http: HttpClient, url: str, access_token: str | None = None) -> Any:
-    """Read something the provider tells, to whoever asks or to the holder of a token.
+    """Read JSON from the provider, with or without a token.
 
     Raises:
-        Rejected: it does not take the token.
-        Absent, Late, Broken: it cannot be asked.
+        UpstreamRejected: the provider refuses the token.
+        UpstreamUnavailable, UpstreamTimeout, UpstreamError: the provider cannot be called.
     """
     headers = {"Accept": "application/json"}
     if access_token is not None:
         headers["Authorization"] = f"Bearer {access_token}"
     answer = http.send("GET", url, headers=headers, max_bytes=BODY_BYTES)
     if answer.status in (401, 403):
-        raise Rejected("The login provider does not take its own token", code="CODE_REJECTED")
+        raise UpstreamRejected("The login provider refused its own token", code="CODE_REJECTED")
     if answer.status != 200:
-        raise Broken("The login provider is not working")
+        raise UpstreamError("The login provider does not work")
     return answer.json()
 
 
-def _object(answer: Answer) -> Mapping[str, Any]:
+def _object(answer: HttpResponse) -> Mapping[str, Any]:
     value = answer.json()
     if not isinstance(value, dict):
-        raise Broken("The login provider answered with something unexpected")
+        raise UpstreamError("The login provider returned an invalid response")
     return value
 
 
 def text_or_none(value: object) -> str | None:
-    """A string that says something."""
+    """Return a string without surrounding white space, or None for an empty or other value."""
     return value.strip() or None if isinstance(value, str) else None

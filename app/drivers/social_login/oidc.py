@@ -1,4 +1,4 @@
-"""OpenID Connect: the endpoints from discovery, the person from a signed ID token (OpenID Connect Core 1.0, 3.1.3.7)."""
+"""OpenID Connect: endpoints from discovery, identity from a signed ID token (OpenID Connect Core 1.0, 3.1.3.7)."""
 
 import hmac
 import time
@@ -9,20 +9,20 @@ from joserfc import jwt
 from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 
-from app.drivers.errors import Broken, Rejected
-from app.drivers.http import HttpClient
+from app.drivers.errors import UpstreamError, UpstreamRejected
+from app.drivers.http.client import HttpClient
 from app.drivers.social_login import code_flow
-from app.drivers.social_login.port import Attempt, Identity
+from app.drivers.social_login.port import AuthorizationRequest, Identity
 
 SCOPE = "openid email profile"
 ALGORITHMS = ["RS256", "ES256"]
-KEPT_S = 3600
+METADATA_TTL_S = 3600
 LEEWAY_S = 60
 
 
 @dataclass(frozen=True)
-class Provider:
-    """What discovery told, and the keys that sign."""
+class OidcMetadata:
+    """The discovered metadata and the signing keys."""
 
     issuer: str
     authorization_endpoint: str
@@ -33,19 +33,19 @@ class Provider:
 
 
 class OidcLogin:
-    """Signs people in at an OIDC issuer."""
+    """A login at an OIDC issuer."""
 
-    def __init__(self, client: code_flow.Client, *, issuer: str, http: HttpClient) -> None:
+    def __init__(self, client: code_flow.OAuthClient, *, issuer: str, http: HttpClient) -> None:
         self._client, self._issuer, self._http = client, issuer.rstrip("/"), http
-        self._known: Provider | None = None
+        self._known: OidcMetadata | None = None
 
-    def authorization_url(self, attempt: Attempt) -> str:
-        """See the port."""
+    def authorization_url(self, attempt: AuthorizationRequest) -> str:
+        """Implement the port."""
         endpoint = self._provider().authorization_endpoint
         return code_flow.grant_url(endpoint, self._client, SCOPE, attempt, nonce=attempt.nonce)
 
-    def identify(self, code: str, attempt: Attempt) -> Identity:
-        """See the port. Nothing is taken from the ID token before its signature and its claims have been checked."""
+    def identify(self, code: str, attempt: AuthorizationRequest) -> Identity:
+        """Implement the port. The signature and the claims of the ID token are checked first."""
         endpoint = self._provider().token_endpoint
         token = code_flow.fetch_token(self._http, endpoint, self._client, code, attempt)
         claims = self._verified(token.get("id_token"), attempt.nonce)
@@ -58,7 +58,7 @@ class OidcLogin:
 
     def _verified(self, id_token: object, nonce: str) -> dict[str, Any]:
         if not isinstance(id_token, str):
-            raise Broken("The login provider sent no ID token")
+            raise UpstreamError("The login provider returned no ID token")
         try:
             claims = self._decoded(id_token)
             jwt.JWTClaimsRegistry(
@@ -70,39 +70,41 @@ class OidcLogin:
                 iat={"essential": True},
             ).validate(claims)
         except (JoseError, ValueError) as error:
-            raise Rejected("What the login provider says cannot be trusted", code="ID_TOKEN_REJECTED") from error
+            raise UpstreamRejected(
+                "The ID token of the login provider is not valid", code="ID_TOKEN_REJECTED"
+            ) from error
         party = claims.get("azp", self._client.id)
         if party != self._client.id or not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
-            raise Rejected("This answer belongs to another sign-in", code="ID_TOKEN_REJECTED")
+            raise UpstreamRejected("The ID token belongs to another sign-in", code="ID_TOKEN_REJECTED")
         return claims
 
     def _decoded(self, id_token: str) -> dict[str, Any]:
-        """The claims of a token with a good signature; keys are read again once, since providers change them."""
+        """Return the claims of a signed token. Unknown keys are read again once, because providers change them."""
         try:
             return dict(jwt.decode(id_token, self._provider().keys, algorithms=ALGORITHMS).claims)
         except (JoseError, ValueError):
-            fresh = self._provider(anew=True).keys
+            fresh = self._provider(refresh=True).keys
         return dict(jwt.decode(id_token, fresh, algorithms=ALGORITHMS).claims)
 
-    def _provider(self, *, anew: bool = False) -> Provider:
+    def _provider(self, *, refresh: bool = False) -> OidcMetadata:
         known = self._known
-        if known is None or anew or time.monotonic() - known.read_at_s > KEPT_S:
+        if known is None or refresh or time.monotonic() - known.read_at_s > METADATA_TTL_S:
             known = self._known = self._discovered()
         return known
 
-    def _discovered(self) -> Provider:
-        told = code_flow.fetch_json(self._http, f"{self._issuer}/.well-known/openid-configuration")
-        if not isinstance(told, dict) or str(told.get("issuer", "")).rstrip("/") != self._issuer:
-            raise Broken("The login provider's configuration belongs to another issuer")
+    def _discovered(self) -> OidcMetadata:
+        metadata = code_flow.fetch_json(self._http, f"{self._issuer}/.well-known/openid-configuration")
+        if not isinstance(metadata, dict) or str(metadata.get("issuer", "")).rstrip("/") != self._issuer:
+            raise UpstreamError("The configuration of the login provider names another issuer")
         try:
-            keys = KeySet.import_key_set(code_flow.fetch_json(self._http, str(told["jwks_uri"])))
-            return Provider(
-                str(told["issuer"]),
-                str(told["authorization_endpoint"]),
-                str(told["token_endpoint"]),
-                str(told["jwks_uri"]),
+            keys = KeySet.import_key_set(code_flow.fetch_json(self._http, str(metadata["jwks_uri"])))
+            return OidcMetadata(
+                str(metadata["issuer"]),
+                str(metadata["authorization_endpoint"]),
+                str(metadata["token_endpoint"]),
+                str(metadata["jwks_uri"]),
                 keys,
                 time.monotonic(),
             )
         except (KeyError, TypeError, ValueError, JoseError) as error:
-            raise Broken("The login provider's configuration is not whole") from error
+            raise UpstreamError("The configuration of the login provider is incomplete") from error

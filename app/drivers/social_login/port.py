@@ -1,4 +1,4 @@
-"""What a login at somebody else's promises, whichever protocol it speaks (contract 4.2: social login)."""
+"""Port of social login providers (contract 4.2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -6,8 +6,8 @@ from typing import Protocol
 
 
 @dataclass(frozen=True)
-class Attempt:
-    """One sign-in under way: what is sent along and must come back, or be shown again."""
+class AuthorizationRequest:
+    """The secrets of one sign-in."""
 
     state: str
     code_verifier: str
@@ -17,7 +17,7 @@ class Attempt:
 
 @dataclass(frozen=True)
 class Identity:
-    """Who the provider says somebody is; `subject` never changes there, the e-mail may."""
+    """An identity at the provider. `subject` never changes, the e-mail address may."""
 
     subject: str
     email: str | None
@@ -26,21 +26,21 @@ class Identity:
 
 
 class SocialLogin(Protocol):
-    """One provider; safe to share between greenlets."""
+    """A provider. Safe to share between greenlets."""
 
-    def authorization_url(self, attempt: Attempt) -> str:
-        """Where the browser is sent.
+    def authorization_url(self, attempt: AuthorizationRequest) -> str:
+        """Return the URL to which the browser is sent.
 
         Raises:
-            Absent, Late, Broken: the provider had to be asked, and did not tell.
+            UpstreamUnavailable, UpstreamTimeout, UpstreamError: the configuration of the provider cannot be read.
         """
 
-    def identify(self, code: str, attempt: Attempt) -> Identity:
-        """Exchange the code that came back for who it is.
+    def identify(self, code: str, attempt: AuthorizationRequest) -> Identity:
+        """Exchange a code for the identity.
 
         Raises:
-            Rejected: the provider does not know the code, or what it says of the person does not hold.
-            Absent, Late, Broken: the provider cannot be asked.
+            UpstreamRejected: the provider refuses the code, or the identity is not valid.
+            UpstreamUnavailable, UpstreamTimeout, UpstreamError: the provider cannot be called.
         """
 
 

@@ -1,4 +1,4 @@
-"""Objects as files below one folder: for one node, or for several that share the folder."""
+"""Object store in the files of one folder, for one node or for nodes that share the folder."""
 
 import os
 import secrets
@@ -8,94 +8,94 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from app.core.threadpool import offload
-from app.drivers.errors import Absent
+from app.concurrency.threadpool import offload
+from app.drivers.errors import UpstreamUnavailable
 from app.drivers.storage.port import CHUNK_BYTES, ObjectMissing, StoredObject, checked
 
 PARTS = ".parts"
-"""Where files grow before they get their name; no key starts with a dot."""
+"""The folder of partial files. No key starts with a dot."""
 
 ABANDONED_AFTER_S = 86_400
 OWNER_ONLY = 0o600
 
-_NOTHING_THERE = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
+_MISSING = (FileNotFoundError, NotADirectoryError, IsADirectoryError)
 
 
 class LocalStore:
-    """Writes beside the place, to disk, then renames: a reader finds the whole object or none, also after a crash."""
+    """A store that writes to a temporary file, synchronizes it and renames it: readers see complete objects only."""
 
     def __init__(self, directory: Path) -> None:
-        """Use `directory`, made when the first object comes."""
+        """Use `directory`, which the first `put` creates."""
         self._root = directory
 
     def put(self, key: str, source: BinaryIO, *, mimetype: str) -> None:
-        """Write the object; in a thread, because fsync would hold up every other request."""
-        place = self._place(key)
-        with _telling():
-            offload(self._write, place, source)
+        """Write the object in a thread, because fsync would block every other request."""
+        path = self._path(key)
+        with _translated_errors():
+            offload(self._write, path, source)
 
     def get(self, key: str, *, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """Open the file now, read it as it is asked for. Raises ObjectMissing."""
-        place = self._place(key)
-        with _telling():
+        """Open the file now and read it lazily. Raises ObjectMissing."""
+        path = self._path(key)
+        with _translated_errors():
             try:
-                file = place.open("rb")
-            except _NOTHING_THERE as error:
+                file = path.open("rb")
+            except _MISSING as error:
                 self._check_root()
-                raise ObjectMissing("There is no such object") from error
+                raise ObjectMissing("The object does not exist") from error
             file.seek(start)
         return _pieces(file, length)
 
     def head(self, key: str) -> StoredObject | None:
-        """Size and time of the file."""
-        place = self._place(key)
-        with _telling():
-            return self._described(key, place)
+        """Return the size and time of the file."""
+        path = self._path(key)
+        with _translated_errors():
+            return self._describe(key, path)
 
     def delete(self, key: str) -> None:
-        """Remove the file. Its folder stays: another upload may be about to use it."""
-        place = self._place(key)
-        with _telling():
+        """Delete the file. The folder stays, because another upload may use it."""
+        path = self._path(key)
+        with _translated_errors():
             try:
-                place.unlink()
-            except _NOTHING_THERE:
+                path.unlink()
+            except _MISSING:
                 self._check_root()
 
     def list(self, prefix: str = "", *, after: str = "") -> Iterator[StoredObject]:
-        """Walk the folder; also forgets what a process that died left half written a day ago."""
-        with _telling():
-            self._forget_abandoned()
+        """Walk the folder, and delete partial files that are older than a day."""
+        with _translated_errors():
+            self._delete_abandoned()
             keys = sorted(key for key in self._keys() if key.startswith(prefix) and key > after)
         for key in keys:
-            found = self.head(key)
-            if found is not None:
-                yield found
+            stored = self.head(key)
+            if stored is not None:
+                yield stored
 
     def public_url(self, key: str) -> str | None:
-        """None: the files are served by the service itself."""
+        """Return None: the service serves the files."""
         return None
 
     def _check_root(self) -> None:
-        """Tell nothing being there from the folder itself being something else. Raises NotADirectoryError."""
+        """Distinguish a missing object from an invalid root folder. Raises NotADirectoryError."""
         if self._root.exists() and not self._root.is_dir():
             raise NotADirectoryError(self._root)
 
-    def _place(self, key: str) -> Path:
+    def _path(self, key: str) -> Path:
         return self._root / checked(key)
 
-    def _described(self, key: str, place: Path) -> StoredObject | None:
+    def _describe(self, key: str, path: Path) -> StoredObject | None:
         try:
-            facts = place.stat()
-        except _NOTHING_THERE:
+            status = path.stat()
+        except _MISSING:
             self._check_root()
             return None
-        if place.is_dir():
+        if path.is_dir():
             return None
-        return StoredObject(key, facts.st_size, datetime.fromtimestamp(facts.st_mtime, UTC))
+        return StoredObject(key, status.st_size, datetime.fromtimestamp(status.st_mtime, UTC))
 
-    def _write(self, place: Path, source: BinaryIO) -> None:
+    def _write(self, path: Path, source: BinaryIO) -> None:
         parts = self._root / PARTS
-        for folder in (parts, place.parent):
+        for folder in (parts, path.parent):
             folder.mkdir(parents=True, exist_ok=True)
         draft = parts / secrets.token_hex(16)
         try:
@@ -104,8 +104,8 @@ class LocalStore:
                     out.write(piece)
                 out.flush()
                 os.fsync(out.fileno())
-            draft.rename(place)
-            _sync_folder(place.parent)
+            draft.rename(path)
+            _sync_folder(path.parent)
         finally:
             draft.unlink(missing_ok=True)
 
@@ -116,7 +116,7 @@ class LocalStore:
                 if not name.startswith("."):
                     yield (Path(folder) / name).relative_to(self._root).as_posix()
 
-    def _forget_abandoned(self) -> None:
+    def _delete_abandoned(self) -> None:
         now_s = datetime.now(UTC).timestamp()
         for draft in (self._root / PARTS).glob("*"):
             if draft.stat().st_mtime < now_s - ABANDONED_AFTER_S:
@@ -124,7 +124,7 @@ class LocalStore:
 
 
 def _sync_folder(folder: Path) -> None:
-    """Make the new name itself survive a power cut."""
+    """Synchronize the folder, so that the new name survives a power failure."""
     handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     try:
         os.fsync(handle)
@@ -133,20 +133,20 @@ def _sync_folder(folder: Path) -> None:
 
 
 def _pieces(file: BinaryIO, length: int | None) -> Iterator[bytes]:
-    left = length
+    remaining = length
     with file:
-        while left is None or left > 0:
-            piece = file.read(CHUNK_BYTES if left is None else min(CHUNK_BYTES, left))
+        while remaining is None or remaining > 0:
+            piece = file.read(CHUNK_BYTES if remaining is None else min(CHUNK_BYTES, remaining))
             if not piece:
                 return
-            left = None if left is None else left - len(piece)
+            remaining = None if remaining is None else remaining - len(piece)
             yield piece
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
-    """The file system's failures in our words; a full disk and a file-size limit are the store being unavailable."""
+def _translated_errors() -> Iterator[None]:
+    """Raise UpstreamUnavailable for errors of the file system, for example a full disk."""
     try:
         yield
     except OSError as error:
-        raise Absent("The media folder cannot be used right now", retry_after_s=30) from error
+        raise UpstreamUnavailable("The media folder is not available", retry_after_s=30) from error

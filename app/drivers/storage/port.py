@@ -1,4 +1,4 @@
-"""What an object store does for us, whatever it is; knows keys and bytes, no images and no tables."""
+"""Port of object stores: keys, bytes and errors."""
 
 import re
 from collections.abc import Iterator
@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import BinaryIO, Protocol
 
-from app.drivers.errors import DriverError, Rejected
+from app.drivers.errors import DriverError, UpstreamRejected
 
 CHUNK_BYTES = 256 * 1024
 KEY_LENGTH = 255
 
-# A segment starts with neither a dot nor a dash: no `..`, no hidden file, nothing a command line takes for an option.
+# A segment starts with neither a dot nor a dash: no `..`, no hidden file, no option of a command line.
 _KEY = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._-]*(?:/[A-Za-z0-9_][A-Za-z0-9._-]*)*")
 
 
 class ObjectMissing(DriverError):
-    """The store has nothing under that key."""
+    """A key without an object."""
 
 
 @dataclass(frozen=True)
 class StoredObject:
-    """An object as the store tells of it; `stored_at` is by the store's own clock."""
+    """The description of an object; `stored_at` is the time of the store."""
 
     key: str
     size: int
@@ -29,42 +29,42 @@ class StoredObject:
 
 
 class ObjectStore(Protocol):
-    """Keeps bytes under keys. Safe to share between greenlets and threads.
+    """A store of bytes under keys. Safe to share between greenlets and threads.
 
-    Every method may raise Absent (out of reach, full, refusing our credentials for now) or Broken (it answered with an
-    error of its own); a key that is none is Rejected before anything is asked.
+    Every method may raise UpstreamUnavailable (not reachable, full, credentials rejected) or UpstreamError (an error of the
+    store). A malformed key raises UpstreamRejected before any request.
     """
 
     def put(self, key: str, source: BinaryIO, *, mimetype: str) -> None:
-        """Store what `source` holds from where it stands to its end: under the key there is all of it, or nothing new.
+        """Store the bytes of `source` from its position to its end, completely or not at all.
 
-        Reads in pieces; never holds more than a few MiB.
+        Reads in pieces of a few MiB.
         """
 
     def get(self, key: str, *, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """The object's bytes from `start` on, at most `length` of them, in pieces.
+        """Return the bytes of the object from `start`, at most `length`, in pieces.
 
-        The object is found before this returns; close the iterator when not reading to the end.
+        The object is opened before this returns. Close the iterator if it is not read to its end.
 
         Raises:
-            ObjectMissing: nothing is stored there.
+            ObjectMissing: there is no object with this key.
         """
 
     def head(self, key: str) -> StoredObject | None:
-        """What is stored under the key; None for nothing."""
+        """Return the description of the object, or None."""
 
     def delete(self, key: str) -> None:
-        """Make sure that nothing is stored under the key; nothing being there is no error."""
+        """Delete the object. A missing object is not an error."""
 
     def list(self, prefix: str = "", *, after: str = "") -> Iterator[StoredObject]:
-        """Every object whose key starts with `prefix` and sorts behind `after`, in the order of the keys' bytes."""
+        """Yield the objects whose key starts with `prefix` and sorts after `after`, in byte order."""
 
     def public_url(self, key: str) -> str | None:
-        """Where anybody may fetch the object without asking this service; None where there is no such place."""
+        """Return the public URL of the object; None if the store has no public URLs."""
 
 
 def checked(key: str) -> str:
-    """The key, when it is one. Raises Rejected for anything that could mean another place."""
+    """Return the key if its format is valid. Raises UpstreamRejected, for example for a path outside of the store."""
     if len(key) > KEY_LENGTH or not _KEY.fullmatch(key):
-        raise Rejected("This is not a storage key", code="INVALID_KEY")
+        raise UpstreamRejected("This is not a storage key", code="INVALID_KEY")
     return key

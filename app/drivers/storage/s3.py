@@ -1,4 +1,4 @@
-"""Objects in a bucket of Amazon S3 or of anything that speaks its protocol; the only place that knows boto3."""
+"""Object store in a bucket of Amazon S3 or of a compatible server. The only module that imports boto3."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,21 +12,21 @@ from botocore.config import Config
 from botocore.exceptions import BotoCoreError, ClientError
 
 from app.core.limits import MIB, OutboundLimits
-from app.drivers.errors import Absent, Broken
+from app.drivers.errors import UpstreamError, UpstreamUnavailable
 from app.drivers.storage.port import CHUNK_BYTES, ObjectMissing, StoredObject, checked
 
 PART_BYTES = 8 * MIB
 CACHE_CONTROL = "public, max-age=31536000, immutable"
-"""A key's bytes never change."""
+"""The bytes of a key never change."""
 
 _MISSING = frozenset({"404", "NoSuchKey", "NotFound"})
 _FOR_NOW = frozenset({"SlowDown", "ServiceUnavailable", "RequestTimeout", "InternalError", "ThrottlingException"})
 
 
 class S3Store:
-    """One bucket. It may be private: then the service serves the objects, unless `public_url` names a host that does.
+    """A store in one bucket. The service serves the objects of a private bucket, unless `public_url` names another host.
 
-    Credentials are AWS' own variables, read by boto3.
+    boto3 reads the credentials from the variables of AWS.
     """
 
     def __init__(
@@ -38,51 +38,51 @@ class S3Store:
         public_url: str | None = None,
         limits: OutboundLimits | None = None,
     ) -> None:
-        """Make a client; nothing is asked of the store yet."""
+        """Create a client without a request to the store."""
         self._bucket, self._public_url = bucket, public_url
         self._client = _client(endpoint_url, region, limits or OutboundLimits())
-        # Threads of its own would be greenlets fighting over one hub in the web process.
+        # In the web process, the threads of the transfer would be greenlets on one hub.
         self._transfer = TransferConfig(  # type: ignore[no-untyped-call]
             use_threads=False, multipart_threshold=PART_BYTES, multipart_chunksize=PART_BYTES
         )
 
     def put(self, key: str, source: BinaryIO, *, mimetype: str) -> None:
-        """Upload in one request, or in parts from 8 MiB on; parts of a failed upload are given up."""
+        """Upload in one request, or in parts from 8 MiB on; the parts of a failed upload are aborted."""
         extra = {"ContentType": mimetype, "CacheControl": CACHE_CONTROL}
-        with _telling():
-            # `_Kept`, because the transfer closes what it was given.
+        with _translated_errors():
+            # `_NonClosingFile`, because the transfer closes its source.
             self._client.upload_fileobj(
-                _Kept(source), self._bucket, checked(key), ExtraArgs=extra, Config=self._transfer
+                _NonClosingFile(source), self._bucket, checked(key), ExtraArgs=extra, Config=self._transfer
             )
 
     def get(self, key: str, *, start: int = 0, length: int | None = None) -> Iterator[bytes]:
-        """Ask for the range; the answer's body is read as it is asked for. Raises ObjectMissing."""
+        """Request the range and read the body lazily. Raises ObjectMissing."""
         more: dict[str, str] = {}
         if start or length is not None:
             more["Range"] = f"bytes={start}-" + ("" if length is None else str(start + length - 1))
-        with _telling():
+        with _translated_errors():
             try:
-                answer = self._client.get_object(Bucket=self._bucket, Key=checked(key), **more)
+                response = self._client.get_object(Bucket=self._bucket, Key=checked(key), **more)
             except ClientError as error:
                 if _code(error) in _MISSING:
-                    raise ObjectMissing("There is no such object") from error
+                    raise ObjectMissing("The object does not exist") from error
                 raise
-        return _pieces(answer["Body"])
+        return _pieces(response["Body"])
 
     def head(self, key: str) -> StoredObject | None:
-        """Ask for size and time."""
-        with _telling():
+        """Request size and time."""
+        with _translated_errors():
             try:
-                answer = self._client.head_object(Bucket=self._bucket, Key=checked(key))
+                response = self._client.head_object(Bucket=self._bucket, Key=checked(key))
             except ClientError as error:
                 if _code(error) in _MISSING:
                     return None
                 raise
-        return StoredObject(key, answer["ContentLength"], answer["LastModified"])
+        return StoredObject(key, response["ContentLength"], response["LastModified"])
 
     def delete(self, key: str) -> None:
-        """Delete; S3 itself answers alike whether there was something."""
-        with _telling():
+        """Delete the object. The response of S3 is equal for a missing object."""
+        with _translated_errors():
             try:
                 self._client.delete_object(Bucket=self._bucket, Key=checked(key))
             except ClientError as error:
@@ -90,22 +90,22 @@ class S3Store:
                     raise
 
     def list(self, prefix: str = "", *, after: str = "") -> Iterator[StoredObject]:
-        """Page through the bucket, a thousand keys a request."""
+        """Page through the bucket with a thousand keys per request."""
         pages = self._client.get_paginator("list_objects_v2").paginate(
             Bucket=self._bucket, Prefix=prefix, **({"StartAfter": after} if after else {})
         )
-        with _telling():
+        with _translated_errors():
             for page in pages:
                 for item in page.get("Contents", ()):
                     if item["Key"] > after:
                         yield StoredObject(item["Key"], item["Size"], item["LastModified"])
 
     def public_url(self, key: str) -> str | None:
-        """`S3_PUBLIC_URL/<key>`, where one is configured."""
+        """Return `S3_PUBLIC_URL/<key>` if it is configured."""
         return f"{self._public_url}/{quote(checked(key))}" if self._public_url else None
 
 
-class _Kept:
+class _NonClosingFile:
     """A file object whose `close` leaves the caller's file open."""
 
     def __init__(self, source: BinaryIO) -> None:
@@ -113,10 +113,10 @@ class _Kept:
         self.read, self.seek, self.tell = source.read, source.seek, source.tell
 
     def close(self) -> None:
-        """Leave it open."""
+        """Do nothing."""
 
     def seekable(self) -> bool:
-        """Whether a failed request can be sent again."""
+        """Return True if a failed request can be repeated."""
         return self._source.seekable()
 
 
@@ -127,14 +127,14 @@ def _client(endpoint_url: str | None, region: str | None, limits: OutboundLimits
         signature_version="s3v4",
         connect_timeout=limits.connect_timeout_s,
         read_timeout=limits.read_timeout_s,
-        # A silent store is given up within the deadline of a call.
+        # All attempts at a silent store end within the deadline of a call.
         retries={"mode": "standard", "total_max_attempts": max(1, int(limits.deadline_s // limits.read_timeout_s))},
         max_pool_connections=limits.concurrency_max,
         s3={"addressing_style": style},
         # Servers other than Amazon's refuse the newer trailing checksums.
         request_checksum_calculation="when_required",
         response_checksum_validation="when_required",
-        # An empty table, not None: None takes the proxies of the environment.
+        # None would use the proxies of the environment.
         proxies={},
     )
     session = boto3.session.Session()  # type: ignore[no-untyped-call]
@@ -147,21 +147,21 @@ def _code(error: ClientError) -> str:
 
 def _pieces(body: Any) -> Iterator[bytes]:
     try:
-        with _telling():
+        with _translated_errors():
             yield from body.iter_chunks(CHUNK_BYTES)
     finally:
         body.close()
 
 
 @contextmanager
-def _telling() -> Iterator[None]:
-    """The store's failures in our words; their own texts may quote keys and hosts and stay in the cause."""
+def _translated_errors() -> Iterator[None]:
+    """Translate errors of the store. Their messages may contain keys and hosts, so they stay in the cause."""
     try:
         yield
     except ClientError as error:
         status = error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 500)
         if status >= 500 or status == 429 or _code(error) in _FOR_NOW:
-            raise Absent("The object store is not available right now", retry_after_s=5) from error
-        raise Broken(f"The object store refused this ({_code(error)})") from error
+            raise UpstreamUnavailable("The object store is not available", retry_after_s=5) from error
+        raise UpstreamError(f"The object store rejected the request ({_code(error)})") from error
     except (BotoCoreError, Boto3Error) as error:
-        raise Absent("The object store cannot be reached right now", retry_after_s=5) from error
+        raise UpstreamUnavailable("The object store is not reachable", retry_after_s=5) from error

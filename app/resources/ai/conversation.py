@@ -1,44 +1,45 @@
-"""One request's dealings with a model: metered, within its time, ended from outside, and told in our words when it fails."""
+"""Calls of one request to a model: metered, limited in time and cancelable."""
 
 import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.core.cancellation import Cancellation
+from app.concurrency.cancellation import Cancellation
+from app.core.errors import AppError, BadGateway
 from app.core.limits import AiLimits
+from app.database.errors import is_transient
 from app.drivers.ai.port import (
+    ApiKeyRejected,
     Event,
-    KeyRejected,
+    InsufficientCredit,
     Model,
-    ModelAnswer,
-    OutOfCredit,
+    ModelStream,
     Prompt,
     Stop,
     StopReason,
     TextDelta,
-    Usage,
+    TokenUsage,
+    ToolStart,
+    utf8_size,
 )
-from app.drivers.errors import Absent, DriverError, Rejected, Throttled
-from app.drivers.http_streaming import Cancelled, Patience
-from app.http.error_handlers import as_answer
+from app.drivers.errors import DriverError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable
+from app.drivers.http.streaming import CallCancelled, StreamTimeouts
 from app.resources.ai.credentials import Credentials
 from app.resources.ai.errors import ProviderBusy
-from app.resources.ai.ledger import Meter
-
-CHARACTERS_A_TOKEN = 4
-"""For estimates where a provider counts nothing; reservations take three, to be on the safe side."""
+from app.resources.ai.usage_ledger import UsageMeter
 
 Watch = Callable[[Callable[[], None]], Callable[[], None]]
+"""Starts to watch the client. Receives a function to call when the client disconnects, and returns one that stops."""
 
 
-def _nothing() -> None:
-    """Ends a watch that never began."""
+def _do_nothing() -> None:
+    """Stop a watch that was not started."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """A whole answer."""
+class ModelReply:
+    """A complete reply."""
 
     text: str
     reason: StopReason
@@ -47,150 +48,183 @@ class Said:
 
 
 class Conversation:
-    """Asks one model, once or several times, for one request.
+    """Calls of one request to one model.
 
-    Nothing is written down before the first question; whoever asked ends it with `close`, in any case. From the first
-    question on `watch` looks whether the caller is still there: it is given what to call when they leave, and gives
-    what ends it.
+    The first call starts `watch` and writes the usage row. `close` must be called in every case.
     """
 
     def __init__(
         self,
         model: Model,
         credentials: Credentials,
-        meter: Meter,
+        meter: UsageMeter,
         limits: AiLimits,
         total_s: float,
         *,
         watch: Watch | None = None,
     ) -> None:
         self._model, self._credentials, self._meter, self._limits = model, credentials, meter, limits
-        self._until = time.monotonic() + total_s
-        self._current: ModelAnswer | None = None
+        self._deadline = time.monotonic() + total_s
+        self._current: MeteredStream | None = None
         self._cancellation = Cancellation()
-        self._watch, self._end_watch = watch, _nothing
+        self._watch, self._stop_watch = watch, _do_nothing
 
-    def ask(self, prompt: Prompt) -> "Answer":
-        """Reserve the tokens, send the prompt, and wait until the provider has said yes.
+    def stream(self, prompt: Prompt) -> "MeteredStream":
+        """Reserve the most tokens that the call may use, send the prompt and wait until the provider accepts it.
 
         Raises:
-            Cancelled: nobody waits for an answer any more.
-            TooManyStreams, BudgetUsed: not now.
-            AppError, DriverError: the provider refuses, or does not work.
+            CallCancelled: the client disconnected.
+            TooManyStreams, BudgetUsed: a limit of the user is reached.
+            AppError, DriverError: the provider rejects the prompt or fails.
         """
         try:
-            self._begin()
-            self._meter.reserve(prompt.characters // 3 + prompt.max_tokens)
-            self._current = self._model.ask(
-                prompt, self._credentials.access, patience=self._patience(), cancellation=self._cancellation
-            )
+            self._start_watch()
+            self._meter.reserve(prompt.max_input_tokens + prompt.max_tokens)
+            self._current = MeteredStream(self._send(prompt), self._meter, prompt)
         except DriverError as error:
             self.close()
-            raise told(error, own_key=self._credentials.own) from error
+            raise translate_error(error, own_key=self._credentials.own) from error
         except BaseException:
             self.close()
             raise
-        return Answer(self._current, self._meter, prompt)
+        return self._current
 
-    def say(self, prompt: Prompt) -> Said:
-        """Ask and read the whole answer. Raises as `ask` and `Answer.batches` do."""
-        answer = self.ask(prompt)
-        text = "".join(event.text for batch in answer.batches() for event in batch if isinstance(event, TextDelta))
-        return Said(text, answer.reason, answer.input_tokens, answer.output_tokens)
+    def complete(self, prompt: Prompt) -> ModelReply:
+        """Return the complete reply. Raises the same errors as `stream` and `MeteredStream.batches`."""
+        reply = self.stream(prompt)
+        text = "".join(event.text for batch in reply.batches() for event in batch if isinstance(event, TextDelta))
+        return ModelReply(text, reply.reason, reply.input_tokens, reply.output_tokens)
 
     def cancel(self) -> None:
-        """End the call to the provider from another thread, and begin no further one."""
+        """End the running call and prevent further calls. Safe to call from any thread."""
         self._cancellation.cancel()
 
     def settle(self) -> None:
-        """Nothing more will be asked."""
+        """Write the usage. No call may follow."""
         self._meter.settle()
 
     def close(self) -> None:
-        """End everything that still runs."""
-        self._end_watch()
+        """End the running call and write the usage."""
+        self._stop_watch()
         if self._current is not None:
             self._current.close()
         self.settle()
 
-    def _begin(self) -> None:
+    def _start_watch(self) -> None:
         if self._cancellation.cancelled:
-            raise Cancelled("Given up")
+            raise CallCancelled("The request was canceled")
         if self._watch is not None:
-            self._end_watch, self._watch = self._watch(self.cancel), None
+            self._stop_watch, self._watch = self._watch(self.cancel), None
 
-    def _patience(self) -> Patience:
+    def _send(self, prompt: Prompt) -> ModelStream:
+        try:
+            return self._model.ask(
+                prompt, self._credentials.access, timeouts=self._timeouts(), cancellation=self._cancellation
+            )
+        except CallCancelled:
+            # The provider may already have read the prompt.
+            self._meter.count(prompt.max_input_tokens, 0)
+            raise
+
+    def _timeouts(self) -> StreamTimeouts:
         limits = self._limits
-        left_s = max(0.1, self._until - time.monotonic())
-        return Patience(limits.connect_timeout_s, limits.first_byte_timeout_s, limits.idle_timeout_s, left_s)
+        remaining_s = max(0.1, self._deadline - time.monotonic())
+        return StreamTimeouts(limits.connect_timeout_s, limits.first_byte_timeout_s, limits.idle_timeout_s, remaining_s)
 
 
-class Answer:
-    """An answer on its way, counted as it comes."""
+class MeteredStream:
+    """A reply whose tokens are counted while it is received."""
 
-    def __init__(self, answer: ModelAnswer, meter: Meter, prompt: Prompt) -> None:
-        self._answer, self._meter, self._asked_characters = answer, meter, prompt.characters
-        self._told = Usage()
-        self._characters = 0
+    def __init__(self, stream: ModelStream, meter: UsageMeter, prompt: Prompt) -> None:
+        self._stream, self._meter = stream, meter
+        self._max_input_tokens, self._max_output_tokens = prompt.max_input_tokens, prompt.max_tokens
+        self._reported_input = self._reported_output = 0
+        self._received_bytes = 0
+        self._is_complete = self._is_counted = False
         self.reason = StopReason.OTHER
 
     def batches(self) -> Iterator[Sequence[Event]]:
-        """The events as they come. Raises DriverError when the answer breaks off."""
+        """Yield the events as they arrive.
+
+        Raises:
+            DriverError: the reply is incomplete.
+        """
         try:
-            for batch in self._answer.batches():
+            for batch in self._stream.batches():
                 for event in batch:
                     self._note(event)
                 yield batch
         finally:
+            self._count()
+
+    def close(self) -> None:
+        """End the call and count what was received."""
+        self._stream.close()
+        self._count()
+
+    def _count(self) -> None:
+        if not self._is_counted:
+            self._is_counted = True
             self._meter.count(self.input_tokens, self.output_tokens)
 
     def _note(self, event: Event) -> None:
         match event:
-            case Usage(given, made):
-                known = self._told
-                self._told = Usage(
-                    known.input_tokens if given is None else given, known.output_tokens if made is None else made
-                )
+            case TokenUsage(input_tokens, output_tokens):
+                self._reported_input = max(self._reported_input, input_tokens or 0)
+                self._reported_output = max(self._reported_output, output_tokens or 0)
             case Stop(reason):
-                self.reason = reason
+                self.reason, self._is_complete = reason, True
+            case ToolStart(_, name):
+                self._received_bytes += utf8_size(name)
             case _:
-                self._characters += len(getattr(event, "text", ""))
+                self._received_bytes += utf8_size(event.text)
 
     @property
     def input_tokens(self) -> int:
-        """As the provider counted, or an estimate."""
-        known = self._told.input_tokens
-        return self._asked_characters // CHARACTERS_A_TOKEN if known is None else known
+        """Reported input tokens, or their upper bound if the provider reports none."""
+        return self._reported_input or self._max_input_tokens
 
     @property
     def output_tokens(self) -> int:
-        """As the provider counted, or an estimate of what came; an answer that broke off was counted to its start only."""
-        return max(
-            self._told.output_tokens or 0, 0 if self._told.output_tokens else -(-self._characters // CHARACTERS_A_TOKEN)
-        )
+        """Reported output tokens of a complete reply, else an upper bound of the received tokens."""
+        if self._is_complete and self._reported_output:
+            return self._reported_output
+        return max(self._reported_output, min(self._received_bytes, self._max_output_tokens))
 
 
-def told(error: DriverError, *, own_key: bool) -> Exception:
-    """The same failure as the caller should hear it: a fault of the operator's key is none of theirs."""
+def translate_error(error: DriverError, *, own_key: bool) -> Exception:
+    """Return the error for the caller. It hides problems of the operator's key."""
     match error:
-        case Throttled() if own_key:
+        case UpstreamThrottled() if own_key:
             return ProviderBusy(retry_after_s=error.retry_after_s)
-        case OutOfCredit() if own_key:
-            return Rejected(str(error), code="AI_OUT_OF_CREDIT")
-        case KeyRejected() | OutOfCredit() if not own_key:
-            return Absent("The service's own model cannot be used right now", retry_after_s=60, code="AI_UNAVAILABLE")
+        case InsufficientCredit() if own_key:
+            return UpstreamRejected(str(error), code="AI_OUT_OF_CREDIT")
+        case ApiKeyRejected() | InsufficientCredit() if not own_key:
+            return UpstreamUnavailable(
+                "The model of this service is currently unavailable", retry_after_s=60, code="AI_UNAVAILABLE"
+            )
         case _:
             return error
 
 
-def sentence(error: Exception) -> str:
-    """What a reader of a stream is told of a failure; nothing of a fault of ours."""
-    return "This was ended" if isinstance(error, Cancelled) else as_answer(error).message
+def error_text(error: Exception) -> str:
+    """Return the text of an error part. It contains no details of a defect."""
+    match error:
+        case CallCancelled():
+            return "The request was canceled"
+        case DriverError():
+            return str(error) or BadGateway.message
+        case AppError():
+            return error.message
+        case _ if is_transient(error):
+            return "The database is currently unavailable. Try again shortly"
+        case _:
+            return AppError.message
 
 
 @contextlib.contextmanager
 def closing(conversation: Conversation) -> Iterator[Conversation]:
-    """A conversation that ends with the block."""
+    """Close the conversation at the end of the block."""
     try:
         yield conversation
     finally:

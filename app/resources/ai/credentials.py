@@ -1,6 +1,6 @@
-"""Whose key a request uses, and at which provider and model: the caller's where they bring one, else the operator's.
+"""Choice of key, provider and model of a request: those of the caller if a key is sent, else those of the operator.
 
-A caller's key is kept in no row, no log line and no message.
+The key of a caller is never stored, logged or included in a message.
 """
 
 import re
@@ -9,22 +9,22 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from app.core.errors import Invalid
-from app.core.settings import Ai, AiUpstream
-from app.drivers.ai.port import Access
+from app.core.errors import InvalidRequest
+from app.drivers.ai.port import ModelAccess
 from app.resources.ai.errors import KeyRequired
+from app.settings.groups import Ai, AiUpstream
 
 PROVIDERS = ("openai", "anthropic", "gemini", "xai")
 ALIASES = {"google": "gemini", "grok": "xai"}
 MODEL = re.compile(r"[A-Za-z0-9._:/-]{1,80}")
 KEY = re.compile(r"[\x21-\x7e]{1,512}")
 VENDORS = ("api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.x.ai")
-"""Hosts that answer nobody without a key; a server of the operator's own may."""
+"""Hosts that require a key. A server of the operator may need none."""
 
 
 @dataclass(frozen=True)
-class Given:
-    """What the caller sent, in headers or body."""
+class CallerCredentials:
+    """Key, provider and model from headers or body."""
 
     key: str | None = field(repr=False)
     provider: str | None
@@ -33,52 +33,56 @@ class Given:
 
 @dataclass(frozen=True)
 class Credentials:
-    """Whom to ask, and with what; `own` is the caller's own key."""
+    """Provider, model and key of a call. `own` is True for a key of the caller."""
 
     provider: str
-    access: Access
+    access: ModelAccess
     own: bool
 
 
 class Headers(Protocol):
-    """Headers by name, whatever their case."""
+    """Headers by name, in any case."""
 
     def get(self, key: str, /) -> str | None:
-        """The header's value, if it was sent."""
+        """Return the value of a header, or None."""
 
 
-def given_in(headers: Headers, body: Mapping[str, object]) -> Given:
-    """The caller's own; headers win over the body."""
+def read_caller_credentials(headers: Headers, body: Mapping[str, object]) -> CallerCredentials:
+    """Return the values that the caller sent. Headers take precedence over the body."""
 
     def either(header: str, name: str) -> str | None:
-        found = headers.get(header) or body.get(name)
-        return str(found).strip() or None if found else None
+        value = headers.get(header) or body.get(name)
+        return str(value).strip() or None if value else None
 
-    return Given(either("X-AI-Key", "apiKey"), either("X-AI-Provider", "provider"), either("X-AI-Model", "model"))
+    return CallerCredentials(
+        either("X-AI-Key", "apiKey"), either("X-AI-Provider", "provider"), either("X-AI-Model", "model")
+    )
 
 
-def choose(given: Given, ai: Ai) -> Credentials:
-    """The caller's key where there is one, else the operator's with the operator's model.
+def choose(sent: CallerCredentials, ai: Ai) -> Credentials:
+    """Return the credentials of the caller if a key is sent, else those of the operator.
 
     Raises:
-        Invalid: the key, provider or model cannot be one.
-        KeyRequired: there is no key at all.
+        InvalidRequest: the key, provider or model is malformed.
+        KeyRequired: neither side has a key.
     """
-    if given.key is None:
+    if sent.key is None:
         return _operators(ai)
-    if not KEY.fullmatch(given.key):
-        raise Invalid.field("apiKey", "This is not a key")
-    provider = _provider(given.provider or ai.provider)
-    model = given.model or (ai.model if provider == ai.provider else None)
+    if not KEY.fullmatch(sent.key):
+        raise InvalidRequest.field("apiKey", "Must be a valid key")
+    provider = _provider(sent.provider or ai.provider)
+    model = sent.model or (ai.model if provider == ai.provider else None)
     if model is None or not MODEL.fullmatch(model):
-        raise Invalid.field("model", "Name a model of this provider" if model is None else "This is not a model's name")
-    return Credentials(provider, Access(model, given.key), own=True)
+        raise InvalidRequest.field(
+            "model", "Send a model of this provider" if model is None else "Must be a valid model name"
+        )
+    return Credentials(provider, ModelAccess(model, sent.key), own=True)
 
 
 def _provider(name: str | None) -> str:
     provider = ALIASES.get((name or "").lower(), (name or "").lower())
     if provider not in PROVIDERS:
-        raise Invalid.field("provider", f"Must be one of {', '.join(PROVIDERS)}")
+        raise InvalidRequest.field("provider", f"Must be one of {', '.join(PROVIDERS)}")
     return provider
 
 
@@ -88,4 +92,4 @@ def _operators(ai: Ai) -> Credentials:
     upstream: AiUpstream = getattr(ai, ai.provider)
     if upstream.api_key is None and urlsplit(upstream.base_url).hostname in VENDORS:
         raise KeyRequired
-    return Credentials(ai.provider, Access(ai.model, upstream.api_key), own=False)
+    return Credentials(ai.provider, ModelAccess(ai.model, upstream.api_key), own=False)

@@ -1,4 +1,4 @@
-"""A unified diff of one file that `git apply` accepts, whatever its line ends and whether its last line has one."""
+"""Unified diff of one file that `git apply` accepts, for every line end and with or without a final one."""
 
 import difflib
 from collections.abc import Iterable, Iterator
@@ -6,11 +6,11 @@ from collections.abc import Iterable, Iterator
 NO_NEWLINE = "\\ No newline at end of file\n"
 CONTEXT_LINES = 3
 COMPARED_PAIRS = 1_000_000
-"""Above that many pairs of lines a part that changed is shown as replaced: comparing would take seconds."""
+"""Above this number of pairs of lines, a changed part is shown as replaced: a comparison would take seconds."""
 
 
 def unified(path: str, old: str, new: str) -> str:
-    """The diff from `old` to `new`, empty where they are the same."""
+    """Return the diff from `old` to `new`, or an empty text if they are equal."""
     if old == new:
         return ""
     before, after = _lines(old), _lines(new)
@@ -19,7 +19,7 @@ def unified(path: str, old: str, new: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    """Lines with their ends; only a line feed ends one, as for Git."""
+    """Return lines with their ends. Only a line feed ends a line, as in Git."""
     parts = text.split("\n")
     last = parts.pop()
     return [f"{line}\n" for line in parts] + ([last] if last else [])
@@ -54,15 +54,15 @@ Opcode = tuple[str, int, int, int, int]
 
 
 def _opcodes(before: list[str], after: list[str]) -> list[Opcode]:
-    """What difflib finds between the common beginning and the common end."""
+    """Return the operations of difflib between the common start and the common end."""
     start = _common(before, after)
     end = _common(before[start:][::-1], after[start:][::-1])
     old, new = before[start : len(before) - end], after[start : len(after) - end]
     if len(old) * len(new) > COMPARED_PAIRS:
         middle: list[Opcode] = [("replace", 0, len(old), 0, len(new))]
     else:
-        found = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
-        middle = [(str(tag), i1, i2, j1, j2) for tag, i1, i2, j1, j2 in found]
+        operations = difflib.SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+        middle = [(str(tag), i1, i2, j1, j2) for tag, i1, i2, j1, j2 in operations]
     codes: list[Opcode] = [("equal", 0, start, 0, start)] if start else []
     codes += [(tag, i1 + start, i2 + start, j1 + start, j2 + start) for tag, i1, i2, j1, j2 in middle]
     if end:
@@ -80,7 +80,7 @@ def _common(before: list[str], after: list[str]) -> int:
 
 
 def _groups(codes: list[Opcode]) -> Iterator[list[Opcode]]:
-    """Changes with three lines around them; those less than seven lines apart stand together."""
+    """Group changes with three lines of context. Changes less than seven lines apart form one group."""
     group: list[Opcode] = []
     for at, (tag, i1, i2, j1, j2) in enumerate(codes):
         if tag != "equal":
@@ -88,12 +88,12 @@ def _groups(codes: list[Opcode]) -> Iterator[list[Opcode]]:
             continue
         first, last, size = at == 0, at == len(codes) - 1, i2 - i1
         if first:
-            keep = min(CONTEXT_LINES, size)
-            group.append((tag, i2 - keep, i2, j2 - keep, j2))
+            context = min(CONTEXT_LINES, size)
+            group.append((tag, i2 - context, i2, j2 - context, j2))
         elif last or size > 2 * CONTEXT_LINES:
-            keep = min(CONTEXT_LINES, size)
-            yield [*group, (tag, i1, i1 + keep, j1, j1 + keep)]
-            group = [] if last else [(tag, i2 - keep, i2, j2 - keep, j2)]
+            context = min(CONTEXT_LINES, size)
+            yield [*group, (tag, i1, i1 + context, j1, j1 + context)]
+            group = [] if last else [(tag, i2 - context, i2, j2 - context, j2)]
         else:
             group.append((tag, i1, i2, j1, j2))
     if any(code[0] != "equal" for code in group):

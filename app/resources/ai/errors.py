@@ -1,42 +1,43 @@
-"""How a request to a model fails, each with its status and code (contract 4.12)."""
+"""Errors of requests to a model (contract 4.12)."""
 
-from app.core.errors import Invalid, TooManyRequests, UpstreamBroken
+from app.core.errors import BadGateway, InvalidRequest, TooManyRequests
 
 
-class KeyRequired(Invalid):
-    """Neither the caller nor the operator brings a key (400)."""
+class KeyRequired(InvalidRequest):
+    """Neither the caller nor the operator provides a key (400)."""
 
-    code, message = "AI_KEY_REQUIRED", "Send a key of a model provider; this service has none of its own"
+    code, message = "AI_KEY_REQUIRED", "Send a key of a model provider. This service has no key of its operator"
 
 
 class BudgetUsed(TooManyRequests):
-    """The operator's tokens for this user are used up until tomorrow (429)."""
+    """The remaining daily budget of the operator's tokens does not cover the request (429)."""
 
     code, message = (
         "AI_BUDGET_USED",
-        "Your share of the service's own model is used up for today; use a key of your own",
+        "Your remaining daily budget for the model of this service does not cover this request."
+        " Send less text, use your own key, or try again tomorrow",
     )
 
 
 class TooManyStreams(TooManyRequests):
-    """As many calls of this user as may run at once are running (429)."""
+    """The user has the largest permitted number of running calls (429)."""
 
-    code, message = "AI_TOO_MANY_STREAMS", "Too many of your requests to a model are running; wait for one to end"
+    code, message = "AI_TOO_MANY_STREAMS", "Too many of your requests to a model are running. Wait until one ends"
 
 
 class ProviderBusy(TooManyRequests):
     """The rate limit of the caller's own key is reached (429)."""
 
-    code, message = "AI_RATE_LIMITED", "Your key's rate limit at the model provider is reached"
+    code, message = "AI_RATE_LIMITED", "The rate limit of your key at the model provider is reached"
 
 
-class InvalidAnswer(UpstreamBroken):
-    """Twice the model answered with something that cannot be used (502)."""
+class InvalidAnswer(BadGateway):
+    """The model replied twice with text that cannot be used (502)."""
 
-    code, message = "AI_INVALID_ANSWER", "The model did not give a usable answer; try again"
+    code, message = "AI_INVALID_ANSWER", "The model did not return a usable answer. Try again"
 
 
-class AnswerTooLong(UpstreamBroken):
-    """The model was cut off by the limit of output tokens, and a part of this answer would do harm (502)."""
+class AnswerTooLong(BadGateway):
+    """The reply reached the limit of output tokens, and an incomplete one would damage a file (502)."""
 
-    code, message = "AI_ANSWER_TOO_LONG", "The answer would be longer than allowed; give the model less at once"
+    code, message = "AI_ANSWER_TOO_LONG", "The answer would exceed the permitted length. Send less text at once"

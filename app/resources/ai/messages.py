@@ -1,36 +1,36 @@
-"""What a chat client sends (the AI SDK's UI messages) as turns for a model, cut to what a model is to be given.
+"""Conversion of the AI SDK's UI messages to the messages of a prompt, within a length limit.
 
-Only text goes on: what an earlier answer's tools found is not believed when a client sends it back.
+Only text is used: results of earlier tool calls are not trusted when a client sends them back.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from app.core.errors import Invalid
-from app.drivers.ai.port import Message, Role
+from app.core.errors import InvalidRequest
+from app.drivers.ai.port import Message, MessageRole
 
 
-def turns(messages: Sequence[Mapping[str, Any]], *, most_characters: int) -> tuple[Message, ...]:
-    """The newest turns that fit, merged so that they alternate and begin with the user's.
+def turns(messages: Sequence[Mapping[str, Any]], *, max_characters: int) -> tuple[Message, ...]:
+    """Return the newest messages that fit. They alternate and start with a message of the user.
 
     Raises:
-        Invalid: nobody asks anything, or the last turn alone is too long.
+        InvalidRequest: the last message has no text or is too long.
     """
-    said = list(_merged(messages))
-    if not said or said[-1].role is not Role.USER:
-        raise Invalid.field("messages", "The last message must be the user's, with some text")
-    if len(said[-1].text) > most_characters:
-        raise Invalid.field("messages", f"The last message may have at most {most_characters:,} characters")
-    kept = _newest(said, most_characters)
-    while kept[0].role is not Role.USER:
-        kept = kept[1:]
-    return tuple(kept)
+    merged = list(_merged(messages))
+    if not merged or merged[-1].role is not MessageRole.USER:
+        raise InvalidRequest.field("messages", "The last message must be a message of the user with text")
+    if len(merged[-1].text) > max_characters:
+        raise InvalidRequest.field("messages", f"The last message may have at most {max_characters:,} characters")
+    newest = _newest(merged, max_characters)
+    while newest[0].role is not MessageRole.USER:
+        newest = newest[1:]
+    return tuple(newest)
 
 
 def _merged(messages: Iterable[Mapping[str, Any]]) -> Iterable[Message]:
     pending: Message | None = None
     for message in messages:
-        role = Role.ASSISTANT if message.get("role") == "assistant" else Role.USER
+        role = MessageRole.ASSISTANT if message.get("role") == "assistant" else MessageRole.USER
         text = text_of(message)
         if not text:
             continue
@@ -45,7 +45,7 @@ def _merged(messages: Iterable[Mapping[str, Any]]) -> Iterable[Message]:
 
 
 def text_of(message: Mapping[str, Any]) -> str:
-    """The text of a message's parts, or its `content` where a client still sends that."""
+    """Return the text of a message's parts, or its `content` from older clients."""
     parts = message.get("parts")
     if isinstance(parts, list):
         texts = [part.get("text") for part in parts if isinstance(part, dict) and part.get("type") == "text"]
@@ -54,11 +54,11 @@ def text_of(message: Mapping[str, Any]) -> str:
     return content.strip() if isinstance(content, str) else ""
 
 
-def _newest(said: list[Message], most_characters: int) -> list[Message]:
-    kept: list[Message] = []
-    for message in reversed(said):
-        most_characters -= len(message.text)
-        if most_characters < 0:
+def _newest(merged: list[Message], max_characters: int) -> list[Message]:
+    newest: list[Message] = []
+    for message in reversed(merged):
+        max_characters -= len(message.text)
+        if max_characters < 0:
             break
-        kept.insert(0, message)
-    return kept
+        newest.insert(0, message)
+    return newest

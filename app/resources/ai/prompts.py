@@ -1,7 +1,7 @@
-"""What models are told, as pure functions of what the caller sent.
+"""Prompts of the AI handlers.
 
-Text that others wrote (files, diffs, documents) stands between marks with a number nobody can guess, and is called data:
-whatever it says, the tools a model gets and what they may reach are decided elsewhere.
+Text of other authors (files, diffs, documents) is enclosed in marks with a random number and described as data.
+The permissions of the tools do not depend on it.
 """
 
 import secrets
@@ -11,8 +11,8 @@ from typing import Any
 import orjson
 
 from app.core.limits import AiLimits
-from app.drivers.ai.port import Message, Prompt, Role, Tool
-from app.resources.ai import shapes
+from app.drivers.ai.port import Message, MessageRole, Prompt, Tool
+from app.resources.ai import output_schemas
 
 LIMITS = AiLimits()
 
@@ -26,17 +26,17 @@ CODE_ONLY = "Answer with the whole new file alone: no explanation, no fence, no 
 
 
 def data(text: str, label: str, mark: str | None = None) -> str:
-    """Somebody's text between marks; the mark is random, so that the text cannot close it."""
+    """Enclose a text in marks. The mark is random, so that the text cannot contain it."""
     mark = mark or secrets.token_hex(4)
     return f"{label}:\n<data-{mark}>\n{text}\n</data-{mark}>"
 
 
-def _told(*parts: str | None) -> str:
+def _join(*parts: str | None) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
-def _asked(*parts: str | None) -> tuple[Message, ...]:
-    return (Message(Role.USER, _told(*parts)),)
+def _user_message(*parts: str | None) -> tuple[Message, ...]:
+    return (Message(MessageRole.USER, _join(*parts)),)
 
 
 def _in_language(locale: str | None) -> str | None:
@@ -44,16 +44,16 @@ def _in_language(locale: str | None) -> str | None:
 
 
 def generate(turns: tuple[Message, ...], document: str) -> Prompt:
-    """New text for the document."""
-    system = _told(EDITOR + "Write what the user asks for.", MARKDOWN_ONLY, DATA_RULE, _about(document))
+    """Return the prompt for new text in the document."""
+    system = _join(EDITOR + "Write what the user asks for.", MARKDOWN_ONLY, DATA_RULE, _about(document))
     return Prompt(system, turns, LIMITS.command_tokens)
 
 
 def edit(turns: tuple[Message, ...], document: str, selection: str) -> Prompt:
-    """The selected part (or, without one, the whole), rewritten."""
+    """Return the prompt that rewrites the selected part, or the document."""
     target = data(selection, "The selected part") if selection else None
     what = "the selected part, and nothing around it" if selection else "the document"
-    system = _told(
+    system = _join(
         EDITOR + f"Rewrite {what}, as the user asks; what they do not mention stays as it is.",
         MARKDOWN_ONLY,
         DATA_RULE,
@@ -64,9 +64,9 @@ def edit(turns: tuple[Message, ...], document: str, selection: str) -> Prompt:
 
 
 def comment(turns: tuple[Message, ...], blocks: Mapping[str, str]) -> Prompt:
-    """Comments on blocks of the document, a JSON object a line."""
+    """Return the prompt for comments on blocks, with one JSON object per line."""
     listed = orjson.dumps([{"blockId": key, "text": text} for key, text in blocks.items()]).decode()
-    system = _told(
+    system = _join(
         EDITOR + "Comment on the document's blocks as the user asks, at most 20 comments.",
         'Answer with one JSON object a line and nothing else: {"blockId": the block\'s id, "content": the words of the'
         ' block that the comment is about, copied exactly, "comment": the comment in plain text}.',
@@ -81,20 +81,20 @@ def _about(document: str) -> str | None:
 
 
 def copilot(prompt: str, instructions: str | None) -> Prompt:
-    """The next few words."""
-    system = _told(
+    """Return the prompt of a completion."""
+    system = _join(
         "You complete text while somebody types. Continue it with the next words, up to the end of the sentence at most."
         " Answer with the continuation alone; do not repeat what stands there; no quotes, no block marks."
         " Where nothing fits, answer with 0.",
         data(instructions, "Wishes of the user about style") if instructions else None,
         DATA_RULE,
     )
-    return Prompt(system, _asked(data(prompt, "The text so far")), LIMITS.copilot_tokens)
+    return Prompt(system, _user_message(data(prompt, "The text so far")), LIMITS.copilot_tokens)
 
 
 def chat(turns: tuple[Message, ...], tools: tuple[Tool, ...], project: str, max_tokens: int) -> Prompt:
-    """A talk about a project."""
-    system = _told(
+    """Return the prompt of a chat about a project."""
+    system = _join(
         "You help people who edit a website kept in a Git repository. Answer in Markdown, briefly."
         " Look things up with the tools before you speak of files, and name the paths you used."
         " The tools only read, and only this project; you can change nothing.",
@@ -105,20 +105,20 @@ def chat(turns: tuple[Message, ...], tools: tuple[Tool, ...], project: str, max_
 
 
 def code_edit(code: str, instruction: str, language: str | None, path: str | None) -> Prompt:
-    """The whole file anew."""
-    system = _told("You change source files of websites exactly as told and nothing else.", CODE_ONLY, DATA_RULE)
-    said = _asked(_file(language, path), data(code, "The file"), f"Change it like this: {instruction}")
-    return Prompt(system, said, LIMITS.code_edit_tokens)
+    """Return the prompt that changes a file."""
+    system = _join("You change source files of websites exactly as told and nothing else.", CODE_ONLY, DATA_RULE)
+    messages = _user_message(_file(language, path), data(code, "The file"), f"Change it like this: {instruction}")
+    return Prompt(system, messages, LIMITS.code_edit_tokens)
 
 
 def code_explain(code: str, language: str | None, path: str | None, question: str | None) -> Prompt:
-    """What a piece of code does."""
-    system = _told(
+    """Return the prompt that explains code."""
+    system = _join(
         "You explain source code and templates of websites to people who edit content. Answer in Markdown, briefly.",
         DATA_RULE,
     )
     question = question or "What does this do?"
-    return Prompt(system, _asked(_file(language, path), data(code, "The code"), question), LIMITS.explain_tokens)
+    return Prompt(system, _user_message(_file(language, path), data(code, "The code"), question), LIMITS.explain_tokens)
 
 
 def _file(language: str | None, path: str | None) -> str | None:
@@ -127,42 +127,44 @@ def _file(language: str | None, path: str | None) -> str | None:
 
 
 def commit(diff: str, locale: str | None) -> Prompt:
-    """A message for what a diff changes."""
-    system = _told(
+    """Return the prompt of a commit message."""
+    system = _join(
         "You write Git commit messages after the Conventional Commits specification. The subject is in the imperative,"
         " lower-case, without a full stop; with type and scope before it, at most 72 characters. The body says why, in"
         " lines of at most 72 characters, and is empty where the subject says it all.",
         DATA_RULE,
         _in_language(locale),
     )
-    return Prompt(system, _asked(data(diff, "The diff")), LIMITS.commit_tokens, shape=shapes.COMMIT)
+    return Prompt(system, _user_message(data(diff, "The diff")), LIMITS.commit_tokens, shape=output_schemas.COMMIT)
 
 
 def metadata(content: str, path: str | None, locale: str | None, front_matter: Mapping[str, Any] | None) -> Prompt:
-    """What search engines and social networks are told of a page."""
-    system = _told(
+    """Return the prompt of SEO metadata."""
+    system = _join(
         "You write the SEO metadata of web pages. Title: at most 60 characters. Description: at most 160 characters, one"
         " or two sentences. Keywords: 3 to 10. Slug: lower-case a-z, 0-9 and hyphens. Say only what the page says.",
         DATA_RULE,
         _in_language(locale) or "Write in the language of the page.",
     )
-    said = _asked(_file(None, path), _front_matter(front_matter), data(content, "The page"))
-    return Prompt(system, said, LIMITS.metadata_tokens, shape=shapes.METADATA)
+    messages = _user_message(_file(None, path), _front_matter(front_matter), data(content, "The page"))
+    return Prompt(system, messages, LIMITS.metadata_tokens, shape=output_schemas.METADATA)
 
 
 def seo_fix(
     content: str, issues: Sequence[Mapping[str, str]], front_matter: Mapping[str, Any] | None, locale: str | None
 ) -> Prompt:
-    """The page without its SEO issues."""
-    system = _told(
+    """Return the prompt that fixes SEO issues."""
+    system = _join(
         "You mend SEO issues of web pages in their source. Return the whole source with every issue mended and all else"
         " untouched, and for each mended issue its id with one sentence on what changed.",
         DATA_RULE,
         _in_language(locale),
     )
     listed = orjson.dumps([{"id": issue["id"], "message": issue["message"]} for issue in issues]).decode()
-    said = _asked(data(listed, "The issues"), _front_matter(front_matter), data(content, "The page's source"))
-    return Prompt(system, said, LIMITS.seo_fix_tokens, shape=shapes.SEO_FIX)
+    messages = _user_message(
+        data(listed, "The issues"), _front_matter(front_matter), data(content, "The page's source")
+    )
+    return Prompt(system, messages, LIMITS.seo_fix_tokens, shape=output_schemas.SEO_FIX)
 
 
 def _front_matter(front_matter: Mapping[str, Any] | None) -> str | None:
@@ -170,9 +172,9 @@ def _front_matter(front_matter: Mapping[str, Any] | None) -> str | None:
 
 
 def repaired(prompt: Prompt, answer: str, problem: str) -> Prompt:
-    """The same question after an answer that did not fit."""
+    """Return the prompt that asks for a corrected reply."""
     again = (
-        Message(Role.ASSISTANT, answer or "(nothing)"),
-        Message(Role.USER, f"That does not fit: {problem}. Answer again, with the JSON object alone."),
+        Message(MessageRole.ASSISTANT, answer or "(nothing)"),
+        Message(MessageRole.USER, f"That does not fit: {problem}. Answer again, with the JSON object alone."),
     )
     return Prompt(prompt.system, (*prompt.messages, *again), prompt.max_tokens, prompt.tools, prompt.shape)

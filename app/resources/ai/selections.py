@@ -1,4 +1,4 @@
-"""The part of an editor's document that is selected: a Slate range, cut out of the nodes."""
+"""Selected part of an editor's document: the nodes of a Slate range."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,7 +10,7 @@ Point = tuple[Path, int]
 
 
 def selected(nodes: Sequence[Node], selection: object) -> list[Node]:
-    """The nodes of a range, the first and last text cut at its points; empty for none or a caret."""
+    """Return the nodes of a range, with the first and last text cut at its points. Empty for a caret or no selection."""
     points = _points(selection)
     if points is None or points[0] == points[1]:
         return []
@@ -37,7 +37,7 @@ def _point(value: object) -> Point | None:
 
 
 def _cut(nodes: Sequence[Node], start: Path | None, from_: int, end: Path | None, to: int) -> list[Node]:
-    """The nodes between two points below them; None on a side means from, or to, the very edge."""
+    """Return the nodes between two points. None means the start or the end."""
     first = start[0] if start else 0
     last = end[0] if end else len(nodes) - 1
     cut: list[Node] = []

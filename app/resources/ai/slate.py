@@ -1,6 +1,6 @@
-"""A rich-text editor's nodes (Slate, as Plate names them) as Markdown; knows no model.
+"""Conversion of editor nodes (Slate, with the names of Plate) to Markdown.
 
-Anything not known is read for its text, so that a plug-in's element never makes a document unreadable.
+Unknown nodes are converted to their text, so that an element of a plug-in does not make a document unreadable.
 """
 
 import re
@@ -18,17 +18,12 @@ _LISTS = ("ul", "ol", "taskList", "action_item")
 
 
 def to_markdown(nodes: Sequence[Node]) -> str:
-    """The blocks as Markdown, a blank line between those that are not items of one list."""
+    """Return the blocks as Markdown, separated by blank lines except within a list."""
     return "\n\n".join(block for block in _blocks(nodes) if block.strip())
 
 
-def block_to_markdown(node: Node) -> str:
-    """One top-level block."""
-    return to_markdown([node])
-
-
 def plain_text(node: Node) -> str:
-    """The text of a node as it stands, without any mark."""
+    """Return the text of a node without marks."""
     if isinstance(node.get("text"), str):
         return str(node["text"])
     return "".join(plain_text(child) for child in _children(node))
@@ -40,7 +35,7 @@ def _children(node: Node) -> list[Node]:
 
 
 def _blocks(nodes: Sequence[Node]) -> list[str]:
-    """Blocks, where neighbours that are items of an indented list stand together."""
+    """Return the blocks and join neighbouring items of an indented list."""
     blocks: list[str] = []
     items: list[str] = []
     for node in nodes:
@@ -150,8 +145,8 @@ def _cell(node: Node) -> str:
 def _media(node: Node, kind: str) -> str:
     url = node.get("url")
     caption = node.get("caption")
-    told = "".join(plain_text(part) for part in caption if isinstance(part, dict)) if isinstance(caption, list) else ""
-    alt = told or str(node.get("alt") or node.get("name") or "")
+    label = "".join(plain_text(part) for part in caption if isinstance(part, dict)) if isinstance(caption, list) else ""
+    alt = label or str(node.get("alt") or node.get("name") or "")
     return f"{'!' if kind in ('img', 'image') else ''}[{_escaped(alt)}]({url if isinstance(url, str) else ''})"
 
 
@@ -177,7 +172,7 @@ def _inline_child(node: Node) -> str:
 
 
 def _text(node: Node) -> str:
-    """A leaf with its marks; they stand inside of the white space around it, where Markdown wants them."""
+    """Return a leaf with its marks inside the surrounding white space, as Markdown requires."""
     text = str(node["text"])
     core = text.strip()
     if not core:

@@ -1,4 +1,4 @@
-"""The AI SDK's UI message stream, protocol version 1, as bytes (contract 4.12); knows no model."""
+"""Frames of the AI SDK's UI message stream, protocol version 1 (contract 4.12)."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,27 +10,27 @@ DONE = b"data: [DONE]\n\n"
 
 
 def part(kind: str, **fields: Any) -> bytes:
-    """One frame."""
+    """Return one frame."""
     return b"data: " + orjson.dumps({"type": kind, **fields}) + b"\n\n"
 
 
 def start(message_id: str) -> bytes:
-    """The first frames of every message."""
+    """Return the first frames of a message."""
     return part("start", messageId=message_id) + part("start-step")
 
 
 def finish(reason: str) -> bytes:
-    """The last frames of a whole message."""
+    """Return the last frames of a complete message."""
     return part("finish-step") + part("finish", finishReason=reason)
 
 
 def error(text: str) -> bytes:
-    """The frame of a failure; nothing but the end comes after it."""
+    """Return the frame of an error. Only the end follows it."""
     return part("error", errorText=text)
 
 
 class Text:
-    """One text of a message, opened by its first piece."""
+    """A text of a message. The first piece opens it."""
 
     def __init__(self, text_id: str) -> None:
         self._id = text_id
@@ -38,7 +38,7 @@ class Text:
         self._open = False
 
     def delta(self, text: str) -> bytes:
-        """Some more of it."""
+        """Return the frame of the next piece."""
         frame = self._prefix + orjson.dumps(text) + b"}\n\n"
         if self._open:
             return frame
@@ -46,7 +46,7 @@ class Text:
         return part("text-start", id=self._id) + frame
 
     def end(self) -> bytes:
-        """Its end; nothing for a text that never began."""
+        """Return the frame of the end, or nothing if the text is empty."""
         if not self._open:
             return b""
         self._open = False

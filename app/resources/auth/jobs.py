@@ -1,35 +1,35 @@
-"""The jobs that make a code or token and mail it; what they make exists nowhere but in the mail and, hashed, in its row.
+"""Jobs that create a code or token and mail it. The secret exists only in the mail and, hashed, in its row.
 
-A run that failed is tried again with a new code: the one before was never received, or is superseded.
+A failed run is repeated with a new code, which replaces the previous one.
 """
 
 from datetime import timedelta
 
 import sqlalchemy as sa
-from flask import current_app
 
-from app import transactions
 from app.core.jobs import PermanentFailure, job
-from app.core.secrets import hash_token, new_code, new_token
-from app.drivers.errors import Rejected
+from app.core.urls import with_query
+from app.database import session
+from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.port import MailTransport
-from app.extensions import db
-from app.models.base import moment
+from app.extensions import current_settings, db
+from app.models.base import utcnow_ms
 from app.models.login import OneTimeCode
 from app.models.user import User
-from app.resources.auth import codes
+from app.resources.auth import one_time_codes
 from app.resources.system.jobs import deliver
+from app.security.secrets import hash_token, new_code, new_token
 
 
 @job("auth.send_code", uses=("mail",), priority=10)
 def send_code(*, code_id: str, language: str, mail: MailTransport) -> None:
-    """Mail a fresh verification code to the owner of the row's e-mail, if somebody there waits for one."""
+    """Mail a new verification code if the e-mail address belongs to an unverified account."""
     _send_code(code_id, language, mail)
 
 
 @job("auth.send_sign_up", uses=("mail",), priority=10)
 def send_sign_up(*, code_id: str, language: str, may_send: bool, may_notify: bool, mail: MailTransport) -> None:
-    """Mail whoever signed up a code, or tell the owner of a verified e-mail that somebody tried to sign up with it."""
+    """Mail a code to a new account, or a notice to the owner of a verified e-mail address."""
     if may_send and _send_code(code_id, language, mail):
         return
     owner = db.session.scalar(
@@ -38,45 +38,46 @@ def send_sign_up(*, code_id: str, language: str, may_send: bool, may_notify: boo
         .where(OneTimeCode.id == code_id, User.email_verified)
     )
     if owner is not None and may_notify:
-        link = f"{current_app.config['SETTINGS'].server.web_url}/sign-in"
-        _mail(mail, owner.email, "account_exists", language, name=owner.name, link=link)
+        link = f"{current_settings().server.web_url}/sign-in"
+        _mail(mail, owner.email, "account_exists", language, link=link)
 
 
 @job("auth.send_reset", uses=("mail",), priority=10)
-def send_reset(*, code_id: str, page: str, language: str, mail: MailTransport) -> None:
-    """Mail a fresh reset link to the owner of the row's e-mail, if there is one; the token stands in its fragment."""
-    limits = current_app.config["SETTINGS"].limits.codes
+def send_reset(*, code_id: str, page: str, language: str, is_token_in_query: bool = False, mail: MailTransport) -> None:
+    """Mail a new reset link if the e-mail address has an account. The token is in its fragment or in its query."""
+    limits = current_settings().limits.codes
     token = new_token()
     user = _renew(code_id, hash_token(token), limits.reset_ttl_s)
     if user is not None:
-        link, minutes = f"{page}#token={token}", limits.reset_ttl_s // 60
-        _mail(mail, user.email, "reset_password", language, name=user.name, link=link, minutes=minutes)
+        link = with_query(page, "token", token) if is_token_in_query else f"{page}#token={token}"
+        minutes = limits.reset_ttl_s // 60
+        _mail(mail, user.email, "reset_password", language, link=link, minutes=minutes)
 
 
 def _send_code(code_id: str, language: str, mail: MailTransport) -> bool:
-    """Whether somebody waits for a code, who is then mailed one.
+    """Mail a code and return whether the e-mail address belongs to an unverified account.
 
-    The row is renewed either way: whether an e-mail has an account does not show in how its attempts are counted.
+    The row is renewed in both cases, so that the counted attempts do not reveal whether an account exists.
     """
-    limits = current_app.config["SETTINGS"].limits.codes
+    limits = current_settings().limits.codes
     code = new_code()
-    user = _renew(code_id, codes.hash_of(code, code_id), limits.otp_ttl_s, unverified_only=True)
+    user = _renew(code_id, one_time_codes.hash_of(code, code_id), limits.otp_ttl_s, unverified_only=True)
     if user is not None:
         minutes = limits.otp_ttl_s // 60
-        _mail(mail, user.email, "verify_email", language, name=user.name, code=code, minutes=minutes)
+        _mail(mail, user.email, "verify_email", language, code=code, minutes=minutes)
     return user is not None
 
 
 def _renew(code_id: str, code_hash: str, ttl_s: int, *, unverified_only: bool = False) -> User | None:
-    """Keep a new hash in the row with all its attempts; the one the code is to be mailed to, or None."""
-    with transactions.writing():
+    """Store a new hash with all its attempts. Return the recipient of the code, or None."""
+    with session.write_transaction():
         row = db.session.get(OneTimeCode, code_id, with_for_update=True)
         if row is None:
             return None
         user = db.session.scalar(sa.select(User).where(User.email_key == row.email_key))
         if user is not None and unverified_only and user.email_verified:
             user = None
-        now = moment()
+        now = utcnow_ms()
         row.attempts, row.sent_at = 0, now
         row.user_id = user.id if user else None
         row.code_hash = code_hash if user else None
@@ -87,5 +88,5 @@ def _renew(code_id: str, code_hash: str, ttl_s: int, *, unverified_only: bool = 
 def _mail(mail: MailTransport, to: str, template: str, language: str, /, **values: object) -> None:
     try:
         deliver(mail, to, template, language, **values)
-    except Rejected as error:
-        raise PermanentFailure("The mail relay refuses this address") from error
+    except UpstreamRejected as error:
+        raise PermanentFailure("The mail relay refused this address") from error

@@ -1,30 +1,31 @@
-"""The rules of forgotten, reset and changed passwords. Compares and hashes nothing: that is done before."""
+"""Rules for forgotten, reset and changed passwords. Passwords are compared and hashed in `prepare`."""
 
-from app.core.errors import NotAllowed
+from app.core.errors import PermissionDenied
 from app.core.limits import SessionLimits
-from app.core.urls import parts_of
-from app.extensions import db
+from app.core.urls import split_url
 from app.models.login import Session
 from app.models.user import User
-from app.resources.auth import codes, service
+from app.resources.auth import one_time_codes, service
 from app.resources.user import passwords, sessions
+from app.resources.user.events import password_reset
+from app.resources.user.locks import lock_user
 from app.resources.user.mail import notify
-from app.resources.user.sessions import Opened
+from app.resources.user.sessions import OpenedSession
 
 RESET_PAGE = "/reset-password"
 
 
-class InvalidRedirect(NotAllowed):
-    """A page outside the allowed origins (403)."""
+class InvalidRedirect(PermissionDenied):
+    """The page is outside the allowed origins (403)."""
 
-    code, message = "INVALID_REDIRECT", "This page is not one of the service's own"
+    code, message = "INVALID_REDIRECT", "The page is not on an allowed origin"
 
 
-def own_page(address: str | None, *, web_url: str, origins: tuple[str, ...], otherwise: str) -> str:
-    """The absolute address of a page of ours: a path below the web app, or an address of an allowed origin.
+def resolve_redirect(address: str | None, *, web_url: str, origins: tuple[str, ...], otherwise: str) -> str:
+    """Return the absolute URL of a page: a path of the web app or a URL of an allowed origin.
 
     Raises:
-        InvalidRedirect: it leads elsewhere, or would in some browser.
+        InvalidRedirect: the URL leads to another origin, possibly only in some browsers.
     """
     if not address:
         return f"{web_url}{otherwise}"
@@ -32,34 +33,36 @@ def own_page(address: str | None, *, web_url: str, origins: tuple[str, ...], oth
         raise InvalidRedirect
     if address.startswith("/") and not address.startswith("//"):
         return f"{web_url}{address}"
-    parts = parts_of(address)
+    parts = split_url(address)
     if parts.username is not None or f"{parts.scheme}://{parts.netloc}".lower() not in origins:
         raise InvalidRedirect
     return address
 
 
-def forget(email_key: str, *, page: str, language: str, may_mail: bool) -> dict[str, bool]:
-    """Have a reset link mailed; the answer and the work are the same whether the e-mail is known or not."""
+def forget(email_key: str, *, page: str, is_token_in_query: bool, language: str, may_mail: bool) -> dict[str, bool]:
+    """Enqueue a mail with a reset link. The response and the work are the same for an unknown e-mail address."""
     if may_mail:
-        codes.request_reset(email_key, page=page.partition("#")[0], language=language)
+        one_time_codes.request_reset(email_key, page=page, is_token_in_query=is_token_in_query, language=language)
     return {"status": True}
 
 
 def reset(proof: tuple[str, str | None], password_hash: str, *, link: str) -> dict[str, bool]:
-    """Use the token up and set the password; every session, code and token of the user ends.
+    """Use the token and set the password. End all sessions, codes and tokens of the user.
 
     Raises:
-        InvalidToken: the token was used by somebody else, or superseded.
+        InvalidToken: another request used the token, or a newer one was sent.
+        AccountDeleted: another request deleted the account.
     """
-    row = codes.use(*proof)
+    row = one_time_codes.consume(*proof)
     if row is None or row.user_id is None:
-        raise codes.InvalidToken
-    user = db.session.get_one(User, row.user_id, with_for_update=True, populate_existing=True)
+        raise one_time_codes.InvalidToken
+    user = lock_user(row.user_id)
     if not user.email_verified:
-        service.drop_ways_in(user)
-        codes.settle(user.email_key)
+        service.remove_credentials(user)
+        one_time_codes.clear_contested(user.email_key)
     passwords.set_hash(user, password_hash)
     sessions.end_all(user.id)
+    password_reset.publish(user)
     notify(user, "password_changed", link=link)
     return {"status": True}
 
@@ -72,8 +75,8 @@ def change(
     revoke_others: bool,
     limits: SessionLimits,
     link: str,
-) -> Opened:
-    """Replace the password that was compared (the first hash) by a new one (the second); the session's token is new."""
+) -> OpenedSession:
+    """Replace the compared password (the first hash) by a new one (the second). The session gets a new token."""
     was, password_hash = hashes
     passwords.replace(user, password_hash, was=was)
     if revoke_others:

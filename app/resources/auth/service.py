@@ -1,34 +1,40 @@
-"""The rules of signing up, in and out with e-mail and password. Compares and hashes no password: that is done before."""
+"""Rules for sign-up, sign-in and sign-out with e-mail and password. Passwords are compared and hashed in `prepare`."""
 
 from typing import Any
 
 import sqlalchemy as sa
 
+from app.core.client_info import ClientInfo
 from app.core.emails import InvalidEmail, email_key
-from app.core.errors import NotSignedIn
+from app.core.errors import NotAuthenticated
 from app.core.ids import new_id
 from app.core.limits import CodeLimits, SessionLimits
-from app.core.upserts import insert_unless_there
-from app.core.visitor import Visitor
+from app.core.names import clean_name
+from app.database.upserts import insert_or_ignore
 from app.extensions import db
-from app.models.base import moment
-from app.models.login import Account, OneTimeCode, Session
+from app.models.base import utcnow_ms
+from app.models.login import OneTimeCode, Session, SocialAccount
 from app.models.user import User
-from app.resources.auth import codes
+from app.resources.auth import one_time_codes
 from app.resources.user import sessions
 from app.resources.user.events import email_verified
+from app.resources.user.locks import lock_user
 from app.resources.user.mail import language_at, notify
-from app.resources.user.sessions import Opened
+from app.resources.user.sessions import OpenedSession
+from app.resources.user.sign_in_methods import NAME_LENGTH
+
+FALLBACK_NAME = "User"
+_BRACKETS = str.maketrans("<>", "  ")
 
 
-class InvalidEmailOrPassword(NotSignedIn):
-    """Unknown e-mail or wrong password: one answer (401)."""
+class InvalidEmailOrPassword(NotAuthenticated):
+    """The e-mail address or the password is wrong. Both causes have one response (401)."""
 
-    code, message = "INVALID_EMAIL_OR_PASSWORD", "The e-mail or the password is not right"
+    code, message = "INVALID_EMAIL_OR_PASSWORD", "The e-mail address or the password is wrong"
 
 
 def find(email: str) -> User | None:
-    """The user with that e-mail; None also for what is no e-mail."""
+    """Return the user with an e-mail address, or None for an unknown or malformed one."""
     try:
         key = email_key(email)
     except InvalidEmail:
@@ -37,27 +43,27 @@ def find(email: str) -> User | None:
 
 
 def password_of(email: str) -> str | None:
-    """The stored hash of the user with that e-mail; None where there is none, in the same time."""
+    """Return the password hash of the user with an e-mail address, or None. Both cases take the same time."""
     return db.session.scalar(sa.select(User.password_hash).where(User.email_key == account_key(email)))
 
 
 def account_key(email: str) -> str:
-    """What an account is counted by, also where there is none or the text is no e-mail."""
+    """Return the key by which failed sign-ins are counted, also for a text that is not an e-mail address."""
     try:
         return email_key(email)
     except InvalidEmail:
         return email.strip().lower()
 
 
-def owner_of(row: OneTimeCode) -> User:
-    """The user a code or token was mailed to.
+def find_owner(row: OneTimeCode) -> User:
+    """Return the user to whom a code or token was mailed.
 
     Raises:
-        InvalidToken: there is none any more.
+        InvalidToken: the user no longer exists.
     """
     user = db.session.get(User, row.user_id)
     if user is None:
-        raise codes.InvalidToken
+        raise one_time_codes.InvalidToken
     return user
 
 
@@ -67,41 +73,41 @@ def sign_up(
     *,
     is_known_password: bool,
     may_notify: bool,
-    visitor: Visitor,
+    visitor: ClientInfo,
     limits: CodeLimits,
 ) -> User:
-    """Register, and have a code mailed.
+    """Register a user and enqueue a code.
 
-    A known e-mail answers alike, with a made-up user, and takes as long: the same statements run, and what its owner is
-    mailed is settled by the job. While it is unverified, a second sign-up with another password makes the account
-    contested, because nobody can tell whose password is whose.
+    The response for a known e-mail address contains a generated user and takes the same time: the same statements run,
+    and the job decides on the mail. A second sign-up with another password makes an unverified account contested,
+    because the owner of the e-mail address is not known.
     """
     user = _new_user(values, password_hash)
     contested = not (_insert_unless_known(user) or is_known_password)
     language = language_at(user.email_key, visitor.language)
-    codes.request_for_sign_up(
+    one_time_codes.request_for_sign_up(
         user.email_key, limits=limits, language=language, contested=contested, may_notify=may_notify
     )
     return user
 
 
 def _insert_unless_known(user: User) -> bool:
-    """Whether it is a new row; somebody with that e-mail stays as they are."""
+    """Insert a user and return whether the e-mail address was unknown. An existing user is not changed."""
     columns = User.__table__.columns.keys()
     values = {name: getattr(user, name) for name in columns}
     dialect = db.session.connection().dialect.name
-    statement = insert_unless_there(dialect, User.__table__, values, unique=["email_key"])
+    statement = insert_or_ignore(dialect, User.__table__, values, unique=["email_key"])
     return db.session.scalar(statement.returning(User.__table__.c.id)) is not None
 
 
 def _new_user(values: dict[str, Any], password_hash: str) -> User:
-    now, email = moment(), values["email"]
+    now, email = utcnow_ms(), values["email"]
     return User(
         id=new_id("usr"),
         email=email,
         email_key=email_key(email),
         email_verified=False,
-        name=values["name"] or email.partition("@")[0],
+        name=values["name"] or display_name(values["name"], email),
         country=values["country"],
         subscribed=values["subscribed"],
         is_admin=False,
@@ -112,69 +118,81 @@ def _new_user(values: dict[str, Any], password_hash: str) -> User:
     )
 
 
-def request_code(email: str, *, visitor: Visitor, limits: CodeLimits) -> dict[str, bool]:
-    """Have a verification code mailed to whoever waits for one; the answer tells nothing."""
+def display_name(name: str | None, email: str) -> str:
+    """Return a valid name for a new user: the name, or the local part of the e-mail address."""
+    for text in (name or "", email.partition("@")[0]):
+        if cleaned := clean_name(text.translate(_BRACKETS))[:NAME_LENGTH].strip():
+            return cleaned
+    return FALLBACK_NAME
+
+
+def request_code(email: str, *, visitor: ClientInfo, limits: CodeLimits) -> dict[str, bool]:
+    """Enqueue a verification code. The response does not reveal whether the account exists."""
     key = email_key(email)
-    codes.request_code(key, limits=limits, language=language_at(key, visitor.language))
+    one_time_codes.request_code(key, limits=limits, language=language_at(key, visitor.language))
     return {"success": True}
 
 
 def sign_in(
-    user: User, password_hash: str, *, visitor: Visitor, limits: SessionLimits, remember: bool = True
-) -> Opened:
+    user_id: str, password_hash: str, *, visitor: ClientInfo, limits: SessionLimits, remember: bool = True
+) -> OpenedSession:
     """Open a session for a user whose password was compared with `password_hash`.
 
     Raises:
-        InvalidEmailOrPassword: the password was changed meanwhile.
+        AccountDeleted: another request deleted the account.
+        InvalidEmailOrPassword: another request changed the password.
     """
+    user = lock_user(user_id)
     if user.password_hash != password_hash:
         raise InvalidEmailOrPassword
     return sessions.start(user, visitor, limits=limits, remember=remember)
 
 
-def verify_email(proof: tuple[str, str | None], *, visitor: Visitor, limits: SessionLimits, web_url: str) -> Opened:
-    """Use the code up, confirm the e-mail and sign its owner in.
+def verify_email(
+    proof: tuple[str, str | None], *, visitor: ClientInfo, limits: SessionLimits, web_url: str
+) -> OpenedSession:
+    """Use the code, verify the e-mail address and sign in its owner.
 
-    Whoever got into the account before it was confirmed, gets out: sessions end, and of a contested account password
-    and linked logins go.
+    Earlier sessions end. A contested account also loses its password and social accounts.
 
     Raises:
-        InvalidOtp: the code was used by somebody else, or superseded.
+        InvalidOtp: another request used the code, or a newer one was sent.
+        AccountDeleted: another request deleted the account.
     """
-    row = codes.use(*proof)
+    row = one_time_codes.consume(*proof)
     if row is None or row.user_id is None:
-        raise codes.InvalidOtp
-    user = db.session.get_one(User, row.user_id, with_for_update=True, populate_existing=True)
+        raise one_time_codes.InvalidOtp
+    user = lock_user(row.user_id)
     sessions.end_all(user.id)
     if row.contested:
         row.contested = False
-        drop_ways_in(user)
+        remove_credentials(user)
         notify(user, "password_dropped", otherwise=visitor.language, link=f"{web_url}/forgot-password")
     confirm(user)
     return sessions.start(user, visitor, limits=limits)
 
 
 def confirm(user: User) -> None:
-    """Note that the e-mail is the user's; announced once."""
+    """Mark the e-mail address as verified and publish the event once."""
     if not user.email_verified:
         user.email_verified = True
         db.session.flush()
-        email_verified.announce(user)
+        email_verified.publish(user)
 
 
-def drop_ways_in(user: User, *, but: tuple[str, str] | None = None) -> None:
-    """Take away what somebody who does not own the e-mail may have set up: the password and linked logins.
+def remove_credentials(user: User, *, but: tuple[str, str] | None = None) -> None:
+    """Remove the password and the social accounts, which another person may have set up.
 
-    `but` is the (provider, subject) of a login that stays.
+    `but` is the (provider, subject) of a social account that stays.
     """
     user.password_hash = None
-    kept = sa.and_(Account.provider == but[0], Account.subject == but[1]) if but else sa.false()
-    db.session.execute(sa.delete(Account).where(Account.user_id == user.id, sa.not_(kept)))
+    retained = sa.and_(SocialAccount.provider == but[0], SocialAccount.subject == but[1]) if but else sa.false()
+    db.session.execute(sa.delete(SocialAccount).where(SocialAccount.user_id == user.id, sa.not_(retained)))
     db.session.flush()
 
 
 def sign_out(session: Session | None) -> dict[str, bool]:
-    """End the session, if there is one."""
+    """End the session if it exists."""
     if session is not None:
         sessions.end(session.user_id, session.id)
     return {"success": True}

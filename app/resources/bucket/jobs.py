@@ -1,4 +1,4 @@
-"""The jobs that keep the object store in step with the tables."""
+"""Jobs that synchronize the object store with the tables."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -6,24 +6,24 @@ from datetime import timedelta
 from app.core.jobs import job
 from app.core.limits import UploadLimits
 from app.drivers.storage.port import ObjectStore
-from app.models.media_rules import DELETE_OBJECTS
-from app.resources.bucket import sweeping
+from app.resources.bucket import cleanup
+from app.resources.media_asset.service import DELETE_OBJECTS
 
-SWEEP_EVERY = timedelta(hours=6)
+SWEEP_INTERVAL = timedelta(hours=6)
 
 
 @job(DELETE_OBJECTS, retries=12, uses=("storage",), priority=2)
 def delete_objects(*, keys: Sequence[str], storage: ObjectStore) -> None:
-    """Delete the objects of assets whose rows are gone, with their other widths; safe to run twice."""
+    """Delete the objects of deleted assets, with their variants. Idempotent."""
     for key in keys:
-        sweeping.delete_object(key, storage)
+        cleanup.delete_object(key, storage)
 
 
-@job("media.sweep", every=SWEEP_EVERY, retries=2, uses=("storage",))
+@job("media.sweep", every=SWEEP_INTERVAL, retries=2, uses=("storage",))
 def sweep(*, storage: ObjectStore) -> None:
-    """Bring rows and objects together again where a crash has parted them, a day after it."""
+    """Repair the differences between rows and objects that a crash has left, after a day."""
     after = timedelta(seconds=UploadLimits().orphan_ttl_s)
-    sweeping.forget_counted_uploads(after)
-    sweeping.delete_unfinished_rows(after)
-    sweeping.delete_objects_without_row(storage, after)
-    sweeping.delete_rows_without_object(storage, after)
+    cleanup.forget_counted_uploads(after)
+    cleanup.delete_unfinished_rows(after)
+    cleanup.delete_objects_without_row(storage, after)
+    cleanup.delete_rows_without_object(storage, after)

@@ -1,18 +1,17 @@
-"""Media (spec 4.10): uploads of images, their deletion, and where they are served."""
+"""Media (spec 4.10): upload, deletion and delivery of images."""
 
 from typing import Any
 
 from flask import Blueprint, Response, request
 
-from app.extensions import drivers
-from app.http.configuration import settings
-from app.http.endpoint import Outcome, endpoint
-from app.http.guards import public
-from app.http.scope import Scope
-from app.resources.bucket import intake, presenting, service
+from app.access.guards import public
+from app.access.scope import Scope
+from app.extensions import current_settings, drivers
+from app.http.endpoint import ViewResult, endpoint
+from app.resources.bucket import prepare, responses, service
 from app.resources.bucket import schemas as s
-from app.resources.bucket.guards import keeper, uploader
-from app.resources.bucket.service import Reserved
+from app.resources.bucket.guards import can_delete_asset, can_upload
+from app.resources.bucket.service import ReservedAsset
 
 blueprint = Blueprint("bucket", __name__)
 media = Blueprint("media", __name__)
@@ -20,30 +19,50 @@ media = Blueprint("media", __name__)
 
 @blueprint.post("/upload")
 @endpoint(
-    guard=uploader(),
+    guard=can_upload(),
     body=s.UploadForm,
     result=s.Asset,
     form=True,
-    prepare=intake.store_upload,
+    prepare=prepare.store_upload,
     status=201,
     message="Image uploaded",
+    response_headers=("Link",),
     rate="upload",
+    errors=(
+        "UNSUPPORTED_IMAGE",
+        "IMAGE_TOO_LARGE",
+        "INVALID_IMAGE",
+        "NOT_FOUND",
+        "NOT_ALLOWED",
+        "ARCHIVED",
+    ),
 )
-def upload(_scope: Scope, _form: s.UploadFormBody, reserved: Reserved) -> Outcome:
-    """Keep an image, made anew from what was sent."""
-    asset = service.confirm(reserved)
-    return Outcome(presenting.shown(asset, settings(), drivers["storage"]), headers=presenting.links(asset, settings()))
+def upload(*, scope: Scope, body: s.UploadFormBody, prepared: ReservedAsset) -> ViewResult:
+    """Store an image, re-encoded from the upload."""
+    asset = service.confirm(prepared)
+    return ViewResult(
+        responses.with_url(asset, current_settings(), drivers.storage),
+        headers=responses.links(asset, current_settings()),
+    )
 
 
 @blueprint.delete("/delete/<path:key>")
-@endpoint(guard=keeper(), result=s.DeletedAsset, message="Image deleted")
-def delete(scope: Scope) -> dict[str, Any]:
-    """Delete an asset; images that named it become null."""
-    return {"key": service.delete(scope.found["asset"]), "deleted": True}
+@endpoint(guard=can_delete_asset(), result=s.DeletedAsset, message="Image deleted")
+def delete(*, scope: Scope) -> dict[str, Any]:
+    """Delete an asset. Images that refer to it become null."""
+    return {"key": service.delete(scope.targets["asset"]), "deleted": True}
 
 
 @media.get("/media/<path:key>")
-@endpoint(guard=public(), query=s.WhichVariant, raw=True, message="The image", rate="media")
-def serve(scope: Scope, query: s.WhichVariantQuery) -> Response:
-    """Serve an image, whole, in part or at another width."""
-    return presenting.served(scope.path["key"], query, request, settings(), drivers["storage"])
+@endpoint(
+    guard=public(),
+    query=s.WhichVariant,
+    raw_response=True,
+    media_type="image/*",
+    message="The image",
+    rate="media",
+    errors=("INVALID_SIGNATURE",),
+)
+def serve(*, scope: Scope, query: s.WhichVariantQuery) -> Response:
+    """Return an image as a whole, in part, or at another width."""
+    return responses.asset_response(scope.path["key"], query, request, current_settings(), drivers.storage)

@@ -1,16 +1,16 @@
-"""The form, query and answers of `/bucket` and `/media`."""
+"""Form, query and responses of `/bucket` and `/media`."""
 
 from typing import TypedDict
 
 from marshmallow import Schema, fields, pre_load, validate
 
-from app.http.uploads import Upload, UploadedFile
-from app.http.validation import Body, Id
-from app.resources.bucket.keys import WIDTHS, Folder
+from app.http.uploads import FileField, Upload
+from app.http.validation import IdField, RequestSchema
+from app.resources.bucket.storage_keys import WIDTHS, Folder
 
 
 class UploadFormBody(TypedDict):
-    """What `UploadForm` loads."""
+    """The loaded form of an upload."""
 
     file: Upload
     folder: str
@@ -18,22 +18,22 @@ class UploadFormBody(TypedDict):
     project_id: str | None
 
 
-class UploadForm(Body):
-    """An image, where to file it and what it belongs to."""
+class UploadForm(RequestSchema):
+    """An image, its folder, and the organization or project that it is attached to."""
 
-    file = UploadedFile(required=True, metadata={"type": "string", "format": "binary"})
+    file = FileField(required=True, metadata={"type": "string", "format": "binary"})
     folder = fields.String(load_default=Folder.USERS.value, validate=validate.OneOf([one.value for one in Folder]))
-    org_id = Id("org", load_default=None)
-    project_id = Id("prj", load_default=None)
+    org_id = IdField("org", load_default=None)
+    project_id = IdField("prj", load_default=None)
 
     @pre_load
     def drop_empty(self, data: dict[str, object], **_: object) -> dict[str, object]:
-        """Browsers send an empty field for what was left out."""
+        """Drop empty fields, which browsers send for missing values."""
         return {name: value for name, value in data.items() if value != ""}
 
 
 class Asset(Schema):
-    """An image as it is kept: made anew from what was sent."""
+    """A stored image, re-encoded from the upload."""
 
     key = fields.String(required=True)
     url = fields.String(required=True)
@@ -45,21 +45,21 @@ class Asset(Schema):
 
 
 class DeletedAsset(Schema):
-    """What is gone."""
+    """A deleted asset."""
 
     key = fields.String(required=True)
     deleted = fields.Boolean(required=True)
 
 
 class WhichVariantQuery(TypedDict):
-    """What `WhichVariant` loads."""
+    """The loaded query of an image."""
 
     w: int | None
     s: str
 
 
-class WhichVariant(Body):
-    """The width wanted, and the signature that the address of a variant carries."""
+class WhichVariant(RequestSchema):
+    """The requested width, and the signature in the URL of a variant."""
 
     w = fields.Integer(load_default=None, validate=validate.OneOf(WIDTHS))
     s = fields.String(load_default="", validate=validate.Length(max=64))

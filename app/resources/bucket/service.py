@@ -1,4 +1,4 @@
-"""The rules of media: whose an asset is, how much a person may keep, what goes with what. Knows tables, no pictures."""
+"""Rules of media: attachment of assets, quotas of users, deletion."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,22 +6,22 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
-from app.core.errors import Invalid, LimitReached, NotFound, TooManyRequests
-from app.core.imaging import Remade
+from app.core.errors import InvalidRequest, LimitReached, NotFound, TooManyRequests
 from app.core.limits import MIB, Limits
 from app.extensions import db
-from app.models.base import moment
+from app.images.worker import ReencodedImage
+from app.models.base import utcnow_ms
 from app.models.media import MediaAsset, MediaUpload
-from app.models.media_rules import delete_assets
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.user import User
-from app.resources.bucket.keys import new_key
+from app.resources.bucket.storage_keys import new_key
+from app.resources.media_asset.service import delete_assets
 
 
 @dataclass(frozen=True)
-class Filing:
-    """Where an upload goes and what it belongs to; an asset of a project moves with it, so it has no organization."""
+class AssetTarget:
+    """The folder of an upload and its owner. An asset of a project moves with the project, so it has no organization."""
 
     folder: str
     organization_id: str | None
@@ -29,35 +29,35 @@ class Filing:
 
 
 @dataclass(frozen=True)
-class Reserved:
-    """An asset that has a row and no object yet."""
+class ReservedAsset:
+    """An asset with a row and without an object."""
 
     id: str
     key: str
 
 
-def filing(folder: str, organization: Organization | None, project: Project | None) -> Filing:
-    """Where an upload goes.
+def filing(folder: str, organization: Organization | None, project: Project | None) -> AssetTarget:
+    """Return the folder and the owner of an upload.
 
     Raises:
-        Invalid: an organization and a project of another one.
+        InvalidRequest: the project belongs to a different organization.
     """
     if project is None:
-        return Filing(folder, organization.id if organization else None, None)
+        return AssetTarget(folder, organization.id if organization else None, None)
     if organization is not None and project.organization_id != organization.id:
-        raise Invalid.field("project_id", "This project belongs to another organization")
-    return Filing(folder, None, project.id)
+        raise InvalidRequest.field("project_id", "This project belongs to another organization")
+    return AssetTarget(folder, None, project.id)
 
 
-def check_quota(user_id: str, received: int, kept: int, limits: Limits, *, scale: float) -> None:
-    """Make sure that the person may upload that many bytes, and keep that many (limits, section 1).
+def check_quota(user_id: str, received: int, stored: int, limits: Limits, *, scale: float) -> None:
+    """Check the bytes that the user uploads per day and stores in total (limits, section 1).
 
     Raises:
         TooManyRequests: too many bytes within a day.
-        LimitReached: too many bytes kept.
+        LimitReached: too many stored bytes.
     """
     daily = limits.rates.upload_bytes[0].scaled(scale)
-    now, window = moment(), timedelta(seconds=daily.per_s)
+    now, window = utcnow_ms(), timedelta(seconds=daily.per_s)
     sent, oldest = db.session.execute(
         sa.select(sa.func.coalesce(sa.func.sum(MediaUpload.size), 0), sa.func.min(MediaUpload.created_at)).where(
             MediaUpload.user_id == user_id, MediaUpload.created_at > now - window
@@ -71,19 +71,21 @@ def check_quota(user_id: str, received: int, kept: int, limits: Limits, *, scale
     total = db.session.scalar(
         sa.select(sa.func.coalesce(sa.func.sum(MediaAsset.size), 0)).where(MediaAsset.uploader_id == user_id)
     )
-    if (total or 0) + kept > limits.upload.kept_bytes:
-        raise LimitReached(f"You may keep {limits.upload.kept_bytes // MIB} MiB of images; delete some first")
+    if (total or 0) + stored > limits.upload.stored_bytes:
+        raise LimitReached(f"You may store {limits.upload.stored_bytes // MIB} MiB of images. Delete some images first")
 
 
-def reserve(user_id: str, where: Filing, received: int, picture: Remade, limits: Limits, *, scale: float) -> Reserved:
-    """Write the row of an asset whose object is about to be stored; its bytes count from here on.
+def reserve(
+    user_id: str, where: AssetTarget, received: int, picture: ReencodedImage, limits: Limits, *, scale: float
+) -> ReservedAsset:
+    """Write the row of an asset before its object is stored. Its bytes count from now on.
 
     Raises:
-        NotFound: the person, or what it is attached to, is gone by now.
-        TooManyRequests, LimitReached: see `check_quota`; counted one upload of a person at a time.
+        NotFound: the user, or the attached organization or project, no longer exists.
+        TooManyRequests, LimitReached: see `check_quota`. The uploads of one user are counted one after another.
     """
     if db.session.scalar(sa.select(User.id).where(User.id == user_id).with_for_update(key_share=True)) is None:
-        raise NotFound("The account is gone")
+        raise NotFound("The account no longer exists")
     check_quota(user_id, received, picture.size, limits, scale=scale)
     asset = MediaAsset(
         key=new_key(where.folder, picture.hash, picture.extension),
@@ -100,61 +102,61 @@ def reserve(user_id: str, where: Filing, received: int, picture: Remade, limits:
     try:
         db.session.flush()
     except sa.exc.IntegrityError as error:
-        raise NotFound("What this was to be attached to is gone") from error
+        raise NotFound("The organization or project of the upload no longer exists") from error
     db.session.add(MediaUpload(id=asset.id, user_id=user_id, size=received))
     db.session.flush()
-    return Reserved(asset.id, asset.key)
+    return ReservedAsset(asset.id, asset.key)
 
 
-def take_back(reserved: Reserved) -> None:
-    """Forget an upload whose object could not be stored; what there may be of the object goes by a job."""
+def cancel_reservation(reserved: ReservedAsset) -> None:
+    """Delete the row of an upload whose object could not be stored. A job deletes a partial object."""
     db.session.execute(sa.delete(MediaUpload).where(MediaUpload.id == reserved.id))
     delete_assets([reserved.key])
 
 
-def confirm(reserved: Reserved) -> MediaAsset:
-    """Make the asset visible: its object is stored.
+def confirm(reserved: ReservedAsset) -> MediaAsset:
+    """Make the asset visible after its object is stored.
 
     Raises:
-        NotFound: what it is attached to went meanwhile, and the row with it. The object goes with the next sweep.
+        NotFound: the attached organization or project was deleted with the row. The next sweep deletes the object.
     """
     asset = db.session.get(MediaAsset, reserved.id)
     if asset is None:
-        raise NotFound("What this was to be attached to is gone")
-    asset.stored_at = moment()
+        raise NotFound("The organization or project of the upload no longer exists")
+    asset.stored_at = utcnow_ms()
     db.session.flush()
     return asset
 
 
 def delete(asset: MediaAsset) -> str:
-    """Delete an asset; images that named it become null with its row, its object goes by a job. Returns its key.
+    """Delete an asset and return its key. Images that refer to it become null, and a job deletes the object.
 
     Raises:
-        NotFound: somebody else was faster.
+        NotFound: another request has deleted it.
     """
     if not delete_assets([asset.key]):
-        raise NotFound("There is no such asset")
+        raise NotFound("The asset does not exist")
     return asset.key
 
 
 def delete_of_user(user_id: str) -> None:
-    """Delete what a person uploaded and attached to nothing; the rest belongs to what it is attached to."""
+    """Delete the unattached assets of a user. Attached assets belong to their organization or project."""
     unattached = sa.and_(MediaAsset.organization_id.is_(None), MediaAsset.project_id.is_(None))
     delete_assets(_keys(MediaAsset.uploader_id == user_id, unattached))
 
 
 def delete_of_organization(organization_id: str) -> None:
-    """Delete what is attached to an organization."""
+    """Delete the assets of an organization."""
     delete_assets(_keys(MediaAsset.organization_id == organization_id))
 
 
 def delete_of_project(project_id: str) -> None:
-    """Delete what is attached to a project."""
+    """Delete the assets of a project."""
     delete_assets(_keys(MediaAsset.project_id == project_id))
 
 
 def stored(key: str) -> MediaAsset | None:
-    """The asset under a key, once its object is stored."""
+    """Return the asset with this key if its object is stored."""
     return db.session.scalar(sa.select(MediaAsset).where(MediaAsset.key == key, MediaAsset.stored_at.is_not(None)))
 
 

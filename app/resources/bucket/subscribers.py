@@ -1,4 +1,4 @@
-"""How media follow what they belong to: they go with their person, organization or project."""
+"""Deletion of assets with their user, organization or project."""
 
 from app.models.organization import Organization
 from app.models.project import Project
@@ -10,18 +10,18 @@ from app.resources.user.events import user_deleting
 
 
 @user_deleting.subscribe
-def lose_user(user: User) -> None:
-    """Delete what the person uploaded and attached to nothing."""
+def delete_user_assets(user: User) -> None:
+    """Delete the unattached assets of the user."""
     service.delete_of_user(user.id)
 
 
 @organization_deleting.subscribe
-def lose_organization(organization: Organization) -> None:
-    """Delete what is attached to the organization; its projects are announced one by one."""
+def delete_organization_assets(organization: Organization) -> None:
+    """Delete the assets of the organization. Each project has its own event."""
     service.delete_of_organization(organization.id)
 
 
 @project_deleting.subscribe
-def lose_project(project: Project) -> None:
-    """Delete what is attached to the project."""
+def delete_project_assets(project: Project) -> None:
+    """Delete the assets of the project."""
     service.delete_of_project(project.id)

@@ -1,20 +1,20 @@
-"""Taking a credential away: the row goes at once, its tokens are ended at the host by jobs that never carry them."""
+"""Removal of credentials. The row is deleted at once, and jobs revoke its tokens at the host."""
 
 import sqlalchemy as sa
 
 from app.core.errors import NotFound
-from app.core.secrets import Keyring
-from app.drivers.errors import NeedsReconnect
+from app.drivers.errors import ReconnectRequired
 from app.extensions import db, jobs
 from app.models.git_credential import GitCredential, GitRevocation
 from app.models.project import ConnectionStatus, Project
 from app.models.user import User
-from app.resources.git_provider import sealing
+from app.resources.git_provider import token_encryption
+from app.security.secrets import Keyring
 
 
 def disconnect(credential: GitCredential, *, ring: Keyring) -> str:
-    """Take a credential away; what hangs on it needs to be connected anew. Returns its id."""
-    _hand_over(credential, ring)
+    """Delete a credential and mark the projects that use it. Return its id."""
+    _enqueue_revocations(credential, ring)
     db.session.execute(
         sa.update(Project)
         .where(
@@ -31,35 +31,43 @@ def disconnect(credential: GitCredential, *, ring: Keyring) -> str:
 
 
 def disconnect_own(user: User, credential_id: str, *, ring: Keyring) -> str:
-    """Take one of the user's own credentials away. Raises NotFound."""
-    found = db.session.scalar(
+    """Delete a credential of the user.
+
+    Raises:
+        NotFound: the user has no such credential.
+    """
+    credential = db.session.scalar(
         sa.select(GitCredential)
         .where(GitCredential.id == credential_id, GitCredential.user_id == user.id)
         .with_for_update()
     )
-    if found is None:
-        raise NotFound("No such connection of yours")
-    return disconnect(found, ring=ring)
+    if credential is None:
+        raise NotFound("You have no such connection")
+    return disconnect(credential, ring=ring)
 
 
 def disconnect_all(user: User, *, ring: Keyring) -> None:
-    """Take away everything the user has connected."""
-    for found in db.session.scalars(sa.select(GitCredential).where(GitCredential.user_id == user.id)).all():
-        disconnect(found, ring=ring)
+    """Delete all credentials of the user."""
+    for credential in db.session.scalars(sa.select(GitCredential).where(GitCredential.user_id == user.id)).all():
+        disconnect(credential, ring=ring)
 
 
-def _hand_over(credential: GitCredential, ring: Keyring) -> None:
-    """Keep each token, sealed for its new place, until it is ended; one that cannot be read is left to its end."""
-    for kind in sealing.FIELDS:
+def _enqueue_revocations(credential: GitCredential, ring: Keyring) -> None:
+    """Store each token, encrypted for its new row, until a job revokes it. An unreadable token is skipped."""
+    for kind in token_encryption.FIELDS:
         try:
-            token = sealing.unseal(ring, credential.id, kind, getattr(credential, sealing.column(kind)))
-        except NeedsReconnect:
+            token = token_encryption.decrypt_token(
+                ring, credential.id, kind, getattr(credential, token_encryption.column(kind))
+            )
+        except ReconnectRequired:
             continue
         if token is None:
             continue
         row = GitRevocation(provider=credential.provider, kind=kind, token_secret="")
         db.session.add(row)
         db.session.flush()
-        row.token_secret = ring.encrypt(token, aad=sealing.place(sealing.REVOCATIONS, row.id, "token"))
+        row.token_secret = ring.encrypt(
+            token, aad=token_encryption.associated_data(token_encryption.REVOCATIONS, row.id, "token")
+        )
         db.session.flush()
         jobs.enqueue("git_provider.revoke", revocation_id=row.id)

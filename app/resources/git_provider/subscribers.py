@@ -1,6 +1,6 @@
-"""How credentials follow their people."""
+"""Removal of credentials with their users."""
 
-from app.extensions import vault
+from app.extensions import keyring
 from app.models.user import User
 from app.resources.git_provider import removal
 from app.resources.user.events import user_deleting
@@ -8,5 +8,5 @@ from app.resources.user.events import user_deleting
 
 @user_deleting.subscribe
 def disconnect(user: User) -> None:
-    """An account that goes takes its connections along; their tokens are ended at their hosts."""
-    removal.disconnect_all(user, ring=vault.ring)
+    """Delete the credentials of a user and revoke their tokens."""
+    removal.disconnect_all(user, ring=keyring)

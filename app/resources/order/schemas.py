@@ -1,4 +1,4 @@
-"""Bodies, queries and results of billing (contract 4.11)."""
+"""Request bodies, queries and response schemas of billing (contract 4.11)."""
 
 from datetime import date
 from enum import StrEnum
@@ -7,7 +7,7 @@ from typing import Any, TypedDict
 from marshmallow import ValidationError, fields, validate, validates_schema
 
 from app.core import clock
-from app.http.validation import Body, Moment, text
+from app.http.validation import DateTimeMs, RequestSchema, text
 from app.resources.user.schemas import Country, Email
 
 MAX_YEARS = 10
@@ -15,14 +15,14 @@ FIRST_YEAR, LAST_YEAR = 2000, 2100
 
 
 class EffectiveFrom(StrEnum):
-    """When a cancellation takes effect."""
+    """The time at which a cancellation takes effect."""
 
     NEXT_BILLING_PERIOD = "next_billing_period"
     IMMEDIATELY = "immediately"
 
 
-class CancelSubscription(Body):
-    """Which subscription to cancel, and when; both our id and the provider's are taken."""
+class CancelSubscription(RequestSchema):
+    """The subscription to cancel, by our id or the provider's, and the time."""
 
     subscription_id = fields.String(
         required=True, validate=validate.Regexp(r"sub_[A-Za-z0-9_]{1,80}\Z", error="This is not a valid id.")
@@ -39,8 +39,8 @@ class CancelBody(TypedDict):
     reason: str | None
 
 
-class NotePreOrder(Body):
-    """A plan somebody was about to order."""
+class NotePreOrder(RequestSchema):
+    """A plan that a user is interested in."""
 
     plan = text(1, 100)
     email = Email(load_default=None, allow_none=True)
@@ -59,8 +59,8 @@ class PreOrderBody(TypedDict):
     source: str | None
 
 
-class SummaryRange(Body):
-    """Which days, the last one included, and which currency only."""
+class SummaryRange(RequestSchema):
+    """Range of days, the last one included, and a currency."""
 
     since = fields.Date(data_key="from", load_default=None)
     until = fields.Date(data_key="to", load_default=None)
@@ -68,7 +68,7 @@ class SummaryRange(Body):
 
     @validates_schema
     def check_range(self, data: dict[str, Any], **_kwargs: Any) -> None:
-        """The days must be in order, and not too many."""
+        """Check the order and the length of the range."""
         since, until = data["since"], data["until"] or clock.now().date()
         if not FIRST_YEAR <= until.year <= LAST_YEAR:
             raise ValidationError(f"Must be between {FIRST_YEAR} and {LAST_YEAR}.", "to")
@@ -84,7 +84,7 @@ class SummaryArguments(TypedDict):
     currency: str | None
 
 
-class OrderView(Body):
+class OrderView(RequestSchema):
     """A payment."""
 
     order_id = fields.String(attribute="id")
@@ -95,11 +95,11 @@ class OrderView(Body):
     currency = fields.String()
     period = fields.String(allow_none=True)
     invoice_url = fields.String(allow_none=True)
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
 
-class SubscriptionView(Body):
-    """A subscription; it bills every `frequency` times `interval`."""
+class SubscriptionView(RequestSchema):
+    """A subscription that bills every `frequency` times `interval`."""
 
     subscription_id = fields.String(attribute="id")
     provider_subscription_id = fields.String(attribute="provider_id")
@@ -109,43 +109,43 @@ class SubscriptionView(Body):
     currency = fields.String()
     interval = fields.String()
     frequency = fields.Integer()
-    current_period_end = Moment(allow_none=True)
-    cancel_at = Moment(allow_none=True)
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
+    current_period_end = DateTimeMs(allow_none=True)
+    cancel_at = DateTimeMs(allow_none=True)
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
 
-class HistoryView(Body):
-    """What a user ordered and subscribed to."""
+class HistoryView(RequestSchema):
+    """Orders and subscriptions of a user."""
 
     orders = fields.List(fields.Nested(OrderView))
     subscriptions = fields.List(fields.Nested(SubscriptionView))
     active_package = fields.String(allow_none=True)
 
 
-class PaymentUpdateView(Body):
-    """A checkout in which the payer changes how they pay."""
+class PaymentUpdateView(RequestSchema):
+    """A checkout in which the payer changes the payment method."""
 
     transaction_id = fields.String()
     checkout_url = fields.String(allow_none=True)
     client_token = fields.String(allow_none=True)
 
 
-class PreOrderView(Body):
-    """The note that was taken."""
+class PreOrderView(RequestSchema):
+    """A stored pre-order."""
 
     pre_order_id = fields.String(attribute="id")
 
 
-class PlanView(Body):
-    """What a plan brings in a month."""
+class PlanView(RequestSchema):
+    """Monthly revenue of a plan."""
 
     plan = fields.String()
     mrr = fields.Integer()
     active = fields.Integer()
 
 
-class MonthView(Body):
-    """A month: what came and went in it, and the MRR at its end."""
+class MonthView(RequestSchema):
+    """Figures of a month and the MRR at its end."""
 
     month = fields.String()
     revenue = fields.Integer()
@@ -153,7 +153,7 @@ class MonthView(Body):
     mrr = fields.Integer()
 
 
-class CurrencyView(Body):
+class CurrencyView(RequestSchema):
     """The figures of one currency."""
 
     mrr = fields.Integer()
@@ -167,7 +167,7 @@ class CurrencyView(Body):
     by_month = fields.List(fields.Nested(MonthView))
 
 
-class SummaryView(Body):
+class SummaryView(RequestSchema):
     """Revenue and subscriptions of the whole platform."""
 
     since = fields.Date(data_key="from")

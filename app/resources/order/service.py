@@ -1,4 +1,4 @@
-"""What a user ordered and subscribed to, and what they were about to."""
+"""Orders, subscriptions and pre-orders of a user."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -6,12 +6,12 @@ from typing import Any
 import sqlalchemy as sa
 import structlog
 
-from app.drivers.billing.port import BillingEvent, PaymentStatus
+from app.drivers.billing.port import PaymentStatus, ProviderEvent
 from app.extensions import db
 from app.models.order import Order, PreOrder, Refund, Subscription
 from app.models.user import User
-from app.resources.order.recording import record
-from app.resources.user.entitlements import ENTITLED
+from app.resources.order.event_store import store_event
+from app.resources.user.plan_limits import ENTITLED
 
 log = structlog.get_logger(__name__)
 
@@ -20,7 +20,7 @@ MAX_ORDERS = 1_000
 
 @dataclass(frozen=True)
 class OrderLine:
-    """An order with what became of its money; other attributes are the order's."""
+    """An order with its payment status. Other attributes are those of the order."""
 
     order: Order
     status: str
@@ -30,16 +30,16 @@ class OrderLine:
 
 
 @dataclass(frozen=True)
-class History:
-    """Newest first; `active_package` is the plan the user has now."""
+class BillingHistory:
+    """Orders and subscriptions, newest first. `active_package` is the present plan."""
 
     orders: list[OrderLine]
     subscriptions: list[Subscription]
     active_package: str | None
 
 
-def history(user: User, *, by: User) -> History:
-    """Everything a user paid or pays for; that somebody else (a platform admin) looked is logged."""
+def history(user: User, *, by: User) -> BillingHistory:
+    """Return the orders and subscriptions of a user. Access by a platform admin is logged."""
     if by.id != user.id:
         log.info("order.read_by_admin", user_id=user.id, admin_id=by.id)
     subscriptions = list(
@@ -50,7 +50,7 @@ def history(user: User, *, by: User) -> History:
         )
     )
     active = next((one.plan for one in subscriptions if one.status in ENTITLED), None)
-    return History(_orders(user.id), subscriptions, active)
+    return BillingHistory(_orders(user.id), subscriptions, active)
 
 
 def _orders(user_id: str) -> list[OrderLine]:
@@ -74,20 +74,20 @@ def _status(order: Order, refunded_minor: int) -> str:
     return "refunded" if refunded_minor >= order.amount_minor else "partially_refunded"
 
 
-def cancel(subscription: Subscription, outcome: BillingEvent | None, *, reason: str | None) -> Subscription:
-    """Take in what the provider answered; None where it had been done before."""
+def cancel(subscription: Subscription, outcome: ProviderEvent | None, *, reason: str | None) -> Subscription:
+    """Store the provider's response. None means that the subscription was already canceled."""
     if outcome is not None:
         log.info("order.canceled", subscription_id=subscription.id, reason=reason)
-        record(outcome)
+        store_event(outcome)
         subscription.canceling_until = None
         db.session.flush()
     db.session.refresh(subscription)
     return subscription
 
 
-def pre_order(user: User, *, plan: str, **told: str | None) -> PreOrder:
-    """Note what a user was about to order: `email`, `billing_period`, `country`, `source`, where they were told."""
-    made = PreOrder(user_id=user.id, plan=plan, **told)
-    db.session.add(made)
+def pre_order(user: User, *, plan: str, **details: str | None) -> PreOrder:
+    """Store a pre-order with the optional `email`, `billing_period`, `country` and `source`."""
+    pre_order_row = PreOrder(user_id=user.id, plan=plan, **details)
+    db.session.add(pre_order_row)
     db.session.flush()
-    return made
+    return pre_order_row

@@ -1,7 +1,7 @@
-"""Revenue and subscriptions of the whole platform, from three statements that aggregate in the database.
+"""Revenue and subscriptions of the whole platform, from three aggregating statements.
 
-MRR at a time is what all terms begun before bill in a month, less those of the terms ended before: so one pass over
-the days gives every month's. States at a time are those just before it; a range's last day counts whole.
+The MRR at a time is the monthly amount of all terms that started before it, minus the terms that ended before it.
+One pass over the days returns the values of every month. The last day of a range is included.
 """
 
 from collections import defaultdict
@@ -10,15 +10,15 @@ from datetime import date
 from itertools import accumulate
 from typing import Any
 
-from app.models.base import moment
-from app.resources.order import summary_statements as statements
-from app.resources.order.folding import MILLION
-from app.resources.order.summary_statements import Narrowed
+from app.models.base import utcnow_ms
+from app.resources.order import queries as statements
+from app.resources.order.projection import MILLION
+from app.resources.order.queries import SummaryFilter
 
 
 @dataclass(frozen=True)
-class Plan:
-    """What a plan brings in a month."""
+class PlanRevenue:
+    """Monthly revenue of a plan."""
 
     plan: str
     mrr: int
@@ -27,7 +27,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Month:
-    """What came and went in a month, as far as it lies in the range, and the MRR at its end or the range's."""
+    """Figures of a month within the range, and the MRR at its end."""
 
     month: str
     revenue: int
@@ -36,39 +36,39 @@ class Month:
 
 
 @dataclass(frozen=True)
-class Figures:
+class CurrencyFigures:
     """The figures of one currency, in its minor units."""
 
     mrr: int
     revenue: int
     refunds: int
     active: int
-    by_plan: list[Plan]
+    by_plan: list[PlanRevenue]
     by_month: list[Month]
 
     @property
     def arr(self) -> int:
-        """Twelve times the MRR."""
+        """Annual recurring revenue."""
         return 12 * self.mrr
 
     @property
     def net_revenue(self) -> int:
-        """Revenue less refunds."""
+        """Revenue minus refunds."""
         return self.revenue - self.refunds
 
     @property
     def arpu(self) -> int:
-        """MRR by paying subscription."""
+        """MRR per paying subscription."""
         return rounded(self.mrr, self.active) if self.active else 0
 
 
 @dataclass(frozen=True)
 class Summary:
-    """All of it."""
+    """Figures of the platform."""
 
     since: date
     until: date
-    currencies: dict[str, Figures]
+    currencies: dict[str, CurrencyFigures]
     active_subscriptions: int
     trialing_subscriptions: int
     new_subscriptions: int
@@ -78,16 +78,20 @@ class Summary:
 
 
 def summary(since: date | None, until: date | None, currency: str | None) -> Summary:
-    """The figures of the days from `since` to `until`, both counted; the last 12 months where none are given."""
-    last = until or moment().date()
-    asked = Narrowed(since or _year_before(last), last, currency)
-    changes, standing, counts = statements.changes(asked), statements.standing(asked), statements.counts(asked)
+    """Return the figures from `since` to `until`, both included. The default is the last 12 months."""
+    last = until or utcnow_ms().date()
+    selection = SummaryFilter(since or _year_before(last), last, currency)
+    changes, standing, counts = (
+        statements.changes(selection),
+        statements.standing(selection),
+        statements.counts(selection),
+    )
     names = sorted({*(row.currency for row in changes), *(row.currency for row in standing)})
-    figures = {name: _figures(name, asked, changes, standing) for name in names}
+    figures = {name: _figures(name, selection, changes, standing) for name in names}
     at_start = sum(row.number for row in changes if row.bucket == 0)
     return Summary(
-        since=asked.first,
-        until=asked.last,
+        since=selection.first,
+        until=selection.last,
         currencies=figures,
         active_subscriptions=sum(one.active for one in figures.values()),
         trialing_subscriptions=sum(row.trialing for row in standing),
@@ -99,28 +103,28 @@ def summary(since: date | None, until: date | None, currency: str | None) -> Sum
 
 
 def _figures(
-    currency: str, asked: Narrowed, changes: list[statements.Change], standing: list[statements.Standing]
-) -> Figures:
+    currency: str, selection: SummaryFilter, changes: list[statements.Change], standing: list[statements.PlanCounts]
+) -> CurrencyFigures:
     nothing = statements.Change(currency, 0, 0, 0, 0, 0)
     changed = defaultdict(lambda: nothing, {row.bucket: row for row in changes if row.currency == currency})
-    levels = list(accumulate(changed[bucket].millionths for bucket in range(len(asked.months) + 1)))[1:]
+    levels = list(accumulate(changed[bucket].millionths for bucket in range(len(selection.months) + 1)))[1:]
     months = [
         Month(name, changed[at].revenue, changed[at].refunds, rounded(level, MILLION))
-        for at, (name, level) in enumerate(zip(asked.months, levels, strict=True), start=1)
+        for at, (name, level) in enumerate(zip(selection.months, levels, strict=True), start=1)
     ]
     plans = [row for row in standing if row.currency == currency and row.active]
-    return Figures(
+    return CurrencyFigures(
         mrr=months[-1].mrr,
         revenue=sum(month.revenue for month in months),
         refunds=sum(month.refunds for month in months),
         active=sum(row.active for row in plans),
-        by_plan=[Plan(row.plan, rounded(row.millionths, MILLION), row.active) for row in plans],
+        by_plan=[PlanRevenue(row.plan, rounded(row.millionths, MILLION), row.active) for row in plans],
         by_month=months,
     )
 
 
 def rounded(value: int, by: int) -> int:
-    """A quotient, halves up."""
+    """Return a quotient, rounded half up."""
     return (2 * value + by) // (2 * by)
 
 
@@ -129,7 +133,7 @@ def _year_before(day: date) -> date:
     return day.replace(year=day.year - 1, day=28 if leap_day else day.day)
 
 
-def columns(found: Figures) -> dict[str, Any]:
-    """The single figures of a currency by name, for tables."""
+def columns(figures: CurrencyFigures) -> dict[str, Any]:
+    """Return the single figures of a currency by name, for tables."""
     names = ("mrr", "arr", "revenue", "refunds", "net_revenue", "arpu", "active")
-    return {name: getattr(found, name) for name in names}
+    return {name: getattr(figures, name) for name in names}

@@ -1,10 +1,10 @@
-"""What organizations announce; whoever keeps something of theirs subscribes."""
+"""Events of organizations."""
 
 from app.core.events import Event
 from app.models.organization import Organization
 
 organization_deleting: Event[[Organization]] = Event("organization_deleting")
-"""The organization and its rows are still there; they go with this transaction."""
+"""Published before the rows are deleted, in the same transaction."""
 
-member_left: Event[[Organization, str]] = Event("member_left")
-"""The user of that id has left the organization or was removed from it."""
+membership_ended: Event[[Organization, str]] = Event("membership_ended")
+"""Published after a user left an organization or was removed, with the id of the user."""

@@ -1,4 +1,4 @@
-"""Rules of membership: who is invited, changed, removed, and who leaves."""
+"""Rules of membership: invitation, role change, removal and departure."""
 
 from collections.abc import Mapping
 from datetime import timedelta
@@ -6,121 +6,124 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from app.core.emails import email_key
-from app.core.errors import Conflict, LimitReached, NotAllowed, NotFound
+from app.core.errors import Conflict, LimitReached, NotFound, PermissionDenied
 from app.core.limits import CodeLimits
 from app.core.permissions import Role
+from app.database.upserts import insert_or_ignore
 from app.extensions import db, jobs
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.organization import Invitation, Membership, Organization
 from app.models.user import User
-from app.resources.organization.events import member_left
-from app.resources.organization.holds import hold_organizations
+from app.resources.organization.events import membership_ended
+from app.resources.organization.locks import lock_organizations
 from app.resources.user.mail import language_of, notify
 
 INVITED_FOR = timedelta(seconds=CodeLimits().invitation_ttl_s)
 
-Outcome = Mapping[str, object]
+MemberResult = Mapping[str, object]
 
 
-class OwnerCannotLeave(NotAllowed):
-    """Ownership is handed over first (403)."""
+class OwnerCannotLeave(PermissionDenied):
+    """The owner cannot leave before a transfer of the organization (403)."""
 
-    code, message = "OWNER_CANNOT_LEAVE", "Hand the organization over to another member first"
+    code, message = "OWNER_CANNOT_LEAVE", "The owner cannot leave. Transfer the organization to another member first"
 
 
-def invite(organization: Organization, email: str, role: Role, *, by: User, limit: int, web_url: str) -> Outcome:
-    """Give a verified user of exactly that e-mail a place at once, or keep one for whoever verifies it within 7 days.
+def invite(
+    organization: Organization, email: str, role: Role, *, by: User, limit: int, web_url: str, invitation_url: str
+) -> MemberResult:
+    """Add a verified user with exactly this e-mail address, or create an invitation for 7 days.
 
-    Repeating an invitation renews it. The mail leaves after commit.
+    A repeated invitation is renewed. The mail is sent after the commit.
 
     Raises:
-        Conflict: that user is a member already.
-        LimitReached: members and open invitations use up `limit`.
+        Conflict: the user is already a member.
+        LimitReached: members and open invitations reach `limit`.
     """
-    hold_organizations(organization.id)
+    lock_organizations(organization.id)
     key = email_key(email)
-    # Locked, so that an e-mail being verified right now is seen either here or, with the invitation, over there.
+    # The lock orders this check and a parallel verification of the e-mail address.
     user = db.session.scalar(
         sa.select(User)
         .where(User.email_key == key)
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     )
-    if user is not None and _place(organization, user.id) is not None:
-        raise Conflict("This person is already a member", code="ALREADY_MEMBER")
+    if user is not None and _membership(organization, user.id) is not None:
+        raise Conflict("This user is already a member", code="ALREADY_MEMBER")
     open_invitation = _invitation(organization, key)
-    if open_invitation is None or open_invitation.expires_at <= moment():
-        _check_room(organization, limit)
+    if open_invitation is None or open_invitation.expires_at <= utcnow_ms():
+        _check_limit(organization, limit)
     if user is not None and user.email_verified:
         outcome = _add(organization, user, role, open_invitation)
         notify(user, "member_added", inviter=by.name, organization=organization.name, link=web_url)
         return outcome
-    outcome = _keep_place(organization, open_invitation, email, key, role, by)
-    _mail_invitation(organization, email, by, web_url)
+    outcome = _create_invitation(organization, open_invitation, email, key, role, by)
+    _mail_invitation(email, by, invitation_url)
     return outcome
 
 
 def change_role(
     organization: Organization, role: Role, *, by: User, member_id: str | None, email: str | None
-) -> Outcome:
-    """Make a member an admin or editor.
+) -> MemberResult:
+    """Change the role of a member to admin or editor.
 
     Raises:
-        NotFound: there is no such member.
-        NotAllowed: the member is the owner, or is `by`.
+        NotFound: the user is not a member.
+        PermissionDenied: the member is the owner or `by`.
     """
-    hold_organizations(organization.id)
-    place = _target(organization, by=by, member_id=member_id, email=email)
-    place.role = role
+    lock_organizations(organization.id)
+    membership = _target(organization, by=by, member_id=member_id, email=email)
+    membership.role = role
     db.session.flush()
-    return {"user_id": place.user_id, "role": role}
+    return {"user_id": membership.user_id, "role": role}
 
 
-def remove(organization: Organization, *, by: User, member_id: str | None, email: str | None) -> Outcome:
-    """Remove a member, or take back the invitation of an e-mail.
+def remove(organization: Organization, *, by: User, member_id: str | None, email: str | None) -> MemberResult:
+    """Remove a member or an invitation.
 
     Raises:
-        NotFound: there is neither.
-        NotAllowed: the member is the owner, or is `by`.
+        NotFound: there is no such member or invitation.
+        PermissionDenied: the member is the owner or `by`.
     """
-    hold_organizations(organization.id)
+    lock_organizations(organization.id)
     invitation = _invitation(organization, email_key(email)) if email is not None else None
     if invitation is not None:
         db.session.delete(invitation)
         return {"user_id": None, "removed": True}
-    place = _target(organization, by=by, member_id=member_id, email=email)
-    _end(organization, place)
-    return {"user_id": place.user_id, "removed": True}
+    membership = _target(organization, by=by, member_id=member_id, email=email)
+    _end(organization, membership)
+    return {"user_id": membership.user_id, "removed": True}
 
 
-def leave(organization: Organization, *, by: User) -> Outcome:
-    """Give up one's own place.
+def leave(organization: Organization, *, by: User) -> MemberResult:
+    """Leave an organization.
 
     Raises:
-        OwnerCannotLeave: `by` owns it.
-        NotFound: they were removed meanwhile.
+        OwnerCannotLeave: `by` is the owner.
+        NotFound: another request removed the member.
     """
-    hold_organizations(organization.id)
-    place = _place(organization, by.id)
-    if place is None:
+    lock_organizations(organization.id)
+    membership = _membership(organization, by.id)
+    if membership is None:
         raise NotFound("You are no longer a member")
-    if place.role == Role.OWNER:
+    if membership.role == Role.OWNER:
         raise OwnerCannotLeave
-    _end(organization, place)
+    _end(organization, membership)
     return {"org_id": organization.id, "left": True}
 
 
 def accept_invitations(user: User) -> None:
-    """Turn the open invitations of a newly verified e-mail into memberships; the expired ones go."""
+    """Convert the open invitations of a verified e-mail address to memberships. Delete expired ones."""
     invitations = db.session.scalars(sa.select(Invitation).where(Invitation.email_key == user.email_key)).all()
     for invitation in invitations:
-        if invitation.expires_at > moment():
+        if invitation.expires_at > utcnow_ms():
             _join(invitation.organization_id, user.id, invitation.role)
         db.session.delete(invitation)
     db.session.flush()
 
 
-def _add(organization: Organization, user: User, role: Role, invitation: Invitation | None) -> Outcome:
+def _add(organization: Organization, user: User, role: Role, invitation: Invitation | None) -> MemberResult:
     if invitation is not None:
         db.session.delete(invitation)
     _join(organization.id, user.id, role)
@@ -128,45 +131,43 @@ def _add(organization: Organization, user: User, role: Role, invitation: Invitat
 
 
 def _join(organization_id: str, user_id: str, role: Role) -> None:
-    """Add the membership; one that is there already stays as it is."""
-    try:
-        with db.session.begin_nested():
-            db.session.add(Membership(organization_id=organization_id, user_id=user_id, role=role))
-    except sa.exc.IntegrityError:
-        return
+    """Add a membership. An existing one is not changed."""
+    values = {"organization_id": organization_id, "user_id": user_id, "role": role}
+    unique = ("organization_id", "user_id")
+    db.session.execute(insert_or_ignore(db.engine.dialect.name, Membership, values, unique=unique))
 
 
-def _keep_place(
+def _create_invitation(
     organization: Organization, invitation: Invitation | None, email: str, key: str, role: Role, by: User
-) -> Outcome:
-    if invitation is None:
-        invitation = Invitation(organization_id=organization.id, email_key=key)
-        db.session.add(invitation)
+) -> MemberResult:
+    invitation = invitation or Invitation(organization_id=organization.id, email_key=key)
     invitation.email, invitation.role, invitation.invited_by = email, role, by.id
-    invitation.expires_at = moment() + INVITED_FOR
+    invitation.expires_at = utcnow_ms() + INVITED_FOR
+    db.session.add(invitation)
     db.session.flush()
     return {"email": email, "role": role, "user_id": None, "status": "invited"}
 
 
-def _mail_invitation(organization: Organization, email: str, by: User, web_url: str) -> None:
-    """In the inviter's language: nothing is known of the reader's."""
+def _mail_invitation(email: str, by: User, invitation_url: str) -> None:
+    """Enqueue the invitation in the language of the inviter.
+
+    The address is not verified, so the mail contains no text of a user.
+    """
     jobs.enqueue(
         "mail.send",
         to=email,
         template="invitation",
         language=language_of(by),
-        inviter=by.name,
-        organization=organization.name,
         days=INVITED_FOR.days,
-        link=web_url,
+        link=invitation_url,
     )
 
 
-def _check_room(organization: Organization, limit: int) -> None:
+def _check_limit(organization: Organization, limit: int) -> None:
     members = sa.select(sa.func.count()).where(Membership.organization_id == organization.id).scalar_subquery()
     invited = (
         sa.select(sa.func.count())
-        .where(Invitation.organization_id == organization.id, Invitation.expires_at > moment())
+        .where(Invitation.organization_id == organization.id, Invitation.expires_at > utcnow_ms())
         .scalar_subquery()
     )
     if db.session.execute(sa.select(members + invited)).scalar_one() >= limit:
@@ -174,7 +175,7 @@ def _check_room(organization: Organization, limit: int) -> None:
 
 
 def _target(organization: Organization, *, by: User, member_id: str | None, email: str | None) -> Membership:
-    found = db.session.execute(
+    membership = db.session.execute(
         sa.select(Membership)
         .join(User, User.id == Membership.user_id)
         .where(
@@ -183,20 +184,20 @@ def _target(organization: Organization, *, by: User, member_id: str | None, emai
         )
         .execution_options(populate_existing=True)
     ).scalar_one_or_none()
-    if found is None:
+    if membership is None:
         raise NotFound("This user is not a member")
-    if found.role == Role.OWNER or found.user_id == by.id:
-        raise NotAllowed("The owner and you yourself cannot be changed here")
-    return found
+    if membership.role == Role.OWNER or membership.user_id == by.id:
+        raise PermissionDenied("You cannot change the owner or yourself")
+    return membership
 
 
-def _end(organization: Organization, place: Membership) -> None:
-    db.session.delete(place)
+def _end(organization: Organization, membership: Membership) -> None:
+    db.session.delete(membership)
     db.session.flush()
-    member_left.announce(organization, place.user_id)
+    membership_ended.publish(organization, membership.user_id)
 
 
-def _place(organization: Organization, user_id: str) -> Membership | None:
+def _membership(organization: Organization, user_id: str) -> Membership | None:
     return db.session.get(Membership, (organization.id, user_id), populate_existing=True)
 
 

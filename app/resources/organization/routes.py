@@ -1,58 +1,67 @@
-"""Organizations and their members (spec 4.4).
-
-A view receives the scope its guard resolved and the body its schema cleaned, and calls one service function.
-"""
+"""Routes of organizations and their members (spec 4.4)."""
 
 from typing import Any
 
 from flask import Blueprint
 
+from app.access.guards import permission, roles, verified
+from app.access.scope import Scope
+from app.access.tokens import MANAGES, READS
 from app.core.permissions import Permission, Role
-from app.http.configuration import settings
-from app.http.endpoint import endpoint
-from app.http.guards import permission, roles, verified
-from app.http.scope import Scope
-from app.resources.organization import members, reading, service
+from app.extensions import current_settings
+from app.http.endpoint import ViewResult, endpoint
+from app.resources.organization import members, queries, service
 from app.resources.organization import schemas as s
-from app.resources.user.allowances import limits_of
+from app.resources.user.creation_limits import limits_of
 
 blueprint = Blueprint("organization", __name__)
 DETAILS = "organization.details"
 
 
 @blueprint.get("/user")
-@endpoint(guard=verified(), query=s.WhichOrganizations, result=s.OwnOrganizationObject, many=True)
-def list_own(scope: Scope, query: s.WhichOrganizationsQuery) -> list[reading.Shown]:
+@endpoint(guard=verified(token=READS), query=s.OrganizationsQuery, result=s.OwnOrganizationObject, many=True)
+def list_own(*, scope: Scope, query: s.WhichOrganizationsQuery) -> list[queries.OrganizationDict]:
     """List the organizations the caller belongs to."""
-    return reading.of_user(scope.actor, status=query["status"])
+    return queries.of_user(scope.actor, status=query["status"])
 
 
 @blueprint.get("/<org_id>")
 @endpoint(guard=permission(Permission.VIEW_PROJECTS), result=s.OrganizationObject)
-def details(scope: Scope) -> reading.Shown:
-    """Tell an organization's details and members."""
-    return reading.details(scope.organization)
+def details(*, scope: Scope) -> queries.OrganizationDict:
+    """Return an organization with its members."""
+    return queries.details(scope.organization)
 
 
 @blueprint.post("")
 @endpoint(
-    guard=verified(),
+    guard=verified(token=MANAGES),
     body=s.NewOrganization,
     result=s.OrganizationObject,
     status=201,
     message="Organization created",
     rate="organization_create",
+    errors=(
+        "NAME_TAKEN",
+        "LIMIT_REACHED",
+        "NOT_FOUND",
+        "NOT_ALLOWED",
+    ),
 )
-def create(scope: Scope, body: s.NewOrganizationBody) -> reading.Shown:
+def create(*, scope: Scope, body: s.NewOrganizationBody) -> queries.OrganizationDict:
     """Create an organization."""
-    return reading.details(service.create(**body, by=scope.actor, limit=limits_of(scope.actor.id).organizations))
+    return queries.details(service.create(**body, by=scope.actor, limit=limits_of(scope.actor.id).organizations))
 
 
 @blueprint.post("/ensure-default")
-@endpoint(guard=verified(), result=s.OrganizationObject, message="This is the default organization")
-def ensure_default(scope: Scope) -> reading.Shown:
-    """Return the caller's fallback organization, creating it where there is none."""
-    return reading.details(service.ensure_default(scope.actor))
+@endpoint(
+    guard=verified(token=MANAGES),
+    result=s.OrganizationObject,
+    message="Default organization",
+    errors=("LIMIT_REACHED",),
+)
+def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
+    """Return the default organization of the caller. Create it if it does not exist."""
+    return queries.details(service.ensure_default(scope.actor))
 
 
 @blueprint.patch("/member/<org_id>")
@@ -60,14 +69,20 @@ def ensure_default(scope: Scope) -> reading.Shown:
     guard=permission(Permission.MANAGE_MEMBERS),
     body=s.InviteMember,
     result=s.InvitedMember,
-    current=DETAILS,
+    etag_of=DETAILS,
     message="Member invited",
     rate="invite",
+    errors=(
+        "ALREADY_MEMBER",
+        "LIMIT_REACHED",
+    ),
 )
-def invite(scope: Scope, body: s.InviteMemberBody) -> members.Outcome:
-    """Invite a person by e-mail; the mail leaves after commit."""
-    limit, web_url = limits_of(scope.organization.owner_id).members, settings().server.web_url
-    return members.invite(scope.organization, **body, by=scope.actor, limit=limit, web_url=web_url)
+def invite(*, scope: Scope, body: s.InviteMemberBody) -> ViewResult:
+    """Add a user with this e-mail address, or invite the person. The mail is sent after the commit."""
+    limit, server = limits_of(scope.organization.owner_id).members, current_settings().server
+    urls = {"web_url": server.web_url, "invitation_url": server.invitation_url}
+    result = members.invite(scope.organization, **body, by=scope.actor, limit=limit, **urls)
+    return ViewResult(result, message="Member added" if result["status"] == "active" else "Member invited")
 
 
 @blueprint.patch("/update-role/<org_id>")
@@ -75,11 +90,11 @@ def invite(scope: Scope, body: s.InviteMemberBody) -> members.Outcome:
     guard=permission(Permission.MANAGE_MEMBERS),
     body=s.ChangeRole,
     result=s.MemberRole,
-    current=DETAILS,
+    etag_of=DETAILS,
     message="Member role updated",
 )
-def update_role(scope: Scope, body: s.ChangeRoleBody) -> members.Outcome:
-    """Give a member the role admin or editor."""
+def update_role(*, scope: Scope, body: s.ChangeRoleBody) -> members.MemberResult:
+    """Change the role of a member to admin or editor."""
     return members.change_role(scope.organization, **body, by=scope.actor)
 
 
@@ -88,25 +103,26 @@ def update_role(scope: Scope, body: s.ChangeRoleBody) -> members.Outcome:
     guard=permission(Permission.MANAGE_MEMBERS),
     body=s.Member,
     result=s.RemovedMember,
-    archived_too=True,
-    current=DETAILS,
+    allow_archived=True,
+    etag_of=DETAILS,
     message="Member removed",
 )
-def remove_member(scope: Scope, body: s.MemberBody) -> members.Outcome:
-    """Remove a member, or take an invitation back."""
+def remove_member(*, scope: Scope, body: s.MemberBody) -> members.MemberResult:
+    """Remove a member or an invitation."""
     return members.remove(scope.organization, **body, by=scope.actor)
 
 
 @blueprint.patch("/leave/<org_id>")
 @endpoint(
     guard=permission(Permission.VIEW_MEMBERS),
-    result=s.LeftOrganization,
-    archived_too=True,
-    current=DETAILS,
+    result=s.OrganizationDeparture,
+    allow_archived=True,
+    etag_of=DETAILS,
     message="You have left the organization",
+    errors=("OWNER_CANNOT_LEAVE",),
 )
-def leave(scope: Scope) -> members.Outcome:
-    """Leave; an owner cannot (spec 3)."""
+def leave(*, scope: Scope) -> members.MemberResult:
+    """Leave the organization. An owner cannot leave (spec 3)."""
     return members.leave(scope.organization, by=scope.actor)
 
 
@@ -115,12 +131,19 @@ def leave(scope: Scope) -> members.Outcome:
     guard=roles(Role.OWNER, organization="org_id"),
     body=s.NewOwner,
     result=s.OrganizationObject,
-    message="Organization handed over",
+    message="Organization transferred",
+    errors=(
+        "OWNER_CHANGED",
+        "DEFAULT_ORGANIZATION",
+        "LIMIT_REACHED",
+        "NAME_TAKEN",
+        "CONFLICT",
+    ),
 )
-def transfer(scope: Scope, body: s.NewOwnerBody) -> reading.Shown:
-    """Hand the organization over to another member."""
+def transfer(*, scope: Scope, body: s.NewOwnerBody) -> queries.OrganizationDict:
+    """Transfer the organization to another member."""
     limits = limits_of(body["member_id"])
-    return reading.details(service.transfer(scope.organization, **body, by=scope.actor, limits=limits))
+    return queries.details(service.transfer(scope.organization, **body, by=scope.actor, limits=limits))
 
 
 @blueprint.patch("/status/<org_id>")
@@ -128,13 +151,17 @@ def transfer(scope: Scope, body: s.NewOwnerBody) -> reading.Shown:
     guard=permission(Permission.MANAGE_ORG),
     body=s.ChangeStatus,
     result=s.OrganizationObject,
-    archived_too=True,
-    current=DETAILS,
+    allow_archived=True,
+    etag_of=DETAILS,
     message="Status updated",
+    errors=(
+        "DEFAULT_ORGANIZATION",
+        "LIMIT_REACHED",
+    ),
 )
-def set_status(scope: Scope, body: s.ChangeStatusBody) -> reading.Shown:
-    """Archive the organization or make it active."""
-    return reading.details(service.set_status(scope.organization, **body))
+def set_status(*, scope: Scope, body: s.ChangeStatusBody) -> queries.OrganizationDict:
+    """Archive or reactivate the organization."""
+    return queries.details(service.set_status(scope.organization, **body))
 
 
 @blueprint.patch("/<org_id>")
@@ -142,22 +169,24 @@ def set_status(scope: Scope, body: s.ChangeStatusBody) -> reading.Shown:
     guard=permission(Permission.MANAGE_ORG),
     body=s.ChangeOrganization,
     result=s.OrganizationObject,
-    current=DETAILS,
+    etag_of=DETAILS,
     message="Organization updated",
+    errors=("NAME_TAKEN",),
 )
-def update(scope: Scope, body: dict[str, Any]) -> reading.Shown:
-    """Change name, thumbnail or settings."""
-    return reading.details(service.update(scope.organization, body, by=scope.actor))
+def update(*, scope: Scope, body: dict[str, Any]) -> queries.OrganizationDict:
+    """Change the name, the image or the settings."""
+    return queries.details(service.update(scope.organization, body, by=scope.actor))
 
 
 @blueprint.delete("/<org_id>")
 @endpoint(
     guard=permission(Permission.DELETE_ORG),
     result=s.DeletedOrganization,
-    archived_too=True,
-    current=DETAILS,
+    allow_archived=True,
+    etag_of=DETAILS,
     message="Organization deleted",
+    errors=("DEFAULT_ORGANIZATION",),
 )
-def delete(scope: Scope) -> dict[str, object]:
+def delete(*, scope: Scope) -> dict[str, object]:
     """Delete the organization and its projects."""
     return {"org_id": service.delete(scope.organization), "deleted": True}

@@ -1,4 +1,4 @@
-"""The bodies, queries and answers of `/organization`."""
+"""Request bodies, queries and results of organizations."""
 
 import json
 from typing import Any, TypedDict
@@ -6,8 +6,8 @@ from typing import Any, TypedDict
 from marshmallow import Schema, ValidationError, fields, post_load, pre_load, validate, validates_schema
 
 from app.core.permissions import Role
-from app.http.validation import Body, Id, Name, Ready, text, without_emptied
-from app.models.organization import Status
+from app.http.validation import IdField, NameField, PassthroughSchema, RequestSchema, text, with_empty_as_null
+from app.models.organization import ArchiveStatus
 from app.resources.user.schemas import Email
 
 MAX_SETTINGS_BYTES = 64 * 1024
@@ -16,7 +16,7 @@ ASSIGNABLE = "Must be one of: admin, editor."
 
 
 def assignable_role() -> fields.Enum[Role]:
-    """A role that may be given away: every one but owner."""
+    """Build the field of an assignable role: admin or editor."""
     return fields.Enum(
         Role,
         by_value=True,
@@ -28,140 +28,152 @@ def assignable_role() -> fields.Enum[Role]:
 
 
 def settings(**kwargs: Any) -> fields.Dict:
-    """Whatever the clients keep of an organization, up to 64 KiB."""
+    """Build the field of the settings that clients store, up to 64 KiB."""
 
     def small(value: dict[str, Any]) -> None:
         if len(json.dumps(value).encode()) > MAX_SETTINGS_BYTES:
-            raise ValidationError("Settings may have at most 64 KiB.")
+            raise ValidationError("Settings must have at most 64 KiB.")
 
     return fields.Dict(keys=fields.String(), validate=small, **kwargs)
 
 
 class NewOrganizationBody(TypedDict):
-    """What `NewOrganization` loads."""
+    """Loaded body of `NewOrganization`."""
 
     name: str
     image: str | None
     settings: dict[str, Any]
 
 
-class WithImage(Body):
-    """What both bodies of an organization may hold."""
+class WithImage(RequestSchema):
+    """Fields of both bodies of an organization."""
 
     image = text(1, 1024, data_key="org_image", required=False, allow_none=True)
 
     @pre_load
     def _drop_emptied(self, data: Any, **_kwargs: Any) -> Any:
-        """An emptied field of a form means none."""
-        return without_emptied(data, "org_image")
+        """Treat an empty image like null."""
+        return with_empty_as_null(data, "org_image")
 
 
 class NewOrganization(WithImage):
     """A new organization."""
 
-    name = Name(80, data_key="org_name", required=True)
+    name = NameField(80, data_key="org_name", required=True)
     image = text(1, 1024, data_key="org_image", required=False, allow_none=True, load_default=None)
     settings = settings(load_default=dict)
 
 
 class ChangeOrganization(WithImage):
-    """Changes of an organization; what is left out stays."""
+    """Changes of an organization. A field that is not sent stays unchanged."""
 
-    name = Name(80, data_key="org_name")
+    name = NameField(80, data_key="org_name")
     settings = settings()
 
 
 class ChangeStatusBody(TypedDict):
-    """What `ChangeStatus` loads."""
+    """Loaded body of `ChangeStatus`."""
 
-    status: Status
+    status: ArchiveStatus
 
 
-class ChangeStatus(Body):
-    """Archive or make active."""
+class ChangeStatus(RequestSchema):
+    """A new status."""
 
-    status = fields.Enum(Status, by_value=True, required=True)
+    status = fields.Enum(ArchiveStatus, by_value=True, required=True)
 
 
 class InviteMemberBody(TypedDict):
-    """What `InviteMember` loads."""
+    """Loaded body of `InviteMember`."""
 
     email: str
     role: Role
 
 
-class InviteMember(Body):
-    """Whom to invite as what."""
+class InviteMember(RequestSchema):
+    """An invitation."""
 
     email = Email(required=True, metadata={"format": "email"})
     role = assignable_role()
 
 
 class MemberBody(TypedDict):
-    """What `Member` loads; one of the two is not None."""
+    """Loaded body of `Member`. One of the two fields is not None."""
 
     member_id: str | None
     email: str | None
 
 
-class Member(Body):
-    """A member by id or by e-mail."""
+class Member(RequestSchema):
+    """A member by id or by e-mail address. `user_id` is another name of `member_id`."""
 
-    member_id = Id("usr", load_default=None)
-    email = Email(load_default=None, metadata={"format": "email"})
+    member_id = IdField("usr", load_default=None, allow_none=True)
+    email = Email(load_default=None, allow_none=True, metadata={"format": "email"})
+
+    @pre_load
+    def _accept_user_id(self, data: Any, **_kwargs: Any) -> Any:
+        """Use `user_id` if `member_id` is missing."""
+        if isinstance(data, dict) and not data.get("member_id") and data.get("user_id"):
+            return data | {"member_id": data["user_id"]}
+        return data
+
+    ONE_OF = (("member_id",), ("email",))
 
     @validates_schema
-    def _names_one(self, data: dict[str, Any], **_kwargs: Any) -> None:
-        if data.get("member_id") is None and data.get("email") is None:
-            raise ValidationError("Give member_id or email.", "member_id")
+    def _has_one(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        sent = [name for name in ("member_id", "email") if data.get(name) is not None]
+        if not sent:
+            raise ValidationError("Send member_id or email.", "member_id")
+        if len(sent) > 1:
+            raise ValidationError({name: ["Send member_id or email, not both."] for name in sent})
 
 
 class ChangeRoleBody(MemberBody):
-    """What `ChangeRole` loads."""
+    """Loaded body of `ChangeRole`."""
 
     role: Role
 
 
 class ChangeRole(Member):
-    """A member's new role."""
+    """A new role of a member."""
 
     role = assignable_role()
 
 
 class NewOwnerBody(TypedDict):
-    """What `NewOwner` loads."""
+    """Loaded body of `NewOwner`."""
 
     member_id: str
 
 
-class NewOwner(Body):
-    """Who becomes the owner."""
+class NewOwner(RequestSchema):
+    """A new owner."""
 
-    member_id = Id("usr", required=True)
+    member_id = IdField("usr", required=True)
 
 
 class WhichOrganizationsQuery(TypedDict):
-    """What `WhichOrganizations` loads; None is all."""
+    """Loaded query of `OrganizationsQuery`. The status None selects all."""
 
-    status: Status | None
+    status: ArchiveStatus | None
 
 
-class WhichOrganizations(Body):
-    """Only active or only archived ones, or all."""
+class OrganizationsQuery(RequestSchema):
+    """A filter by status."""
 
-    status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, Status), ALL]))
+    status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, ArchiveStatus), ALL]))
 
     @post_load
     def choose(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """All are no choice."""
-        return {"status": None if data["status"] == ALL else Status(data["status"])}
+        """Replace `all` by None."""
+        return {"status": None if data["status"] == ALL else ArchiveStatus(data["status"])}
 
 
 class MemberObject(Schema):
-    """A member, or an e-mail a place is kept for."""
+    """A member or an invitation."""
 
     user_id = fields.String(allow_none=True)
-    email = fields.String()
+    email = fields.String(metadata={"format": "email"})
     full_name = fields.String(allow_none=True)
     image = fields.String(allow_none=True)
     role = fields.Enum(Role, by_value=True)
@@ -169,7 +181,7 @@ class MemberObject(Schema):
     joined_at = fields.String(allow_none=True, metadata={"format": "date-time"})
 
 
-class OrganizationObject(Ready):
+class OrganizationObject(PassthroughSchema):
     """An organization (contract 4.4)."""
 
     org_id = fields.String()
@@ -178,69 +190,69 @@ class OrganizationObject(Ready):
     settings = fields.Dict()
     owner = fields.String()
     default = fields.Boolean()
-    status = fields.Enum(Status, by_value=True)
+    status = fields.Enum(ArchiveStatus, by_value=True)
     members = fields.List(fields.Nested(MemberObject))
     projectCount = fields.Integer()  # noqa: N815 (the contract's name)
     createdAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
     updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
 
 
-class ProjectInShort(Schema):
-    """What a list of organizations tells of an active project."""
+class ProjectSummarySchema(Schema):
+    """An active project in a list of organizations."""
 
     project_id = fields.String()
     project_name = fields.String()
     project_image = fields.String(allow_none=True)
-    provider = fields.String()
+    provider = fields.String(metadata={"enum": ["github", "gitlab", "local"]})
     repository = fields.String()
     branch = fields.String()
     framework = fields.String(allow_none=True)
     generator = fields.String(allow_none=True)
-    visibility = fields.String()
-    status = fields.String()
+    visibility = fields.String(metadata={"enum": ["public", "private"]})
+    status = fields.Enum(ArchiveStatus, by_value=True)
     createdAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
     updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
 
 
 class OwnOrganizationObject(OrganizationObject):
-    """An organization the caller belongs to."""
+    """An organization of the caller."""
 
     role = fields.Enum(Role, by_value=True)
-    projects = fields.List(fields.Nested(ProjectInShort))
+    projects = fields.List(fields.Nested(ProjectSummarySchema))
 
 
-class InvitedMember(Ready):
-    """What an invitation came to."""
+class InvitedMember(PassthroughSchema):
+    """The result of an invitation."""
 
-    email = fields.String()
+    email = fields.String(metadata={"format": "email"})
     role = fields.Enum(Role, by_value=True)
     user_id = fields.String(allow_none=True)
     status = fields.String(validate=validate.OneOf(["active", "invited"]))
 
 
-class MemberRole(Ready):
-    """A member's role after a change."""
+class MemberRole(PassthroughSchema):
+    """The role of a member after a change."""
 
     user_id = fields.String()
     role = fields.Enum(Role, by_value=True)
 
 
-class RemovedMember(Ready):
-    """Who was removed; no user id for an invitation that was taken back."""
+class RemovedMember(PassthroughSchema):
+    """The removed member. The user id of an invitation is null."""
 
     user_id = fields.String(allow_none=True)
     removed = fields.Boolean()
 
 
-class DeletedOrganization(Ready):
-    """What is gone."""
+class DeletedOrganization(PassthroughSchema):
+    """The deleted organization."""
 
     org_id = fields.String()
     deleted = fields.Boolean()
 
 
-class LeftOrganization(Ready):
-    """What was left."""
+class OrganizationDeparture(PassthroughSchema):
+    """The organization that the caller left."""
 
     org_id = fields.String()
     left = fields.Boolean()

@@ -1,86 +1,84 @@
-"""Rules of organizations themselves. Knows tables, events and jobs; knows no request and no response."""
+"""Rules of organizations: creation, change, transfer and deletion."""
 
 from typing import Any
 
 import sqlalchemy as sa
 
-from app.core.errors import Conflict, Invalid, LimitReached, NotAllowed, NotFound
+from app.core.errors import Conflict, InvalidRequest, LimitReached, NotFound, PermissionDenied
 from app.core.limits import Limits
 from app.core.permissions import Role
+from app.database.session import savepoint
 from app.extensions import db
-from app.models.base import moment
-from app.models.media_rules import image_fault, release_image
-from app.models.organization import Membership, Organization, Status
+from app.models.base import utcnow_ms
+from app.models.organization import ArchiveStatus, Membership, Organization
 from app.models.project import Project
 from app.models.user import User
+from app.resources.media_asset.service import image_error, release_image
 from app.resources.organization.events import organization_deleting
-from app.resources.organization.holds import hold_organizations, hold_users
+from app.resources.organization.locks import lock_organizations, lock_users
 
 DEFAULT_NAME = "Personal"
 
 
 def create(name: str, *, image: str | None, settings: dict[str, Any], by: User, limit: int) -> Organization:
-    """Make an organization that `by` owns.
+    """Create an organization that `by` owns.
 
     Raises:
-        LimitReached: they own `limit` already, default and archived ones counted.
-        Conflict: they own one of that name.
-        Invalid: they may not use the image.
+        LimitReached: `by` owns `limit` organizations, including default and archived ones.
+        Conflict: `by` owns an organization of this name.
+        InvalidRequest: `by` may not use the image.
     """
     _check_image(image, by, None)
-    hold_users(by.id)
+    lock_users(by.id)
     _check_owned(by.id, limit)
     return _insert(name, owner_id=by.id, image=image, settings=settings)
 
 
 def ensure_default(user: User) -> Organization:
-    """Return the user's fallback organization, creating it once even under concurrent calls (unique index).
+    """Return the default organization of a user. Create it if it does not exist.
 
-    It does not count against the limit: everybody has one to fall back to.
+    Concurrent calls create one organization (unique index). The limit does not apply.
     """
-    found = _default_of(user.id)
-    if found is not None:
-        return found
-    hold_users(user.id)
-    found = _default_of(user.id)
-    if found is not None:
-        return found
+    default = _default_of(user.id)
+    if default is not None:
+        return default
+    lock_users(user.id)
+    default = _default_of(user.id)
+    if default is not None:
+        return default
     try:
         return _insert(_free_name(user.id), owner_id=user.id, is_default=True)
-    except Conflict:
-        found = _default_of(user.id)
-        if found is None:
+    except (Conflict, sa.exc.IntegrityError):  # the name or the default organization exists
+        default = _default_of(user.id)
+        if default is None:
             raise
-        return found
+        return default
 
 
 def update(organization: Organization, changes: dict[str, Any], *, by: User) -> Organization:
-    """Change name, image or settings; `changes` holds the columns to change.
+    """Change the columns in `changes`: name, image or settings.
 
     Raises:
-        Conflict: its owner has another organization of that name.
-        Invalid: `by` may not use the image.
+        Conflict: the owner has another organization of this name.
+        InvalidRequest: `by` may not use the image.
     """
     _check_image(changes.get("image"), by, organization.id)
     old_image = organization.image
-    try:
-        with db.session.begin_nested():
-            for column, value in changes.items():
-                setattr(organization, column, value)
-    except sa.exc.IntegrityError as taken:
-        raise _name_taken() from taken
+    with savepoint(_name_taken, Organization.owner_id, Organization.name):
+        for column, value in changes.items():
+            setattr(organization, column, value)
     if organization.image != old_image:
         release_image(old_image, organization_id=organization.id)
     return organization
 
 
-def set_status(organization: Organization, status: Status) -> Organization:
-    """Archive it or make it active again.
+def set_status(organization: Organization, status: ArchiveStatus) -> Organization:
+    """Archive or reactivate an organization.
 
     Raises:
-        Conflict: it is the default one, which stays active.
+        Conflict: the default organization cannot be archived.
     """
-    if organization.is_default and status == Status.ARCHIVED:
+    if organization.is_default and status == ArchiveStatus.ARCHIVED:
         raise Conflict("The default organization cannot be archived", code="DEFAULT_ORGANIZATION")
     organization.status = status
     db.session.flush()
@@ -88,26 +86,26 @@ def set_status(organization: Organization, status: Status) -> Organization:
 
 
 def transfer(organization: Organization, member_id: str, *, by: User, limits: Limits) -> Organization:
-    """Make another member the owner; the old one becomes an admin.
+    """Make another member the owner. The previous owner becomes an admin.
 
     Raises:
-        NotAllowed: `by` is the target.
-        NotFound: the target is no member.
-        Conflict: `by` handed it over meanwhile, it is the default one, or the new owner has one of that name.
-        LimitReached: the new owner has no place left for it or for its active projects.
+        PermissionDenied: `by` is the target.
+        NotFound: the target is not a member.
+        Conflict: the owner has changed, it is the default organization, or the new owner has one of this name.
+        LimitReached: the new owner reaches the limit of organizations or active projects.
     """
-    hold_organizations(organization.id)
-    places = {place.user_id: place for place in _owner_and(organization, member_id)}
-    old, new = places.get(by.id), places.get(member_id)
+    lock_organizations(organization.id)
+    memberships = {membership.user_id: membership for membership in _owner_and(organization, member_id)}
+    old, new = memberships.get(by.id), memberships.get(member_id)
     if old is None or old.role != Role.OWNER:
-        raise Conflict("The organization has another owner by now", code="OWNER_CHANGED")
+        raise Conflict("The owner of the organization has changed. Reload and try again", code="OWNER_CHANGED")
     if member_id == by.id:
-        raise NotAllowed("Hand the organization over to somebody else")
+        raise PermissionDenied("The organization cannot be transferred to its owner")
     if new is None:
         raise NotFound("This user is not a member")
     if organization.is_default:
-        raise Conflict("The default organization stays with its owner", code="DEFAULT_ORGANIZATION")
-    hold_users(member_id)
+        raise Conflict("The default organization cannot be transferred", code="DEFAULT_ORGANIZATION")
+    lock_users(member_id)
     _check_owned(member_id, limits.organizations)
     _check_projects(organization, member_id, limits.projects)
     _swap(organization, old, new)
@@ -115,12 +113,12 @@ def transfer(organization: Organization, member_id: str, *, by: User, limits: Li
 
 
 def delete(organization: Organization) -> str:
-    """Delete it with its projects (spec 3) and return its id.
+    """Delete the organization and its projects (spec 3), and return its id.
 
-    Rows go by foreign key. What lives outside is ended by jobs that the subscribers of `organization_deleting` enqueue.
+    Foreign keys delete the rows. Subscribers of `organization_deleting` enqueue jobs for objects outside the database.
 
     Raises:
-        Conflict: it is the default one.
+        Conflict: the default organization cannot be deleted.
     """
     if organization.is_default:
         raise Conflict("The default organization cannot be deleted", code="DEFAULT_ORGANIZATION")
@@ -129,9 +127,9 @@ def delete(organization: Organization) -> str:
 
 
 def remove(organization: Organization) -> None:
-    """Delete any organization: for its owner's account going away."""
-    hold_organizations(organization.id)
-    organization_deleting.announce(organization)
+    """Delete an organization, also the default one when the account of the owner is deleted."""
+    lock_organizations(organization.id)
+    organization_deleting.publish(organization)
     db.session.flush()
     db.session.execute(
         sa.delete(Organization).where(Organization.id == organization.id).execution_options(synchronize_session=False)
@@ -140,26 +138,20 @@ def remove(organization: Organization) -> None:
 
 def _insert(name: str, *, owner_id: str, **values: Any) -> Organization:
     organization = Organization(name=name, owner_id=owner_id, **values)
-    try:
-        with db.session.begin_nested():
-            db.session.add(organization)
-            db.session.flush()
-            db.session.add(Membership(organization_id=organization.id, user_id=owner_id, role=Role.OWNER))
-    except sa.exc.IntegrityError as taken:
-        raise _name_taken() from taken
+    with savepoint(_name_taken, Organization.owner_id, Organization.name):
+        db.session.add(organization)
+        db.session.flush()
+        db.session.add(Membership(organization_id=organization.id, user_id=owner_id, role=Role.OWNER))
     return organization
 
 
 def _swap(organization: Organization, old: Membership, new: Membership) -> None:
-    """One owner at every statement: the unique index allows no second, so the old one steps back first."""
-    try:
-        with db.session.begin_nested():
-            old.role = Role.ADMIN
-            db.session.flush()
-            new.role = Role.OWNER
-            organization.owner_id, organization.updated_at = new.user_id, moment()
-    except sa.exc.IntegrityError as taken:
-        raise _name_taken() from taken
+    """Change both roles. The unique index allows one owner, so the previous owner is changed first."""
+    with savepoint(_name_taken, Organization.owner_id, Organization.name):
+        old.role = Role.ADMIN
+        db.session.flush()
+        new.role = Role.OWNER
+        organization.owner_id, organization.updated_at = new.user_id, utcnow_ms()
 
 
 def _owner_and(organization: Organization, member_id: str) -> list[Membership]:
@@ -186,9 +178,9 @@ def _free_name(user_id: str) -> str:
 
 
 def _check_image(key: str | None, by: User, organization_id: str | None) -> None:
-    fault = image_fault(key, by.id, organization_id) if key is not None else None
+    fault = image_error(key, by.id, organization_id) if key is not None else None
     if fault is not None:
-        raise Invalid.field("org_image", fault)
+        raise InvalidRequest.field("org_image", fault)
 
 
 def _check_owned(user_id: str, limit: int) -> None:
@@ -198,13 +190,13 @@ def _check_owned(user_id: str, limit: int) -> None:
 
 
 def _check_projects(organization: Organization, user_id: str, limit: int) -> None:
-    """The new owner's active projects and this organization's together."""
+    """Check the active projects of the new owner together with those of the organization."""
     count = db.session.scalar(
         sa.select(sa.func.count())
         .select_from(Project)
         .join(Organization, Organization.id == Project.organization_id)
         .where(
-            Project.status == Status.ACTIVE,
+            Project.status == ArchiveStatus.ACTIVE,
             sa.or_(Organization.owner_id == user_id, Organization.id == organization.id),
         )
     )
@@ -213,4 +205,4 @@ def _check_projects(organization: Organization, user_id: str, limit: int) -> Non
 
 
 def _name_taken() -> Conflict:
-    return Conflict("There is already an organization of this name", code="NAME_TAKEN")
+    return Conflict("An organization of this name already exists", code="NAME_TAKEN")

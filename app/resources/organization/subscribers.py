@@ -1,4 +1,4 @@
-"""How organizations follow their people: a verified e-mail brings places, an account that goes takes what it owned."""
+"""Effects of user events on organizations: invitations become memberships, owned organizations are deleted."""
 
 from collections.abc import Sequence
 
@@ -9,33 +9,33 @@ from app.extensions import db
 from app.models.organization import Invitation, Membership, Organization
 from app.models.user import User
 from app.resources.organization import members, service
-from app.resources.organization.events import member_left
+from app.resources.organization.events import membership_ended
 from app.resources.user.events import email_verified, user_deleting
 
 
 @email_verified.subscribe
-def welcome(user: User) -> None:
-    """Turn invitations into memberships and make the default organization."""
+def accept_invitations_and_create_default(user: User) -> None:
+    """Convert invitations to memberships and create the default organization."""
     members.accept_invitations(user)
     service.ensure_default(user)
 
 
 @user_deleting.subscribe
 def delete_owned(user: User) -> None:
-    """Delete what the user owns, end their places elsewhere and withdraw what invites their e-mail.
+    """Delete the organizations, memberships and invitations of a user.
 
     Raises:
-        Conflict: an organization of theirs has other members; its message names each.
+        Conflict: an owned organization has other members. The message names each.
     """
     owned = db.session.scalars(sa.select(Organization).where(Organization.owner_id == user.id)).all()
     _check_alone(owned, user)
     for organization in owned:
         service.remove(organization)
-    for place in db.session.scalars(sa.select(Membership).where(Membership.user_id == user.id)).all():
-        organization = db.session.get_one(Organization, place.organization_id)
-        db.session.delete(place)
+    for membership in db.session.scalars(sa.select(Membership).where(Membership.user_id == user.id)).all():
+        organization = db.session.get_one(Organization, membership.organization_id)
+        db.session.delete(membership)
         db.session.flush()
-        member_left.announce(organization, user.id)
+        membership_ended.publish(organization, user.id)
     db.session.execute(sa.delete(Invitation).where(Invitation.email_key == user.email_key))
 
 
@@ -50,7 +50,7 @@ def _check_alone(owned: Sequence[Organization], user: User) -> None:
     named = [organization for organization in owned if organization.id in shared]
     if named:
         raise Conflict(
-            "Hand over or delete the organizations you share first, or remove their members: "
+            "Transfer or delete these organizations or remove their members first: "
             + ", ".join(organization.name for organization in named),
             code="OWNS_ORGANIZATIONS",
             result={"organizations": [{"org_id": one.id, "org_name": one.name} for one in named]},

@@ -1,39 +1,74 @@
-"""The branches of a project's repository, read and made at its host."""
+"""Branches of a project's repository at its host."""
 
 from collections.abc import Sequence
 
+import sqlalchemy as sa
+
 from app.core.errors import Conflict
 from app.core.refs import is_sha
+from app.database import session
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Branch, GitProvider, RepoRef
+from app.extensions import db
 from app.models.project import Project
 from app.models.user import User
-from app.resources.git_provider.service import provider_for
+from app.resources.git_provider.provider_selection import provider_for
+from app.resources.project.events import branch_deleted
 
 
 def list_all(project: Project, *, hosts: GitHosts, actor: User) -> Sequence[Branch]:
-    """Every branch, by name.
+    """Return the branches by name.
 
     Raises:
         Conflict: the project has no repository.
-        RepositoryUnavailable: it can no longer be read.
+        RepositoryUnavailable: the repository cannot be read.
     """
     git, repo = _reach(project, hosts, actor)
     return git.branches(repo)
 
 
 def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, actor: User) -> Branch:
-    """Make a branch where another branch, or a commit, is; without `start` where the working branch is.
+    """Create a branch at another branch or at a commit. The default of `start` is the working branch.
 
     Raises:
         Conflict: the project has no repository.
-        BranchExists: there is one of that name.
-        RepositoryUnavailable, ObjectNotFound: there is no such start.
+        BranchExists: the name is used.
+        RepositoryUnavailable, GitObjectMissing: `start` does not exist.
     """
     git, repo = _reach(project, hosts, actor)
     start = start or project.branch
     sha = start if is_sha(start) else git.head(repo, start)
     return git.create_branch(repo, name, sha)
+
+
+def delete(project: Project, name: str, *, hosts: GitHosts, actor: User) -> str:
+    """Delete a branch of the repository and return its name.
+
+    Raises:
+        NotFound: there is no such branch.
+        Conflict: it is the default branch, or the working branch of a project, or the project has no repository.
+        UpstreamRejected: the host protects the branch.
+    """
+    git, repo = _reach(project, hosts, actor)
+    if is_working_branch(project, name):
+        raise Conflict("A project uses this branch as its working branch", code="WORKING_BRANCH")
+    session.release_connection()
+    if git.repository(repo).default_branch == name:
+        raise Conflict("The default branch of the repository cannot be deleted", code="DEFAULT_BRANCH")
+    git.delete_branch(repo, name)
+    return name
+
+
+def is_working_branch(project: Project, name: str) -> bool:
+    """Return whether the branch is the working branch of a project on the same repository."""
+    repository = sa.and_(Project.provider == project.provider, Project.repository == project.repository)
+    return db.session.scalar(sa.select(Project.id).where(repository, Project.branch == name).limit(1)) is not None
+
+
+def record_deletion(project: Project, name: str) -> dict[str, object]:
+    """Publish the deletion of a branch and return the response."""
+    branch_deleted.publish(project, name)
+    return {"name": name, "deleted": True}
 
 
 def _reach(project: Project, hosts: GitHosts, actor: User) -> tuple[GitProvider, RepoRef]:

@@ -1,16 +1,49 @@
-"""What projects announce; what hangs on them outside this resource reacts in the same transaction."""
+"""Events of projects and of the files of their branches."""
 
+from dataclasses import dataclass
+
+from app.core.api_tokens import TokenGrant
 from app.core.events import Event
 from app.models.project import Project
+from app.models.project_log import LogAction, LogSource
+from app.models.user import User
+
+
+@dataclass(frozen=True)
+class FileEvent:
+    """A change of one path, with the commit that made it."""
+
+    path: str
+    action: LogAction
+    commit_sha: str
+    author: str | None = None
+
+
+@dataclass(frozen=True)
+class FilesChanged:
+    """The changed paths of one or several commits. `by` is the user of a save with its API token, None for a push."""
+
+    project_id: str
+    source: LogSource
+    files: tuple[FileEvent, ...]
+    by: User | None = None
+    grant: TokenGrant | None = None
+
 
 project_connected: Event[[Project]] = Event("project_connected")
-"""A project was made, or its repository or working branch changed; empty names mean it was disconnected."""
+"""A project was created, or its repository or working branch changed. Empty names mean that it was disconnected."""
 
 branch_moved: Event[[Project, str, str]] = Event("branch_moved")
-"""A branch of a project's repository has got a new head through the project, but not by a save: its name, the head."""
+"""A branch has a new head through the project, but not by a save: the name of the branch and the head."""
+
+branch_deleted: Event[[Project, str]] = Event("branch_deleted")
+"""A branch of a project's repository was deleted through the service: its name."""
 
 project_moved: Event[[Project, str]] = Event("project_moved")
-"""A project has moved to another organization; the id is that of the one it came from."""
+"""A project moved to another organization: the id of the previous one."""
 
 project_deleting: Event[[Project]] = Event("project_deleting")
-"""A project's row is about to go, and what hangs on it by foreign key with it."""
+"""Published before the row of a project is deleted, in the same transaction."""
+
+files_changed: Event[[FilesChanged]] = Event("files_changed")
+"""Files of a project's branch changed in Git, by a save or by a push."""

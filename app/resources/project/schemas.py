@@ -1,43 +1,50 @@
-"""The bodies, queries and answers of `/project`."""
+"""Request bodies, queries and response schemas of projects and branches."""
 
 from typing import Any, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, post_load, pre_load, validate
 
-from app.core.paths import path_fault
-from app.core.refs import is_branch_name
-from app.http.validation import Body, Id, Name, Ready, text, without_emptied
-from app.models.organization import Status
+from app.core.paths import path_error
+from app.http.git_refs import branch_name
+from app.http.json_schema import FOLDER, described
+from app.http.validation import (
+    IdField,
+    NameField,
+    PassthroughSchema,
+    RequestSchema,
+    StrictBoolean,
+    text,
+    with_empty_as_null,
+    without_empty,
+)
+from app.models.organization import ArchiveStatus
 from app.models.project import ConnectionStatus, Generator, Provider, Visibility
 from app.models.project_content import IndexStatus
-from app.resources.git_provider.schemas import ProviderName
+from app.resources.git_provider.schemas.credentials import ProviderName
 
 ALL = "all"
 
 
-def _branch_name(value: str) -> None:
-    if not is_branch_name(value):
-        raise ValidationError("This cannot be the name of a branch.")
-
-
 def branch_field() -> fields.String:
-    """The name of a branch."""
-    return fields.String(required=True, validate=_branch_name)
+    """Return a required field for the name of a branch."""
+    return fields.String(required=True, validate=branch_name)
 
 
+@described(maxLength=255)
 def _branch_name_or_empty(value: str) -> None:
     if value:
-        _branch_name(value)
+        branch_name(value)
 
 
+@described(**FOLDER)
 def _path_or_empty(value: str) -> None:
-    fault = path_fault(value) if value else None
+    fault = path_error(value) if value else None
     if fault is not None:
         raise ValidationError(f"{fault}.")
 
 
 class _Folder(fields.String):
-    """A folder's path, as people type it: with a slash at its end or without."""
+    """The path of a folder, with or without a slash at its end."""
 
     def __init__(self) -> None:
         super().__init__(allow_none=True, validate=_path_or_empty)
@@ -51,73 +58,84 @@ def _site_url() -> fields.Url:
     return fields.Url(schemes={"http", "https"}, require_tld=False, allow_none=True, validate=validate.Length(max=2048))
 
 
-class Paths(Body):
-    """Folders of the repository; an empty one is its root."""
+class Paths(RequestSchema):
+    """The folders of a site in the repository. An empty path is the root."""
 
     content = _Folder()
     media = _Folder()
     public = _Folder()
 
 
-class Settings(Body):
-    """What may be set when a project is made and changed later."""
+class Settings(RequestSchema):
+    """Settings of a project that a creation and a change accept."""
 
     image = text(1, 1024, data_key="project_image", required=False, allow_none=True)
     site_url = _site_url()
     framework = text(1, 40, required=False, allow_none=True)
     paths = fields.Nested(Paths)
+    preview_network = StrictBoolean()
 
     @pre_load
-    def _drop_emptied(self, data: Any, **_kwargs: Any) -> Any:
-        """An emptied field of a form means none."""
-        return without_emptied(data, "project_image", "site_url", "framework")
+    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string as null (contract, section 0)."""
+        return with_empty_as_null(data, "project_image", "site_url", "framework")
 
 
 class NewProject(Settings):
     """A new project."""
 
-    org_id = Id("org", required=True)
-    name = Name(100, data_key="project_name", required=True)
+    org_id = IdField("org", required=True)
+    name = NameField(100, data_key="project_name", required=True)
     provider = ProviderName(required=True)
     repository = text(1, 255)
     repository_id = text(1, 255, required=False, allow_none=True, load_default=None)
-    branch = fields.String(required=True, validate=_branch_name)
+    branch = fields.String(required=True, validate=branch_name)
     generator = fields.Enum(Generator, by_value=True, allow_none=True)
     visibility = fields.Enum(Visibility, by_value=True)
 
+    @pre_load
+    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string in an optional field as not given (contract, section 0)."""
+        return without_empty(data, "repository_id", "generator", "visibility", "paths")
+
 
 class ChangeProject(Settings):
-    """Changes of a project; what is left out stays."""
+    """Changes of a project. Missing fields stay unchanged."""
 
-    name = Name(100, data_key="project_name")
+    name = NameField(100, data_key="project_name")
 
 
-class ChangeVisibility(Body):
+class ChangeVisibility(RequestSchema):
     """The label of the published site."""
 
     visibility = fields.Enum(Visibility, by_value=True, required=True)
 
 
 class ChangeStatusBody(TypedDict):
-    """What `ChangeStatus` loads."""
+    """The loaded form of `ChangeStatus`."""
 
-    status: Status
-
-
-class ChangeStatus(Body):
-    """Archive or make active."""
-
-    status = fields.Enum(Status, by_value=True, required=True)
+    status: ArchiveStatus
 
 
-class ChangeGenerator(Body):
-    """The static site generator, or none."""
+class ChangeStatus(RequestSchema):
+    """The new status of a project."""
+
+    status = fields.Enum(ArchiveStatus, by_value=True, required=True)
+
+
+class ChangeGenerator(RequestSchema):
+    """The site generator, or null."""
 
     generator = fields.Enum(Generator, by_value=True, required=True, allow_none=True)
 
+    @pre_load
+    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string as null (contract, section 0)."""
+        return with_empty_as_null(data, "generator")
 
-class ChangeConnection(Body):
-    """Where the content is; what is left out stays, empty strings disconnect."""
+
+class ChangeConnection(RequestSchema):
+    """The repository and branch of a project. Missing fields stay unchanged, empty strings disconnect."""
 
     provider = ProviderName()
     repository = fields.String(validate=validate.Length(max=255))
@@ -125,52 +143,64 @@ class ChangeConnection(Body):
     branch = fields.String(validate=_branch_name_or_empty)
 
     @pre_load
-    def _take_no_provider(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """An empty provider is none, so there is no repository either; beside a repository it is at fault."""
+    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty `repository_id` as null (contract, section 0)."""
+        return with_empty_as_null(data, "repository_id")
+
+    @pre_load
+    def _disconnect_without_provider(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """Read an empty provider without a repository as a disconnection."""
         if data.get("provider") != "" or data.get("repository"):
             return data
         return {name: value for name, value in data.items() if name != "provider"} | {"repository": ""}
 
 
 class WhichProjectsQuery(TypedDict):
-    """What `WhichProjects` loads; None is all."""
+    """The loaded form of `WhichProjects`. None selects all."""
 
-    status: Status | None
+    status: ArchiveStatus | None
 
 
-class WhichProjects(Body):
-    """Active ones, archived ones or all."""
+class WhichProjects(RequestSchema):
+    """The status of the listed projects, active by default."""
 
-    status = fields.String(load_default=str(Status.ACTIVE), validate=validate.OneOf([*map(str, Status), ALL]))
+    status = fields.String(
+        load_default=str(ArchiveStatus.ACTIVE), validate=validate.OneOf([*map(str, ArchiveStatus), ALL])
+    )
 
     @post_load
     def choose(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """All are no choice."""
-        return {"status": None if data["status"] == ALL else Status(data["status"])}
+        """Replace `all` by None."""
+        return {"status": None if data["status"] == ALL else ArchiveStatus(data["status"])}
 
 
 class AllProjects(WhichProjects):
-    """The same, all unless it is said."""
+    """The status of the listed projects, all by default."""
 
-    status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, Status), ALL]))
+    status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, ArchiveStatus), ALL]))
 
 
 class NewBranchBody(TypedDict):
-    """What `NewBranch` loads."""
+    """The loaded form of `NewBranch`."""
 
     branch: str
     start: str | None
 
 
-class NewBranch(Body):
-    """A branch to be made, and the branch or commit it starts from."""
+class NewBranch(RequestSchema):
+    """A new branch and the branch or commit that it starts from."""
 
-    branch = fields.String(required=True, validate=_branch_name)
+    branch = fields.String(required=True, validate=branch_name)
     start = text(1, 255, data_key="from", required=False, load_default=None)
+
+    @pre_load
+    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string in an optional field as not given (contract, section 0)."""
+        return without_empty(data, "from")
 
 
 class BranchObject(Schema):
-    """A branch and the commit it is at."""
+    """A branch and its head."""
 
     name = fields.String()
     sha = fields.String()
@@ -178,8 +208,15 @@ class BranchObject(Schema):
     protected = fields.Boolean()
 
 
+class DeletedBranch(Schema):
+    """A branch that was deleted."""
+
+    name = fields.String()
+    deleted = fields.Boolean()
+
+
 class ConnectionObject(Schema):
-    """Whether, and through whom, the repository is reached."""
+    """The state of the connection to the repository and the user who connected it."""
 
     status = fields.Enum(ConnectionStatus, by_value=True)
     connected_by = fields.String(allow_none=True)
@@ -187,7 +224,7 @@ class ConnectionObject(Schema):
 
 
 class IndexObject(Schema):
-    """How far the index of the working branch is."""
+    """The state of the index of the working branch."""
 
     status = fields.Enum(IndexStatus, by_value=True)
     commit_sha = fields.String(allow_none=True)
@@ -195,7 +232,15 @@ class IndexObject(Schema):
     files = fields.Integer()
 
 
-class ProjectObject(Ready):
+class PathsObject(Schema):
+    """The folders of a site in the repository. An empty path is the root."""
+
+    content = fields.String(allow_none=True)
+    media = fields.String(allow_none=True)
+    public = fields.String(allow_none=True)
+
+
+class ProjectObject(PassthroughSchema):
     """A project (contract 4.6)."""
 
     project_id = fields.String()
@@ -210,17 +255,18 @@ class ProjectObject(Ready):
     branch = fields.String()
     framework = fields.String(allow_none=True)
     generator = fields.Enum(Generator, by_value=True, allow_none=True)
-    paths = fields.Nested(Paths)
+    paths = fields.Nested(PathsObject)
     visibility = fields.Enum(Visibility, by_value=True)
-    status = fields.Enum(Status, by_value=True)
+    preview_network = fields.Boolean()
+    status = fields.Enum(ArchiveStatus, by_value=True)
     connection = fields.Nested(ConnectionObject)
     index = fields.Nested(IndexObject)
     createdAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
     updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
 
 
-class DeletedProject(Ready):
-    """What is gone."""
+class DeletedProject(PassthroughSchema):
+    """A project that was deleted."""
 
     project_id = fields.String()
     deleted = fields.Boolean()

@@ -1,91 +1,86 @@
-"""Rules of projects. Knows tables and events; knows no request and no response."""
+"""Rules of projects: creation, change, connection, move, deletion."""
 
 from typing import Any
 
 import sqlalchemy as sa
 
-from app.core.errors import Archived, Conflict, Invalid, LimitReached, NotFound
+from app.core.errors import Archived, Conflict, InvalidRequest, LimitReached, NotFound
 from app.core.limits import Limits
+from app.database.session import flushed, savepoint
 from app.extensions import db
-from app.models.base import moment
-from app.models.media_rules import image_fault, release_image
-from app.models.organization import Organization, Status
+from app.models.base import utcnow_ms
+from app.models.organization import ArchiveStatus, Organization
 from app.models.project import ConnectionStatus, Project, Provider
 from app.models.user import User
-from app.resources.git_provider import local
-from app.resources.organization.holds import hold_organizations, hold_users
-from app.resources.project.connecting import Reached
+from app.resources.git_provider import local_repositories
+from app.resources.media_asset.service import image_error, release_image
+from app.resources.organization.locks import lock_organizations, lock_users
 from app.resources.project.events import project_connected, project_deleting, project_moved
+from app.resources.project.repository_access import ReachableBranch
 
 
 def create(
-    organization: Organization, values: dict[str, Any], reached: Reached, *, by: User, limits: Limits
+    organization: Organization, values: dict[str, Any], reached: ReachableBranch, *, by: User, limits: Limits
 ) -> Project:
-    """Make a project on a branch that was reached; its indexing is queued by who subscribes to `project_connected`.
+    """Create a project on a verified branch. Subscribers of `project_connected` enqueue its indexing.
 
     Raises:
-        Archived: the organization was put away.
-        LimitReached: the organization, or its owner, has as many active projects as may be.
+        Archived: the organization is archived.
+        LimitReached: the organization or its owner has the maximum number of active projects.
         Conflict: the organization has a project of that name.
-        Invalid: `by` may not use the image.
-        RepositoryUnavailable: another organization connected that local repository first.
+        InvalidRequest: `by` must not use the image.
+        RepositoryUnavailable: the local repository belongs to another organization.
     """
     _check_image(values.get("image"), by, organization.id, None)
-    _make_room(organization, limits)
+    _check_capacity(organization, limits)
     project = Project(organization_id=organization.id, creator_id=by.id, **values)
     _connect(project, reached, by)
-    try:
-        with db.session.begin_nested():
-            db.session.add(project)
-    except sa.exc.IntegrityError as taken:
-        raise _name_taken() from taken
+    with savepoint(_name_taken, Project.organization_id, Project.name):
+        db.session.add(project)
     _claim(project)
-    project_connected.announce(project)
+    project_connected.publish(project)
     return project
 
 
 def update(project: Project, changes: dict[str, Any], *, by: User) -> Project:
-    """Change columns; `paths` are changed one by one.
+    """Change columns. The keys of `paths` are merged, so the caller holds the lock of the row.
 
     Raises:
         Conflict: the organization has another project of that name.
-        Invalid: `by` may not use the image.
+        InvalidRequest: `by` must not use the image.
     """
     _check_image(changes.get("image"), by, project.organization_id, project.id)
     if "paths" in changes:
         changes = changes | {"paths": project.paths | changes["paths"]}
     old_image = project.image
-    try:
-        with db.session.begin_nested():
-            for column, value in changes.items():
-                setattr(project, column, value)
-    except sa.exc.IntegrityError as taken:
-        raise _name_taken() from taken
+    with flushed(_name_taken, Project.organization_id, Project.name):
+        for column, value in changes.items():
+            setattr(project, column, value)
     if project.image != old_image:
         release_image(old_image, project_id=project.id)
     return project
 
 
-def set_status(project: Project, organization: Organization, status: Status, *, limits: Limits) -> Project:
-    """Archive it, or make it active again, which is checked like creating.
+def set_status(project: Project, organization: Organization, status: ArchiveStatus, *, limits: Limits) -> Project:
+    """Archive or activate a project. The limits of a creation apply to an activation.
 
     Raises:
-        LimitReached: the organization, or its owner, has as many active projects as may be.
+        LimitReached: the organization or its owner has the maximum number of active projects.
     """
-    hold_organizations(organization.id)
-    _read_anew(project, organization.id)
-    if status == Status.ACTIVE and project.status != Status.ACTIVE:
+    lock_organizations(organization.id)
+    _refresh(project, organization.id)
+    if status == ArchiveStatus.ACTIVE and project.status != ArchiveStatus.ACTIVE:
         _check_limits(organization, limits)
     project.status = status
     db.session.flush()
     return project
 
 
-def connect(project: Project, reached: Reached | None, *, by: User) -> Project:
-    """Connect another repository or branch, or the same with `by`'s credential; None disconnects.
+def connect(project: Project, reached: ReachableBranch | None, *, by: User) -> Project:
+    """Connect a project to a verified branch with the credential of `by`. None disconnects it.
 
     Raises:
-        RepositoryUnavailable: another organization connected that local repository first.
+        RepositoryUnavailable: the local repository belongs to another organization.
     """
     if reached is None:
         project.repository, project.repository_id, project.branch = "", None, ""
@@ -94,73 +89,73 @@ def connect(project: Project, reached: Reached | None, *, by: User) -> Project:
     else:
         _connect(project, reached, by)
         _claim(project)
-    project.updated_at = moment()
+    project.updated_at = utcnow_ms()
     db.session.flush()
-    project_connected.announce(project)
+    project_connected.publish(project)
     return project
 
 
 def move(project: Project, source: Organization, destination: Organization, *, by: User, limits: Limits) -> Project:
-    """Move it, with its local repository, to another organization of the same owner.
+    """Move a project and its local repository to another organization of the same owner.
 
     Raises:
-        Archived: the destination is put away.
-        LimitReached: the destination has as many active projects as may be.
-        Conflict: the destination has a project of that name, or one of the two changed hands meanwhile.
-        NotFound: the project was moved or deleted meanwhile.
+        Archived: the destination is archived.
+        LimitReached: the destination has the maximum number of active projects.
+        Conflict: the destination has a project of that name, or the owner of an organization has changed.
+        NotFound: another request moved or deleted the project.
     """
-    hold_organizations(source.id, destination.id)
-    _read_anew(project, source.id)
+    lock_organizations(source.id, destination.id)
+    _refresh(project, source.id)
     if not source.owner_id == destination.owner_id == by.id:
-        raise Conflict("One of the organizations has another owner by now", code="OWNER_CHANGED")
+        raise Conflict("The owner of one of the organizations has changed. Reload and try again", code="OWNER_CHANGED")
     if source.id == destination.id:
         return project
-    if destination.status == Status.ARCHIVED:
+    if destination.status == ArchiveStatus.ARCHIVED:
         raise Archived("The destination is archived; make it active first")
-    if project.status == Status.ACTIVE:
+    if project.status == ArchiveStatus.ACTIVE:
         _check_organization(destination, limits.projects_per_organization)
     _change_organization(project, destination)
     if project.provider == Provider.LOCAL and project.repository:
         hand_over_repository(project.repository, destination.id)
         project.connection_status = ConnectionStatus.ACTIVE
         db.session.flush()
-    project_moved.announce(project, source.id)
+    project_moved.publish(project, source.id)
     return project
 
 
 def delete(project: Project) -> str:
-    """Delete it with all that hangs on it; its repository stays. Returns its id.
+    """Delete a project with its rows and return its id. The repository stays.
 
     Raises:
-        NotFound: it was deleted meanwhile.
+        NotFound: another request deleted it.
     """
-    project_deleting.announce(project)
+    project_deleting.publish(project)
     db.session.flush()
-    gone = db.session.execute(
+    deleted_id = db.session.execute(
         sa.delete(Project).where(Project.id == project.id).returning(Project.id),
         execution_options={"synchronize_session": False},
     ).scalar_one_or_none()
-    if gone is None:
+    if deleted_id is None:
         raise NotFound("Project not found")
-    return gone
+    return deleted_id
 
 
 def hand_over_repository(name: str, organization_id: str) -> None:
-    """Give a local repository to an organization; projects of others on it have lost it until they connect another."""
-    local.hand_over(name, organization_id)
-    on_it = sa.and_(Project.provider == Provider.LOCAL, Project.repository == name)
-    for theirs, status in (
+    """Assign a local repository to an organization. Projects of other organizations on it need a new connection."""
+    local_repositories.assign(name, organization_id)
+    on_repository = sa.and_(Project.provider == Provider.LOCAL, Project.repository == name)
+    for organizations, status in (
         (Project.organization_id == organization_id, ConnectionStatus.ACTIVE),
         (Project.organization_id != organization_id, ConnectionStatus.NEEDS_RECONNECT),
     ):
         db.session.execute(
-            sa.update(Project).where(on_it, theirs).values(connection_status=status),
+            sa.update(Project).where(on_repository, organizations).values(connection_status=status),
             execution_options={"synchronize_session": False},
         )
 
 
-def lose_connections(user_id: str, organization_id: str | None = None) -> None:
-    """Mark what hangs on the credential of a member who is gone; an installation outlives its member (contract 4.13)."""
+def mark_disconnected(user_id: str, organization_id: str | None = None) -> None:
+    """Mark the projects that use the credential of a former member. Installations stay connected (contract 4.13)."""
     where = [
         Project.connected_by == user_id,
         Project.provider != Provider.LOCAL,
@@ -174,7 +169,7 @@ def lose_connections(user_id: str, organization_id: str | None = None) -> None:
     )
 
 
-def _connect(project: Project, reached: Reached, by: User) -> None:
+def _connect(project: Project, reached: ReachableBranch, by: User) -> None:
     project.provider, project.repository = reached.provider, reached.repository
     project.repository_id, project.branch = reached.repository_id, reached.branch
     project.connected_by, project.connection_account = by.id, reached.account
@@ -184,39 +179,36 @@ def _connect(project: Project, reached: Reached, by: User) -> None:
 
 def _claim(project: Project) -> None:
     if project.provider == Provider.LOCAL:
-        local.claim(project.repository, project.organization_id)
+        local_repositories.claim(project.repository, project.organization_id)
 
 
 def _change_organization(project: Project, destination: Organization) -> None:
-    try:
-        with db.session.begin_nested():
-            project.organization_id = destination.id
-    except sa.exc.IntegrityError as taken:
-        raise _name_taken() from taken
+    with savepoint(_name_taken, Project.organization_id, Project.name):
+        project.organization_id = destination.id
 
 
-def _read_anew(project: Project, organization_id: str) -> None:
-    found = db.session.scalar(
+def _refresh(project: Project, organization_id: str) -> None:
+    current = db.session.scalar(
         sa.select(Project)
         .where(Project.id == project.id, Project.organization_id == organization_id)
         .with_for_update(key_share=True)
         .execution_options(populate_existing=True)
     )
-    if found is None:
+    if current is None:
         raise NotFound("Project not found")
 
 
-def _make_room(organization: Organization, limits: Limits) -> None:
-    hold_organizations(organization.id)
-    if organization.status == Status.ARCHIVED:
+def _check_capacity(organization: Organization, limits: Limits) -> None:
+    lock_organizations(organization.id)
+    if organization.status == ArchiveStatus.ARCHIVED:
         raise Archived
     _check_limits(organization, limits)
 
 
 def _check_limits(organization: Organization, limits: Limits) -> None:
-    """Counted while organization and owner are held, so that of parallel requests only as many pass as there is room."""
+    """Count while organization and owner are locked, so that parallel requests cannot exceed the limits."""
     _check_organization(organization, limits.projects_per_organization)
-    hold_users(organization.owner_id)
+    lock_users(organization.owner_id)
     owned = sa.select(Organization.id).where(Organization.owner_id == organization.owner_id)
     if _count_active(Project.organization_id.in_(owned)) >= limits.projects:
         raise LimitReached(f"At most {limits.projects} active projects can be owned")
@@ -228,13 +220,13 @@ def _check_organization(organization: Organization, limit: int) -> None:
 
 
 def _count_active(where: sa.ColumnElement[bool]) -> int:
-    return db.session.scalar(sa.select(sa.func.count()).where(Project.status == Status.ACTIVE, where)) or 0
+    return db.session.scalar(sa.select(sa.func.count()).where(Project.status == ArchiveStatus.ACTIVE, where)) or 0
 
 
 def _check_image(key: str | None, by: User, organization_id: str, project_id: str | None) -> None:
-    fault = image_fault(key, by.id, organization_id, project_id) if key is not None else None
+    fault = image_error(key, by.id, organization_id, project_id) if key is not None else None
     if fault is not None:
-        raise Invalid.field("project_image", fault)
+        raise InvalidRequest.field("project_image", fault)
 
 
 def _name_taken() -> Conflict:

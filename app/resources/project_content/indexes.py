@@ -1,4 +1,4 @@
-"""The index rows themselves: one a project and branch, made when first asked for."""
+"""Rows of content indexes: one for each project and branch, created at the first use."""
 
 from collections.abc import Callable
 
@@ -9,48 +9,57 @@ from app.drivers.git.port import RepositoryUnavailable
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import indexing, sweeping
+from app.resources.project_content import cleanup, indexing
 
 
 def find(project: Project, branch: str) -> ContentIndex | None:
-    """The index of a branch, if there is one."""
+    """Return the index of a branch, or None."""
     return db.session.scalar(
         sa.select(ContentIndex).where(ContentIndex.project_id == project.id, ContentIndex.branch == branch)
     )
 
 
 def ensure(project: Project, branch: str) -> ContentIndex:
-    """The index of a branch, made and queued where there is none yet; one whatever races."""
-    found = find(project, branch)
-    if found is not None:
-        return found
-    made = ContentIndex(project_id=project.id, branch=branch, status=IndexStatus.QUEUED)
+    """Return the index of a branch. Create it and enqueue its update if it does not exist. Safe under concurrency."""
+    existing = find(project, branch)
+    if existing is not None:
+        return existing
+    index = ContentIndex(project_id=project.id, branch=branch, status=IndexStatus.QUEUED)
     try:
         with db.session.begin_nested():
-            db.session.add(made)
-    except IntegrityError:
-        return find(project, branch) or made
-    indexing.ask(made, priority=10)
-    return made
-
-
-def is_behind(status: IndexStatus, commit_sha: str | None, head: Callable[[], str]) -> bool:
-    """Whether an index wants another look: its branch has moved, has gone while it says it is ready, or is back."""
-    try:
-        now = head()
-    except RepositoryUnavailable:
-        return status == IndexStatus.READY
-    return now != commit_sha or status == IndexStatus.STALE
-
-
-def lock(index: ContentIndex) -> ContentIndex:
-    """The row as it is now, kept from other writers until the transaction ends."""
-    db.session.refresh(index, with_for_update=True)
+            db.session.add(index)
+    except IntegrityError:  # another request created it, or deleted the project
+        existing = find(project, branch)
+        if existing is None:
+            raise
+        return existing
+    indexing.ask(index, priority=10)
     return index
 
 
+def is_behind(status: IndexStatus, commit_sha: str | None, head: Callable[[], str]) -> bool:
+    """Return whether an index needs an update: its branch moved, disappeared or returned."""
+    try:
+        present = head()
+    except RepositoryUnavailable:
+        return status == IndexStatus.READY
+    return present != commit_sha or status == IndexStatus.STALE
+
+
+def lock(index: ContentIndex) -> ContentIndex:
+    """Lock the row until the transaction ends and return its present state."""
+    return db.session.get_one(ContentIndex, index.id, with_for_update=True, populate_existing=True)
+
+
+def delete_branch(project: Project, branch: str) -> None:
+    """Delete everything indexed of one branch of a project."""
+    where = (ContentIndex.project_id == project.id, ContentIndex.branch == branch)
+    db.session.execute(sa.delete(ContentIndex).where(*where))
+    cleanup.ask()
+
+
 def drop(project: Project) -> None:
-    """Forget everything indexed of a project (its repository changed)."""
+    """Delete all indexes of a project."""
     db.session.execute(sa.delete(ContentIndex).where(ContentIndex.project_id == project.id))
-    sweeping.ask()
+    cleanup.ask()
     db.session.expire_all()

@@ -1,6 +1,6 @@
-"""Brings a branch's index to the branch's head: cold into a new generation, or only what changed.
+"""Indexing of a branch up to its head: the changes only, or all files as a new generation.
 
-The old generation is served until the new one is whole. Nothing here waits for Git inside a transaction.
+Readers see the old generation until the new one is complete. No transaction waits for Git.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -8,115 +8,115 @@ from itertools import islice
 
 import sqlalchemy as sa
 
-from app import transactions
+from app.content.words import fold
 from app.core import clock
-from app.core.content.words import fold
-from app.drivers.git.port import CommitInfo, ObjectNotFound, PathChange
+from app.database import bulk, session
+from app.drivers.git.port import CommitInfo, GitObjectMissing, PathChange
 from app.extensions import db, jobs
-from app.models import bulk
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource
-from app.resources.project.activity import FileEvent, FilesChanged, files_changed
-from app.resources.project_content import describing, snapshot, sweeping
+from app.resources.project.events import FileEvent, FilesChanged, files_changed
+from app.resources.project_content import cleanup, search_indexing, tree_parts, tree_snapshot
 from app.resources.project_content.source import Source
 
 BATCH = 5_000
-INCREMENTAL_AT_MOST = 20_000
-"""More changed paths than this are indexed as a new generation."""
+MAX_INCREMENTAL_CHANGES = 20_000
+"""Larger changes are indexed as a new generation."""
 
-HISTORY_AT_MOST = 1_000
-"""Of a longer push, the older commits' log entries and last-commit facts are not written; they are found on demand."""
+MAX_HISTORY_COMMITS = 1_000
+"""Older commits of a longer push get no log entries. Their last-commit facts are read on demand."""
 
 COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size", "folded")
 Progress = Callable[[int, int | None], None]
 
 
-def catch_up(index: ContentIndex, source: Source, progress: Progress) -> None:
-    """Index the branch's present head. Reads outside transactions, writes in short ones; safe to run twice."""
+def update_index(index: ContentIndex, source: Source, progress: Progress) -> None:
+    """Index the present head of the branch. Reads outside transactions and writes in short ones. Idempotent."""
     head = source.git.head(source.repo, source.branch)
     if index.commit_sha == head:
         _confirm(index)
     elif not _incremental(index, source, head):
-        _cold(index, source, head, progress)
-    _ask_for_the_rest(index.id)
+        _index_from_scratch(index, source, head, progress)
+    _enqueue_followers(index.id)
 
 
-def _ask_for_the_rest(index_id: str) -> None:
-    """What takes as long as the tree is large, or waits for many blobs, is done by jobs of its own."""
-    with transactions.writing():
-        found = db.session.get(ContentIndex, index_id)
-        if found is not None and not snapshot.is_fresh(found):
-            snapshot.ask(found.id)
-        if found is not None and found.described_sha != found.commit_sha:
-            describing.ask(found)
+def _enqueue_followers(index_id: str) -> None:
+    """Enqueue the jobs whose duration depends on the size of the tree or on many blobs."""
+    with session.write_transaction():
+        current = db.session.get(ContentIndex, index_id)
+        if current is not None and not tree_snapshot.is_fresh(current):
+            tree_snapshot.ask(current.id)
+        if current is not None and current.described_sha != current.commit_sha:
+            search_indexing.enqueue(current)
 
 
 def _confirm(index: ContentIndex) -> None:
     if index.status != IndexStatus.READY:
-        with transactions.writing():
-            found = _lock(index.id)
-            if found is not None:
-                found.status, found.problem, found.progress = IndexStatus.READY, None, None
+        with session.write_transaction():
+            current = _lock(index.id)
+            if current is not None:
+                current.status, current.problem, current.progress = IndexStatus.READY, None, None
 
 
 def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
-    """Apply what changed since the indexed commit; False when that cannot be told, or is nearly everything."""
+    """Apply the changes since the indexed commit. Return False if they are unknown or too many."""
     old = index.commit_sha
     if old is None or index.generation == 0:
         return False
+    session.release_connection()
     try:
-        changes = list(islice(source.git.changes(source.repo, old, head), INCREMENTAL_AT_MOST + 1))
-    except ObjectNotFound:
+        changes = list(islice(source.git.changes(source.repo, old, head), MAX_INCREMENTAL_CHANGES + 1))
+    except GitObjectMissing:
         return False
-    if len(changes) > INCREMENTAL_AT_MOST:
+    if len(changes) > MAX_INCREMENTAL_CHANGES:
         return False
-    grown = source.git.is_ancestor(source.repo, old, head)
-    history = source.git.history(source.repo, head, since=old) if grown else iter(())
-    last = last_commits(islice(history, HISTORY_AT_MOST))
-    with transactions.writing():
-        found = _lock(index.id)
-        if found is None or found.commit_sha != old:
-            return True  # somebody else moved it on; their job, or the next look, goes on from there
-        if not grown:
-            _forget_last_commits(found)
-        before = apply(found, head, changes, last)
-        files_changed.announce(FilesChanged(found.project_id, LogSource.PUSH, _events(changes, before, last, head)))
+    is_fast_forward = source.git.is_ancestor(source.repo, old, head)
+    history = source.git.history(source.repo, head, since=old) if is_fast_forward else iter(())
+    last = last_commits(islice(history, MAX_HISTORY_COMMITS))
+    with session.write_transaction():
+        current = _lock(index.id)
+        if current is None or current.commit_sha != old:
+            return True  # Another job moved the index. It, or the next run, continues from there.
+        if not is_fast_forward:
+            _clear_last_commits(current)
+        before = apply(current, head, changes, last)
+        files_changed.publish(FilesChanged(current.project_id, LogSource.PUSH, _events(changes, before, last, head)))
     return True
 
 
-def _cold(index: ContentIndex, source: Source, head: str, progress: Progress) -> None:
+def _index_from_scratch(index: ContentIndex, source: Source, head: str, progress: Progress) -> None:
     index_id, generation, files = index.id, _start_generation(index), 0
     for batch in bulk.batches(source.git.tree(source.repo, head), BATCH):
         files += sum(e.type == "blob" for e in batch)
-        with transactions.writing():
+        with session.write_transaction():
             rows = ((index_id, generation, *e, folded(e.path)) for e in batch)
             bulk.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
             db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index_id).values(progress=files))
         progress(files, None)
-    with transactions.writing():
-        found = _lock(index_id)
-        if found is None:
+    with session.write_transaction():
+        current = _lock(index_id)
+        if current is None:
             return
-        found.generation, found.commit_sha, found.files = generation, head, files
-        _mark_ready(found)
+        current.generation, current.commit_sha, current.files = generation, head, files
+        _mark_ready(current)
     _drop_generations(index_id, generation)
 
 
 def _start_generation(index: ContentIndex) -> int:
-    with transactions.writing():
-        found = _lock(index.id)
-        if found is not None and found.commit_sha is None:
-            found.status = IndexStatus.INDEXING
+    with session.write_transaction():
+        current = _lock(index.id)
+        if current is not None and current.commit_sha is None:
+            current.status = IndexStatus.INDEXING
         newest = db.session.scalar(
             sa.select(sa.func.max(ContentFile.generation)).where(ContentFile.index_id == index.id)
         )
         return max(newest or 0, index.generation) + 1
 
 
-def _drop_generations(index_id: str, kept: int) -> None:
-    """Delete the rows of other generations, some thousand a transaction."""
-    while sweeping.delete_some(ContentFile.index_id == index_id, ContentFile.generation != kept):
+def _drop_generations(index_id: str, current: int) -> None:
+    """Delete the rows of other generations in batches."""
+    while cleanup.delete_some(ContentFile.index_id == index_id, ContentFile.generation != current):
         pass
 
 
@@ -134,13 +134,13 @@ def apply(
 ) -> dict[str, str]:
     """Change the rows of the present generation and move the index to `commit_sha`, in the running transaction.
 
-    Costs as much as there are changes, however large the tree. Returns what the changed paths were before, by type.
+    The cost depends on the number of changes, not on the size of the tree. Returns the previous type of each changed path.
     """
     file, here = ContentFile, (ContentFile.index_id == index.id, ContentFile.generation == index.generation)
     before: dict[str, str] = {}
     for part in bulk.batches((change.path for change in changes), 500):
-        there = db.session.execute(sa.select(file.path, file.type).where(*here, file.path.in_(part)))
-        before.update({path: kind for path, kind in there})  # noqa: C416 (rows are not tuples to the type checker)
+        previous = db.session.execute(sa.select(file.path, file.type).where(*here, file.path.in_(part)))
+        before.update({path: kind for path, kind in previous})  # noqa: C416 (rows are not tuples to the type checker)
         db.session.execute(
             sa.delete(file).where(*here, file.path.in_(part)).execution_options(synchronize_session=False)
         )
@@ -158,6 +158,7 @@ def apply(
     if present:
         db.session.execute(sa.insert(file), present)
     index.files += sum(row["type"] == "blob" for row in present) - sum(kind == "blob" for kind in before.values())
+    index.snapshot_changes = tree_parts.extend_changes(index, commit_sha, (change.path for change in changes))
     index.commit_sha = commit_sha
     _mark_ready(index)
     db.session.flush()
@@ -165,7 +166,7 @@ def apply(
 
 
 def folded(path: str) -> str | None:
-    """The path as search compares it, where the database cannot tell by itself."""
+    """Return the path in the form that search compares, or None if the database can compare it."""
     return None if path.isascii() else fold(path)
 
 
@@ -184,11 +185,11 @@ def _events(
 
 
 def _mark_ready(index: ContentIndex) -> None:
-    index.status, index.problem, index.progress, index.indexed_at = IndexStatus.READY, None, None, moment()
+    index.status, index.problem, index.progress, index.indexed_at = IndexStatus.READY, None, None, utcnow_ms()
 
 
-def _forget_last_commits(index: ContentIndex) -> None:
-    """After a rewritten branch, even unchanged files may have another last commit."""
+def _clear_last_commits(index: ContentIndex) -> None:
+    """Clear the last commits after a rewrite of the branch: they may differ for unchanged files too."""
     db.session.execute(
         sa.update(ContentFile)
         .where(ContentFile.index_id == index.id, ContentFile.generation == index.generation)
@@ -197,16 +198,16 @@ def _forget_last_commits(index: ContentIndex) -> None:
 
 
 def last_commits(history: Iterable[CommitInfo]) -> dict[str, dict[str, str]]:
-    """Path → its newest commit, of a history given newest first."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the newest commit of each path of a history, which is ordered from new to old."""
+    newest: dict[str, dict[str, str]] = {}
     for commit in history:
         for path in commit.paths:
-            found.setdefault(path, told(commit))
-    return found
+            newest.setdefault(path, commit_to_dict(commit))
+    return newest
 
 
-def told(commit: CommitInfo) -> dict[str, str]:
-    """A commit as file metadata shows it."""
+def commit_to_dict(commit: CommitInfo) -> dict[str, str]:
+    """Return a commit as a response dictionary of file metadata."""
     return {
         "sha": commit.sha,
         "message": commit.message,
@@ -216,7 +217,7 @@ def told(commit: CommitInfo) -> dict[str, str]:
 
 
 def ask(index: ContentIndex, *, priority: int = 0) -> str | None:
-    """Enqueue the index's next look at its branch; one waits at a time."""
+    """Enqueue an update of the index. At most one call waits."""
     return jobs.enqueue(
         "content.index", unique=f"content.index:{index.id}", lock=f"content:{index.id}", priority=priority,
         index_id=index.id,

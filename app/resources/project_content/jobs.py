@@ -1,21 +1,21 @@
-"""The jobs that keep indexes at their branches' heads."""
+"""Jobs that index branches, store trees, delete unreferenced content and repack local repositories."""
 
 from datetime import timedelta
 
 import sqlalchemy as sa
 import structlog
 
-from app import transactions
 from app.core.jobs import job
-from app.drivers.errors import DriverError, NeedsReconnect, Rejected
+from app.database import session
+from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
-from app.drivers.storage.near import NearStore
+from app.drivers.storage.cached import CachedObjectStore
 from app.extensions import db
-from app.models.organization import Status
+from app.models.organization import ArchiveStatus
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import describing, indexes, indexing, snapshot, sweeping
+from app.resources.project_content import cleanup, indexes, indexing, search_indexing, tree_snapshot
 from app.resources.project_content.source import Disconnected, source_of
 
 log = structlog.get_logger(__name__)
@@ -24,24 +24,24 @@ FOLLOW_EVERY = timedelta(seconds=15)
 
 SWEEP_EVERY, TIDY_EVERY, COMPLETE_EVERY = timedelta(hours=6), timedelta(hours=24), timedelta(hours=1)
 
-KEPT_FOR = timedelta(hours=24)
-"""A stored tree is put before it is named, and somebody may still be reading the one before."""
+TREE_RETENTION = timedelta(hours=24)
+"""A tree is stored before an index names it, and readers may still use the previous one."""
 
-BLOBS_AT_ONCE, REST = 1_500, timedelta(minutes=20)
-"""Of a host that gives one blob a call, so that people's own calls keep most of its hourly allowance."""
+MAX_BLOBS, PAUSE = 1_500, timedelta(minutes=20)
+"""Blobs per run from a host that returns one blob a call. Requests need most of the hourly allowance."""
 
 
 @job("content.index", uses=("git", "progress"), priority=5)
 def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -> None:
-    """Bring one branch's index to the branch's head. A repository that is gone makes it `failed`, with the reason."""
-    transactions.start_reading()
+    """Index the head of a branch. If the repository is unavailable, the index is `failed` with the reason."""
+    session.start_reading()
     index = db.session.get(ContentIndex, index_id)
     if index is None:
         return
     project = db.session.get_one(Project, index.project_id)
     try:
-        indexing.catch_up(index, source_of(project, git, branch=index.branch), progress)
-    except (Rejected, Disconnected, NeedsReconnect) as error:
+        indexing.update_index(index, source_of(project, git, branch=index.branch), progress)
+    except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
         _fail(index_id, str(error))
     except DriverError as error:
         _fail(index_id, str(error))
@@ -49,9 +49,9 @@ def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -
 
 
 def _fail(index_id: str, problem: str) -> None:
-    """An index that was whole stays readable, as stale."""
+    """Mark the index as failed. A complete index stays readable and is stale."""
     db.session.rollback()
-    with transactions.writing():
+    with session.write_transaction():
         index = db.session.get(ContentIndex, index_id)
         if index is not None:
             index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
@@ -59,86 +59,86 @@ def _fail(index_id: str, problem: str) -> None:
 
 
 @job("content.snapshot", uses=("trees",), priority=5)
-def store_snapshot(*, index_id: str, trees: NearStore) -> None:
-    """Store the tree of a branch where every node finds it."""
-    transactions.start_reading()
-    snapshot.refresh(index_id, trees)
+def store_snapshot(*, index_id: str, trees: CachedObjectStore) -> None:
+    """Store the tree of a branch in the object store."""
+    session.start_reading()
+    tree_snapshot.refresh(index_id, trees)
 
 
 @job("content.describe", uses=("git", "progress"))
 def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -> None:
-    """Read the text of what is new on a branch, so that it is found by its words."""
-    transactions.start_reading()
+    """Index the new texts of a branch for search."""
+    session.start_reading()
     index = db.session.get(ContentIndex, index_id)
     if index is None:
         return
     project = db.session.get_one(Project, index.project_id)
-    at_most = None if project.provider == Provider.LOCAL else BLOBS_AT_ONCE
+    at_most = None if project.provider == Provider.LOCAL else MAX_BLOBS
     try:
         source = source_of(project, git, branch=index.branch)
-        whole = describing.catch_up(index, source, at_most=at_most, progress=progress)
-    except (Rejected, Disconnected, NeedsReconnect) as error:
+        is_complete = search_indexing.index_new_texts(index, source, at_most=at_most, progress=progress)
+    except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
         log.info("content.texts_unreadable", index_id=index_id, error=str(error))
         return
-    if not whole:
-        with transactions.writing():
-            describing.ask(index, delay=REST)
+    if not is_complete:
+        with session.write_transaction():
+            search_indexing.enqueue(index, delay=PAUSE)
 
 
 @job("content.sweep")
 def sweep() -> None:
-    """Delete what indexes that went have left behind."""
-    sweeping.sweep()
+    """Delete the content of deleted indexes."""
+    cleanup.delete_unreferenced()
 
 
 @job("content.sweep_all", every=SWEEP_EVERY, retries=0)
 def sweep_regularly() -> None:
-    """The same, for what went in another way, and for blobs that no branch has any more."""
-    sweeping.sweep()
+    """Delete unreferenced content that no event announced, and blobs that no branch has."""
+    cleanup.delete_unreferenced()
 
 
 @job("content.sweep_trees", every=SWEEP_EVERY, retries=0, uses=("trees",), priority=-5)
-def sweep_trees(*, trees: NearStore) -> None:
-    """Delete stored trees that no branch is at any more."""
-    sweeping.sweep_trees(trees, KEPT_FOR)
+def sweep_trees(*, trees: CachedObjectStore) -> None:
+    """Delete stored trees that no index names."""
+    cleanup.sweep_trees(trees, TREE_RETENTION)
 
 
 @job("content.complete", every=COMPLETE_EVERY, retries=0)
 def complete() -> None:
-    """Have done again what was given up: trees that are not stored, texts that were not read."""
-    sweeping.ask_for_missing()
+    """Enqueue the trees and texts that are missing after a permanent failure."""
+    cleanup.enqueue_missing()
 
 
 @job("content.tidy", every=TIDY_EVERY, retries=0, uses=("git",), priority=-5)
 def tidy_repositories(*, git: GitHosts) -> None:
-    """Pack local repositories that many saves have left loose."""
+    """Repack local repositories with many loose objects."""
     if git.local is None:
         return
-    transactions.start_reading()
+    session.start_reading()
     names = sa.select(Project.repository).where(Project.provider == Provider.LOCAL, Project.repository != "").distinct()
-    found = list(db.session.scalars(names))
-    transactions.rest()
-    for name in found:
+    repositories = list(db.session.scalars(names))
+    session.release_connection()
+    for name in repositories:
         try:
-            git.local.tidy(RepoRef(name))
+            git.local.repack(RepoRef(name))
         except DriverError as error:
-            log.info("content.untidy", repository=name, error=str(error))
+            log.info("git.repack_failed", repository=name, error=str(error))
 
 
 @job("content.follow_local", every=FOLLOW_EVERY, retries=0, uses=("git",))
 def follow_local(*, git: GitHosts) -> None:
-    """Notice pushes to local repositories: look at the heads of active projects, and ask for an index that is behind."""
+    """Detect pushes to local repositories: compare the heads of active projects and enqueue updates of their indexes."""
     if git.local is None:
         return
-    transactions.start_reading()
-    found = db.session.execute(
+    session.start_reading()
+    rows = db.session.execute(
         sa.select(ContentIndex, Project)
         .join(Project, sa.and_(Project.id == ContentIndex.project_id, Project.branch == ContentIndex.branch))
-        .where(Project.provider == Provider.LOCAL, Project.status == Status.ACTIVE, Project.repository != "")
+        .where(Project.provider == Provider.LOCAL, Project.status == ArchiveStatus.ACTIVE, Project.repository != "")
     ).all()
-    moved = [index.id for index, project in found if _is_behind(index, project, git)]
+    moved = [index.id for index, project in rows if _is_behind(index, project, git)]
     for index_id in moved:
-        with transactions.writing():
+        with session.write_transaction():
             index = db.session.get(ContentIndex, index_id)
             if index is not None:
                 indexing.ask(index)

@@ -1,7 +1,7 @@
-"""Search in a branch's files: by path, by the words of their text, by type and by front matter fields; ranked.
+"""Ranked search in the files of a branch by path, text, type and front matter fields.
 
-A term is met by a file whose path holds it, or whose text has it as a word. Paths are read from the index itself, so they
-are found as soon as it is ready; texts follow (`describing`).
+A file matches a term if its path contains it or if its text has it as a word. Paths are searched in the index itself, so
+they match as soon as it is ready. Texts follow (`search_indexing`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,10 +10,10 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.core.content.filetypes import endings_of
-from app.core.content.search_query import Question, Term, Where, parse
-from app.core.content.snippets import Snippet, make_snippet
-from app.core.content.words import words
+from app.content.filetypes import endings_of
+from app.content.search_query import ParsedQuery, Term, TermField, parse
+from app.content.snippets import Snippet, make_snippet
+from app.content.words import words
 from app.extensions import db
 from app.models.content_search import ContentText
 from app.models.project import Project
@@ -21,15 +21,15 @@ from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import search_words
 
 PATH_WEIGHT, TITLE_WEIGHT = 0.5, 0.8
-RANKED, BEST, LOOKED_AT = 3_000, 300, 600
-"""How many texts are told apart by their words, how many of these go before others, and how many files are compared."""
+RANKED, BEST, MAX_SCANNED = 3_000, 300, 600
+"""The number of texts that are ranked, of ranked texts that precede other files, and of files that are compared."""
 
 _ESCAPE = "\\"
 
 
 @dataclass(frozen=True)
-class Hit:
-    """A file that meets a question; `snippet` is None as long as its text has not been read, and for files without any."""
+class SearchResult:
+    """A file that matches a query. `snippet` is None until its text is indexed, and for files without text."""
 
     path: str
     sha: str
@@ -39,22 +39,24 @@ class Hit:
     snippet: Snippet | None
 
 
-def search(project: Project, index: ContentIndex | None, q: str, *, kind: str | None = None, limit: int) -> list[Hit]:
-    """The best `limit` files of a branch for what somebody typed; `kind` narrows them to a type.
+def search(
+    project: Project, index: ContentIndex | None, q: str, *, kind: str | None = None, limit: int
+) -> list[SearchResult]:
+    """Return the best `limit` files of a branch for a query; `kind` restricts them to a type.
 
-    Every file that fits can be found. Where more than `RANKED` texts fit, the best of so many are shown; unless they do not
-    fill the page, because few of them are on this branch or of that type, and then all are looked at.
+    If more than `RANKED` texts match, only the best of these are compared. If these do not fill the page, because few of
+    them are on this branch or of that type, a second statement compares all files.
     """
     question = parse(q)
     types = [*question.types, kind] if kind else list(question.types)
     if index is None or index.generation == 0 or not (question.terms or types):
         return []
-    worded = [term for term in question.terms if term.words]
+    worded = [term for term in question.terms if term.tokens]
     texts = _best_texts(project.id, worded)
-    found = _files(project.id, index, question, types, texts)
-    if len(found) < limit and len(texts) > RANKED:
-        found = _files(project.id, index, question, types, texts, look_at_all=True)
-    best = sorted(((row.score + texts.get(row.sha, 0.0), row) for row in found), key=_order)[:limit]
+    rows = _files(project.id, index, question, types, texts)
+    if len(rows) < limit and len(texts) > RANKED:
+        rows = _files(project.id, index, question, types, texts, compare_all=True)
+    best = sorted(((row.score + texts.get(row.sha, 0.0), row) for row in rows), key=_order)[:limit]
     shown = _texts(project.id, [row.sha for _, row in best])
     return [_hit(score, row, shown.get(row.sha), question.terms) for score, row in best]
 
@@ -65,48 +67,50 @@ def _order(scored: tuple[float, Any]) -> tuple[float, int, str]:
 
 
 def _best_texts(project_id: str, worded: Sequence[Term]) -> dict[str, float]:
-    """Texts that hold all of the words, by sha, with how well they fit: all of them, or `RANKED` + 1 where there are more."""
+    """Return the rank of each text with all words by sha, for at most `RANKED` + 1 texts."""
     if not worded:
         return {}
     ranking = search_words.ranking(db.engine.dialect.name, project_id, worded).add_columns(ContentText.title)
-    titled = [term for term in worded if term.where is Where.ANYWHERE]
+    titled = [term for term in worded if term.where is TermField.ANYWHERE]
     rows = db.session.execute(ranking.limit(RANKED + 1))
     return {
-        sha: float(rank) + (TITLE_WEIGHT if titled and _holds_all(title, titled) else 0.0) for sha, rank, title in rows
+        sha: float(rank) + (TITLE_WEIGHT if titled and _contains_all(title, titled) else 0.0)
+        for sha, rank, title in rows
     }
 
 
-def _holds_all(title: str | None, terms: Sequence[Term]) -> bool:
-    """Whether a title holds the words of every term."""
-    there = words(title or "")
-    return all(_is_in(term, there) for term in terms)
+def _contains_all(title: str | None, terms: Sequence[Term]) -> bool:
+    """Return whether a title contains the words of every term."""
+    tokens = words(title or "")
+    return all(_is_in(term, tokens) for term in terms)
 
 
-def _is_in(term: Term, there: Sequence[str]) -> bool:
-    *before, last = term.words
+def _is_in(term: Term, tokens: Sequence[str]) -> bool:
+    *before, last = term.tokens
     return any(
-        list(there[place : place + len(before)]) == before and (word.startswith(last) if term.begun else word == last)
-        for place, word in enumerate(there[len(before) :])
+        list(tokens[start : start + len(before)]) == before
+        and (token.startswith(last) if term.begun else token == last)
+        for start, token in enumerate(tokens[len(before) :])
     )
 
 
 def _files(
     project_id: str,
     index: ContentIndex,
-    question: Question,
+    question: ParsedQuery,
     types: Iterable[str],
     texts: dict[str, float],
     *,
-    look_at_all: bool = False,
+    compare_all: bool = False,
 ) -> Sequence[Any]:
-    """One look through the branch's paths, held against what the full-text index found."""
+    """Return the files of the branch that match, by paths and by the matches of the full-text index."""
     file, terms = ContentFile, question.terms
-    held = {term: _holds(term.part) for term in terms if term.where is not Where.FIELD}
+    held = {term: _holds(term.part) for term in terms if term.where is not TermField.FIELD}
     conditions = [file.index_id == index.id, file.generation == index.generation]
     conditions += [sa.or_(*(_ends_with(ending) for ending in endings_of(kind))) for kind in types]
-    conditions += [held[term] for term in terms if not term.words]
-    if any(term.words for term in terms):
-        conditions.append(_is_met(project_id, [term for term in terms if term.words], held, texts, look_at_all))
+    conditions += [held[term] for term in terms if not term.tokens]
+    if any(term.tokens for term in terms):
+        conditions.append(_is_met(project_id, [term for term in terms if term.tokens], held, texts, compare_all))
     score: sa.ColumnElement[float] = sum(
         (sa.case((holds, PATH_WEIGHT / len(terms)), else_=0.0) for holds in held.values()), start=sa.literal(0.0)
     )
@@ -116,7 +120,7 @@ def _files(
         sa.select(file.path, file.sha, file.size, score.label("score"))
         .where(*conditions)
         .order_by((score + bonus).desc(), sa.func.length(file.path), file.path)
-        .limit(LOOKED_AT)
+        .limit(MAX_SCANNED)
     ).all()
 
 
@@ -125,16 +129,16 @@ def _is_met(
     worded: Sequence[Term],
     held: dict[Term, sa.ColumnElement[bool]],
     texts: dict[str, float],
-    look_at_all: bool,
+    compare_all: bool,
 ) -> sa.ColumnElement[bool]:
-    """The condition that a file meets every term that has words, each by its path or by its text."""
+    """Return the condition that a file matches every term with words, by its path or by its text."""
     paths = [held[term] for term in worded if term in held]
-    if len(texts) > RANKED and not look_at_all:
+    if len(texts) > RANKED and not compare_all:
         by_path = sa.and_(*paths) if len(paths) == len(worded) else sa.false()
         return sa.or_(ContentFile.sha.in_(texts), by_path)
-    if look_at_all:
+    if compare_all:
         return sa.and_(*(sa.or_(*_ways(project_id, term, held)) for term in worded))
-    # Whoever is not among the texts that hold all words meets at least one term by path; few do, so few are looked up.
+    # A file whose text does not contain all words matches at least one term by path. Few files do.
     partly = (
         sa.and_(sa.or_(*paths), *(sa.or_(*_ways(project_id, term, held)) for term in worded)) if paths else sa.false()
     )
@@ -142,17 +146,17 @@ def _is_met(
 
 
 def _ways(project_id: str, term: Term, held: dict[Term, sa.ColumnElement[bool]]) -> list[sa.ColumnElement[bool]]:
-    """How a file may meet a term; the lookup, made once and not for every path, comes last."""
+    """Return the alternatives by which a file matches a term. The lookup of texts, which runs once, is the last."""
     dialect = db.engine.dialect.name
-    found = search_words.matching(dialect, project_id, term)
+    shas = search_words.matching(dialect, project_id, term)
     if dialect == "postgresql":
-        # As an array whose length is not known beforehand; otherwise the plan turns on how many are expected.
-        found = sa.select(sa.func.unnest(sa.func.array(found.scalar_subquery())))
-    return [*([held[term]] if term in held else []), ContentFile.sha.in_(found)]
+        # An array of unknown length keeps PostgreSQL from choosing a plan by the expected number of matches.
+        shas = sa.select(sa.func.unnest(sa.func.array(shas.scalar_subquery())))
+    return [*([held[term]] if term in held else []), ContentFile.sha.in_(shas)]
 
 
 def _holds(part: str) -> sa.ColumnElement[bool]:
-    """Whether the path holds a part, whatever case and accents; `part` is folded."""
+    """Return the condition that the path contains a folded part, regardless of case and accents."""
     pattern = f"%{_escaped(part)}%"
     return sa.or_(_like(ContentFile.path, pattern), ContentFile.folded.like(pattern, escape=_ESCAPE))
 
@@ -162,11 +166,11 @@ def _ends_with(ending: str) -> sa.ColumnElement[bool]:
 
 
 def _like(column: Any, pattern: str) -> sa.ColumnElement[bool]:
-    """Case matters to LIKE on PostgreSQL only."""
+    """Return a case-insensitive LIKE. PostgreSQL compares case."""
     if db.engine.dialect.name == "postgresql":
         return sa.func.lower(column).like(pattern, escape=_ESCAPE)
-    found: sa.ColumnElement[bool] = column.like(pattern, escape=_ESCAPE)
-    return found
+    condition: sa.ColumnElement[bool] = column.like(pattern, escape=_ESCAPE)
+    return condition
 
 
 def _escaped(part: str) -> str:
@@ -183,6 +187,6 @@ def _texts(project_id: str, shas: Sequence[str]) -> dict[str, Any]:
     return {row.sha: row for row in rows}
 
 
-def _hit(score: float, row: Any, text: Any, terms: Sequence[Term]) -> Hit:
+def _hit(score: float, row: Any, text: Any, terms: Sequence[Term]) -> SearchResult:
     snippet = make_snippet(text.body, terms) if text is not None and text.body else None
-    return Hit(row.path, row.sha, row.size, text.title if text else None, round(float(score), 4), snippet)
+    return SearchResult(row.path, row.sha, row.size, text.title if text else None, round(float(score), 4), snippet)

@@ -1,18 +1,18 @@
-"""Which repository and branch a project's content comes from, and who reads it."""
+"""The repository, branch and credential from which the content of a project is read."""
 
 from dataclasses import dataclass
 
 from app.core.errors import Conflict
-from app.core.ids import Identified
+from app.core.ids import HasId
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import GitProvider, RepoRef
 from app.models.project import Project
-from app.resources.git_provider.service import provider_for
+from app.resources.git_provider.provider_selection import provider_for
 
 
 @dataclass(frozen=True)
 class Source:
-    """Where a branch's files come from."""
+    """A branch of a repository with a provider that can read it."""
 
     git: GitProvider
     repo: RepoRef
@@ -20,19 +20,17 @@ class Source:
 
 
 class Disconnected(Conflict):
-    """The project has no repository (409)."""
+    """A call that needs the repository of a disconnected project (409)."""
 
     code, message = "DISCONNECTED", "Connect a repository to this project first"
 
 
-def source_of(
-    project: Project, hosts: GitHosts, *, branch: str | None = None, actor: Identified | None = None
-) -> Source:
-    """The source of a project's working branch, or of another of its branches.
+def source_of(project: Project, hosts: GitHosts, *, branch: str | None = None, actor: HasId | None = None) -> Source:
+    """Return the source of the working branch of a project, or of another branch.
 
     Raises:
         Disconnected: the project has no repository.
-        NeedsReconnect, RepositoryUnavailable: nobody's credential reaches it.
+        ReconnectRequired, RepositoryUnavailable: no credential can read it.
     """
     if not project.repository or not (branch or project.branch):
         raise Disconnected

@@ -1,14 +1,14 @@
-"""What other resources' doings mean for the index."""
+"""Updates and deletion of indexes when projects and branches change."""
 
 from app.models.project import Project
 from app.models.project_content import IndexStatus
-from app.resources.project.events import branch_moved, project_connected, project_deleting
-from app.resources.project_content import indexes, indexing, sweeping
+from app.resources.project.events import branch_deleted, branch_moved, project_connected, project_deleting
+from app.resources.project_content import cleanup, indexes, indexing
 
 
 @project_connected.subscribe
 def queue_index(project: Project) -> None:
-    """A repository was connected or changed: index it anew."""
+    """Index the connected branch of a project and delete its other indexes."""
     indexes.drop(project)
     if project.repository and project.branch:
         indexes.ensure(project, project.branch)
@@ -16,7 +16,7 @@ def queue_index(project: Project) -> None:
 
 @branch_moved.subscribe
 def follow_branch(project: Project, branch: str, head: str) -> None:
-    """A pull request was merged: the branch's index is behind until it has caught up."""
+    """Mark the index of a moved branch as stale and enqueue its update."""
     index = indexes.find(project, branch)
     if index is not None and index.commit_sha != head:
         if index.status == IndexStatus.READY:
@@ -24,7 +24,13 @@ def follow_branch(project: Project, branch: str, head: str) -> None:
         indexing.ask(index, priority=10)
 
 
+@branch_deleted.subscribe
+def delete_branch_index(project: Project, branch: str) -> None:
+    """Delete the index of a deleted branch."""
+    indexes.delete_branch(project, branch)
+
+
 @project_deleting.subscribe
 def sweep_files(_project: Project) -> None:
-    """A project goes: its index by foreign key, the files after it."""
-    sweeping.ask()
+    """Enqueue the deletion of the files of a deleted project. Foreign keys delete its indexes."""
+    cleanup.ask()

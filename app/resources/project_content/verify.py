@@ -1,4 +1,4 @@
-"""Holds an index against the repository, file by file."""
+"""Comparison of a content index with its branch, file by file."""
 
 from collections.abc import Iterator
 from heapq import merge
@@ -8,21 +8,20 @@ from typing import Any
 
 from app.drivers.git.port import TreeEntry
 from app.models.project_content import ContentIndex
-from app.resources.project_content import snapshot
+from app.resources.project_content import tree_rows
 from app.resources.project_content.source import Source
 
 
 def differences(index: ContentIndex, source: Source) -> Iterator[str]:
-    """Say each way in which the index is not the branch: its head, its paths, their modes, shas and sizes.
+    """Yield each difference between the index and the head of the branch: commit, paths, modes, shas and sizes.
 
-    Both sides come in Git's order, so neither is held in memory.
+    The files of a stale index are compared as well. Both sides are sorted as in Git, so neither is stored in memory.
     """
     head = source.git.head(source.repo, source.branch)
     if index.commit_sha != head:
         yield f"the index is at {index.commit_sha}, the branch {source.branch} at {head}"
-        return
     blobs = 0
-    mine = ((row["path"].encode(), "mine", row) for row in snapshot.rows(index))
+    mine = ((row["path"].encode(), "mine", row) for row in tree_rows.rows(index))
     theirs = ((entry.path.encode(), "theirs", entry) for entry in source.git.tree(source.repo, head))
     for path, sides in groupby(merge(mine, theirs, key=itemgetter(0, 1)), key=itemgetter(0)):
         by_side: dict[str, Any] = {side: value for _, side, value in sides}

@@ -1,21 +1,21 @@
-"""Drafts: a person's unsaved work on the files of a project."""
+"""Routes of drafts, the unsaved text of users for files of a project."""
 
 from flask import Blueprint
 
+from app.access.guards import member_of_org
+from app.access.scope import Scope
 from app.http.endpoint import endpoint
-from app.http.guards import member_of_org
-from app.http.scope import Scope
 from app.resources.project_draft import service
 from app.resources.project_draft.schemas import (
+    DeletedDraft,
     Draft,
     DraftArguments,
     DraftQuery,
     Drafts,
     DraftsArguments,
     DraftsQuery,
-    Dropped,
-    KeepDraft,
-    KeepDraftBody,
+    SaveDraft,
+    SaveDraftBody,
 )
 
 blueprint = Blueprint("project_draft", __name__)
@@ -23,26 +23,26 @@ blueprint = Blueprint("project_draft", __name__)
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org(), query=DraftsQuery, result=Drafts, message="Drafts")
-def read(scope: Scope, query: DraftsArguments) -> service.Told | list[service.Told]:
+def read(*, scope: Scope, query: DraftsArguments) -> service.DraftWithHead | list[service.DraftWithHead]:
     """Read your draft of a file, or list your drafts on a branch."""
     return service.one_or_all(scope.project, by=scope.actor, branch=query["ref"], file=query["file"])
 
 
 @blueprint.put("/<project_id>")
 @endpoint(
-    guard=member_of_org(), body=KeepDraft, query=DraftQuery, result=Draft, current="project_draft.read",
-    message="Draft kept",
+    guard=member_of_org(), body=SaveDraft, query=DraftQuery, result=Draft, etag_of="project_draft.read",
+    message="Draft saved",
 )  # fmt: skip
-def keep(scope: Scope, body: KeepDraftBody, query: DraftArguments) -> service.Told:
-    """Keep your draft of a file, in place of the one before."""
-    return service.keep(scope.project, by=scope.actor, branch=query["ref"], file=query["file"], **body)
+def save(*, scope: Scope, body: SaveDraftBody, query: DraftArguments) -> service.DraftWithHead:
+    """Save your draft of a file and replace the previous one."""
+    return service.save(scope.project, by=scope.actor, branch=query["ref"], file=query["file"], **body)
 
 
 @blueprint.delete("/<project_id>")
 @endpoint(
-    guard=member_of_org(), query=DraftQuery, result=Dropped, current="project_draft.read", message="Draft dropped"
+    guard=member_of_org(), query=DraftQuery, result=DeletedDraft, etag_of="project_draft.read", message="Draft deleted"
 )
-def drop(scope: Scope, query: DraftArguments) -> dict[str, object]:
-    """Drop your draft of a file."""
-    service.drop(scope.project, by=scope.actor, branch=query["ref"], file=query["file"])
+def delete(*, scope: Scope, query: DraftArguments) -> dict[str, object]:
+    """Delete your draft of a file."""
+    service.delete(scope.project, by=scope.actor, branch=query["ref"], file=query["file"])
     return {"file": query["file"], "deleted": True}

@@ -2,100 +2,93 @@
 
 from typing import Any, TypedDict
 
-from marshmallow import ValidationError, fields, validate
+from marshmallow import fields, pre_load, validate
 
-from app.core.refs import is_branch_name, is_sha
-from app.http.file_paths import OnePath
-from app.http.validation import Body, Moment
+from app.http.file_paths import FilePathField
+from app.http.git_refs import branch_name, full_sha
+from app.http.validation import DateTimeMs, RequestSchema, with_empty_as_null
 
 MAX_CHARACTERS = 900_000
 
 
-def branch_name(value: str) -> None:
-    """The branch-name rule as a validator."""
-    if not is_branch_name(value):
-        raise ValidationError("This cannot be the name of a branch.")
+class DraftQuery(RequestSchema):
+    """A file of a branch."""
 
-
-def blob_sha(value: str) -> None:
-    """A whole sha as a validator."""
-    if not is_sha(value):
-        raise ValidationError("This is not the 40 hexadecimal digits of a blob.")
-
-
-class DraftQuery(Body):
-    """Which file of which branch."""
-
-    file = OnePath(required=True)
+    file = FilePathField(required=True)
     ref = fields.String(load_default=None, validate=branch_name)
 
 
-class DraftsQuery(Body):
-    """One file, or all of a branch."""
+class DraftsQuery(RequestSchema):
+    """One file of a branch, or all drafts of the branch."""
 
-    file = OnePath(load_default=None)
+    file = FilePathField(load_default=None)
     ref = fields.String(load_default=None, validate=branch_name)
 
 
 class DraftArguments(TypedDict):
-    """`DraftQuery`, cleaned."""
+    """The loaded form of `DraftQuery`."""
 
     file: str
     ref: str | None
 
 
 class DraftsArguments(TypedDict):
-    """`DraftsQuery`, cleaned."""
+    """The loaded form of `DraftsQuery`."""
 
     file: str | None
     ref: str | None
 
 
-class KeepDraft(Body):
-    """What was typed, and the blob it was started from: null for a file that is new."""
+class SaveDraft(RequestSchema):
+    """The text of a draft and the blob on which it is based: null for a new file."""
 
     content = fields.String(required=True, validate=validate.Length(max=MAX_CHARACTERS))
-    base_blob_sha = fields.String(load_default=None, allow_none=True, validate=blob_sha)
+    base_blob_sha = fields.String(load_default=None, allow_none=True, validate=full_sha)
+
+    @pre_load
+    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string in an optional field as null (contract, section 0)."""
+        return with_empty_as_null(data, "base_blob_sha")
 
 
-class KeepDraftBody(TypedDict):
-    """`KeepDraft`, cleaned."""
+class SaveDraftBody(TypedDict):
+    """The loaded form of `SaveDraft`."""
 
     content: str
     base_blob_sha: str | None
 
 
-class DraftListed(Body):
-    """A draft without its content; `conflict` tells that the file is no longer what it was started from."""
+class DraftListed(RequestSchema):
+    """A draft without its content. `conflict` is true if the file changed since the draft was started."""
 
     file = fields.String(attribute="draft.file")
     branch = fields.String(attribute="draft.branch")
     base_blob_sha = fields.String(attribute="draft.base_blob_sha", allow_none=True)
     current_blob_sha = fields.String(allow_none=True)
     conflict = fields.Boolean()
-    createdAt = Moment(attribute="draft.created_at")  # noqa: N815 (wire name)
-    updatedAt = Moment(attribute="draft.updated_at")  # noqa: N815 (wire name)
+    createdAt = DateTimeMs(attribute="draft.created_at")  # noqa: N815 (wire name)
+    updatedAt = DateTimeMs(attribute="draft.updated_at")  # noqa: N815 (wire name)
 
 
 class Draft(DraftListed):
-    """A draft whole."""
+    """A draft with its content."""
 
     content = fields.String(attribute="draft.content")
 
 
 class Drafts(Draft):
-    """One draft whole where a file was named, else the list of a branch's."""
+    """A draft with its content if the query names a file, else the drafts of the branch."""
 
     LISTED = DraftListed
-    """The schema of an item where the answer is a list; the document tells of both."""
+    """The schema of an item if the result is a list. The OpenAPI document describes both."""
 
     def dump(self, obj: Any, *, many: bool | None = None) -> Any:
-        """Dump by what is there."""
+        """Dump a draft or a list of drafts."""
         return DraftListed(many=True).dump(obj) if isinstance(obj, list) else Draft().dump(obj)
 
 
-class Dropped(Body):
-    """A draft that is gone."""
+class DeletedDraft(RequestSchema):
+    """A draft that was deleted."""
 
     file = fields.String()
     deleted = fields.Boolean()

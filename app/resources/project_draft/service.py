@@ -1,13 +1,13 @@
-"""Drafts: a person's unsaved work on a file of a branch, told apart from what has been saved there meanwhile."""
+"""Rules of drafts: the unsaved text of a user for a file of a branch, compared with the saved file."""
 
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
 from app.core.errors import LimitReached, NotFound
-from app.core.upserts import insert_or_update
+from app.database.upserts import insert_or_update
 from app.extensions import db
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
 from app.models.project_draft import ProjectDraft
@@ -18,68 +18,72 @@ UNIQUE = ("project_id", "user_id", "branch", "file")
 
 
 @dataclass(frozen=True)
-class Told:
-    """A draft, and the blob that the branch has under its path now; None where there is none."""
+class DraftWithHead:
+    """A draft with the present blob of its file, or None if the branch has no such file."""
 
     draft: ProjectDraft
     current_blob_sha: str | None
 
     @property
     def conflict(self) -> bool:
-        """Whether the file is no longer what the draft was started from."""
+        """True if the file changed since the draft was started."""
         return self.draft.base_blob_sha != self.current_blob_sha
 
 
-def read(project: Project, *, by: User, branch: str | None, file: str | None) -> list[Told]:
-    """The caller's drafts on a branch, the latest first; of one file where that is given."""
+def read(project: Project, *, by: User, branch: str | None, file: str | None) -> list[DraftWithHead]:
+    """Return the drafts of a user on a branch, the latest first, or the draft of one file."""
     draft = ProjectDraft
-    wanted = [draft.project_id == project.id, draft.user_id == by.id, draft.branch == (branch or project.branch)]
+    conditions = [draft.project_id == project.id, draft.user_id == by.id, draft.branch == (branch or project.branch)]
     if file is not None:
-        wanted.append(draft.file == file)
+        conditions.append(draft.file == file)
     rows = db.session.execute(
         sa.select(draft, ContentFile.sha)
         .outerjoin(ContentIndex, sa.and_(ContentIndex.project_id == project.id, ContentIndex.branch == draft.branch))
         .outerjoin(ContentFile, _is_at(draft.file))
-        .where(*wanted)
+        .where(*conditions)
         .order_by(draft.updated_at.desc(), draft.file)
     )
-    return [Told(found, sha) for found, sha in rows]
+    return [DraftWithHead(stored, sha) for stored, sha in rows]
 
 
-def find(project: Project, *, by: User, branch: str | None, file: str) -> Told:
-    """The caller's draft of a file. Raises NotFound."""
-    found = read(project, by=by, branch=branch, file=file)
-    if not found:
+def find(project: Project, *, by: User, branch: str | None, file: str) -> DraftWithHead:
+    """Return the draft of a user for a file. Raises NotFound."""
+    drafts = read(project, by=by, branch=branch, file=file)
+    if not drafts:
         raise NotFound("There is no draft of this file")
-    return found[0]
+    return drafts[0]
 
 
-def one_or_all(project: Project, *, by: User, branch: str | None, file: str | None) -> Told | list[Told]:
-    """The caller's draft of the file that is named, or all of theirs on the branch. Raises NotFound for the one."""
+def one_or_all(
+    project: Project, *, by: User, branch: str | None, file: str | None
+) -> DraftWithHead | list[DraftWithHead]:
+    """Return the draft of a file, or all drafts on the branch if `file` is None. Raises NotFound for one file."""
     if file is None:
         return read(project, by=by, branch=branch, file=None)
     return find(project, by=by, branch=branch, file=file)
 
 
-def keep(project: Project, *, by: User, branch: str | None, file: str, content: str, base_blob_sha: str | None) -> Told:
-    """Write the caller's draft of a file, in place of the one before.
+def save(
+    project: Project, *, by: User, branch: str | None, file: str, content: str, base_blob_sha: str | None
+) -> DraftWithHead:
+    """Store the draft of a user for a file and replace the previous one.
 
     Raises:
-        LimitReached: they have too many drafts in this project already.
+        LimitReached: the user has the maximum number of drafts in this project.
     """
-    named = {"project_id": project.id, "user_id": by.id, "branch": branch or project.branch, "file": file}
-    now = moment()
+    key = {"project_id": project.id, "user_id": by.id, "branch": branch or project.branch, "file": file}
+    now = utcnow_ms()
     changes = {"content": content, "base_blob_sha": base_blob_sha, "updated_at": now}
-    made = named | changes | {"created_at": now}
-    statement = insert_or_update(db.engine.dialect.name, ProjectDraft, made, unique=UNIQUE, changes=changes)
+    row = key | changes | {"created_at": now}
+    statement = insert_or_update(db.engine.dialect.name, ProjectDraft, row, unique=UNIQUE, changes=changes)
     db.session.execute(statement)
     _check_limit(project, by)
     db.session.expire_all()
     return find(project, by=by, branch=branch, file=file)
 
 
-def drop(project: Project, *, by: User, branch: str | None, file: str) -> None:
-    """Forget the caller's draft of a file; none being there is no error."""
+def delete(project: Project, *, by: User, branch: str | None, file: str) -> None:
+    """Delete the draft of a user for a file, if it exists."""
     draft = ProjectDraft
     db.session.execute(
         sa.delete(draft).where(
@@ -95,7 +99,7 @@ def _check_limit(project: Project, by: User) -> None:
     draft = ProjectDraft
     mine = sa.select(sa.func.count()).select_from(draft).where(draft.project_id == project.id, draft.user_id == by.id)
     if (db.session.scalar(mine) or 0) > MAX_DRAFTS:
-        raise LimitReached(f"You have {MAX_DRAFTS} drafts in this project; save or drop some first")
+        raise LimitReached(f"You have {MAX_DRAFTS} drafts in this project. Save or delete some first")
 
 
 def _is_at(path: sa.orm.InstrumentedAttribute[str]) -> sa.ColumnElement[bool]:

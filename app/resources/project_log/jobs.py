@@ -1,4 +1,4 @@
-"""The log's retention."""
+"""Retention of the project log."""
 
 from datetime import timedelta
 
@@ -8,14 +8,14 @@ from app.core import clock
 from app.core.ids import first_id
 from app.core.jobs import job
 from app.models.project_log import ProjectLogEntry
-from app.resources.system.purging import purge
+from app.resources.system.retention import purge
 
 PURGE_EVERY = timedelta(hours=24)
 
 
 @job("project_log.purge", every=PURGE_EVERY, retries=0, priority=-5)
-def forget_old_entries() -> None:
-    """Delete what is older than `PROJECT_LOG_DAYS`; ids sort by time, so they are found without a look at the rest."""
+def purge_old_entries() -> None:
+    """Delete entries that are older than `PROJECT_LOG_DAYS`. Ids sort by time, so the primary key selects them."""
     days = current_app.config["SETTINGS"].retention.project_log_days
     if days:
         purge(ProjectLogEntry, ProjectLogEntry.id < first_id("log", clock.now() - timedelta(days=days)))

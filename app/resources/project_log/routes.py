@@ -2,10 +2,10 @@
 
 from flask import Blueprint
 
+from app.access.guards import member_of_org
+from app.access.scope import Scope
 from app.core.limits import InputLimits
 from app.http.endpoint import endpoint
-from app.http.guards import member_of_org
-from app.http.scope import Scope
 from app.models.project_log import ProjectLogEntry
 from app.resources.project_log import service
 from app.resources.project_log.schemas import (
@@ -22,7 +22,7 @@ blueprint = Blueprint("project_log", __name__)
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org(), query=LogQuery, result=LogEntries, message="Project log")
-def read(scope: Scope, query: LogArguments) -> service.LogPage:
+def read(*, scope: Scope, query: LogArguments) -> service.LogPage:
     """Read recent file changes, newest first."""
     return service.read(scope.project, **query)
 
@@ -36,6 +36,8 @@ def read(scope: Scope, query: LogArguments) -> service.LogPage:
     max_bytes=InputLimits.log_bytes,
     message="Change recorded",
 )
-def record(scope: Scope, body: RecordChangeBody) -> ProjectLogEntry:
+def record(*, scope: Scope, body: RecordChangeBody) -> ProjectLogEntry:
     """Record a file change."""
-    return service.record(scope.project, body["action"], body["file"], body.get("file_type"), by=scope.actor)
+    return service.record(
+        scope.project, body["action"], body["file"], body.get("file_type"), by=scope.actor, grant=scope.grant
+    )

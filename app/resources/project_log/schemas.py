@@ -5,14 +5,14 @@ from typing import Any, NotRequired, TypedDict
 from marshmallow import fields, post_load, validate
 
 from app.http.file_paths import plain_path
-from app.http.validation import Body, Moment, Page
-from app.models.project_log import LogAction
+from app.http.validation import DateTimeMs, PageQuery, RequestSchema
+from app.models.project_log import LogAction, LogSource
 
 MAX_PAGE = 100
 
 
-class RecordChange(Body):
-    """A file change a client reports."""
+class RecordChange(RequestSchema):
+    """A file change that a client reports."""
 
     action = fields.Enum(LogAction, by_value=True, required=True)
     file = fields.String(required=True, validate=plain_path)
@@ -20,30 +20,30 @@ class RecordChange(Body):
 
 
 class RecordChangeBody(TypedDict):
-    """`RecordChange`, cleaned."""
+    """The loaded form of `RecordChange`."""
 
     action: LogAction
     file: str
     file_type: NotRequired[str | None]
 
 
-class LogQuery(Page):
-    """Which entries."""
+class LogQuery(PageQuery):
+    """A filter and a page of entries."""
 
     action = fields.Enum(LogAction, by_value=True, load_default=None)
     file = fields.String(
         load_default=None,
-        validate=[validate.Length(max=1024), validate.ContainsNoneOf("\0", error="May not hold NUL.")],
+        validate=[validate.Length(max=1024), validate.ContainsNoneOf("\0", error="Must not contain NUL.")],
     )
 
     @post_load
     def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """A limit above the maximum is clamped."""
+        """Clamp the limit to the maximum."""
         return data | {"limit": min(data["limit"], MAX_PAGE)}
 
 
 class LogArguments(TypedDict):
-    """`LogQuery`, cleaned."""
+    """The loaded form of `LogQuery`."""
 
     limit: int
     cursor: str | None
@@ -51,8 +51,15 @@ class LogArguments(TypedDict):
     file: str | None
 
 
-class LogEntry(Body):
-    """One entry."""
+class LogToken(RequestSchema):
+    """The API token that made a change."""
+
+    id = fields.String()
+    name = fields.String(allow_none=True)
+
+
+class LogEntry(RequestSchema):
+    """An entry of the log."""
 
     id = fields.String()
     action = fields.Enum(LogAction, by_value=True)
@@ -60,19 +67,22 @@ class LogEntry(Body):
     file_type = fields.String(allow_none=True)
     user_id = fields.String(allow_none=True)
     user_name = fields.String(allow_none=True)
-    source = fields.String()
+    source = fields.String(
+        attribute="shown_source", validate=validate.OneOf([*(str(source) for source in LogSource), "token"])
+    )
+    token = fields.Nested(LogToken, allow_none=True)
     commit_sha = fields.String(allow_none=True)
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
 
-class LogMeta(Body):
-    """How many entries there are, and where the next page starts."""
+class LogMeta(RequestSchema):
+    """The number of entries and the cursor of the next page."""
 
     total = fields.Integer()
     next_cursor = fields.String(allow_none=True)
 
 
-class LogEntries(Body):
+class LogEntries(RequestSchema):
     """A page of the log."""
 
     project_id = fields.String()

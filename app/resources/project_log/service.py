@@ -1,17 +1,18 @@
-"""The project log: what happened to files, told by clients, by saves and by pushes; read newest first."""
+"""Rules of the project log: entries of clients, saves and pushes, and its pages."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
+from app.core.api_tokens import TokenGrant
 from app.core.cursors import decode_cursor, encode_cursor
-from app.core.upserts import insert_rows
+from app.database.upserts import insert_rows
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_log import LogAction, LogSource, ProjectLogEntry
 from app.models.user import User
-from app.resources.project.activity import FileEvent, FilesChanged
+from app.resources.project.events import FileEvent, FilesChanged
 
 FILE_TYPE_LENGTH = 40
 PER_COMMIT = ("project_id", "commit_sha", "file")
@@ -19,23 +20,30 @@ PER_COMMIT = ("project_id", "commit_sha", "file")
 
 @dataclass(frozen=True)
 class LogPage:
-    """Some entries, how many there are in all, and where the next page starts."""
+    """A page of entries with the total number and the cursor of the next page."""
 
     project_id: str
     logs: list[ProjectLogEntry]
     meta: dict[str, Any]
 
 
-def record(project: Project, action: LogAction, file: str, file_type: str | None, *, by: User) -> ProjectLogEntry:
-    """Keep what a client reports; who and when are ours to say."""
+def record(
+    project: Project,
+    action: LogAction,
+    file: str,
+    file_type: str | None,
+    *,
+    by: User,
+    grant: TokenGrant | None = None,
+) -> ProjectLogEntry:
+    """Store an entry that a client reports. Actor and time come from the server."""
     entry = ProjectLogEntry(
         project_id=project.id,
         action=action,
         file=file,
         file_type=file_type or _type_of(file),
-        user_id=by.id,
-        user_name=by.name,
         source=LogSource.CLIENT,
+        **_actor(by, grant),
     )
     db.session.add(entry)
     db.session.flush()
@@ -43,9 +51,13 @@ def record(project: Project, action: LogAction, file: str, file_type: str | None
 
 
 def record_changes(changed: FilesChanged) -> None:
-    """Keep the changes of commits, each once; a save's own word replaces what a push had told of the same commit."""
-    told = ("action", "user_id", "user_name", "source") if changed.source is LogSource.COMMIT else ()
-    statement = insert_rows(db.engine.dialect.name, ProjectLogEntry, unique=PER_COMMIT, changed=told)
+    """Store the changes of commits, each once. The entry of a save replaces the entry of a push of the same commit."""
+    replaced = (
+        ("action", "user_id", "user_name", "source", "token_id", "token_name")
+        if changed.source is LogSource.COMMIT
+        else ()
+    )
+    statement = insert_rows(db.engine.dialect.name, ProjectLogEntry, unique=PER_COMMIT, changed=replaced)
     rows = [_values(changed, event) for event in changed.files]
     if rows:
         db.session.execute(statement, rows)
@@ -57,11 +69,22 @@ def _values(changed: FilesChanged, event: FileEvent) -> dict[str, Any]:
         "action": event.action,
         "file": event.path,
         "file_type": _type_of(event.path),
-        "user_id": changed.by.id if changed.by else None,
-        "user_name": changed.by.name if changed.by else event.author,
         "source": changed.source,
         "commit_sha": event.commit_sha,
+        **(_actor(changed.by, changed.grant) if changed.by else _pusher(event)),
     }
+
+
+def _pusher(event: FileEvent) -> dict[str, Any]:
+    return {"user_id": None, "user_name": event.author, "token_id": None, "token_name": None}
+
+
+def _actor(by: User, grant: TokenGrant | None) -> dict[str, Any]:
+    """Return who made a change: the user and the API token. The name of a service account replaces that of the owner."""
+    token = {"token_id": grant.id if grant else None, "token_name": grant.name if grant else None}
+    if grant is not None and grant.is_service_account:
+        return {"user_id": None, "user_name": grant.name, **token}
+    return {"user_id": by.id, "user_name": by.name, **token}
 
 
 def _type_of(file: str) -> str | None:
@@ -72,22 +95,23 @@ def _type_of(file: str) -> str | None:
 def read(
     project: Project, *, limit: int, cursor: str | None, action: LogAction | None = None, file: str | None = None
 ) -> LogPage:
-    """A page of the log, newest first."""
+    """Return a page of the log, newest first."""
     entry = ProjectLogEntry
-    wanted = [entry.project_id == project.id]
+    conditions = [entry.project_id == project.id]
     if action is not None:
-        wanted.append(entry.action == action)
+        conditions.append(entry.action == action)
     if file is not None:
-        wanted.append(entry.file == file)
-    total = db.session.scalar(sa.select(sa.func.count()).select_from(entry).where(*wanted)) or 0
+        conditions.append(entry.file == file)
+    total = db.session.scalar(sa.select(sa.func.count()).select_from(entry).where(*conditions)) or 0
     if cursor:
-        wanted.append(entry.id < decode_cursor(cursor, "log"))
-    found = list(db.session.scalars(sa.select(entry).where(*wanted).order_by(entry.id.desc()).limit(limit + 1)))
-    shown = found[:limit]
-    following = encode_cursor("log", shown[-1].id) if len(found) > limit else None
-    return LogPage(project.id, shown, {"total": total, "next_cursor": following})
+        conditions.append(entry.id < decode_cursor(cursor, "log"))
+    rows = list(db.session.scalars(sa.select(entry).where(*conditions).order_by(entry.id.desc()).limit(limit + 1)))
+    page = rows[:limit]
+    next_cursor = encode_cursor("log", page[-1].id) if len(rows) > limit else None
+    return LogPage(project.id, page, {"total": total, "next_cursor": next_cursor})
 
 
-def forget(user: User) -> None:
-    """Keep what somebody did who goes, without their name."""
-    db.session.execute(sa.update(ProjectLogEntry).where(ProjectLogEntry.user_id == user.id).values(user_name=None))
+def anonymize_author(user: User) -> None:
+    """Remove the names of a deleted user and of the user's tokens from the log."""
+    own = ProjectLogEntry.user_id == user.id
+    db.session.execute(sa.update(ProjectLogEntry).where(own).values(user_name=None, token_name=None))

@@ -1,8 +1,8 @@
-"""What other resources' doings mean for the log."""
+"""Log entries for changed files, and removal of the names of deleted users."""
 
-from app.resources.project.activity import files_changed
+from app.resources.project.events import files_changed
 from app.resources.project_log import service
 from app.resources.user.events import user_deleting
 
 files_changed.subscribe(service.record_changes)
-user_deleting.subscribe(service.forget)
+user_deleting.subscribe(service.anonymize_author)

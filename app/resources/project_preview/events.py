@@ -1,6 +1,6 @@
-"""What preview records announce."""
+"""Events of preview records."""
 
 from app.core.events import Event
 
 preview_deleting: Event[[str, str | None]] = Event("preview_deleting")
-"""The record of the project (its id) goes; the sandbox it names, if any, is to be stopped."""
+"""Published before the record of a project is deleted, with the ids of the project and its sandbox."""

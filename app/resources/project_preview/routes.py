@@ -1,13 +1,12 @@
 """The records of preview sandboxes (spec 4.7)."""
 
-from typing import Any
-
 from flask import Blueprint
 
-from app.http.configuration import settings
+from app.access.guards import member_of_org
+from app.access.scope import Scope
+from app.extensions import current_settings
 from app.http.endpoint import endpoint
-from app.http.guards import member_of_org
-from app.http.scope import Scope
+from app.http.upstream_errors import UPSTREAM
 from app.models.project_preview import ProjectPreview
 from app.resources.project_preview import schemas as s
 from app.resources.project_preview import service
@@ -17,8 +16,8 @@ blueprint = Blueprint("project_preview", __name__)
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org("project_id"), result=s.PreviewObject)
-def details(scope: Scope) -> ProjectPreview:
-    """Tell what is recorded of the project's preview."""
+def details(*, scope: Scope) -> ProjectPreview:
+    """Return the preview record of the project."""
     return service.find(scope.project)
 
 
@@ -27,22 +26,26 @@ def details(scope: Scope) -> ProjectPreview:
     guard=member_of_org("project_id"),
     body=s.ChangePreview,
     result=s.PreviewObject,
-    current="project_preview.details",
+    etag_of="project_preview.details",
     message="Preview recorded",
 )
-def upsert(scope: Scope, body: dict[str, Any]) -> ProjectPreview:
+def upsert(*, scope: Scope, body: s.ChangePreview) -> ProjectPreview:
     """Record the preview's state and addresses."""
-    sandbox = settings().sandbox
-    return service.upsert(scope.project, body, hosts=tuple(filter(None, (sandbox.preview_host, sandbox.domain))))
+    sandbox = current_settings().sandbox
+    return service.upsert(scope.project, body.sent(), hosts=tuple(filter(None, (sandbox.preview_host, sandbox.domain))))
 
 
 @blueprint.delete("/<project_id>")
 @endpoint(
     guard=member_of_org("project_id"),
     result=s.DeletedPreview,
-    current="project_preview.details",
+    etag_of="project_preview.details",
     message="Preview ended",
+    errors=(
+        "SANDBOX_UNAVAILABLE",
+        *UPSTREAM,
+    ),
 )
-def delete(scope: Scope) -> dict[str, object]:
+def delete(*, scope: Scope) -> dict[str, object]:
     """End the recorded preview and stop its sandbox."""
     return {"project_id": service.delete(scope.project), "deleted": True}

@@ -1,11 +1,12 @@
 """The body and answers of `/project-preview`."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from marshmallow import Schema, ValidationError, fields, validate
+from marshmallow import Schema, fields, validate
 
-from app.core.refs import is_sha
-from app.http.validation import Body, Entries, Moment, Ready, text
+from app.http.git_refs import full_sha
+from app.http.validation import ABSENT, Absent, DateTimeMs, KeyedDict, PassthroughSchema, RequestBody, text
 from app.models.project_preview import PreviewState
 
 MAX_URLS = 16
@@ -15,39 +16,49 @@ def _web_url(**kwargs: Any) -> fields.Url:
     return fields.Url(schemes={"http", "https"}, require_tld=False, validate=validate.Length(max=2048), **kwargs)
 
 
-def _sha(value: str) -> None:
-    if not is_sha(value):
-        raise ValidationError("This is not a commit's full sha.")
+@dataclass(frozen=True, kw_only=True)
+class ChangePreview(RequestBody):
+    """Changes of a preview record. The server sets ids and times."""
+
+    sandbox_name: Annotated[str | Absent | None, text(0, 255, required=False, allow_none=True)] = ABSENT
+    preview_url: Annotated[str | Absent | None, _web_url(allow_none=True)] = ABSENT
+    urls: Annotated[
+        dict[str, str] | Absent,
+        KeyedDict(keys=fields.String(), values=_web_url(), validate=validate.Length(max=MAX_URLS)),
+    ] = ABSENT
+    state: Annotated[PreviewState | Absent, fields.Enum(PreviewState, by_value=True)] = ABSENT
+    commit_sha: Annotated[str | Absent | None, fields.String(allow_none=True, validate=full_sha)] = ABSENT
 
 
-class ChangePreview(Body):
-    """What may be written of a preview; ids and times are the server's."""
+class FailureObject(Schema):
+    """Report of a failed start. `log_tail` has at most 4 KiB."""
 
-    sandbox_name = text(0, 255, required=False, allow_none=True)
-    preview_url = _web_url(allow_none=True)
-    urls = Entries(keys=fields.String(), values=_web_url(), validate=validate.Length(max=MAX_URLS))
-    state = fields.Enum(PreviewState, by_value=True)
-    commit_sha = fields.String(allow_none=True, validate=_sha)
+    code = fields.String(allow_none=True)
+    message = fields.String(allow_none=True)
+    step = fields.String(allow_none=True)
+    hint = fields.String(allow_none=True)
+    log_tail = fields.String()
 
 
 class PreviewObject(Schema):
-    """What is recorded of a preview (contract 4.7)."""
+    """The preview record of a project (contract 4.7)."""
 
     project_id = fields.String()
     sandbox_id = fields.String(allow_none=True)
     sandbox_name = fields.String(allow_none=True)
     preview_url = fields.String(allow_none=True)
-    urls = fields.Dict()
+    urls = fields.Dict(keys=fields.String(), values=fields.Url())
     state = fields.Enum(PreviewState, by_value=True)
     commit_sha = fields.String(allow_none=True)
-    expires_at = Moment(allow_none=True)
-    last_used_at = Moment(allow_none=True)
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (the contract's name)
-    updatedAt = Moment(attribute="updated_at")  # noqa: N815 (the contract's name)
+    failure = fields.Nested(FailureObject, allow_none=True)
+    expires_at = DateTimeMs(allow_none=True)
+    last_used_at = DateTimeMs(allow_none=True)
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (the contract's name)
+    updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (the contract's name)
 
 
-class DeletedPreview(Ready):
-    """What is gone."""
+class DeletedPreview(PassthroughSchema):
+    """A deleted preview record."""
 
     project_id = fields.String()
     deleted = fields.Boolean()

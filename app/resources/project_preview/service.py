@@ -1,11 +1,11 @@
-"""The record of a project's preview: one a project, written by its members and by whoever runs sandboxes."""
+"""Rules of preview records. Each project has at most one."""
 
 from typing import Any
 from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
-from app.core.errors import Invalid, NotFound
+from app.core.errors import InvalidRequest, NotFound
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_preview import ProjectPreview
@@ -13,23 +13,23 @@ from app.resources.project_preview.events import preview_deleting
 
 
 def find(project: Project) -> ProjectPreview:
-    """The record. Raises NotFound when there is none."""
-    found = _find(project.id)
-    if found is None:
+    """Return the record. Raises NotFound if there is none."""
+    record = _find(project.id)
+    if record is None:
         raise NotFound("This project has no preview")
-    return found
+    return record
 
 
 def upsert(project: Project, changes: dict[str, Any], *, hosts: tuple[str, ...]) -> ProjectPreview:
-    """Write what is given and keep the rest; previews are served on `hosts` or below them and nowhere else.
+    """Change the given fields. The URL must be on one of `hosts` or below it.
 
     Raises:
         Invalid: the preview's address is elsewhere.
-        NotFound: the project was deleted meanwhile.
+        NotFound: the project was deleted during the call.
     """
     url = changes.get("preview_url")
     if url is not None and not is_below(url, hosts):
-        raise Invalid.field("preview_url", f"The address must be on {' or '.join(hosts)}, or below")
+        raise InvalidRequest.field("preview_url", f"The address must be on {' or '.join(hosts)}, or below")
     record = _find(project.id) or _insert(project.id)
     for column, value in changes.items():
         setattr(record, column, value)
@@ -38,10 +38,10 @@ def upsert(project: Project, changes: dict[str, Any], *, hosts: tuple[str, ...])
 
 
 def delete(project: Project) -> str:
-    """Forget the record, if there is one, and have the sandbox it names stopped; returns the project's id."""
+    """Delete the record, publish `preview_deleting`, and return the id of the project."""
     record = _find(project.id)
     if record is not None:
-        preview_deleting.announce(project.id, record.sandbox_id)
+        preview_deleting.publish(project.id, record.sandbox_id)
         db.session.execute(
             sa.delete(ProjectPreview).where(ProjectPreview.project_id == project.id),
             execution_options={"synchronize_session": False},
@@ -50,7 +50,7 @@ def delete(project: Project) -> str:
 
 
 def is_below(url: str, hosts: tuple[str, ...]) -> bool:
-    """Whether a browser would go to one of these hosts, or below it, over http(s)."""
+    """Return whether a browser would open one of these hosts, or a host below it, with http or https."""
     if "\\" in url or not url.isprintable() or " " in url:  # browsers read these their own way
         return False
     try:
@@ -69,14 +69,14 @@ def _find(project_id: str) -> ProjectPreview | None:
 
 
 def _insert(project_id: str) -> ProjectPreview:
-    """Of parallel writers one inserts; the others go on with its record."""
+    """Insert the record. A parallel writer continues with the record of the other."""
     record = ProjectPreview(project_id=project_id)
     try:
         with db.session.begin_nested():
             db.session.add(record)
     except sa.exc.IntegrityError:
-        found = _find(project_id)
-        if found is None:
+        existing = _find(project_id)
+        if existing is None:
             raise NotFound("Project not found") from None
-        return found
+        return existing
     return record

@@ -1,27 +1,28 @@
-"""Which sandbox a body names, and who may reach it: members of the project's organization."""
+"""Guard of routes whose body names a project or a sandbox."""
 
 from typing import Any
 
+from app.access import targets
+from app.access.caller import Caller
+from app.access.guards import Guard
+from app.access.tokens import EDITS
 from app.core.errors import NotFound
 from app.extensions import db
-from app.http import targets
-from app.http.caller import Caller
-from app.http.guards import Guard
 from app.models.sandbox import Sandbox
 
 
 def member_of_named() -> Guard:
-    """Any member of the organization whose project, or whose project's sandbox, the body names."""
-    return Guard("memberOfOrg", lambda s: s.role is not None, _named, ids_in_body=True)
+    """Permit members of the organization of the named project or sandbox."""
+    return Guard("memberOfOrg", lambda s: s.role is not None, _named, target_in_body=True, token=EDITS)
 
 
-def _named(actor: Caller | None, ids: targets.Ids) -> targets.Found:
-    """The project with its organization, and `sandbox` where its id is given."""
-    found: dict[str, Any] = {}
+def _named(actor: Caller | None, ids: targets.Ids) -> targets.Targets:
+    """Return the project with its organization, and the `sandbox` if the body contains its id."""
+    resolved: dict[str, Any] = {}
     project_id = ids.get("projectId")
     if ids.get("sandboxId") is not None:
         sandbox = db.session.get(Sandbox, ids["sandboxId"])
         if sandbox is None or project_id not in (None, sandbox.project_id):
             raise NotFound("There is no such sandbox")
-        project_id, found = sandbox.project_id, {"sandbox": sandbox}
-    return targets.project("projectId")(actor, {"projectId": project_id}) | found
+        project_id, resolved = sandbox.project_id, {"sandbox": sandbox}
+    return targets.project("projectId")(actor, {"projectId": project_id}) | resolved

@@ -1,75 +1,88 @@
-"""The jobs that end sandboxes: those that are over, those that nobody knows any more, and those that were told to."""
+"""Jobs that end sandboxes: expired ones, those without a row, and those of deleted projects."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 
 import sqlalchemy as sa
 import structlog
 
-from app import transactions
 from app.core.jobs import job
 from app.core.limits import SandboxLimits
+from app.database import session
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
-from app.extensions import db
-from app.http.configuration import settings
-from app.models.sandbox import LIVE, Sandbox
-from app.resources.sandbox import lease, service, watching
+from app.extensions import current_settings, db
+from app.models.sandbox import ACTIVE_STATES, Sandbox
+from app.resources.sandbox import host_sync, lease, service
 
 log = structlog.get_logger(__name__)
 
-KEPT = timedelta(days=7)
+MAX_ROW_AGE = timedelta(days=7)
 
 
 @job("sandbox.end", uses=("sandbox",), priority=5)
 def end(*, reference: str, sandbox: SandboxHost) -> None:
-    """Stop what a host runs by that name; what is gone already is no error."""
+    """Stop a sandbox of the host. A sandbox that does not exist is not an error."""
     sandbox.stop(reference)
 
 
-@job("sandbox.reap", every=timedelta(seconds=SandboxLimits.reap_s), retries=0, uses=("sandbox",))
-def reap(*, sandbox: SandboxHost) -> None:
-    """Bring rows and what this node runs to agree: neither expired nor lost ones stay, on either side.
+@job("sandbox.reap", every=timedelta(seconds=SandboxLimits.cleanup_interval_s), retries=0, uses=("sandbox",))
+def reconcile_sandboxes(*, sandbox: SandboxHost) -> None:
+    """Stop expired sandboxes and sandboxes without a row, and end rows of sandboxes that no longer exist. Idempotent.
 
-    The first run after a start finds what an earlier life of this machine left.
+    The first run after a start also removes sandboxes that an earlier process left.
     """
-    transactions.start_reading()
-    for found in db.session.scalars(sa.select(Sandbox).where(Sandbox.state.in_(LIVE))).all():
-        try:
-            _look_after(found, sandbox)
-        except DriverError as error:
-            log.warning("sandbox.unreachable", sandbox_id=found.id, error=str(error))
+    session.start_reading()
+    for row in db.session.scalars(sa.select(Sandbox).where(Sandbox.state.in_(ACTIVE_STATES))).all():
+        with _isolated(row.id):
+            _reconcile_row(row, sandbox)
     _sweep(sandbox)
-    with transactions.writing():
+    with session.write_transaction():
         db.session.execute(
-            sa.delete(Sandbox).where(Sandbox.state.not_in(LIVE), Sandbox.ended_at < lease.now() - KEPT),
+            sa.delete(Sandbox).where(Sandbox.state.not_in(ACTIVE_STATES), Sandbox.ended_at < lease.now() - MAX_ROW_AGE),
             execution_options={"synchronize_session": False},
         )
 
 
-def _look_after(found: Sandbox, host: SandboxHost) -> None:
-    transactions.start_reading()
-    now, limits = lease.now(), settings().limits.sandbox
-    if lease.is_overlong(found.expires_at, now, limits):
-        with transactions.writing():
-            found.expires_at = lease.at_create(now, limits)
-    if found.expires_at <= now:
-        with transactions.writing():
-            service.end(found)
-        if found.reference is not None and found.node == host.node:
-            transactions.rest()
-            host.stop(found.reference)
-    elif found.reference is None or found.node == host.node:
-        watching.advance(found, host)
+def _reconcile_row(row: Sandbox, host: SandboxHost) -> None:
+    session.start_reading()
+    now, limits = lease.now(), current_settings().limits.sandbox
+    if lease.is_overlong(row.expires_at, now, limits):
+        with session.write_transaction():
+            row.expires_at = lease.at_create(now, limits)
+    if row.expires_at <= now:
+        with session.write_transaction():
+            service.end(row)
+        if row.host_id is not None and row.node == host.node:
+            session.release_connection()
+            host.stop(row.host_id)
+    elif row.host_id is None or row.node == host.node:
+        host_sync.sync_with_host(row, host)
 
 
 def _sweep(host: SandboxHost) -> None:
-    """Stop what this node runs and no live row names: its row is ended, or went with its project."""
-    held = host.names()
-    transactions.start_reading()
-    live = sa.select(Sandbox.reference, Sandbox.label).where(Sandbox.state.in_(LIVE))
+    """Stop sandboxes of this node that no active row names: the row has ended or was deleted with its project."""
+    sandboxes = host.list_sandboxes()
+    session.start_reading()
+    live = sa.select(Sandbox.host_id, Sandbox.label, Sandbox.start_id).where(Sandbox.state.in_(ACTIVE_STATES))
     known = {name for row in db.session.execute(live) for name in row}
-    transactions.rest()
-    for reference, name in held.items():
+    session.release_connection()
+    for reference, name in sandboxes.items():
         if not known & {reference, name}:
             log.info("sandbox.swept", reference=reference)
-            host.stop(reference)
+            with _isolated(reference):
+                host.stop(reference)
+
+
+@contextmanager
+def _isolated(name: str) -> Iterator[None]:
+    """Log the failure of one sandbox, so that the others are still processed. The next run tries again."""
+    try:
+        yield
+    except DriverError as error:
+        db.session.rollback()
+        log.warning("sandbox.cleanup_failed", sandbox=name, error=str(error))
+    except Exception:
+        db.session.rollback()
+        log.exception("sandbox.cleanup_failed", sandbox=name)

@@ -1,4 +1,4 @@
-"""How long a sandbox may live, by the database's clock: several machines write leases, and theirs differ."""
+"""Leases of sandboxes, calculated with the clock of the database: the clocks of several nodes differ."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -15,29 +15,29 @@ _CLOCKS = {
 
 
 def now() -> datetime:
-    """The present moment as the database tells it, in whole milliseconds."""
+    """Return the time of the database in whole milliseconds."""
     seconds = db.session.execute(sa.select(_CLOCKS[db.engine.dialect.name])).scalar_one()
     return datetime.fromtimestamp(round(seconds, 3), UTC) + clock.offset()
 
 
 def at_create(now: datetime, limits: SandboxLimits) -> datetime:
-    """When a sandbox that is made now expires (spec 8)."""
+    """Return the expiry of a new sandbox (spec 8)."""
     return now + timedelta(seconds=limits.lifetime_s)
 
 
-def connected(expires_at: datetime, created_at: datetime, now: datetime, limits: SandboxLimits) -> datetime:
-    """When it expires after somebody else has connected to it: as if it was made now, within its total."""
+def extend_on_connect(expires_at: datetime, created_at: datetime, now: datetime, limits: SandboxLimits) -> datetime:
+    """Return the expiry after a connection: that of a new sandbox, within the total lifetime."""
     return max(expires_at, min(at_create(now, limits), _last(created_at, limits)))
 
 
-def extended(expires_at: datetime, created_at: datetime, now: datetime, limits: SandboxLimits) -> datetime:
-    """When it expires after a heartbeat: five minutes later, never past ten from now nor past its total (spec 8)."""
-    wanted = expires_at + timedelta(seconds=limits.heartbeat_s)
-    return max(expires_at, min(wanted, at_create(now, limits), _last(created_at, limits)))
+def extend_on_heartbeat(expires_at: datetime, created_at: datetime, now: datetime, limits: SandboxLimits) -> datetime:
+    """Return the expiry after a heartbeat: 300 s later, at most 600 s from now, within the total lifetime (spec 8)."""
+    expiry = expires_at + timedelta(seconds=limits.heartbeat_s)
+    return max(expires_at, min(expiry, at_create(now, limits), _last(created_at, limits)))
 
 
 def is_overlong(expires_at: datetime, now: datetime, limits: SandboxLimits) -> bool:
-    """Whether no lease can reach that far, so that the clock must have gone back since it was given."""
+    """Return whether the expiry is later than any lease permits, so that the clock was set back."""
     return expires_at > at_create(now, limits)
 
 

@@ -1,11 +1,14 @@
 """Preview sandboxes: create or connect, keep alive, stop (spec 4.12)."""
 
+from typing import Any
+
 from flask import Blueprint, Response
 
+from app.access.guards import member_of_org
+from app.access.scope import Scope
 from app.http.endpoint import endpoint
-from app.http.guards import member_of_org
-from app.http.scope import Scope
-from app.resources.sandbox import flow
+from app.http.upstream_errors import GIT_READ, UPSTREAM
+from app.resources.sandbox import prepare, responses
 from app.resources.sandbox import schemas as s
 from app.resources.sandbox.guards import member_of_named
 
@@ -15,28 +18,31 @@ blueprint = Blueprint("sandbox", __name__)
 @blueprint.post("/create")
 @endpoint(
     guard=member_of_org("projectId", in_body=True), body=s.CreateSandbox, result=s.CreatedSandbox,
-    prepare=flow.create, max_bytes=flow.CREATE_BYTES, raw=True, message="Preview is running", rate="sandbox_create",
+    events=(s.StartStep, s.StartDone, s.StartFailed), other_status=201,
+    prepare=responses.create, max_bytes=prepare.CREATE_BYTES, raw_response=True, message="Preview is running", rate="sandbox_create", errors=("SANDBOX_FAILED", "SANDBOX_STOPPED", "SANDBOX_UNAVAILABLE", "RUNTIME_UNAVAILABLE", "LIMIT_REACHED", "CONFLICT", *GIT_READ,),
 )  # fmt: skip
-def create(_scope: Scope, _body: s.CreateBody, outcome: flow.Outcome) -> Response:
-    """Start the project's preview sandbox or connect to the one there is; steps as events, or JSON when it is ready."""
-    return flow.answer(outcome)
+def create(
+    *, scope: Scope, body: s.CreateBody, prepared: tuple[prepare.CreateResult, dict[str, Any] | None]
+) -> Response:
+    """Start the preview sandbox of the project or connect to it. Returns events, or JSON when it is ready."""
+    return responses.render(*prepared)
 
 
 @blueprint.post("/heartbeat")
 @endpoint(
-    guard=member_of_named(), body=s.NameSandbox, result=s.Beat, prepare=flow.heartbeat,
-    any_type=True, archived_too=True, message="Heartbeat", rate="sandbox_heartbeat",
+    guard=member_of_named(), body=s.NameSandbox, result=s.Beat, prepare=prepare.heartbeat,
+    any_type=True, allow_archived=True, message="Heartbeat", rate="sandbox_heartbeat", errors=("SANDBOX_UNAVAILABLE", *UPSTREAM,),
 )  # fmt: skip
-def heartbeat(_scope: Scope, _body: dict[str, str | None], beat: dict[str, object]) -> dict[str, object]:
-    """Let a running sandbox live five minutes longer."""
-    return beat
+def heartbeat(*, scope: Scope, body: dict[str, str | None], prepared: dict[str, object]) -> dict[str, object]:
+    """Extend the lease of a running sandbox by five minutes."""
+    return prepared
 
 
 @blueprint.post("/stop")
 @endpoint(
-    guard=member_of_named(), body=s.NameSandbox, result=s.Stopped, prepare=flow.stop,
-    any_type=True, archived_too=True, message="Preview stopped", rate="sandbox_stop",
+    guard=member_of_named(), body=s.NameSandbox, result=s.Stopped, prepare=prepare.stop,
+    any_type=True, allow_archived=True, message="Preview stopped", rate="sandbox_stop", errors=("SANDBOX_UNAVAILABLE", *UPSTREAM,),
 )  # fmt: skip
-def stop(_scope: Scope, _body: dict[str, str | None], stopped: dict[str, bool]) -> dict[str, bool]:
-    """Stop a sandbox, at once and for everybody."""
-    return stopped
+def stop(*, scope: Scope, body: dict[str, str | None], prepared: dict[str, bool]) -> dict[str, bool]:
+    """Stop a sandbox for all its users."""
+    return prepared

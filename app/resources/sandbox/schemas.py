@@ -1,54 +1,46 @@
-"""The bodies and answers of `/api/sandbox`."""
+"""Request bodies and response schemas of `/api/sandbox`."""
 
 from typing import Any, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, validate, validates_schema
 
-from app.core.paths import path_fault
-from app.core.refs import is_sha
-from app.http.validation import Body, Flag, Id, Moment, Ready, text
+from app.http.file_paths import plain_path
+from app.http.git_refs import full_sha
+from app.http.json_schema import OPTIONAL, SHA
+from app.http.validation import DateTimeMs, IdField, PassthroughSchema, RequestSchema, StrictBoolean, text
+from app.models.project_preview import PreviewState
 
 MAX_FILE_CHARACTERS = 1024 * 1024
+STATES = [str(state) for state in PreviewState]
 
 
-def _sha(value: str) -> None:
-    if not is_sha(value):
-        raise ValidationError("This is not a commit's full sha.")
+class UncommittedFile(RequestSchema):
+    """An unsaved file of the editor."""
 
-
-def _path(value: str) -> None:
-    fault = path_fault(value)
-    if fault is not None:
-        raise ValidationError(fault)
-
-
-class UncommittedFile(Body):
-    """A file as the editor has it."""
-
-    path = fields.String(required=True, validate=_path)
+    path = fields.String(required=True, validate=plain_path)
     content = fields.String(required=True, validate=validate.Length(max=MAX_FILE_CHARACTERS))
 
 
-class CreateSandbox(Body):
-    """Which sandbox is wanted."""
+class CreateSandbox(RequestSchema):
+    """Project and commit of a preview."""
 
-    projectId = Id("prj", required=True)  # noqa: N815 (the contract's name)
+    projectId = IdField("prj", required=True)  # noqa: N815 (the contract's name)
     branch = text(1, 255, required=False, load_default=None, allow_none=True)
-    commitSha = fields.String(load_default=None, allow_none=True, validate=_sha)  # noqa: N815 (the contract's name)
-    forceSync = Flag(load_default=False)  # noqa: N815 (the contract's name)
-    onlyIfActive = Flag(load_default=False)  # noqa: N815 (the contract's name)
+    commitSha = fields.String(load_default=None, allow_none=True, validate=full_sha)  # noqa: N815 (the contract's name)
+    forceSync = StrictBoolean(load_default=False)  # noqa: N815 (the contract's name)
+    onlyIfActive = StrictBoolean(load_default=False)  # noqa: N815 (the contract's name)
     uncommittedFile = fields.Nested(UncommittedFile, load_default=None, allow_none=True)  # noqa: N815
 
 
 class FileBody(TypedDict):
-    """What `UncommittedFile` loads to."""
+    """The loaded values of `UncommittedFile`."""
 
     path: str
     content: str
 
 
 class CreateBody(TypedDict):
-    """What `CreateSandbox` loads to."""
+    """The loaded values of `CreateSandbox`."""
 
     projectId: str
     branch: str | None
@@ -58,42 +50,66 @@ class CreateBody(TypedDict):
     uncommittedFile: FileBody | None
 
 
-class NameSandbox(Body):
-    """A project's sandbox, or one by its id; an id that belongs to another project is none."""
+class NameSandbox(RequestSchema):
+    """The id of a project or of a sandbox."""
 
-    projectId = Id("prj", load_default=None)  # noqa: N815 (the contract's name)
-    sandboxId = Id("sbx", load_default=None)  # noqa: N815 (the contract's name)
+    projectId = IdField("prj", load_default=None)  # noqa: N815 (the contract's name)
+    sandboxId = IdField("sbx", load_default=None)  # noqa: N815 (the contract's name)
+
+    ONE_OF = (("projectId",), ("sandboxId",))
 
     @validates_schema
     def check_named(self, data: dict[str, Any], **_: object) -> None:
-        """One of both is needed."""
+        """Require one of both ids."""
         if data["projectId"] is None and data["sandboxId"] is None:
             raise ValidationError({"projectId": ["Name a project or a sandbox."]})
 
 
-class CreatedSandbox(Ready):
-    """A sandbox that answers, or `{"active": false}`."""
+class CreatedSandbox(PassthroughSchema):
+    """A running sandbox, or `active: false` if `onlyIfActive` was sent and none is running."""
 
-    done = fields.Boolean()
+    done = fields.Boolean(metadata=OPTIONAL)
     active = fields.Boolean()
-    sandboxId = fields.String()  # noqa: N815 (the contract's name)
-    sandboxName = fields.String()  # noqa: N815 (the contract's name)
-    previewUrl = fields.String()  # noqa: N815 (the contract's name)
-    commitSha = fields.String(allow_none=True)  # noqa: N815 (the contract's name)
-    status = fields.String()
-    expiresAt = Moment()  # noqa: N815 (the contract's name)
-    uncommittedSynced = fields.Boolean()  # noqa: N815 (the contract's name)
+    sandboxId = fields.String(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
+    sandboxName = fields.String(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
+    previewUrl = fields.String(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
+    commitSha = fields.String(allow_none=True, metadata=OPTIONAL | SHA)  # noqa: N815 (the contract's name)
+    status = fields.Enum(PreviewState, by_value=True, metadata=OPTIONAL)
+    expiresAt = DateTimeMs(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
+    uncommittedSynced = fields.Boolean(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
+
+
+class StartStep(PassthroughSchema):
+    """The step that begins, for example `Installing dependencies`."""
+
+    step = fields.String()
+
+
+class StartDone(CreatedSandbox):
+    """The last event of a successful start."""
+
+    done = fields.Boolean(metadata={"const": True})
+
+
+class StartFailed(PassthroughSchema):
+    """The last event of a failed start. A site that fails has a step, a hint and the end of its log."""
+
+    error = fields.String()
+    code = fields.String()
+    step = fields.String(allow_none=True, metadata=OPTIONAL)
+    hint = fields.String(allow_none=True, metadata=OPTIONAL)
+    log_tail = fields.String(allow_none=True, metadata=OPTIONAL)
 
 
 class Beat(Schema):
-    """How long it lives now; `ok` is false when it is gone."""
+    """The lease after a heartbeat. `ok` is false if the sandbox has ended."""
 
     ok = fields.Boolean()
-    status = fields.String()
-    expiresAt = Moment(allow_none=True)  # noqa: N815 (the contract's name)
+    status = fields.String(validate=validate.OneOf(STATES))
+    expiresAt = DateTimeMs(allow_none=True)  # noqa: N815 (the contract's name)
 
 
-class Stopped(Ready):
-    """It is gone."""
+class Stopped(PassthroughSchema):
+    """Confirmation that the sandbox has ended."""
 
     ok = fields.Boolean()

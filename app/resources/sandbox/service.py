@@ -1,135 +1,210 @@
-"""Rules of sandboxes: who may have how many, how long one lives, what is recorded of it. Knows no host and no stream."""
+"""Rules of sandboxes: limits, leases, state changes and the preview record. Calls no host."""
 
 import secrets
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
 
 import sqlalchemy as sa
 
 from app.core.errors import LimitReached
-from app.core.limits import SandboxLimits
-from app.drivers.sandbox.port import View
+from app.core.limits import MIB, SandboxLimits
 from app.extensions import db
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_preview import PreviewState
-from app.models.sandbox import LIVE, Sandbox
+from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.models.user import User
-from app.resources.sandbox import lease, records
+from app.resources.sandbox import lease, preview_record
 
-SHOWN_LOG = 8 * 1024
+MAX_LOG_CHARACTERS = MIB
 
 
-def live_of(project_id: str) -> Sandbox | None:
-    """The project's live sandbox, as the row tells."""
-    return db.session.scalar(sa.select(Sandbox).where(Sandbox.project_id == project_id, Sandbox.state.in_(LIVE)))
+@dataclass(frozen=True)
+class StartFailure:
+    """Reason of a failed start. `log` is the complete stored output."""
+
+    problem: str
+    code: str = "SANDBOX_FAILED"
+    step: str | None = None
+    hint: str | None = None
+    log: str | None = None
+
+
+def find_active(project_id: str) -> Sandbox | None:
+    """Return the active sandbox of a project, as its row says."""
+    return db.session.scalar(
+        sa.select(Sandbox).where(Sandbox.project_id == project_id, Sandbox.state.in_(ACTIVE_STATES))
+    )
 
 
 def claim(
     project: Project, user: User, *, node: str, address: Callable[[str], str], limits: SandboxLimits
 ) -> tuple[Sandbox, bool]:
-    """The project's live sandbox, its lease renewed; or the row of a new one, and True.
+    """Return the active sandbox of the project with a renewed lease, or the row of a new one and True.
 
-    Rows are locked in the order organization, user, project, so that parallel calls count one after another.
+    Locks rows in the order organization, user, project, so that parallel calls run one after another.
 
     Raises:
-        LimitReached: the user or the organization has as many as they may (limits, section 1: Sandbox).
+        LimitReached: the user or the organization has the maximum number of sandboxes (limits, section 1: Sandbox).
     """
-    for table, key in ((Organization, project.organization_id), (User, user.id), (Project, project.id)):
-        db.session.execute(sa.select(table.id).where(table.id == key).with_for_update())
+    _lock(project, user)
     now = lease.now()
-    found = live_of(project.id)
-    if found is not None and found.expires_at > now:
-        found.expires_at = lease.connected(found.expires_at, found.created_at, now, limits)
-        records.follow(found)
-        return found, False
-    if found is not None:
-        end(found)
+    active = find_active(project.id)
+    if active is not None and active.expires_at > now:
+        active.expires_at = lease.extend_on_connect(active.expires_at, active.created_at, now, limits)
+        preview_record.follow(active)
+        return active, False
+    if active is not None:
+        end(active)
     _check_limits(project, user, limits)
-    made = Sandbox(
+    label = secrets.token_hex(16)
+    sandbox = Sandbox(
         project_id=project.id,
         user_id=user.id,
-        label=secrets.token_hex(16),
+        label=label,
+        start_id=label,
         node=node,
         created_at=now,
-        tended_at=now,
+        start_heartbeat_at=now,
         expires_at=lease.at_create(now, limits),
     )
-    db.session.add(made)
+    db.session.add(sandbox)
     db.session.flush()
-    records.begin(made, address(made.label))
-    return made, True
+    preview_record.begin(sandbox, address(sandbox.label))
+    return sandbox, True
+
+
+def restart(sandbox: Sandbox, *, node: str, limits: SandboxLimits) -> bool:
+    """Begin a new start of an active sandbox, which keeps its id and label. Return False if it has ended.
+
+    A start that is under way loses the row: it finds another `start_id`.
+    """
+    now = lease.now()
+    return _change(
+        sandbox,
+        *ACTIVE_STATES,
+        state=PreviewState.STARTING,
+        node=node,
+        host_id=None,
+        start_id=secrets.token_hex(16),
+        commit_sha=None,
+        start_heartbeat_at=now,
+        expires_at=lease.extend_on_connect(sandbox.expires_at, sandbox.created_at, now, limits),
+    )
 
 
 def heartbeat(sandbox: Sandbox, *, limits: SandboxLimits) -> float | None:
-    """Let a live sandbox live longer; the seconds from now that it may, or None when it is gone."""
+    """Extend the lease of an active sandbox. Return the remaining seconds, or None if it has ended."""
     locked = db.session.scalar(sa.select(Sandbox).where(Sandbox.id == sandbox.id).with_for_update())
     now = lease.now()
-    if locked is None or locked.state not in LIVE or locked.expires_at <= now:
+    if locked is None or locked.state not in ACTIVE_STATES or locked.expires_at <= now:
         return None
-    locked.expires_at = lease.extended(locked.expires_at, locked.created_at, now, limits)
-    records.follow(locked)
+    locked.expires_at = lease.extend_on_heartbeat(locked.expires_at, locked.created_at, now, limits)
+    preview_record.follow(locked)
     return (locked.expires_at - now).total_seconds()
 
 
-def tended(sandbox_id: str) -> None:
-    """Note that it is still being started, unless a host has it or it is stopped."""
-    waiting = (Sandbox.id == sandbox_id, Sandbox.reference.is_(None), Sandbox.state.in_(LIVE))
+def record_start_heartbeat(sandbox_id: str, start_id: str) -> None:
+    """Record that a start is still running, unless the host has the sandbox or the start was replaced."""
+    waiting = (
+        Sandbox.id == sandbox_id,
+        Sandbox.start_id == start_id,
+        Sandbox.host_id.is_(None),
+        Sandbox.state.in_(ACTIVE_STATES),
+    )
     db.session.execute(
-        sa.update(Sandbox).where(*waiting).values(tended_at=lease.now()),
+        sa.update(Sandbox).where(*waiting).values(start_heartbeat_at=lease.now()),
         execution_options={"synchronize_session": False},
     )
 
 
-def handed_over(sandbox: Sandbox, reference: str) -> bool:
-    """Note what the host calls it; False when it was stopped meanwhile."""
-    return _change(sandbox, *LIVE, reference=reference)
+def set_host_id(sandbox: Sandbox, host_id: str, *, start_id: str | None) -> bool:
+    """Record the reference of the host. Return False if the sandbox was stopped or started again."""
+    return _change(sandbox, *ACTIVE_STATES, start_id_is=start_id, host_id=host_id)
 
 
-def commit_found(sandbox: Sandbox, commit_sha: str) -> bool:
-    """Note which commit it shows; False when it was stopped meanwhile."""
-    return _change(sandbox, PreviewState.STARTING, commit_sha=commit_sha)
+def set_commit(sandbox: Sandbox, commit_sha: str, *, start_id: str | None) -> bool:
+    """Record the commit that is shown. Return False if the sandbox was stopped or started again."""
+    return _change(sandbox, PreviewState.STARTING, start_id_is=start_id, commit_sha=commit_sha)
 
 
-def running(sandbox: Sandbox) -> bool:
-    """The server inside answers."""
-    return _change(sandbox, PreviewState.STARTING, state=PreviewState.RUNNING)
+def mark_running(sandbox: Sandbox) -> bool:
+    """Record that the server of the site answers."""
+    return _change(sandbox, PreviewState.STARTING, start_id_is=sandbox.start_id, state=PreviewState.RUNNING)
 
 
-def failed(sandbox: Sandbox, problem: str, *, code: str = "SANDBOX_FAILED", view: View | None = None) -> bool:
-    """It came to nothing, or came to an end; the end of its log stays to be shown."""
-    # PostgreSQL takes no NUL in text, and what a site prints may hold any byte.
-    log = view.log[-SHOWN_LOG:].replace("\x00", "") if view is not None else None
-    values = {"state": PreviewState.FAILED, "code": code, "problem": problem, "log": log, "ended_at": lease.now()}
-    return _change(sandbox, *LIVE, **values)
+def mark_failed(sandbox: Sandbox, failure: StartFailure, *, start_id: str | None) -> bool:
+    """Record a failure. Removes the logs of earlier failures of the project."""
+    # PostgreSQL does not accept NUL in text, and the output of a site may contain any byte.
+    log = failure.log[-MAX_LOG_CHARACTERS:].replace("\x00", "") if failure.log is not None else None
+    db.session.execute(
+        sa.update(Sandbox)
+        .where(Sandbox.project_id == sandbox.project_id, Sandbox.id != sandbox.id, Sandbox.log.is_not(None))
+        .values(log=None),
+        execution_options={"synchronize_session": False},
+    )
+    return _change(
+        sandbox,
+        *ACTIVE_STATES,
+        start_id_is=start_id,
+        state=PreviewState.FAILED,
+        code=failure.code,
+        problem=failure.problem.replace("\x00", ""),
+        step=failure.step,
+        hint=failure.hint,
+        log=log,
+        ended_at=lease.now(),
+    )
 
 
 def end(sandbox: Sandbox) -> bool:
-    """It is stopped, or gone."""
-    return _change(sandbox, *LIVE, state=PreviewState.STOPPED, ended_at=lease.now())
+    """Record that the sandbox was stopped or no longer exists."""
+    return _change(sandbox, *ACTIVE_STATES, state=PreviewState.STOPPED, ended_at=lease.now())
+
+
+def end_start(sandbox: Sandbox, *, start_id: str | None) -> bool:
+    """Record that the sandbox of one start no longer exists. A newer start stays."""
+    return _change(sandbox, *ACTIVE_STATES, start_id_is=start_id, state=PreviewState.STOPPED, ended_at=lease.now())
+
+
+def _lock(project: Project, user: User) -> None:
+    for table, key in ((Organization, project.organization_id), (User, user.id), (Project, project.id)):
+        db.session.execute(sa.select(table.id).where(table.id == key).with_for_update())
 
 
 def _check_limits(project: Project, user: User, limits: SandboxLimits) -> None:
-    live = (
-        sa.select(sa.func.count()).select_from(Sandbox).where(Sandbox.state.in_(LIVE), Sandbox.expires_at > lease.now())
+    active = (
+        sa.select(sa.func.count())
+        .select_from(Sandbox)
+        .where(Sandbox.state.in_(ACTIVE_STATES), Sandbox.expires_at > lease.now())
     )
-    if db.session.scalar(live.where(Sandbox.user_id == user.id)) >= limits.a_user:  # type: ignore[operator]
-        raise LimitReached(f"You have {limits.a_user} previews running; stop one first")
-    of_organization = live.join(Project).where(Project.organization_id == project.organization_id)
-    if db.session.scalar(of_organization) >= limits.an_organization:  # type: ignore[operator]
-        raise LimitReached(f"The organization has {limits.an_organization} previews running; stop one first")
+    if db.session.scalar(active.where(Sandbox.user_id == user.id)) >= limits.per_user:  # type: ignore[operator]
+        raise LimitReached(f"You have {limits.per_user} previews running; stop one first")
+    of_organization = active.join(Project).where(Project.organization_id == project.organization_id)
+    if db.session.scalar(of_organization) >= limits.per_organization:  # type: ignore[operator]
+        raise LimitReached(f"The organization has {limits.per_organization} previews running; stop one first")
 
 
-def _change(sandbox: Sandbox, *states: PreviewState, **values: object) -> bool:
-    """Change the row while it is in one of these states; whoever is late changes nothing."""
+_ANY = "any start"
+
+
+def _change(
+    sandbox: Sandbox, *states: PreviewState, start_id_is: str | None = _ANY, **values: str | datetime | None
+) -> bool:
+    """Change the row if it is in one of the states and, if given, in this start. Return whether it was changed."""
+    conditions = [Sandbox.id == sandbox.id, Sandbox.state.in_(states)]
+    if start_id_is != _ANY:
+        conditions.append(Sandbox.start_id.is_not_distinct_from(start_id_is))
     changed = db.session.execute(
         sa.update(Sandbox)
-        .where(Sandbox.id == sandbox.id, Sandbox.state.in_(states))
-        .values(**values)
+        .where(*conditions)
+        .values({getattr(Sandbox, name): value for name, value in values.items()})
         .execution_options(synchronize_session=False)
         .returning(Sandbox.id)
     ).scalar()
     if changed is None:
         return False
     db.session.refresh(sandbox)
-    records.follow(sandbox)
+    preview_record.follow(sandbox)
     return True

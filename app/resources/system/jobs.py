@@ -1,6 +1,6 @@
-"""Jobs of the service itself: mails whose words hold no secret, and taking away what has run out.
+"""Jobs of the service: mails without secrets, and the deletion of expired rows.
 
-Mails with codes and links are sent by who makes those.
+The packages that create codes and links send the mails that contain them.
 """
 
 from datetime import timedelta
@@ -8,50 +8,57 @@ from datetime import timedelta
 import sqlalchemy as sa
 from jinja2 import TemplateNotFound, UndefinedError
 
-from app.core import mails
 from app.core.jobs import PermanentFailure, job
-from app.drivers.errors import Rejected
+from app.core.limits import TokenLimits
+from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.port import Mail, MailTransport
-from app.models.base import moment
+from app.models.api_token import ApiToken
+from app.models.base import utcnow_ms
 from app.models.idempotency import IdempotencyKey
 from app.models.login import LoginAttempt, OneTimeCode, Session
-from app.resources.system import purging
+from app.models.rate_event import RateEvent
+from app.resources.system import mail_templates, retention
 
-CODES_KEPT = timedelta(days=1)
-"""As long as sendings are counted (limits, section 1: Codes)."""
+CODE_RETENTION = timedelta(days=1)
+"""The longest window of the rates of mailed codes (limits, section 1: Codes)."""
+TOKEN_RETENTION = timedelta(seconds=TokenLimits.retention_s)
+"""The time in which an expired API token is listed and can be rotated."""
+LONGEST_RATE = timedelta(days=1)
 
 
 @job("mail.send", uses=("mail",), priority=5)
 def send(*, to: str, template: str, mail: MailTransport, language: str = "en", **values: object) -> None:
-    """Write the mail `template` (a name of `app.core.mails`) in a language and hand it over.
+    """Send the mail `template` (a name of `app.resources.system.mail_templates`) in a language.
 
     Raises:
-        PermanentFailure: there is no such mail, a value is missing, or the address is refused for good.
+        PermanentFailure: the template does not exist, a value is missing, or the address is rejected.
     """
     try:
         deliver(mail, to, template, language, **values)
-    except (TemplateNotFound, UndefinedError, Rejected) as error:
+    except (TemplateNotFound, UndefinedError, UpstreamRejected) as error:
         raise PermanentFailure(f"The mail {template} cannot be sent: {type(error).__name__}") from error
 
 
 def deliver(mail: MailTransport, to: str, template: str, language: str, /, **values: object) -> None:
-    """Write a mail and hand it over."""
-    written = mails.write(template, language, **values)
-    mail.send(Mail(to, written.subject, written.text, written.html))
+    """Render a mail and send it."""
+    rendered = mail_templates.render(template, language, **values)
+    mail.send(Mail(to, rendered.subject, rendered.text, rendered.html))
 
 
 @job("system.purge", every=timedelta(hours=1), retries=2)
 def purge() -> int:
-    """Delete sessions, codes, login attempts and kept answers that have run out; returns how many."""
-    now = moment()
-    gone = sa.or_(Session.expires_at < now, Session.idle_expires_at < now)
+    """Delete expired sessions, codes, login attempts, stored responses, API tokens and rate events. Returns their number."""
+    now = utcnow_ms()
+    expired = sa.or_(Session.expires_at < now, Session.idle_expires_at < now)
     return sum(
-        purging.purge(model, where)
+        retention.purge(model, where)
         for model, where in (
-            (Session, gone),
-            # What is contested stays so until the e-mail is verified, however long that takes.
-            (OneTimeCode, sa.and_(OneTimeCode.updated_at < now - CODES_KEPT, OneTimeCode.contested.is_(False))),
+            (Session, expired),
+            # A contested code is needed until the e-mail address is verified.
+            (OneTimeCode, sa.and_(OneTimeCode.updated_at < now - CODE_RETENTION, OneTimeCode.contested.is_(False))),
             (LoginAttempt, LoginAttempt.expires_at < now),
             (IdempotencyKey, IdempotencyKey.expires_at < now),
+            (ApiToken, ApiToken.expires_at < now - TOKEN_RETENTION),
+            (RateEvent, RateEvent.created_at < now - LONGEST_RATE),
         )
     )

@@ -1,47 +1,68 @@
-"""The unversioned system endpoints (spec 4.1): health, readiness, welcome. They answer bare, without the envelope."""
+"""Unversioned system endpoints (spec 4.1): health, readiness, metrics, welcome. They respond without the envelope."""
 
 import time
 
 from flask import Blueprint, Response, current_app, request
+from prometheus_client.exposition import CONTENT_TYPE_LATEST
 
-from app.extensions import drivers, limiter
-from app.http import metrics, streaming
-from app.http.configuration import settings
+from app.access.guards import no_authentication
+from app.access.scope import Scope
+from app.extensions import current_settings, drivers, limiter
+from app.http import rate_limits
 from app.http.endpoint import endpoint
 from app.http.envelope import json_response
-from app.http.guards import bare
-from app.http.scope import Scope
-from app.resources.system import readiness, service
+from app.http.streaming import response
+from app.resources.system import health, metrics, service
+from app.resources.system.schemas import Health, Readiness
 
 blueprint = Blueprint("system", __name__)
 STARTED_S = time.monotonic()
 
 
 @blueprint.get("/healthz")
-@endpoint(guard=bare(), raw=True, message="The process answers")
-def healthz(_scope: Scope) -> Response:
-    """Tell that the process answers; touches nothing else."""
+@endpoint(
+    guard=no_authentication(), raw_response=True, without_envelope=True, result=Health, message="The process responds"
+)
+def healthz(*, scope: Scope) -> Response:
+    """Report that the process responds, without a check of its dependencies."""
     return json_response({"status": "ok", "uptime": round(time.monotonic() - STARTED_S, 3)})
 
 
 @blueprint.get("/readyz")
-@endpoint(guard=bare(), raw=True, message="What this depends on works")
-def readyz(_scope: Scope) -> Response:
-    """Tell the state of each dependency; 503 while a required one is down, and while this process ends."""
+@endpoint(
+    guard=no_authentication(),
+    raw_response=True,
+    without_envelope=True,
+    result=Readiness,
+    other_status=503,
+    message="State of the dependencies",
+)
+def readyz(*, scope: Scope) -> Response:
+    """Report the state of each dependency; 503 if a required one is down or if this process is ending."""
     jobs = current_app.extensions["jobs"]
-    return json_response(*readiness.report(jobs, drivers["storage"], limiter, ending=streaming.draining()))
+    rate_limits.check_address("readiness")
+    settings = current_settings()
+    folders = (settings.server.instance_dir, settings.storage.directory, settings.git.local_root)
+    state = health.check_dependencies(jobs, drivers.storage, limiter, ending=response.draining(), folders=folders)
+    return json_response(*state)
 
 
 @blueprint.get("/metrics")
-@endpoint(guard=bare(), raw=True, message="Metrics")
-def show_metrics(_scope: Scope) -> Response:
-    """Tell Prometheus how the service does; needs the METRICS_TOKEN as a bearer token, and is not there without one."""
-    return metrics.exposition(request.headers.get("Authorization"), settings().metrics_token)
+@endpoint(guard=no_authentication(), raw_response=True, media_type="text/plain", message="Metrics")
+def show_metrics(*, scope: Scope) -> Response:
+    """Return the metrics for Prometheus. Requires METRICS_TOKEN as a bearer token; 404 if no token is configured."""
+    token, jobs = current_settings().metrics_token, current_app.extensions["jobs"]
+    text = metrics.exposition(request.headers.get("Authorization"), token, jobs)
+    return Response(text, content_type=CONTENT_TYPE_LATEST)
 
 
 @blueprint.get("/")
-@endpoint(guard=bare(), raw=True, message="Welcome")
-def welcome(_scope: Scope) -> Response:
-    """Greet, with the way to the documentation."""
-    base = current_app.config["SETTINGS"].server.base_url
-    return Response(service.welcome(base), mimetype="text/plain")
+@endpoint(guard=no_authentication(), raw_response=True, media_type="text/plain", message="Welcome")
+def welcome(*, scope: Scope) -> Response:
+    """Return a welcome text with links to the documentation, or lead browsers to the console."""
+    if request.accept_mimetypes.best_match(["text/plain", "text/html"]) == "text/html":
+        response = Response(status=302, headers={"Location": service.CONSOLE})
+    else:
+        response = Response(service.welcome(current_settings().server.base_url), mimetype="text/plain")
+    response.vary.add("Accept")
+    return response

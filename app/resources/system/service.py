@@ -1,10 +1,14 @@
-"""What the process can tell of itself."""
+"""Text of the welcome page."""
+
+CONSOLE = "/console"
+"""The page to which browsers are led."""
 
 
 def welcome(base_url: str) -> str:
-    """The text at `/`."""
+    """Return the text at `/`."""
     return (
         "Galley: every save is a commit.\n\n"
+        f"Console:   {base_url}{CONSOLE}\n"
         f"API:       {base_url}/api/v1\n"
         f"Reference: {base_url}/api/v1/docs\n"
         f"OpenAPI:   {base_url}/api/v1/openapi.json\n"

@@ -1,10 +1,13 @@
-"""What the account of a person announces."""
+"""Events of user accounts."""
 
 from app.core.events import Event
 from app.models.user import User
 
 email_verified: Event[[User]] = Event("email_verified")
-"""The person has shown that the e-mail is theirs."""
+"""Published in the transaction that verifies the e-mail address."""
+
+password_reset: Event[[User]] = Event("password_reset")
+"""Published in the transaction that sets a forgotten password. All sessions, codes and tokens of the user end."""
 
 user_deleting: Event[[User]] = Event("user_deleting")
-"""The account goes in this transaction; its rows are still there. What lives outside is ended by jobs."""
+"""Published before the rows are deleted, in the same transaction. Subscribers enqueue jobs for external objects."""

@@ -1,44 +1,45 @@
-"""Setting a user's password, once it was compared and hashed outside of any transaction."""
+"""Rules for setting a password that was compared and hashed before the transaction."""
 
 import sqlalchemy as sa
 
-from app.core.errors import Conflict, Invalid
-from app.core.passwords import password_fault
+from app.core.errors import Conflict, InvalidRequest
 from app.extensions import db
 from app.models.login import OneTimeCode
 from app.models.user import User
+from app.resources.user.locks import lock_user
+from app.security.passwords import password_error
 
 
-class InvalidPassword(Invalid):
-    """The present password, needed to go on, is missing or wrong (400)."""
+class InvalidPassword(InvalidRequest):
+    """The current password is missing or wrong (400)."""
 
-    code, message = "INVALID_PASSWORD", "The password is not right"
+    code, message = "INVALID_PASSWORD", "The current password is wrong"
 
 
 def check_new(password: str, user: User) -> None:
-    """Refuse a new password that the user's e-mail gives away.
+    """Check a new password against the e-mail address of the user.
 
     Raises:
-        Invalid: with the path `newPassword`.
+        InvalidRequest: with the path `newPassword`.
     """
-    if fault := password_fault(password, user.email):
-        raise Invalid.field("newPassword", f"{fault}.")
+    if fault := password_error(password, user.email):
+        raise InvalidRequest.field("newPassword", f"{fault}.")
 
 
 def replace(user: User, password_hash: str, *, was: str | None) -> None:
-    """Set the hash, if the password is still the one it was when it was compared.
+    """Set the hash if the password has not changed since it was compared with `was`.
 
     Raises:
-        Conflict: it was changed meanwhile.
+        AccountDeleted: another request deleted the account.
+        Conflict: another request changed the password.
     """
-    db.session.refresh(user, ["password_hash"], with_for_update=True)
-    if user.password_hash != was:
-        raise Conflict("The password was changed a moment ago")
+    if lock_user(user.id).password_hash != was:
+        raise Conflict("Another request changed the password. Try again")
     set_hash(user, password_hash)
 
 
 def set_hash(user: User, password_hash: str) -> None:
-    """Set the hash; codes and reset tokens that are under way end with the old password."""
+    """Set the hash. Codes and reset tokens of the user become invalid."""
     user.password_hash = password_hash
     db.session.flush()
     ours = OneTimeCode.user_id == user.id

@@ -1,20 +1,23 @@
-"""What bodies about an account may hold, and how a user is shown (contract 4.2, 4.3)."""
+"""Request bodies and results of user accounts (contract 4.2, 4.3)."""
 
-from typing import Any, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, validate
 
-from app.core.countries import country_code
 from app.core.emails import is_email
-from app.core.passwords import password_fault
-from app.http.validation import Body, Flag, Moment, Name, text
-from app.resources.user.accounts import NAME_LENGTH
+from app.core.limits import PasswordLimits
+from app.http.validation import DateTimeMs, NameField, RequestSchema, StrictBoolean, text
+from app.resources.user.countries import AmbiguousCountry, country_code
+from app.resources.user.sign_in_methods import NAME_LENGTH
+from app.security.passwords import password_error
 
 EMAIL_LENGTH, PASSWORD_LENGTH = 254, 512
+PASSWORD: dict[str, Any] = {"minLength": PasswordLimits.min_characters, "maxLength": PasswordLimits.max_characters}
+SIGN_IN_METHODS = ["credential", "social_a", "social_b"]
 
 
 class Trimmed(fields.String):
-    """Text as a person types or pastes it, without the white space around it."""
+    """A text without leading and trailing white space."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         typed: str = super()._deserialize(value, attr, data, **kwargs)
@@ -22,143 +25,157 @@ class Trimmed(fields.String):
 
 
 class Email(Trimmed):
-    """An e-mail address as a person types it."""
+    """An e-mail address without surrounding white space."""
+
+    json_schema: ClassVar[dict[str, Any]] = {"format": "email", "maxLength": EMAIL_LENGTH}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         address = super()._deserialize(value, attr, data, **kwargs)
         if len(address) > EMAIL_LENGTH or not is_email(address):
-            raise ValidationError("This is not an e-mail address.")
+            raise ValidationError("Must be an e-mail address.")
         return address
 
 
-def person_name(**kwargs: Any) -> Name:
-    """What a person is called; without the brackets in which commits write the e-mail (limits, section 2)."""
-    return Name(NAME_LENGTH, without="<>", **kwargs)
+def person_name(**kwargs: Any) -> NameField:
+    """Build the field of a person's name. It excludes the brackets that commits put around e-mail addresses."""
+    return NameField(NAME_LENGTH, forbidden="<>", **kwargs)
 
 
 class NewPassword(fields.String):
-    """A password to be set; used exactly as received. The own e-mail is compared where it is known."""
+    """A new password, used exactly as received. The service compares it with the e-mail address."""
+
+    json_schema = PASSWORD
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         password: str = super()._deserialize(value, attr, data, **kwargs)
-        if fault := password_fault(password, ""):
+        if fault := password_error(password, ""):
             raise ValidationError(f"{fault}.")
         return password
 
 
 class Country(fields.String):
-    """ISO 3166 alpha-2 or an English name; loads as alpha-2."""
+    """A country as ISO 3166 alpha-2 code or English name. It loads as the code."""
+
+    json_schema: ClassVar[dict[str, Any]] = {
+        "minLength": 2,
+        "description": "An ISO 3166 code of two letters or the English name.",
+    }
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        code = country_code(super()._deserialize(value, attr, data, **kwargs))
+        try:
+            code = country_code(super()._deserialize(value, attr, data, **kwargs))
+        except AmbiguousCountry as error:
+            raise ValidationError(str(error)) from error
         if code is None:
-            raise ValidationError("This is not a country.")
+            raise ValidationError("Must be a country: an ISO 3166 code of two letters or its English name.")
         return code
 
 
-def given_password(**kwargs: Any) -> fields.String:
-    """A password to be compared; only its length is bounded."""
+def password_field(**kwargs: Any) -> fields.String:
+    """Build the field of a password that is compared. Only its length is limited."""
     return fields.String(validate=validate.Length(max=PASSWORD_LENGTH), **kwargs)
 
 
 class UserView(Schema):
-    """A user as shown everywhere."""
+    """A user (contract 4.2)."""
 
     id = fields.String()
     user_id = fields.String(attribute="id", dump_only=True)
     name = fields.String()
     full_name = fields.String(attribute="name", dump_only=True)
-    email = fields.String()
+    email = fields.String(metadata={"format": "email"})
     emailVerified = fields.Boolean(attribute="email_verified")  # noqa: N815 (wire name)
     image = fields.String(allow_none=True)
     country = fields.String(allow_none=True)
     subscribed = fields.Boolean()
-    role = fields.Function(lambda user: "admin" if user.is_admin else "user")
-    provider = fields.String()
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
-    updatedAt = Moment(attribute="updated_at")  # noqa: N815 (wire name)
+    role = fields.Function(
+        lambda user: "admin" if user.is_admin else "user", metadata={"type": "string", "enum": ["user", "admin"]}
+    )
+    provider = fields.String(validate=validate.OneOf(SIGN_IN_METHODS))
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
+    updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)
 
 
 class LinkedAccount(Schema):
-    """A way to sign in."""
+    """A sign-in method."""
 
-    providerId = fields.String(attribute="provider")  # noqa: N815 (wire name)
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
+    providerId = fields.String(attribute="provider", validate=validate.OneOf(SIGN_IN_METHODS))  # noqa: N815
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
 
 class ProfileView(UserView):
-    """A user as they see themselves."""
+    """A user with sign-in methods."""
 
     has_password = fields.Boolean()
     accounts = fields.List(fields.Nested(LinkedAccount))
 
 
-class SetPassword(Body):
-    """`currentPassword` is needed where a password is set."""
+class SetPassword(RequestSchema):
+    """A new password. `currentPassword` is required if a password is set."""
 
     newPassword = NewPassword(required=True, attribute="new_password")  # noqa: N815 (wire name)
-    currentPassword = given_password(attribute="current_password", load_default=None)  # noqa: N815 (wire name)
+    currentPassword = password_field(attribute="current_password", load_default=None)  # noqa: N815 (wire name)
 
 
 class SetPasswordBody(TypedDict):
-    """What `SetPassword` loads."""
+    """Loaded body of `SetPassword`."""
 
     new_password: str
     current_password: str | None
 
 
-class ChangeCountry(Body):
-    """Where a person lives."""
+class ChangeCountry(RequestSchema):
+    """The country of residence."""
 
     country = Country(required=True)
 
 
 class CountryBody(TypedDict):
-    """What `ChangeCountry` loads."""
+    """Loaded body of `ChangeCountry`."""
 
     country: str
 
 
-class ChangeNewsletter(Body):
-    """Whether news may be mailed."""
+class ChangeNewsletter(RequestSchema):
+    """The subscription of the newsletter."""
 
-    subscribed = Flag(required=True)
+    subscribed = StrictBoolean(required=True)
 
 
 class NewsletterBody(TypedDict):
-    """What `ChangeNewsletter` loads."""
+    """Loaded body of `ChangeNewsletter`."""
 
     subscribed: bool
 
 
-class DeleteAccount(Body):
-    """The password counts as signing in anew."""
+class DeleteAccount(RequestSchema):
+    """The deletion of an account. The password replaces a recent sign-in."""
 
-    password = given_password(load_default=None)
+    password = password_field(load_default=None)
     reason = text(0, 1000, required=False, load_default=None, allow_none=True)
 
 
 class DeleteBody(TypedDict):
-    """What `DeleteAccount` loads."""
+    """Loaded body of `DeleteAccount`."""
 
     password: str | None
     reason: str | None
 
 
-class Status(Schema):
-    """`{status: true}`."""
+class StatusSchema(Schema):
+    """The result `{status: true}`."""
 
     status = fields.Boolean()
 
 
 class Deleted(Schema):
-    """`{deleted: true}`."""
+    """The result `{deleted: true}`."""
 
     deleted = fields.Boolean()
 
 
-class Quota(Schema):
-    """How much of a limit is used."""
+class QuotaSchema(Schema):
+    """The used part of a limit."""
 
     limit = fields.Integer()
     used = fields.Integer()
@@ -169,18 +186,18 @@ class Quota(Schema):
 class PerOrganization(Schema):
     """A limit of each owned organization."""
 
-    per_organization = fields.Dict(fields.String(), fields.Nested(Quota))
+    per_organization = fields.Dict(fields.String(), fields.Nested(QuotaSchema))
 
 
-class ProjectQuota(Quota):
-    """The limit of all projects, and each organization's."""
+class ProjectQuota(QuotaSchema):
+    """The limit of all projects and of the projects of each organization."""
 
-    per_organization = fields.Dict(fields.String(), fields.Nested(Quota))
+    per_organization = fields.Dict(fields.String(), fields.Nested(QuotaSchema))
 
 
-class Limits(Schema):
-    """What `check-limits` answers."""
+class LimitsSchema(Schema):
+    """The result of `check-limits`."""
 
-    organizations = fields.Nested(Quota)
+    organizations = fields.Nested(QuotaSchema)
     projects = fields.Nested(ProjectQuota)
     members = fields.Nested(PerOrganization)

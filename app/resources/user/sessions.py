@@ -1,4 +1,4 @@
-"""Sessions: how one starts, gets a new token and ends. Knows the table; the cookie is `app.http.login`'s."""
+"""Rows of sessions: start, new token and end. `app.access.authentication` handles the cookie."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,32 +6,37 @@ from datetime import timedelta
 
 import sqlalchemy as sa
 
+from app.core.client_info import ClientInfo
 from app.core.limits import SessionLimits
-from app.core.secrets import hash_token, new_token
-from app.core.visitor import Visitor
 from app.extensions import db
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.login import Session
 from app.models.user import User
+from app.resources.user.locks import lock_user
+from app.security.secrets import hash_token, new_token
 
 AGENT_LENGTH = 512
 
 
 @dataclass(frozen=True)
-class Opened:
-    """A session and the token that opens it, which exists nowhere else; `max_age_s` None ends with the browser."""
+class OpenedSession:
+    """A session with its token, which is not stored. `max_age_s` None ends the session with the browser."""
 
     user: User
     token: str
     max_age_s: int | None
 
 
-def start(user: User, visitor: Visitor, *, limits: SessionLimits, remember: bool = True) -> Opened:
-    """Open a session; of more than `limits.a_user`, the oldest end."""
-    _lock(user)
-    token, now = new_token(), moment()
+def start(user: User, visitor: ClientInfo, *, limits: SessionLimits, remember: bool = True) -> OpenedSession:
+    """Open a session. If the user then has more than `limits.per_user` sessions, end the oldest.
+
+    Raises:
+        AccountDeleted: another request deleted the account.
+    """
+    lock_user(user.id)
+    token, now = new_token(), utcnow_ms()
     lasts = timedelta(seconds=limits.absolute_s if remember else limits.short_s)
-    _make_room(user, limits.a_user - 1)
+    _delete_oldest(user, limits.per_user - 1)
     db.session.add(
         Session(
             user_id=user.id,
@@ -45,20 +50,20 @@ def start(user: User, visitor: Visitor, *, limits: SessionLimits, remember: bool
         )
     )
     db.session.flush()
-    return Opened(user, token, limits.absolute_s if remember else None)
+    return OpenedSession(user, token, limits.absolute_s if remember else None)
 
 
-def renew(session: Session, user: User, *, limits: SessionLimits) -> Opened:
-    """Give a session a new token; the old one opens nothing any more."""
+def renew(session: Session, user: User, *, limits: SessionLimits) -> OpenedSession:
+    """Give a session a new token. The old token becomes invalid."""
     token = new_token()
     session.token_hash = hash_token(token)
     db.session.flush()
-    return Opened(user, token, limits.absolute_s if session.remember else None)
+    return OpenedSession(user, token, limits.absolute_s if session.remember else None)
 
 
 def of_user(user_id: str) -> Sequence[Session]:
-    """The sessions of a user that still open something, the latest first."""
-    now = moment()
+    """Return the valid sessions of a user, newest first."""
+    now = utcnow_ms()
     return db.session.scalars(
         sa.select(Session)
         .where(Session.user_id == user_id, Session.expires_at > now, Session.idle_expires_at > now)
@@ -67,27 +72,22 @@ def of_user(user_id: str) -> Sequence[Session]:
 
 
 def end(user_id: str, session_id: str) -> None:
-    """End one session of a user; none of that id is no error."""
+    """End one session of a user. An unknown id is ignored."""
     db.session.execute(sa.delete(Session).where(Session.user_id == user_id, Session.id == session_id))
 
 
 def end_all(user_id: str, *, but: str | None = None) -> None:
-    """End every session of a user, save the one with the id `but`."""
-    wanted = sa.delete(Session).where(Session.user_id == user_id)
-    db.session.execute(wanted if but is None else wanted.where(Session.id != but))
+    """End all sessions of a user except the one with the id `but`."""
+    statement = sa.delete(Session).where(Session.user_id == user_id)
+    db.session.execute(statement if but is None else statement.where(Session.id != but))
 
 
-def _lock(user: User) -> None:
-    """Let sign-ins of one user count their sessions one after another."""
-    db.session.execute(sa.select(User.id).where(User.id == user.id).with_for_update(key_share=True))
-
-
-def _make_room(user: User, kept: int) -> None:
+def _delete_oldest(user: User, remaining: int) -> None:
     oldest = (
         sa.select(Session.id)
         .where(Session.user_id == user.id)
         .order_by(Session.created_at.desc(), Session.id.desc())
         .limit(-1 if db.engine.dialect.name == "sqlite" else None)
-        .offset(kept)
+        .offset(remaining)
     )
     db.session.execute(sa.delete(Session).where(Session.id.in_(oldest)))

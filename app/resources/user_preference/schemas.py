@@ -1,11 +1,12 @@
-"""What preferences may be (spec 8; contract 4.5)."""
+"""Request bodies and response schema of preferences (spec 8; contract 4.5)."""
 
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Annotated
 
 from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.locales import LANGUAGES, is_time_zone
-from app.http.validation import Body, Flag, Moment
+from app.http.validation import ABSENT, Absent, DateTimeMs, RequestBody, StrictBoolean
 from app.models.user_preference import Theme
 
 THEMES = [theme.value for theme in Theme]
@@ -25,58 +26,54 @@ def _timezone(*, required: bool) -> fields.String:
 
 def _is_zone(value: str) -> None:
     if not is_time_zone(value):
-        raise ValidationError("This is not an IANA time zone.")
+        raise ValidationError("Must be an IANA time zone.")
 
 
-class Combined(Body):
-    """Any of the preferences; what is not named stays."""
+@dataclass(frozen=True, kw_only=True)
+class PreferencesBody(RequestBody):
+    """Any of the preferences. A field that is not sent stays unchanged."""
 
-    theme = _theme(required=False)
-    language = _language(required=False)
-    timezone = _timezone(required=False)
-    impersonate = Flag()
-
-
-class ChangeTheme(Body):
-    """The look of the interface."""
-
-    theme = _theme(required=True)
+    theme: Annotated[str | Absent, _theme(required=False)] = ABSENT
+    language: Annotated[str | Absent, _language(required=False)] = ABSENT
+    timezone: Annotated[str | Absent, _timezone(required=False)] = ABSENT
+    impersonate: Annotated[bool | Absent, StrictBoolean()] = ABSENT
 
 
-class ChangeLanguage(Body):
-    """The language of the interface and of mails."""
+@dataclass(frozen=True, kw_only=True)
+class ChangeTheme(RequestBody):
+    """The theme of the interface."""
 
-    language = _language(required=True)
-
-
-class ChangeTimezone(Body):
-    """The local time zone."""
-
-    timezone = _timezone(required=True)
+    theme: Annotated[str, _theme(required=True)]
 
 
-class ChangeImpersonate(Body):
-    """True attributes commits to the bot alone."""
+@dataclass(frozen=True, kw_only=True)
+class ChangeLanguage(RequestBody):
+    """A language of the interface and of mails."""
 
-    impersonate = Flag(required=True)
+    language: Annotated[str, _language(required=True)]
 
 
-class Changes(TypedDict, total=False):
-    """What each of these loads: only what was named."""
+@dataclass(frozen=True, kw_only=True)
+class ChangeTimezone(RequestBody):
+    """A time zone."""
 
-    theme: str
-    language: str
-    timezone: str
-    impersonate: bool
+    timezone: Annotated[str, _timezone(required=True)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChangeImpersonate(RequestBody):
+    """The attribution of commits. True names the bot only."""
+
+    impersonate: Annotated[bool, StrictBoolean(required=True)]
 
 
 class PreferenceView(Schema):
-    """Preferences as shown."""
+    """Preferences of a user."""
 
     user_id = fields.String()
-    theme = fields.String()
-    language = fields.String()
+    theme = fields.String(validate=validate.OneOf(THEMES))
+    language = fields.String(validate=validate.OneOf(LANGUAGES))
     timezone = fields.String()
     impersonate = fields.Boolean()
-    createdAt = Moment(attribute="created_at")  # noqa: N815 (wire name)
-    updatedAt = Moment(attribute="updated_at")  # noqa: N815 (wire name)
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
+    updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)

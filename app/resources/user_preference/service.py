@@ -1,29 +1,35 @@
-"""The rules of preferences: absent is all defaults, what is not named stays, first writes may race."""
+"""Rules of preferences. A missing row means the defaults, and parallel first writes are allowed."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from app.core.upserts import insert_or_update
+from app.database.upserts import insert_or_update
 from app.extensions import db
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.user import User
 from app.models.user_preference import Theme, UserPreference
+from app.resources.user.locks import lock_user
 
 DEFAULTS = {"theme": Theme.SYSTEM, "language": "en", "timezone": "UTC", "impersonate": False}
 
 
 def read(user: User) -> UserPreference:
-    """What the user has chosen, or the defaults, as old as the user."""
-    found = db.session.get(UserPreference, user.id)
+    """Return the preferences of a user, or the defaults with the creation time of the user."""
+    row = db.session.get(UserPreference, user.id)
     times = {"created_at": user.created_at, "updated_at": user.created_at}
-    return found or UserPreference(user_id=user.id, **DEFAULTS, **times)
+    return row or UserPreference(user_id=user.id, **DEFAULTS, **times)
 
 
 def change(user: User, changes: Mapping[str, Any]) -> UserPreference:
-    """Keep choices; one statement, so that parallel first writes are no error. No choice changes nothing."""
+    """Change the sent preferences. One statement makes parallel first writes safe.
+
+    Raises:
+        AccountDeleted: another request deleted the account.
+    """
     if not changes:
         return read(user)
-    now = moment()
+    lock_user(user.id)
+    now = utcnow_ms()
     values = {"user_id": user.id, **DEFAULTS, **changes, "created_at": now, "updated_at": now}
     dialect = db.session.connection().dialect.name
     db.session.execute(

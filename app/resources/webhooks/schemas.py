@@ -1,25 +1,31 @@
-"""What providers send, for the OpenAPI document: of their own bodies, what is read here; the signature is checked first."""
+"""Bodies of notifications and their response. The bodies describe the OpenAPI document only."""
 
 from marshmallow import fields
 
-from app.http.validation import Body
+from app.http.validation import RequestSchema
 
 
-class RepositoryOfA(Body):
-    """A repository as provider A names it."""
+class Acknowledged(RequestSchema):
+    """The response to every verified notification."""
+
+    received = fields.Boolean()
+
+
+class RepositoryOfA(RequestSchema):
+    """A repository in a notification of provider A."""
 
     id = fields.Integer(required=True)
     full_name = fields.String(required=True)
 
 
-class Installation(Body):
+class Installation(RequestSchema):
     """An installation of the app."""
 
     id = fields.Integer(required=True)
 
 
-class EventOfA(Body):
-    """A push (`ref`, `repository`) or the end of an installation (`action`, `installation`); others are acknowledged."""
+class EventOfA(RequestSchema):
+    """A push (`ref`, `repository`) or a removed installation (`action`, `installation`). Other events are acknowledged."""
 
     ref = fields.String()
     repository = fields.Nested(RepositoryOfA)
@@ -27,15 +33,15 @@ class EventOfA(Body):
     installation = fields.Nested(Installation)
 
 
-class ProjectOfB(Body):
-    """A repository as provider B names it."""
+class ProjectOfB(RequestSchema):
+    """A repository in a notification of provider B."""
 
     id = fields.Integer(required=True)
     path_with_namespace = fields.String(required=True)
 
 
-class EventOfB(Body):
-    """A push; system hooks say in `event_name` what others say in `object_kind`. Others are acknowledged."""
+class EventOfB(RequestSchema):
+    """A push. System hooks use `event_name` instead of `object_kind`. Other events are acknowledged."""
 
     object_kind = fields.String()
     event_name = fields.String()
@@ -43,8 +49,8 @@ class EventOfB(Body):
     project = fields.Nested(ProjectOfB)
 
 
-class BillingNotification(Body):
-    """An event of the payment provider; `data` is the object it is about, of the type that `event_type` names."""
+class BillingNotification(RequestSchema):
+    """An event of the payment provider. `event_type` names the type of the object in `data`."""
 
     event_id = fields.String(required=True)
     event_type = fields.String(required=True)

@@ -1,14 +1,14 @@
-"""The messages API."""
+"""Tests of the driver of the Messages API."""
 
 from typing import Any
 
 import pytest
 
-from app.drivers.ai.anthropic import Anthropic, EventReading
-from app.drivers.ai.port import Garbled, Model, TextDelta, Usage
-from app.drivers.http import HttpClient
-from tests.doubles.ai import AiDouble
+from app.drivers.ai.anthropic import Anthropic, MessageEventParser
+from app.drivers.ai.port import HiddenDelta, InvalidModelResponse, Model, TextDelta, TokenUsage
+from app.drivers.http.client import HttpClient
 from tests.drivers.ai.contract import KEY, ModelContract
+from tests.support.doubles.ai import AiDouble
 
 
 class TestAnthropic(ModelContract):
@@ -28,7 +28,7 @@ class TestAnthropic(ModelContract):
         found: dict[str, Any] = body["tools"][0]["input_schema"]
         return found
 
-    def test_version_and_key_stand_in_their_headers(self, model: Model, double: AiDouble) -> None:
+    def test_request_headers_contain_version_and_key(self, model: Model, double: AiDouble) -> None:
         self.events(model)
         assert double.last.path == "/v1/messages"
         assert double.last.headers["anthropic-version"] == "2023-06-01"
@@ -37,18 +37,22 @@ class TestAnthropic(ModelContract):
 
 
 class TestEventReading:
-    def test_kinds_of_the_future_are_passed_over(self) -> None:
-        reading = EventReading(shaped=False)
-        assert reading.take({"type": "new_thing", "x": 1}) == ()
-        assert reading.take({"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta"}}) == ()
+    def test_unknown_event_types_are_ignored(self) -> None:
+        reading = MessageEventParser(is_shaped=False)
+        assert reading.feed({"type": "new_thing", "x": 1}) == ()
+        assert reading.feed({"type": "content_block_delta", "index": 0, "delta": {"type": "signature_delta"}}) == ()
 
-    def test_text_a_block_starts_with_is_not_lost(self) -> None:
+    def test_text_of_a_block_start_is_yielded(self) -> None:
         start = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}
-        assert EventReading(shaped=False).take(start) == (TextDelta("Hi"),)
+        assert MessageEventParser(is_shaped=False).feed(start) == (TextDelta("Hi"),)
 
-    def test_words_beside_the_shape_are_no_part_of_the_answer(self) -> None:
+    def test_text_next_to_a_forced_tool_call_is_hidden(self) -> None:
         delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Sure!"}}
-        assert EventReading(shaped=True).take(delta) == ()
+        assert MessageEventParser(is_shaped=True).feed(delta) == (HiddenDelta("Sure!"),)
+
+    def test_thinking_is_hidden(self) -> None:
+        delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "thinking_delta", "thinking": "Hm"}}
+        assert MessageEventParser(is_shaped=False).feed(delta) == (HiddenDelta("Hm"),)
 
     def test_cached_input_is_counted(self) -> None:
         usage = {
@@ -57,7 +61,9 @@ class TestEventReading:
             "cache_creation_input_tokens": None,
             "output_tokens": 1,
         }
-        assert EventReading(shaped=False).take({"type": "message_start", "message": {"usage": usage}}) == [Usage(95, 1)]
+        assert MessageEventParser(is_shaped=False).feed({"type": "message_start", "message": {"usage": usage}}) == [
+            TokenUsage(95, None)
+        ]
 
     @pytest.mark.parametrize(
         "data",
@@ -65,6 +71,6 @@ class TestEventReading:
          {"type": "content_block_delta", "index": 3, "delta": {"type": "input_json_delta", "partial_json": "{"}},
          {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": 4}}],
     )  # fmt: skip
-    def test_wrong_types_are_garbled(self, data: dict[str, Any]) -> None:
-        with pytest.raises(Garbled):
-            EventReading(shaped=False).take(data)
+    def test_wrong_types_are_invalid_responses(self, data: dict[str, Any]) -> None:
+        with pytest.raises(InvalidModelResponse):
+            MessageEventParser(is_shaped=False).feed(data)

@@ -1,14 +1,25 @@
-"""The chat-completions wire format, and the liberties its many servers take with it."""
+"""Tests of the chat completions driver with the variants of compatible servers."""
 
 from typing import Any
 
 import pytest
 
-from app.drivers.ai.openai_compatible import ChunkReading, OpenAiCompatible
-from app.drivers.ai.port import Access, Garbled, Model, Prompt, Stop, StopReason, TextDelta, ToolDelta, ToolStart
-from app.drivers.http import HttpClient
-from tests.doubles.ai import AiDouble
-from tests.drivers.ai.contract import PROMPT, ModelContract
+from app.drivers.ai.openai_compatible import ChunkParser, OpenAiCompatible
+from app.drivers.ai.port import (
+    HiddenDelta,
+    InvalidModelResponse,
+    Model,
+    ModelAccess,
+    Prompt,
+    Stop,
+    StopReason,
+    TextDelta,
+    ToolDelta,
+    ToolStart,
+)
+from app.drivers.http.client import HttpClient
+from tests.drivers.ai.contract import PROMPT, SHORT_TIMEOUTS, ModelContract
+from tests.support.doubles.ai import AiDouble
 
 
 class TestOpenAiCompatible(ModelContract):
@@ -26,19 +37,13 @@ class TestOpenAiCompatible(ModelContract):
         found: dict[str, Any] = body["response_format"]["json_schema"]["schema"]
         return found
 
-    def test_server_without_keys_is_asked_without_one(self, double: AiDouble) -> None:
+    def test_request_without_a_key_has_no_authorization(self, double: AiDouble) -> None:
         model = OpenAiCompatible(double.url + "/", http=HttpClient())
-        list(model.ask(PROMPT, Access("m", None), patience=self.patience).batches())
+        list(model.ask(PROMPT, ModelAccess("m", None), timeouts=SHORT_TIMEOUTS).batches())
         assert "authorization" not in double.last.headers
         assert double.last.path == "/v1/chat/completions"
 
-    @property
-    def patience(self) -> Any:
-        from tests.drivers.ai.contract import HURRIED
-
-        return HURRIED
-
-    def test_openai_itself_is_given_its_newer_name_of_the_limit(self) -> None:
+    def test_openai_receives_the_newer_name_of_the_limit(self) -> None:
         model = OpenAiCompatible("https://api.openai.com/v1", http=HttpClient())
         body = model._body(Prompt("s", PROMPT.messages, 50), "gpt")
         assert body["max_completion_tokens"] == 50
@@ -51,28 +56,32 @@ def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
 
 class TestChunkReading:
     def test_calls_sent_whole_without_index_are_two_calls(self) -> None:
-        reading = ChunkReading()
+        reading = ChunkParser()
         calls = [
             {"id": "a", "function": {"name": "f", "arguments": "{}"}},
             {"id": "b", "function": {"name": "g", "arguments": "{}"}},
         ]
-        events = reading.take(chunk({"tool_calls": calls}, "stop"))
+        events = reading.feed(chunk({"tool_calls": calls}, "stop"))
         assert events == [ToolStart("a", "f"), ToolDelta("a", "{}"), ToolStart("b", "g"), ToolDelta("b", "{}")]
         assert reading.end() == [Stop(StopReason.TOOLS)]
 
     def test_call_without_an_id_gets_one(self) -> None:
-        events = ChunkReading().take(chunk({"tool_calls": [{"index": 0, "id": "", "function": {"name": "f"}}]}))
+        events = ChunkParser().feed(chunk({"tool_calls": [{"index": 0, "id": "", "function": {"name": "f"}}]}))
         assert events == [ToolStart("call_0", "f")]
 
-    def test_null_content_and_empty_choices_say_nothing(self) -> None:
-        reading = ChunkReading()
-        assert reading.take(chunk({"content": None})) == []
-        assert reading.take({"choices": []}) == []
-        assert reading.take({"choices": None, "usage": None}) == []
+    def test_null_content_and_empty_choices_yield_nothing(self) -> None:
+        reading = ChunkParser()
+        assert reading.feed(chunk({"content": None})) == []
+        assert reading.feed({"choices": []}) == []
+        assert reading.feed({"choices": None, "usage": None}) == []
 
-    def test_reason_is_kept_until_the_end(self) -> None:
-        reading = ChunkReading()
-        assert reading.take(chunk({"content": "x"}, "eos")) == [TextDelta("x")]
+    @pytest.mark.parametrize("field", ["reasoning_content", "reasoning", "refusal"])
+    def test_reasoning_is_a_hidden_delta(self, field: str) -> None:
+        assert ChunkParser().feed(chunk({field: "Hm", "content": None})) == [HiddenDelta("Hm")]
+
+    def test_stop_reason_is_yielded_at_the_end(self) -> None:
+        reading = ChunkParser()
+        assert reading.feed(chunk({"content": "x"}, "eos")) == [TextDelta("x")]
         assert reading.end() == [Stop(StopReason.OTHER)]
 
     @pytest.mark.parametrize(
@@ -85,6 +94,6 @@ class TestChunkReading:
             {"usage": [1], "choices": []},
         ],
     )
-    def test_wrong_types_are_garbled(self, data: dict[str, Any]) -> None:
-        with pytest.raises(Garbled):
-            ChunkReading().take(data)
+    def test_wrong_types_are_invalid_responses(self, data: dict[str, Any]) -> None:
+        with pytest.raises(InvalidModelResponse):
+            ChunkParser().feed(data)

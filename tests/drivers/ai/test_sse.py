@@ -1,8 +1,8 @@
-"""Server-sent events however the bytes are cut."""
+"""Tests of the event parser with any split of the bytes."""
 
 import pytest
 
-from app.drivers.ai.port import Garbled
+from app.drivers.ai.port import InvalidModelResponse
 from app.drivers.ai.sse import MAX_EVENT_BYTES, SseReader
 
 STREAM = (
@@ -14,20 +14,20 @@ EVENTS = [b"one", b"two\nlines", b"tight", b"", "ünï🌍".encode()]
 
 class TestSseReader:
     @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 64, 10_000])
-    def test_events_do_not_depend_on_where_the_bytes_are_cut(self, size: int) -> None:
+    def test_events_do_not_depend_on_the_split_of_the_bytes(self, size: int) -> None:
         reader = SseReader()
         found = [event for at in range(0, len(STREAM), size) for event in reader.feed(STREAM[at : at + size])]
         assert found == EVENTS
 
-    def test_line_without_an_end_is_given_up(self) -> None:
+    def test_endless_line_raises(self) -> None:
         reader = SseReader()
         reader.feed(b"data: " + b"x" * (MAX_EVENT_BYTES - 100))
-        with pytest.raises(Garbled):
+        with pytest.raises(InvalidModelResponse):
             reader.feed(b"x" * 200)
 
-    def test_event_of_too_many_lines_is_given_up(self) -> None:
+    def test_event_with_too_many_lines_raises(self) -> None:
         lines = (b"data: " + b"x" * 1000 + b"\n") * 1000
         reader = SseReader()
         reader.feed(lines)
-        with pytest.raises(Garbled):
+        with pytest.raises(InvalidModelResponse):
             reader.feed(lines)

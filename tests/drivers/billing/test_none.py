@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from app.drivers.billing.none import NoBilling
-from app.drivers.billing.port import Forged, UnknownSubscription
+from app.drivers.billing.port import InvalidSignature, UnknownSubscription
 
 NOW = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -18,8 +18,8 @@ class TestNoBilling:
             NoBilling().payment_update("sub_1")
 
     def test_nothing_happened(self):
-        assert list(NoBilling().happened(NOW)) == list(NoBilling().standing(NOW)) == []
+        assert list(NoBilling().list_events(NOW)) == list(NoBilling().current_state(NOW)) == []
 
     def test_every_notification_is_forged(self):
-        with pytest.raises(Forged):
-            NoBilling().notification("ts=1;h1=ab", b"{}", NOW)
+        with pytest.raises(InvalidSignature):
+            NoBilling().parse_notification("ts=1;h1=ab", b"{}", NOW)

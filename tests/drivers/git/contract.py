@@ -1,4 +1,4 @@
-"""What is true of every Git provider: a suite that each driver's tests inherit.
+"""The contract of all Git providers: a suite that the tests of each driver inherit.
 
 A driver's module gives one fixture, `make`: it takes the files of a first commit on `main` and gives a `Subject`. Only
 the port is used, and plain git on the bare repository behind it is the witness.
@@ -18,14 +18,15 @@ from app.drivers.git.port import (
     BranchMoved,
     Commit,
     FileChange,
+    GitObjectMissing,
     GitProvider,
-    ObjectNotFound,
     PathConflict,
+    Person,
     RepoRef,
     RepositoryUnavailable,
     TreeEntry,
 )
-from tests.samples.gitrepo import AWKWARD, EXECUTABLE, FILE, SYMLINK, Content, GitRepo
+from tests.support.samples.gitrepo import AWKWARD, EXECUTABLE, FILE, SYMLINK, Content, GitRepo
 
 UNKNOWN = "dead" * 10
 AUTHORED = datetime.fromtimestamp(1700000000, UTC)
@@ -48,7 +49,7 @@ class Subject:
 Make = Callable[[Mapping[str, Content]], Subject]
 
 
-def seen(entry: TreeEntry) -> tuple[str, str, str]:
+def facts_of(entry: TreeEntry) -> tuple[str, str, str]:
     return entry.type, entry.mode, entry.sha
 
 
@@ -100,8 +101,19 @@ class GitContract:
             subject.provider.create_branch(subject.repo, "work", subject.git.head())
 
     def test_branch_needs_a_commit(self, subject: Subject) -> None:
-        with pytest.raises(ObjectNotFound):
+        with pytest.raises(GitObjectMissing):
             subject.provider.create_branch(subject.repo, "work", UNKNOWN)
+
+    def test_delete_branch_removes_it_and_nothing_else(self, subject: Subject) -> None:
+        subject.git.commit({"w.md": b"w"}, branch="work/one", start=subject.git.head())
+        subject.git.commit({"w.md": b"w"}, branch="work/two", start=subject.git.head())
+        subject.provider.delete_branch(subject.repo, "work/one")
+        assert [branch.name for branch in subject.provider.branches(subject.repo)] == ["main", "work/two"]
+
+    @pytest.mark.parametrize("name", ["gone", "mai", "a..b"])
+    def test_delete_branch_of_an_unknown_branch_raises_object_not_found(self, subject: Subject, name: str) -> None:
+        with pytest.raises(GitObjectMissing):
+            subject.provider.delete_branch(subject.repo, name)
 
     # Reading
 
@@ -109,13 +121,37 @@ class GitContract:
         subject = make(AWKWARD)
         entries = list(subject.provider.tree(subject.repo, subject.git.head()))
         witness = subject.git.entries()
-        assert {entry.path: seen(entry) for entry in entries} == {path: known[:3] for path, known in witness.items()}
+        assert {entry.path: facts_of(entry) for entry in entries} == {
+            path: known[:3] for path, known in witness.items()
+        }
         assert [entry.path for entry in entries] == list(witness)
         assert all(entry.size in (None, witness[entry.path][3]) for entry in entries)
 
     def test_tree_of_an_unknown_commit_is_an_error(self, subject: Subject) -> None:
-        with pytest.raises(ObjectNotFound):
+        with pytest.raises(GitObjectMissing):
             list(subject.provider.tree(subject.repo, UNKNOWN))
+
+    @pytest.mark.parametrize(
+        ("path", "expected"),
+        [
+            ("", {"a.md": "blob", "docs": "tree", "bin": "tree"}),
+            ("docs", {"docs/b.md": "blob"}),
+            ("a.md", {}),
+            ("nowhere/below", {}),
+        ],
+    )
+    def test_list_folder_returns_direct_entries(self, subject: Subject, path: str, expected: dict[str, str]) -> None:
+        listed = subject.provider.list_folder(subject.repo, subject.git.head(), path, limit=300)
+        assert {entry.path: entry.type for entry in listed} == expected
+        witness = subject.git.entries()
+        assert all(entry.sha == witness[entry.path][2] for entry in listed if entry.type == "blob")
+
+    def test_list_folder_returns_at_most_the_limit(self, subject: Subject) -> None:
+        assert len(subject.provider.list_folder(subject.repo, subject.git.head(), limit=2)) == 2
+
+    def test_list_folder_of_an_unknown_commit_raises_object_not_found(self, subject: Subject) -> None:
+        with pytest.raises(GitObjectMissing):
+            subject.provider.list_folder(subject.repo, UNKNOWN, limit=9)
 
     def test_entries_give_what_exists(self, make: Make) -> None:
         subject = make(AWKWARD)
@@ -124,7 +160,7 @@ class GitContract:
             subject.repo, subject.git.head(), [*witness, "no/such", "README.md/below", "bin"]
         )
         assert found.pop("bin").type == "tree"
-        assert {path: seen(entry) for path, entry in found.items()} == {
+        assert {path: facts_of(entry) for path, entry in found.items()} == {
             path: known[:3] for path, known in witness.items()
         }
 
@@ -136,7 +172,7 @@ class GitContract:
         found = {change.path: change.entry for change in subject.provider.changes(subject.repo, old, new)}
         witness = subject.git.entries()
         assert found.pop("docs/b.md") is None
-        assert {path: seen(entry) for path, entry in found.items() if entry} == {
+        assert {path: facts_of(entry) for path, entry in found.items() if entry} == {
             path: witness[path][:3] for path in ("a.md", "new file.md", "bin/run.sh")
         }
 
@@ -175,7 +211,7 @@ class GitContract:
         head = subject.git.commit({"docs/b.md": b"3"}, "Third")
         assert subject.provider.last_commit(subject.repo, head, "a.md").sha == second
         assert subject.provider.last_commit(subject.repo, second, "docs/b.md").sha == first
-        with pytest.raises(ObjectNotFound):
+        with pytest.raises(GitObjectMissing):
             subject.provider.last_commit(subject.repo, head, "no/such.md")
 
     @pytest.mark.parametrize(
@@ -202,7 +238,7 @@ class GitContract:
 
     @pytest.mark.parametrize("sha", [UNKNOWN, "HEAD", "", "main", "-x"])
     def test_unknown_blob_is_not_found(self, subject: Subject, sha: str) -> None:
-        with pytest.raises(ObjectNotFound):
+        with pytest.raises(GitObjectMissing):
             subject.provider.blob(subject.repo, sha)
 
     # Writing
@@ -222,7 +258,7 @@ class GitContract:
         assert subject.git.show("a.md") == b"changed\n"
         assert (made.sha, made.parent) == (subject.git.head(), old)
         assert subject.git.commits() == [made.sha, old]
-        told = {change.path: change.entry and seen(change.entry) for change in made.changes}
+        told = {change.path: change.entry and facts_of(change.entry) for change in made.changes}
         assert told == {path: known[:3] for path, known in witness.items()} | {"docs/b.md": None, "bin/run.sh": None}
         subject.git.check()
 
@@ -233,6 +269,17 @@ class GitContract:
         author, committer = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", "main").splitlines()
         assert author == committer
         assert "Ada" not in author
+
+    def test_commit_with_an_author_has_that_author_and_the_usual_committer(self, subject: Subject) -> None:
+        subject.commit(FileChange("x.md", CREATE, b"x"))
+        committer = subject.git.text("log", "-1", "--format=%cn <%ce>", "main")
+        head = subject.git.head()
+        made = subject.provider.commit(
+            subject.repo, "main", [FileChange("y.md", CREATE, b"y")], "By Änne",
+            expected_head=head, author=Person("Änne Author", "aenne@mail.example.org"),
+        )  # fmt: skip
+        lines = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", made.sha).splitlines()
+        assert lines == ["Änne Author <aenne@mail.example.org>", committer]
 
     def test_update_keeps_the_mode(self, make: Make) -> None:
         subject = make(AWKWARD)
@@ -348,7 +395,7 @@ class PathConflictContract:
 
 
 def write_in_parallel(subject: Subject, *, writers: int, each: int) -> list[str]:
-    """Let writers add a file a commit to one branch, trying again when it has moved; returns the shas they were told."""
+    """Let writers add files to one branch in parallel. Return the shas of their commits."""
     told: list[str] = []
     failures: list[BaseException] = []
 
@@ -361,7 +408,7 @@ def write_in_parallel(subject: Subject, *, writers: int, each: int) -> list[str]
 
     def add(path: str) -> str:
         for _ in range(200):
-            with subject.provider.writing(subject.repo, "main"):
+            with subject.provider.branch_lock(subject.repo, "main"):
                 try:
                     return subject.commit(FileChange(path, CREATE, path.encode()), message=f"Add {path}").sha
                 except BranchMoved:

@@ -1,4 +1,4 @@
-"""What is true of every remote Git host when it fails: a suite that each driver's tests inherit beside the contract.
+"""The contract of failing remote hosts: a suite that the tests of each driver inherit.
 
 A module gives `make` (see `contract`), `host`, the double behind it, and `acting`: a provider with a given supplier.
 """
@@ -10,12 +10,19 @@ from typing import ClassVar
 
 import pytest
 
-from app.drivers.errors import Absent, Broken, DriverError, Late, NeedsReconnect, Throttled
-from app.drivers.git.port import Action, BranchMoved, FileChange, GitProvider, ObjectNotFound, RepositoryUnavailable
+from app.drivers.errors import (
+    DriverError,
+    ReconnectRequired,
+    UpstreamError,
+    UpstreamThrottled,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
+from app.drivers.git.port import Action, BranchMoved, FileChange, GitObjectMissing, GitProvider, RepositoryUnavailable
 from app.drivers.git.pull_requests import Merged, NotMergeable, PullRequestExists, PullRequests, PullRequestState
-from app.drivers.git.rest import TokenSupplier
-from tests.doubles.server import Call, Double, Fault, Reply
+from app.drivers.git.rest.tokens import TokenSupplier
 from tests.drivers.git.contract import Make, Subject
+from tests.support.doubles.server import Call, Double, Fault, Reply
 
 CREATE, UPDATE = Action.CREATE, Action.UPDATE
 Acting = Callable[[TokenSupplier], GitProvider]
@@ -53,7 +60,10 @@ class RemoteContract:
         host.faults.append(Fault(self.READS, times=2, **fault))
         assert subject.provider.head(subject.repo, "main") == subject.git.head()
 
-    @pytest.mark.parametrize(("status", "kind"), [(500, Broken), (502, Broken), (503, Absent), (504, Late)])
+    @pytest.mark.parametrize(
+        ("status", "kind"),
+        [(500, UpstreamError), (502, UpstreamError), (503, UpstreamUnavailable), (504, UpstreamTimeout)],
+    )
     def test_failure_that_stays_is_told(self, subject: Subject, host: Double, status: int, kind: type) -> None:
         host.faults.append(Fault(self.READS, times=99, reply=Reply(status)))
         with pytest.raises(kind):
@@ -62,13 +72,13 @@ class RemoteContract:
 
     def test_html_for_json_is_broken(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, times=99, reply=Reply(200, b"<html>maintenance</html>")))
-        with pytest.raises(Broken):
+        with pytest.raises(UpstreamError):
             subject.provider.head(subject.repo, "main")
 
     @pytest.mark.parametrize("body", [[], {}, {"commit": 7}, "text", None, {"object": []}])
     def test_json_of_another_shape_is_broken(self, subject: Subject, host: Double, body: object) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(200, b"null" if body is None else body)))
-        with pytest.raises(Broken):
+        with pytest.raises(UpstreamError):
             subject.provider.head(subject.repo, "main")
 
     def test_renamed_repository_is_unavailable(self, subject: Subject, host: Double) -> None:
@@ -81,7 +91,7 @@ class RemoteContract:
         link = {"Link": f'<{host.url}/x?page=2&per_page=100>; rel="next"'}
         page = host.answer(_branches_call(host, subject))
         host.faults.append(Fault("GET .*/branches$", times=99, reply=Reply(200, page.body, link)))
-        with pytest.raises(Broken):
+        with pytest.raises(UpstreamError):
             subject.provider.branches(subject.repo)
         assert len(host.calls("GET .*/branches$")) <= 3
 
@@ -102,7 +112,7 @@ class RemoteContract:
 
     def test_wait_beyond_the_deadline_is_told_instead(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "45"})))
-        with pytest.raises(Throttled) as told:
+        with pytest.raises(UpstreamThrottled) as told:
             subject.provider.head(subject.repo, "main")
         assert told.value.retry_after_s == 45
         assert len(host.calls(self.READS)) == 1
@@ -110,7 +120,7 @@ class RemoteContract:
     def test_refused_token_is_not_used_until_its_time(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "45"})))
         for _ in range(2):
-            with pytest.raises(Throttled):
+            with pytest.raises(UpstreamThrottled):
                 subject.provider.head(subject.repo, "main")
         assert len(host.calls(self.READS)) == 1
 
@@ -132,7 +142,7 @@ class RemoteContract:
         self, subject: Subject, host: Double, acting: Acting
     ) -> None:
         tokens = iter(["expired", "expired too", "never asked"])
-        with pytest.raises(NeedsReconnect):
+        with pytest.raises(ReconnectRequired):
             acting(lambda rejected=None: next(tokens)).head(subject.repo, "main")
         assert len(host.calls(self.READS)) == 2
 
@@ -210,6 +220,12 @@ class RemoteContract:
         assert made.sha == subject.git.head("work")
         assert len(host.calls("POST .*(refs|branches)$")) == 1
 
+    def test_delete_branch_without_a_response_is_successful(self, subject: Subject, host: Double) -> None:
+        subject.git.commit({"w.md": b"w"}, branch="work", start=subject.git.head())
+        host.faults.append(Fault("DELETE ", lose=True))
+        subject.provider.delete_branch(subject.repo, "work")
+        assert [branch.name for branch in subject.provider.branches(subject.repo)] == ["main"]
+
     # Content
 
     def test_content_of_a_path_is_its_bytes(self, make: Make) -> None:
@@ -222,7 +238,7 @@ class RemoteContract:
 
     @pytest.mark.parametrize("path", ["no.md", "docs", "../a.md", "a.md/below"])
     def test_content_of_no_file_is_not_found(self, subject: Subject, path: str) -> None:
-        with pytest.raises(ObjectNotFound):
+        with pytest.raises(GitObjectMissing):
             subject.provider.content(subject.repo, subject.git.head(), path)
 
     # Pull requests
@@ -261,7 +277,7 @@ class RemoteContract:
         assert subject.git.head() == head
 
     def test_unknown_pull_request_is_not_found(self, subject: Subject) -> None:
-        with pytest.raises(ObjectNotFound):
+        with pytest.raises(GitObjectMissing):
             proposing(subject).merge_pull_request(subject.repo, 7)
 
     def test_pull_request_of_an_unknown_branch_is_refused(self, subject: Subject) -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from app.drivers.git.commit_message import DEFAULT_MESSAGE, co_author, create_git_commit_message
+from app.drivers.git.commit_message import DEFAULT_MESSAGE, co_author, co_authors_of, create_git_commit_message
 from app.drivers.git.port import Person
 
 ADA = ("Co-authored-by", "Ada Author <ada@mail.example.org>")
@@ -30,7 +30,7 @@ TRAILERS = st.lists(
 
 
 def parsed(message: str) -> list[str]:
-    """What git takes for the trailers of a message."""
+    """Return the trailers that git parses from a message."""
     env = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8"}
     command = ["git", "interpret-trailers", "--parse"]
     done = subprocess.run(command, input=message.encode(), capture_output=True, check=True, env=env, cwd="/")
@@ -114,3 +114,14 @@ class TestRefusals:
     def test_nul_in_the_text_is_refused(self) -> None:
         with pytest.raises(ValueError, match="NUL"):
             create_git_commit_message("a\0b", [])
+
+
+class TestCoAuthors:
+    def test_each_e_mail_is_named_once_in_order(self) -> None:
+        message = (
+            "Subject\n\nCo-authored-by: A <a@x.org>\nco-authored-by:B C  <b@x.org>\nCo-Authored-By: A2 <A@x.org>\n"
+        )
+        assert co_authors_of(message) == [Person("A", "a@x.org"), Person("B C", "b@x.org")]
+
+    def test_malformed_trailers_are_ignored(self) -> None:
+        assert co_authors_of("Co-authored-by: nobody\nCo-authored-by: <>\nx Co-authored-by: A <a@x.org>") == []

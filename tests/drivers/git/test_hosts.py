@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from app.drivers import registry
-from app.drivers.errors import Absent
+from app.drivers.errors import UpstreamUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef, RepositoryUnavailable
 from config import Settings
-from tests.doubles.github import GitHub
-from tests.doubles.gitlab import GitLab
-from tests.doubles.plumbing import Plumbing
+from tests.support.doubles.github import GitHub
+from tests.support.doubles.gitlab import GitLab
+from tests.support.doubles.plumbing import Plumbing
 
 
 def hosts(home: Path, **environment: object) -> GitHosts:
@@ -24,7 +24,7 @@ class TestGitHosts:
         double.add("team/site", git, "ada")
         double.install("team", "team/site")
         made = hosts(tmp_path / "home", GITHUB_URL=double.url, GITHUB_API_URL=double.api_url)
-        provider = made.acting("github", double.user_token("ada"))
+        provider = made.provider_for("github", double.user_token("ada"))
         assert provider.head(RepoRef("team/site"), "main") == git.head()
         assert made.accounts("github").whoami(double.user_token("ada")).login == "ada"
         double.close()
@@ -33,9 +33,9 @@ class TestGitHosts:
         double, git = GitLab(), Plumbing(tmp_path / "x.git", {"a": b"a"})
         double.add("team/site", git, "grace")
         made = hosts(tmp_path / "home", GITLAB_URL=double.url, GITLAB_CLIENT_ID="c", GITLAB_CLIENT_SECRET="s")
-        provider = made.acting("gitlab", double.token("grace"))
+        provider = made.provider_for("gitlab", double.token("grace"))
         assert provider.head(RepoRef("team/site"), "main") == git.head()
-        with provider.writing(RepoRef("team/site"), "main"):
+        with provider.branch_lock(RepoRef("team/site"), "main"):
             pass
         code_flow, accounts = made.gitlab
         assert code_flow.authorize_url(redirect_uri="https://x", state="s", code_challenge="c").startswith(double.url)
@@ -45,15 +45,15 @@ class TestGitHosts:
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
     def test_host_needs_a_token(self, tmp_path: Path, provider: str) -> None:
         with pytest.raises(RepositoryUnavailable, match="Connect an account"):
-            hosts(tmp_path).acting(provider)
+            hosts(tmp_path).provider_for(provider)
 
     def test_unknown_host_has_no_repositories(self, tmp_path: Path) -> None:
         with pytest.raises(RepositoryUnavailable):
-            hosts(tmp_path).acting("elsewhere", "token")
+            hosts(tmp_path).provider_for("elsewhere", "token")
 
     def test_apps_that_are_not_set_up_are_absent(self, tmp_path: Path) -> None:
         made = hosts(tmp_path, GITHUB_APP_ID="1")
         for ask in (lambda: made.github, lambda: made.gitlab):
-            with pytest.raises(Absent, match="not set up") as told:
+            with pytest.raises(UpstreamUnavailable, match="not set up") as told:
                 ask()
             assert told.value.code == "PROVIDER_NOT_CONFIGURED"

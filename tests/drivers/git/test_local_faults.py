@@ -12,21 +12,21 @@ from pathlib import Path
 import psutil
 import pytest
 
-from app.drivers.git.local import LocalGit
+from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
-from tests.samples.gitrepo import GitRepo
+from tests.support.samples.gitrepo import GitRepo
 
 ROOT = Path(__file__).parents[3]
 REPO = RepoRef("team/site")
 SET_UP = """
 import json, sys, time
 from pathlib import Path
-from app.drivers.git.local import LocalGit
+from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Action, BranchMoved, FileChange, Person, RepoRef
 git, repo = LocalGit(Path(sys.argv[1]), bot=Person("Galley Bot", "bot@mail.example.org")), RepoRef("team/site")
 def add(path):
     while True:
-        with git.writing(repo, "main"):
+        with git.branch_lock(repo, "main"):
             try:
                 head = git.head(repo, "main")
                 return git.commit(repo, "main", [FileChange(path, Action.CREATE, b"x" * 5000)], path, expected_head=head).sha
@@ -112,7 +112,3 @@ class TestGreenlets:
         assert sorted(told["told"]) == sorted(repo.commits()[:-1])
         assert told["longest_gap_s"] < 0.5
         repo.check()
-
-    def test_driver_does_not_need_gevent(self) -> None:
-        process = start("import sys, app.drivers.git.local; print('gevent' in sys.modules)")
-        assert process.communicate(timeout=60)[0] == b"False\n"

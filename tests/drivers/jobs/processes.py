@@ -1,7 +1,7 @@
-"""A worker in a process of its own, to be killed; and the diary its runs write.
+"""A worker in a subprocess that tests can kill, and a log of its runs.
 
-Run as `python processes.py <database url> <diary> <timing json>`; for that it imports nothing of `tests`, a name some
-installed package has taken.
+Usage: `python processes.py <database url> <run log> <timing json>`. The module imports nothing of `tests`, because an
+installed package has the same name.
 """
 
 import json
@@ -18,81 +18,81 @@ from pathlib import Path
 
 import sqlalchemy as sa
 
-from app.core.database import engine_options, prepare_engine
 from app.core.jobs import Job
-from app.drivers.jobs.embedded import EmbeddedJobs
-from app.drivers.jobs.policy import Timing
+from app.database.engines import engine_options, prepare_engine
+from app.drivers.jobs.embedded.engine import EmbeddedJobs
 from app.drivers.jobs.port import JobEngine, JobRun
-from app.drivers.jobs.procrastinate import ProcrastinateJobs
+from app.drivers.jobs.postgresql.engine import ProcrastinateJobs
+from app.drivers.jobs.retry_policy import JobTimings
 
 ROOT = Path(__file__).parents[3]
 
 
 def open_engine(url: str) -> sa.Engine:
-    """An engine as the application makes it."""
+    """Return an engine with the settings of the application."""
     engine = sa.create_engine(url, **engine_options(url))
     prepare_engine(engine)
     return engine
 
 
-def jobs_on(engine: sa.Engine, timing: Timing) -> JobEngine:
-    """The job engine for a store."""
+def job_engine_for(engine: sa.Engine, timing: JobTimings) -> JobEngine:
+    """Return the job engine of a database."""
     return ProcrastinateJobs(engine, timing) if engine.dialect.name == "postgresql" else EmbeddedJobs(engine, timing)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A line of the diary: a run began or ended, in which process and when."""
+    """A line of the log: the start or end of a run, its process and its time."""
 
-    what: str
+    event: str
     job_id: str
     number: int
     pid: int
     at_s: float
 
 
-class Diary:
-    """What runs write down, one line at a time, so that nothing of it is lost with a killed process."""
+class RunLog:
+    """A log of runs. Each line is written with one call, so a kill loses no complete line."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         path.touch()
 
-    def write(self, what: str, call: JobRun) -> None:
+    def write(self, event: str, call: JobRun) -> None:
         """Append a line."""
-        line = json.dumps([what, call.id, call.args.get("number", 0), os.getpid(), time.time()]) + "\n"
+        line = json.dumps([event, call.id, call.args.get("number", 0), os.getpid(), time.time()]) + "\n"
         handle = os.open(self.path, os.O_WRONLY | os.O_APPEND)
         os.write(handle, line.encode())
         os.close(handle)
 
     def read(self) -> list[Entry]:
-        """All of it, in order."""
+        """Return all entries in order."""
         return [Entry(*json.loads(line)) for line in self.path.read_text().splitlines()]
 
 
-def diarist(diary: Diary) -> Callable[[JobRun], None]:
-    """What the processes run: `sleep` takes `seconds`, `die` takes its process along."""
+def recording_run(run_log: RunLog) -> Callable[[JobRun], None]:
+    """Return the job function: `sleep` lasts `seconds`, `die` kills its process."""
 
     def run(call: JobRun) -> None:
-        diary.write("start", call)
+        run_log.write("start", call)
         if call.name == "die":
             os.kill(os.getpid(), signal.SIGKILL)
         time.sleep(call.args["seconds"])
-        diary.write("end", call)
+        run_log.write("end", call)
 
     return run
 
 
-def start_worker(url: str, diary: Diary, timing: Timing) -> subprocess.Popen[bytes]:
-    """Start a worker's process; the caller ends it."""
-    arguments = [url, str(diary.path), json.dumps(asdict(timing))]
+def start_worker(url: str, run_log: RunLog, timing: JobTimings) -> subprocess.Popen[bytes]:
+    """Start a worker process. The caller ends it."""
+    arguments = [url, str(run_log.path), json.dumps(asdict(timing))]
     return subprocess.Popen([sys.executable, __file__, *arguments], env={**os.environ, "PYTHONPATH": str(ROOT)})
 
 
 @contextmanager
-def worker_process(url: str, diary: Diary, timing: Timing) -> Iterator[subprocess.Popen[bytes]]:
-    """A worker's process that is gone afterwards, whatever happens."""
-    process = start_worker(url, diary, timing)
+def worker_process(url: str, run_log: RunLog, timing: JobTimings) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a worker process and kill it at the end."""
+    process = start_worker(url, run_log, timing)
     try:
         yield process
     finally:
@@ -103,9 +103,11 @@ def worker_process(url: str, diary: Diary, timing: Timing) -> Iterator[subproces
 def main() -> None:
     url, path, timing = sys.argv[1:]
     stop = threading.Event()
-    run = diarist(Diary(Path(path)))
+    run = recording_run(RunLog(Path(path)))
     declared = {name: Job(name, print) for name in ("sleep", "die")}
-    jobs_on(open_engine(url), Timing(**json.loads(timing))).work(run, jobs=declared, stop=stop, concurrency=4)
+    job_engine_for(open_engine(url), JobTimings(**json.loads(timing))).work(
+        run, jobs=declared, stop=stop, concurrency=4
+    )
 
 
 if __name__ == "__main__":

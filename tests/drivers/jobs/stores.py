@@ -1,4 +1,4 @@
-"""Databases of the job engines' tests: SQLite files, and PostgreSQL databases made and dropped."""
+"""Temporary SQLite and PostgreSQL databases for the tests of the job engines."""
 
 import os
 import secrets
@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from app.drivers.jobs.policy import Timing
+from app.drivers.jobs.retry_policy import JobTimings
 
 POSTGRES_URL = os.environ.get("TEST_POSTGRES_URL", "postgresql+psycopg://postgres@127.0.0.1:5432/")
-FAST = Timing(
+FAST = JobTimings(
     lease_s=1.0,
     heartbeat_s=0.25,
     sweep_s=0.2,
@@ -26,13 +26,13 @@ FAST = Timing(
 
 
 def sqlite_url(folder: Path) -> str:
-    """A new SQLite file."""
+    """Return the URL of a new SQLite file."""
     return f"sqlite:///{folder / 'jobs.db'}"
 
 
 @contextmanager
 def postgres_database() -> Iterator[str]:
-    """The URL of a database of one's own; without a server the test is skipped, but fails where CI is set."""
+    """Create a database and yield its URL. Without a server the test is skipped, or fails if CI is set."""
     admin = sa.create_engine(POSTGRES_URL, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     name = f"galley_jobs_{secrets.token_hex(6)}"
     try:

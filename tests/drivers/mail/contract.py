@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from app.drivers.errors import Rejected
+from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.port import Mail, MailTransport
 
 SENDER = "Galley <no-reply@galley.example.org>"
@@ -72,6 +72,6 @@ class MailTransportContract:
     def test_what_would_write_other_headers_is_rejected_and_not_delivered(
         self, transport: MailTransport, mail: Mail
     ) -> None:
-        with pytest.raises(Rejected):
+        with pytest.raises(UpstreamRejected):
             transport.send(mail)
         assert self.received() == []

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from app.drivers.errors import Absent
+from app.drivers.errors import UpstreamUnavailable
 from app.drivers.mail.file import FileMail
 from tests.drivers.mail.contract import CODE, SENDER, MailTransportContract, Received
 from tests.drivers.mail.reading import as_received
@@ -35,5 +35,5 @@ class TestFileMail(MailTransportContract):
 
     def test_a_folder_that_cannot_be_made_is_worth_another_try(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("in the way")
-        with pytest.raises(Absent):
+        with pytest.raises(UpstreamUnavailable):
             FileMail(tmp_path / "file" / "mail", sender=SENDER).send(CODE)

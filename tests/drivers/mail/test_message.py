@@ -6,7 +6,7 @@ from email.utils import parsedate_to_datetime
 
 import pytest
 
-from app.drivers.errors import Rejected
+from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.message import compose
 from tests.drivers.mail.contract import CODE, SENDER
 from tests.drivers.mail.reading import parse
@@ -39,7 +39,7 @@ class TestCompose:
         "address", ["jürgen@example.org, eve@example.org", "jürgen@example.org\r\nBcc: x@y.org", "jü"]
     )
     def test_what_is_no_address_is_rejected_whatever_its_letters(self, address: str) -> None:
-        with pytest.raises(Rejected):
+        with pytest.raises(UpstreamRejected):
             compose(replace(CODE, to=address), sender=SENDER)
 
     def test_every_message_has_an_id_of_its_own_at_the_sender_s_domain(self) -> None:

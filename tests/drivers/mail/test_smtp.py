@@ -11,13 +11,13 @@ import pytest
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import SMTP, AuthResult, Envelope
 
-from app.drivers.errors import Absent, Late, Rejected
+from app.drivers.errors import UpstreamRejected, UpstreamTimeout, UpstreamUnavailable
 from app.drivers.mail.port import Mail
 from app.drivers.mail.smtp import SmtpMail
-from tests.doubles.certificates import self_signed
 from tests.drivers.mail.contract import CODE, SENDER, MailTransportContract, Received
 from tests.drivers.mail.reading import as_received
-from tests.servers.ports import free_port
+from tests.support.doubles.certificates import self_signed
+from tests.support.servers.ports import free_port
 
 USER, PASSWORD = "galley@relay", "p@ss:w/rd"
 
@@ -108,7 +108,7 @@ class TestTls:
 
     def test_a_certificate_nobody_vouches_for_is_not_sent_anything(self, server_tls: ssl.SSLContext) -> None:
         inbox = Inbox()
-        with serving(inbox, tls_context=server_tls) as port, pytest.raises(Absent):
+        with serving(inbox, tls_context=server_tls) as port, pytest.raises(UpstreamUnavailable):
             transport_to(port).send(CODE)
         assert inbox.contents == []
 
@@ -137,7 +137,7 @@ class TestSignIn:
         refuse = lambda *_: AuthResult(success=False, handled=False)  # noqa: E731
         with (
             serving(Inbox(), tls_context=server_tls, authenticator=refuse) as port,
-            pytest.raises(Absent) as refused,
+            pytest.raises(UpstreamUnavailable) as refused,
         ):
             transport_to(port, login=self.LOGIN, context=client_tls).send(CODE)
         assert PASSWORD not in str(refused.value)
@@ -146,7 +146,7 @@ class TestSignIn:
         accept = lambda *_: AuthResult(success=True)  # noqa: E731
         with (
             serving(Inbox(), auth_require_tls=False, authenticator=accept) as port,
-            pytest.raises(Absent, match="letters"),
+            pytest.raises(UpstreamUnavailable, match="characters"),
         ):
             transport_to(port, login="galley:w%C3%B6rd@").send(CODE)
 
@@ -155,25 +155,25 @@ class TestFailures:
     def test_nobody_listening_is_worth_another_try(self) -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
-            with pytest.raises(Absent):
+            with pytest.raises(UpstreamUnavailable):
                 transport_to(taken.getsockname()[1]).send(CODE)
 
     def test_a_relay_that_says_nothing_is_late(self) -> None:
-        with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(Late):
+        with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(UpstreamTimeout):
             transport_to(silent.getsockname()[1], timeout_s=0.2).send(CODE)
 
     @pytest.mark.parametrize("refusal", ["RCPT 550 no such user", "554 spam"])
     def test_a_refusal_for_good_is_rejected(self, refusal: str) -> None:
-        with serving(Inbox(refusal)) as port, pytest.raises(Rejected):
+        with serving(Inbox(refusal)) as port, pytest.raises(UpstreamRejected):
             transport_to(port).send(CODE)
 
     @pytest.mark.parametrize("refusal", ["RCPT 450 greylisted", "451 later"])
     def test_a_refusal_for_now_is_worth_another_try(self, refusal: str) -> None:
-        with serving(Inbox(refusal)) as port, pytest.raises(Absent):
+        with serving(Inbox(refusal)) as port, pytest.raises(UpstreamUnavailable):
             transport_to(port).send(CODE)
 
     def test_an_address_the_relay_cannot_take_is_rejected(self) -> None:
-        with serving(Inbox(), enable_SMTPUTF8=False) as port, pytest.raises(Rejected):
+        with serving(Inbox(), enable_SMTPUTF8=False) as port, pytest.raises(UpstreamRejected):
             transport_to(port).send(Mail("jürgen@example.org", "Hello", "x", "<p>x</p>"))
 
     def test_a_domain_beyond_ascii_is_reached_by_any_relay(self) -> None:

@@ -1,4 +1,4 @@
-"""What every sandbox host must do, whichever it is; each implementation's test class inherits this."""
+"""Contract of sandbox hosts. The test class of each implementation inherits it."""
 
 import time
 import uuid
@@ -7,10 +7,19 @@ from http.client import HTTPResponse
 
 import pytest
 
-from app.core.runtimes.choose import static
-from app.core.runtimes.recipe import HOST, PORT, Recipe
-from app.drivers.errors import Rejected
-from app.drivers.sandbox.port import EXECUTABLE, SYMLINK, Order, Phase, SandboxGone, SandboxHost, SiteFile, View
+from app.drivers.errors import UpstreamRejected
+from app.drivers.sandbox.port import (
+    EXECUTABLE,
+    SYMLINK,
+    Phase,
+    SandboxEnded,
+    SandboxHost,
+    SandboxSpec,
+    SandboxStatus,
+    SiteFile,
+)
+from app.runtimes.choose import static
+from app.runtimes.recipe import HOST, PORT, Recipe
 
 SITE = [
     SiteFile("index.html", "100644", b"<h1>Front</h1>"),
@@ -21,7 +30,7 @@ SITE = [
 
 
 def python(program: str, *, install: str | None = None) -> Recipe:
-    """A recipe that runs Python code."""
+    """Return a recipe that runs a Python program."""
     return Recipe(("python3", "-c", program), install=(("python3", "-c", install),) if install else ())
 
 
@@ -38,18 +47,18 @@ http.server.ThreadingHTTPServer((os.environ["HOST"], int(os.environ["PORT"])), H
 
 
 def serving(body: str) -> str:
-    """A program that answers every request with the bytes of an expression."""
+    """Return a program that responds to every request with the value of an expression."""
     return SERVER.replace("{body}", body)
 
 
-def wait_for(host: SandboxHost, reference: str, *phases: Phase, within_s: float = 30) -> View:
+def wait_for(host: SandboxHost, reference: str, *phases: Phase, within_s: float = 30) -> SandboxStatus:
     deadline = time.monotonic() + within_s
     while True:
-        view = host.look(reference)
+        view = host.status(reference)
         if view.phase in phases:
             return view
         assert time.monotonic() < deadline, view
-        assert view.phase not in (Phase.FAILED, Phase.GONE), view
+        assert view.phase not in (Phase.FAILED, Phase.ENDED), view
         time.sleep(0.02)
 
 
@@ -62,23 +71,23 @@ def fetch(host: SandboxHost, reference: str, path: str = "/") -> tuple[int, byte
         connection.sendall(request.encode())
         response = HTTPResponse(connection)
         response.begin()
-        found = response.status, response.read()
+        result = response.status, response.read()
         response.close()
-        return found
+        return result
 
 
 class SandboxContract:
-    """Subclasses give the fixture `host`."""
+    """The tests of a sandbox host. Subclasses define the fixture `host`."""
 
     @pytest.fixture(autouse=True)
-    def _nothing_left(self, host: SandboxHost) -> Iterator[None]:
+    def _check_nothing_remains(self, host: SandboxHost) -> Iterator[None]:
         yield
-        for name in host.names():
+        for name in host.list_sandboxes():
             host.stop(name)
 
     @staticmethod
     def start(host: SandboxHost, recipe: Recipe, files: list[SiteFile] | None = None, lifetime_s: float = 60) -> str:
-        order = Order(uuid.uuid4().hex, "prj_owner", recipe, lifetime_s)
+        order = SandboxSpec(uuid.uuid4().hex, "prj_owner", recipe, lifetime_s)
         return host.start(order, SITE if files is None else files)
 
     def running(self, host: SandboxHost, recipe: Recipe | None = None, lifetime_s: float = 60) -> str:
@@ -86,17 +95,17 @@ class SandboxContract:
         wait_for(host, reference, Phase.READY)
         return reference
 
-    def test_a_site_becomes_ready_and_is_served(self, host: SandboxHost) -> None:
+    def test_site_becomes_ready_and_is_served(self, host: SandboxHost) -> None:
         reference = self.running(host)
         assert fetch(host, reference) == (200, b"<h1>Front</h1>")
         assert fetch(host, reference, "/deep/page/") == (200, b"<h1>Deep</h1>")
         assert fetch(host, reference, "/unicode/caf%C3%A9.html")[0] == 200
         assert fetch(host, reference, "/missing")[0] == 404
 
-    def test_a_symbolic_link_of_the_site_leads_inside(self, host: SandboxHost) -> None:
+    def test_symbolic_link_of_the_site_is_served(self, host: SandboxHost) -> None:
         assert fetch(host, self.running(host), "/linked.html") == (200, b"<h1>Front</h1>")
 
-    def test_an_executable_file_can_be_run(self, host: SandboxHost) -> None:
+    def test_executable_file_can_be_run(self, host: SandboxHost) -> None:
         files = [SiteFile("run", EXECUTABLE, b"#!/bin/sh\nexec python3 -m http.server $PORT --bind $HOST\n")]
         reference = self.start(host, Recipe(("./run",)), files)
         wait_for(host, reference, Phase.READY)
@@ -112,32 +121,37 @@ class SandboxContract:
         assert (port, address) == (same_port, same_address)
         assert port.isdigit()
 
-    def test_the_installation_runs_first_and_what_it_made_is_there(self, host: SandboxHost) -> None:
+    def test_installation_runs_before_the_server(self, host: SandboxHost) -> None:
         program = serving("open('made').read().encode()")
         reference = self.running(host, python(program, install="open('made', 'w').write('by install')"))
         assert fetch(host, reference) == (200, b"by install")
 
-    def test_a_failing_installation_is_told_with_its_log(self, host: SandboxHost) -> None:
+    def test_failed_installation_is_reported_with_its_log(self, host: SandboxHost) -> None:
         recipe = python(serving("b''"), install="print('what went wrong'); raise SystemExit(7)")
-        view = wait_for(host, self.start(host, recipe), Phase.FAILED)
+        reference = self.start(host, recipe)
+        view = wait_for(host, reference, Phase.FAILED)
         assert view.problem == "The installation ended with status 7"
+        assert (view.step, view.cause) == (Phase.INSTALLING, "ended")
         assert "what went wrong" in view.log
+        assert "what went wrong" in host.read_log(reference)
 
-    def test_a_server_that_ends_is_told_with_its_log(self, host: SandboxHost) -> None:
+    def test_ended_server_is_reported_with_its_log(self, host: SandboxHost) -> None:
         view = wait_for(host, self.start(host, python("print('bye', flush=True); raise SystemExit(5)")), Phase.FAILED)
         assert view.problem == "The server ended with status 5"
+        assert (view.step, view.cause) == (Phase.WAITING, "ended")
         assert "bye" in view.log
 
-    def test_a_command_that_does_not_exist_is_told(self, host: SandboxHost) -> None:
+    def test_missing_command_is_reported(self, host: SandboxHost) -> None:
         view = wait_for(host, self.start(host, Recipe(("no-such-program",))), Phase.FAILED)
         assert "status 127" in (view.problem or "")
+        assert view.cause == "missing_program"
 
-    def test_a_server_that_listens_late_is_waited_for(self, host: SandboxHost) -> None:
+    def test_start_waits_for_a_slow_server(self, host: SandboxHost) -> None:
         reference = self.start(host, python("import time; time.sleep(1)\n" + serving("b'late'")))
         wait_for(host, reference, Phase.WAITING)
         wait_for(host, reference, Phase.READY)
 
-    def test_a_written_file_is_served_at_once(self, host: SandboxHost) -> None:
+    def test_written_file_is_served_at_once(self, host: SandboxHost) -> None:
         reference = self.running(host)
         host.write(reference, "index.html", b"changed")
         host.write(reference, "new/folder/page.html", bytes(range(256)))
@@ -149,65 +163,65 @@ class SandboxContract:
         host.write(reference, "big.bin", b"x" * 1_000_000)
         assert len(fetch(host, reference, "/big.bin")[1]) == 1_000_000
 
-    def test_a_file_where_a_folder_stands_is_refused(self, host: SandboxHost) -> None:
-        with pytest.raises(Rejected):
+    def test_write_of_a_file_over_a_folder_is_refused(self, host: SandboxHost) -> None:
+        with pytest.raises(UpstreamRejected):
             host.write(self.running(host), "deep", b"")
 
-    def test_it_ends_by_itself_when_its_time_is_over(self, host: SandboxHost) -> None:
+    def test_sandbox_ends_at_its_deadline(self, host: SandboxHost) -> None:
         reference = self.running(host, lifetime_s=3)
         time.sleep(3)
-        wait_for_gone(host, reference)
+        wait_for_end(host, reference)
 
-    def test_it_lives_longer_when_that_is_said(self, host: SandboxHost) -> None:
+    def test_extend_moves_the_deadline(self, host: SandboxHost) -> None:
         reference = self.running(host, lifetime_s=3)
         host.extend(reference, 60)
         time.sleep(4)
-        assert host.look(reference).phase is Phase.READY
+        assert host.status(reference).phase is Phase.READY
 
-    def test_a_stopped_one_is_gone_and_can_be_stopped_again(self, host: SandboxHost) -> None:
+    def test_stop_is_idempotent(self, host: SandboxHost) -> None:
         reference = self.running(host)
-        assert reference in host.names()
+        assert reference in host.list_sandboxes()
         host.stop(reference)
-        assert host.look(reference).phase is Phase.GONE
-        assert reference not in host.names()
+        assert host.status(reference).phase is Phase.ENDED
+        assert reference not in host.list_sandboxes()
         host.stop(reference)
 
-    def test_nothing_can_be_done_with_a_gone_one(self, host: SandboxHost) -> None:
+    def test_calls_on_an_ended_sandbox_raise(self, host: SandboxHost) -> None:
         reference = self.running(host)
         host.stop(reference)
-        with pytest.raises(SandboxGone):
+        with pytest.raises(SandboxEnded):
             host.write(reference, "a", b"")
-        with pytest.raises(SandboxGone):
+        with pytest.raises(SandboxEnded):
             host.extend(reference, 10)
-        with pytest.raises(SandboxGone):
+        with pytest.raises(SandboxEnded):
             host.connect(reference)
 
-    def test_two_run_side_by_side_and_each_has_its_own_files(self, host: SandboxHost) -> None:
+    def test_two_sandboxes_have_separate_files(self, host: SandboxHost) -> None:
         one, other = self.running(host), self.running(host)
         host.write(one, "index.html", b"one")
         assert fetch(host, one)[1] == b"one"
         assert fetch(host, other)[1] == b"<h1>Front</h1>"
-        assert set(host.names()) == {one, other}
+        assert set(host.list_sandboxes()) == {one, other}
 
-    def test_what_it_holds_is_told_with_the_name_that_its_caller_gave(self, host: SandboxHost) -> None:
-        order = Order(uuid.uuid4().hex, "prj_owner", static(), 60)
+    def test_list_returns_references_with_names(self, host: SandboxHost) -> None:
+        order = SandboxSpec(uuid.uuid4().hex, "prj_owner", static(), 60)
         reference = host.start(order, SITE)
-        assert host.names() == {reference: order.name}
+        assert host.list_sandboxes() == {reference: order.name}
 
-    def test_another_driver_of_the_same_place_knows_it_too(self, host: SandboxHost, again: SandboxHost) -> None:
+    def test_second_driver_of_the_same_host_lists_the_sandbox(self, host: SandboxHost, again: SandboxHost) -> None:
         reference = self.running(host)
-        assert again.look(reference).phase is Phase.READY
+        assert again.status(reference).phase is Phase.READY
         assert fetch(again, reference)[0] == 200
         again.stop(reference)
-        assert host.look(reference).phase is Phase.GONE
+        assert host.status(reference).phase is Phase.ENDED
 
-    def test_many_requests_at_once_are_answered(self, host: SandboxHost) -> None:
+    def test_concurrent_requests_are_answered(self, host: SandboxHost) -> None:
         reference = self.running(host)
         assert [fetch(host, reference)[0] for _ in range(50)] == [200] * 50
 
 
-def wait_for_gone(host: SandboxHost, reference: str, within_s: float = 10) -> None:
+def wait_for_end(host: SandboxHost, reference: str, within_s: float = 10) -> None:
     deadline = time.monotonic() + within_s
-    while host.look(reference).phase is not Phase.GONE:
+    while host.status(reference).phase is not Phase.ENDED:
         assert time.monotonic() < deadline
         time.sleep(0.05)

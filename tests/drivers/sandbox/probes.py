@@ -1,8 +1,8 @@
-# An attacker's hand: the shortest way to each thing is the point.
+# Attack code: each probe is as short as possible.
 # ruff: noqa
-"""Runs inside a jail: every probe tries to get at something outside; what it gets hold of is what it returns.
+"""Program that runs in a jail. Each probe tries to reach a resource outside and returns what it reached.
 
-`given` is what an attacker would have to find out, handed over: paths, ports, process ids of the machine outside.
+`parameters` contains the paths, ports and process ids outside that an attacker would have to discover first.
 """
 
 import ctypes
@@ -17,7 +17,7 @@ import tempfile
 
 LIBC = ctypes.CDLL(None, use_errno=True)
 PROBES = {}
-given = json.load(open("given.json"))
+parameters = json.load(open("parameters.json"))
 
 
 def probe(run):
@@ -26,7 +26,7 @@ def probe(run):
 
 
 def call(number, *arguments):
-    """A system call by number; its result, or an OSError."""
+    """Make a system call by its number. Return the result or raise OSError."""
     result = LIBC.syscall(number, *arguments)
     if result < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
@@ -42,23 +42,23 @@ def reached(family, address):
 
 @probe
 def host_file_by_its_path():
-    return open(given["secret_file"]).read()
+    return open(parameters["secret_file"]).read()
 
 
 @probe
 def host_file_through_a_link():
-    os.symlink(given["secret_file"], "/tmp/link")
+    os.symlink(parameters["secret_file"], "/tmp/link")
     return open("/tmp/link").read()
 
 
 @probe
 def host_file_through_the_first_process_s_root():
-    return open(f"/proc/1/root{given['secret_file']}").read()
+    return open(f"/proc/1/root{parameters['secret_file']}").read()
 
 
 @probe
 def host_file_through_a_parent_s_folder():
-    return [open(f"/proc/{pid}/cwd/{given['secret_name']}").read() for pid in range(1, 5)]
+    return [open(f"/proc/{pid}/cwd/{parameters['secret_name']}").read() for pid in range(1, 5)]
 
 
 @probe
@@ -73,7 +73,7 @@ def homes():
 
 @probe
 def the_service_s_own_folder():
-    return os.listdir(given["repository"])
+    return os.listdir(parameters["repository"])
 
 
 @probe
@@ -88,13 +88,35 @@ def host_name_files():
 
 @probe
 def environment_of_the_service():
-    return [name for name in os.environ if name in given["environment"]]
+    return [name for name in os.environ if name in parameters["environment"]]
 
 
 @probe
 def environment_of_any_process():
-    found = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/environ") if os.access(path, os.R_OK)]
-    return [text for text in found if given["secret"].encode() in text]
+    probe_results = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/environ") if os.access(path, os.R_OK)]
+    return [text for text in probe_results if parameters["secret"].encode() in text]
+
+
+@probe
+def environment_of_the_first_process():
+    return open("/proc/1/environ", "rb").read().decode()
+
+
+@probe
+def command_lines_with_host_paths():
+    texts = [open(path, "rb").read() for path in glob.glob("/proc/[0-9]*/cmdline")]
+    return [text.decode() for text in texts if parameters["sandboxes"].encode() in text]
+
+
+@probe
+def working_folder_of_the_first_process():
+    folder = os.readlink("/proc/1/cwd")
+    return folder if folder not in ("/", "/work") else None
+
+
+@probe
+def link_of_a_cache_mount():
+    return os.listdir("/oldroot")
 
 
 @probe
@@ -104,21 +126,21 @@ def processes_of_the_host():
 
 @probe
 def signal_to_the_service():
-    os.kill(given["service_pid"], 0)
+    os.kill(parameters["service_pid"], 0)
     return "signalled"
 
 
 @probe
-def signal_to_everybody():
+def signal_to_all_processes():
     handler = signal.signal(signal.SIGUSR1, signal.SIG_IGN)
-    os.kill(given["service_pid"], signal.SIGUSR1)
+    os.kill(parameters["service_pid"], signal.SIGUSR1)
     signal.signal(signal.SIGUSR1, handler)
     return "signalled"
 
 
 @probe
 def trace_the_service():
-    return call(101, 16, given["service_pid"], 0, 0)
+    return call(101, 16, parameters["service_pid"], 0, 0)
 
 
 @probe
@@ -143,17 +165,17 @@ def database_socket():
 
 @probe
 def service_port():
-    return reached(socket.AF_INET, ("127.0.0.1", given["service_port"]))
+    return reached(socket.AF_INET, ("127.0.0.1", parameters["service_port"]))
 
 
 @probe
 def service_port_on_the_machine_s_address():
-    return reached(socket.AF_INET, (given["address"], given["service_port"]))
+    return reached(socket.AF_INET, (parameters["address"], parameters["service_port"]))
 
 
 @probe
 def abstract_socket_of_the_host():
-    return reached(socket.AF_UNIX, "\0" + given["abstract"])
+    return reached(socket.AF_UNIX, "\0" + parameters["abstract"])
 
 
 @probe
@@ -188,12 +210,12 @@ def another_sandbox_s_port():
 
 @probe
 def another_sandbox_s_folder():
-    return os.listdir(given["other_sandbox"])
+    return os.listdir(parameters["other_sandbox"])
 
 
 @probe
 def sockets_of_supervisors():
-    return [reached(socket.AF_UNIX, path) for path in given["sockets"]]
+    return [reached(socket.AF_UNIX, path) for path in parameters["sockets"]]
 
 
 @probe
@@ -313,7 +335,7 @@ def handles_of_files():
 
 @probe
 def the_old_machine_interface():
-    # int 0x80 would speak the 32-bit table, which the filter kills rather than reads.
+    # int 0x80 uses the 32-bit table. The filter kills such processes.
     code = tempfile.NamedTemporaryFile(suffix=".py", dir="/tmp", delete=False)
     code.write(X32)
     code.close()
@@ -348,17 +370,17 @@ def another_processor():
 
 
 def main():
-    found = {}
+    probe_results = {}
     for name, run in PROBES.items():
         try:
             got = run()
         except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
-            found[name] = None
+            probe_results[name] = None
             print(name, "refused:", error)
         else:
-            found[name] = repr(got) if got else None
-    with open("found.json", "w") as file:
-        json.dump(found, file)
+            probe_results[name] = repr(got) if got else None
+    with open("probe_results.json", "w") as file:
+        json.dump(probe_results, file)
 
 
 main()

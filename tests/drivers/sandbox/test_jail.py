@@ -1,4 +1,4 @@
-"""What a site's code can get at from inside a jail: nothing. Each probe tries; this names those that got something."""
+"""Tests of the confinement of a jail. Each probe tries to reach a resource outside and must fail."""
 
 import json
 import os
@@ -10,18 +10,19 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
-from app.core.runtimes.choose import static
-from app.core.runtimes.recipe import Recipe
-from app.drivers.sandbox.local import LocalSandboxes
-from app.drivers.sandbox.port import Order, Phase, SiteFile
+from app.drivers.sandbox.local.host import LocalSandboxes
+from app.drivers.sandbox.port import Phase, SandboxSpec, SiteFile
+from app.runtimes.choose import static
+from app.runtimes.recipe import Recipe
 from tests.drivers.sandbox.contract import SITE, fetch, wait_for
 from tests.drivers.sandbox.machine import jails_of
 
 SCRIPT = Path(__file__).with_name("probes.py").read_bytes()
 OWN = ("PATH", "HOME", "LANG", "PWD", "PORT", "HOST", "PIP_CERT", "NODE_EXTRA_CA_CERTS")
-"""What every site is told; the values are the jail's."""
+"""Variables that every site receives. Their values belong to the jail."""
 
 NAMES = re.findall(r"@probe\ndef (\w+)", SCRIPT.decode())
 pytestmark = pytest.mark.skipif(
@@ -31,8 +32,8 @@ REPOSITORY = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
-    """What each probe got, run in one jail beside another on a machine with open ports and files."""
+def probe_results(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
+    """Return the result of each probe in a jail next to a second jail, with open ports and readable files outside."""
     root = tmp_path_factory.mktemp("jail") / "sandboxes"
     secret = uuid.uuid4().hex
     secret_file = root.parent / "secret.txt"
@@ -46,11 +47,12 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
     ):
         listening.bind("\0" + abstract)
         listening.listen()
-        host.start(Order("other", "o", static(), 120), SITE)
+        host.start(SandboxSpec("other", "o", static(), 120), SITE)
         wait_for(host, "other", Phase.READY)
-        given = {
+        parameters = {
             "secret": secret,
             "secret_file": str(secret_file),
+            "sandboxes": str(root),
             "secret_name": secret_file.name,
             "repository": str(REPOSITORY),
             "environment": [name for name in os.environ if name not in OWN],
@@ -62,30 +64,30 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Any]]:
             "sockets": [str(root / "other" / name) for name in ("control.sock", "serve.sock", "egress.sock")],
         }
         assert jails_of(root, "other")
-        files = [SiteFile("probes.py", "100644", SCRIPT), SiteFile("given.json", "100644", json.dumps(given).encode())]
+        files = [
+            SiteFile("probes.py", "100644", SCRIPT),
+            SiteFile("parameters.json", "100644", json.dumps(parameters).encode()),
+        ]
         recipe = Recipe(static().serve, install=(("python3", "probes.py"),))
-        host.start(Order("jail", "o", recipe, 120), files)
+        host.start(SandboxSpec("jail", "o", recipe, 120), files)
         wait_for(host, "jail", Phase.READY)
-        yield json.loads(fetch(host, "jail", "/found.json")[1])
-        for name in host.names():
+        yield json.loads(fetch(host, "jail", "/probe_results.json")[1])
+        for name in host.list_sandboxes():
             host.stop(name)
 
 
 def _address() -> str:
-    """An address of this machine other than its loopback, where it has one."""
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
-        try:
-            probe.connect(("192.0.2.1", 9))
-        except OSError:
-            return "127.0.0.1"
-        return str(probe.getsockname()[0])
+    """Return an IPv4 address of this machine that is not loopback, or the loopback address."""
+    entries = (entry for entries in psutil.net_if_addrs().values() for entry in entries)
+    addresses = [entry.address for entry in entries if entry.family == socket.AF_INET]
+    return next((address for address in addresses if not address.startswith("127.")), "127.0.0.1")
 
 
 class TestReach:
     @pytest.mark.parametrize("name", NAMES)
-    def test_a_probe_gets_nothing(self, found: dict[str, Any], name: str) -> None:
-        assert found[name] is None
+    def test_a_probe_gets_nothing(self, probe_results: dict[str, Any], name: str) -> None:
+        assert probe_results[name] is None
 
-    def test_every_probe_was_run(self, found: dict[str, Any]) -> None:
+    def test_every_probe_was_run(self, probe_results: dict[str, Any]) -> None:
         assert len(NAMES) >= 30
-        assert sorted(found) == sorted(NAMES)
+        assert sorted(probe_results) == sorted(NAMES)

@@ -1,14 +1,14 @@
-"""The double of both providers."""
+"""Fixtures with a double of both providers."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from tests.doubles.social import SocialDouble
+from tests.support.doubles.social import SocialDouble
 
 
 @pytest.fixture
 def double() -> Iterator[SocialDouble]:
-    """Both providers on loopback."""
+    """Start both providers on loopback."""
     with SocialDouble() as running:
         yield running

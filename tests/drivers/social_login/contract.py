@@ -1,15 +1,15 @@
-"""What is true of every login provider; each implementation's test inherits it with a `login` fixture of its own."""
+"""Contract of login providers. The test class of an implementation inherits it and defines the fixture `login`."""
 
 from dataclasses import replace
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from app.drivers.errors import Absent, Broken, Rejected
-from app.drivers.social_login.port import Attempt, SocialLogin
-from tests.doubles.social import SocialDouble
+from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamUnavailable
+from app.drivers.social_login.port import AuthorizationRequest, SocialLogin
+from tests.support.doubles.social import SocialDouble
 
-ATTEMPT = Attempt("state-1", "v" * 43, "nonce-1", "http://127.0.0.1:8000/back")
+ATTEMPT = AuthorizationRequest("state-1", "v" * 43, "nonce-1", "http://127.0.0.1:8000/back")
 
 
 class SocialLoginContract:
@@ -37,29 +37,29 @@ class SocialLoginContract:
         assert login.identify(back["code"], ATTEMPT).email is None
 
     def test_a_made_up_code_is_rejected(self, login: SocialLogin) -> None:
-        with pytest.raises(Rejected):
+        with pytest.raises(UpstreamRejected):
             login.identify("made-up", ATTEMPT)
 
     def test_a_code_without_its_verifier_is_rejected(self, login: SocialLogin, double: SocialDouble) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org")
-        with pytest.raises(Rejected):
+        with pytest.raises(UpstreamRejected):
             login.identify(back["code"], replace(ATTEMPT, code_verifier="w" * 43))
 
     def test_a_provider_out_of_order_is_broken(self, login: SocialLogin, double: SocialDouble) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org")
         double.fault = 502
-        with pytest.raises(Broken):
+        with pytest.raises(UpstreamError):
             login.identify(back["code"], ATTEMPT)
 
     def test_a_redirect_is_not_followed(self, login: SocialLogin, double: SocialDouble) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org")
         double.fault = 302
-        with pytest.raises((Broken, Rejected)):
+        with pytest.raises((UpstreamError, UpstreamRejected)):
             login.identify(back["code"], ATTEMPT)
 
     def test_a_provider_that_is_gone_is_absent(self, login: SocialLogin, double: SocialDouble) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org")
         double.server_close()
         double.shutdown()
-        with pytest.raises(Absent):
+        with pytest.raises(UpstreamUnavailable):
             login.identify(back["code"], ATTEMPT)

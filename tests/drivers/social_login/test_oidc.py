@@ -1,4 +1,4 @@
-"""OpenID Connect, against a double that signs."""
+"""Tests of OpenID Connect with a double that signs tokens."""
 
 import time
 from typing import Any
@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 from joserfc.jwk import RSAKey
 
-from app.drivers.errors import Broken, Rejected
-from app.drivers.http import HttpClient
-from app.drivers.social_login.code_flow import Client
+from app.drivers.errors import UpstreamError, UpstreamRejected
+from app.drivers.http.client import HttpClient
+from app.drivers.social_login.code_flow import OAuthClient
 from app.drivers.social_login.oidc import OidcLogin
-from tests.doubles.social import SocialDouble
 from tests.drivers.social_login.contract import ATTEMPT, SocialLoginContract
+from tests.support.doubles.social import SocialDouble
 
 
 class TestOidcLogin(SocialLoginContract):
     @pytest.fixture
     def login(self, double: SocialDouble) -> OidcLogin:
-        return OidcLogin(Client("client-b", "secret-b"), issuer=f"{double.base}/b", http=HttpClient())
+        return OidcLogin(OAuthClient("client-b", "secret-b"), issuer=f"{double.base}/b", http=HttpClient())
 
     @pytest.mark.parametrize(
         "claims",
@@ -39,13 +39,13 @@ class TestOidcLogin(SocialLoginContract):
         self, login: OidcLogin, double: SocialDouble, claims: dict[str, Any]
     ) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org", **claims)
-        with pytest.raises(Rejected):
+        with pytest.raises(UpstreamRejected):
             login.identify(back["code"], ATTEMPT)
 
     def test_a_forged_signature_is_rejected(self, login: OidcLogin, double: SocialDouble) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org")
         double.signing = RSAKey.generate_key(2048)
-        with pytest.raises(Rejected):
+        with pytest.raises(UpstreamRejected):
             login.identify(back["code"], ATTEMPT)
 
     def test_an_unsigned_token_is_rejected(
@@ -56,7 +56,7 @@ class TestOidcLogin(SocialLoginContract):
         monkeypatch.setattr(
             double, "id_token", lambda grant: "eyJhbGciOiJub25lIn0." + signed(grant).split(".")[1] + "."
         )
-        with pytest.raises(Rejected):
+        with pytest.raises(UpstreamRejected):
             login.identify(back["code"], ATTEMPT)
 
     def test_keys_are_read_anew_when_the_provider_changed_them(self, login: OidcLogin, double: SocialDouble) -> None:
@@ -70,10 +70,10 @@ class TestOidcLogin(SocialLoginContract):
         assert double.calls == ["/b/.well-known/openid-configuration", "/b/jwks"]
 
     def test_the_configuration_of_another_issuer_is_not_used(self, double: SocialDouble) -> None:
-        login = OidcLogin(Client("client-b", "secret-b"), issuer=f"{double.base}/b/", http=HttpClient())
+        login = OidcLogin(OAuthClient("client-b", "secret-b"), issuer=f"{double.base}/b/", http=HttpClient())
         assert login.authorization_url(ATTEMPT)
         other = OidcLogin(
-            Client("client-b", "s"), issuer=double.base.replace("127.0.0.1", "localhost") + "/b", http=HttpClient()
+            OAuthClient("client-b", "s"), issuer=double.base.replace("127.0.0.1", "localhost") + "/b", http=HttpClient()
         )
-        with pytest.raises(Broken):
+        with pytest.raises(UpstreamError):
             other.authorization_url(ATTEMPT)

@@ -1,4 +1,4 @@
-"""Objects in a bucket, against a real S3 server on the loopback."""
+"""Tests of the S3 store with a real S3 server on loopback."""
 
 import secrets
 import time
@@ -9,10 +9,10 @@ import boto3
 import pytest
 import requests
 
-from app.drivers.errors import Absent, Broken
+from app.drivers.errors import UpstreamError, UpstreamUnavailable
 from app.drivers.storage.s3 import S3Store
-from tests.drivers.storage.contract import ObjectStoreContract, got, put
-from tests.servers.s3 import BUCKET, S3Server
+from tests.drivers.storage.contract import ObjectStoreContract, put, read_object
+from tests.support.servers.s3 import BUCKET, S3Server
 
 
 @pytest.fixture(scope="module")
@@ -30,30 +30,30 @@ def credentials(server: S3Server) -> Iterator[None]:
 
 
 def new_store(server: S3Server) -> S3Store:
-    """A store of a bucket of its own. To make a client takes longer than most tests."""
+    """Return a store with a new bucket. The creation of a client takes longer than most tests."""
     name = f"bucket-{secrets.token_hex(4)}"
     server.make_bucket(name)
     return S3Store(name, endpoint_url=server.url)
 
 
 @pytest.fixture(scope="module")
-def lasting(server: S3Server, credentials: None) -> S3Store:
+def shared_store(server: S3Server, credentials: None) -> S3Store:
     return new_store(server)
 
 
 class TestS3Store(ObjectStoreContract):
     @pytest.fixture
-    def store(self, lasting: S3Store) -> S3Store:
-        for left in list(lasting.list()):
-            lasting.delete(left.key)
-        return lasting
+    def store(self, shared_store: S3Store) -> S3Store:
+        for left in list(shared_store.list()):
+            shared_store.delete(left.key)
+        return shared_store
 
-    def test_a_private_bucket_has_no_public_place(self, store: S3Store, server: S3Server) -> None:
+    def test_private_bucket_has_no_public_url(self, store: S3Store, server: S3Server) -> None:
         put(store, "users/a.png", b"x")
         assert store.public_url("users/a.png") is None
         assert not requests.get(f"{server.url}/{store._bucket}/users/a.png", timeout=5).ok
 
-    def test_a_configured_host_is_the_public_place(self, server: S3Server, credentials: None) -> None:
+    def test_configured_host_is_the_public_url(self, server: S3Server, credentials: None) -> None:
         store = S3Store(BUCKET, endpoint_url=server.url, public_url="https://cdn.example.org/media")
         assert store.public_url("users/a.png") == "https://cdn.example.org/media/users/a.png"
 
@@ -75,7 +75,7 @@ class TestS3Store(ObjectStoreContract):
         self, server: S3Server, credentials: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-the-secret")
-        with pytest.raises(Broken) as raised:
+        with pytest.raises(UpstreamError) as raised:
             put(S3Store(BUCKET, endpoint_url=server.url), "users/a", b"x")
         assert "not-the-secret" not in str(raised.value)
         assert server.access_key not in str(raised.value)
@@ -85,7 +85,7 @@ class TestS3Store(ObjectStoreContract):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
         monkeypatch.setenv("AWS_SHARED_CREDENTIALS_FILE", "/nonexistent")
-        with pytest.raises(Absent):
+        with pytest.raises(UpstreamUnavailable):
             put(S3Store(BUCKET, endpoint_url=server.url), "users/a", b"x")
 
 
@@ -107,8 +107,8 @@ class TestAServerThatGoesAway:
                 lambda: store.delete("users/a"),
                 lambda: list(store.list()),
             ):
-                with pytest.raises(Absent):
+                with pytest.raises(UpstreamUnavailable):
                     call()
             assert time.monotonic() - started < 30
             server.start()
-            assert got(store, "users/a") == b"x"
+            assert read_object(store, "users/a") == b"x"

@@ -8,12 +8,12 @@ from flask import Flask
 
 from app.drivers.ai.anthropic import Anthropic
 from app.drivers.ai.openai_compatible import OpenAiCompatible
-from app.drivers.ai.port import Models
-from app.drivers.http import HttpClient
+from app.drivers.ai.port import ModelRegistry
+from app.drivers.http.client import HttpClient
 from config import Settings
-from tests.doubles.ai import AiDouble
 from tests.resources.project_content.conftest import FILES, Site, make_site
-from tests.world import Person, World
+from tests.support.doubles.ai import AiDouble
+from tests.support.world import Person, World
 
 OPERATOR_KEY = "operator-secret-key"
 
@@ -24,14 +24,17 @@ def double(app: Flask) -> Iterator[AiDouble]:
     with AiDouble() as made:
         http = HttpClient()
         openai = OpenAiCompatible(made.url, http=http)
-        models = Models(
+        models = ModelRegistry(
             dict.fromkeys(("openai", "gemini", "xai"), openai) | {"anthropic": Anthropic(made.root, http=http)}
         )
         settings: Settings = app.config["SETTINGS"]
         upstream = dataclasses.replace(settings.ai.openai, api_key=OPERATOR_KEY, base_url=made.url)
         ai = dataclasses.replace(settings.ai, provider="openai", model="house-model", openai=upstream)
         app.config["SETTINGS"] = dataclasses.replace(settings, ai=ai)
-        before, app.extensions["drivers"] = app.extensions["drivers"], {**app.extensions["drivers"], "ai": models}
+        before, app.extensions["drivers"] = (
+            app.extensions["drivers"],
+            dataclasses.replace(app.extensions["drivers"], ai=models),
+        )
         yield made
         app.extensions["drivers"] = before
         app.config["SETTINGS"] = settings

@@ -4,7 +4,17 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from app.core.limits import AiLimits
-from app.drivers.ai.port import Access, Event, Prompt, Stop, StopReason, TextDelta, ToolDelta, ToolStart, Usage
+from app.drivers.ai.port import (
+    Event,
+    ModelAccess,
+    Prompt,
+    Stop,
+    StopReason,
+    TextDelta,
+    TokenUsage,
+    ToolDelta,
+    ToolStart,
+)
 from app.resources.ai.conversation import Conversation
 from app.resources.ai.credentials import Credentials
 
@@ -13,7 +23,7 @@ LIMITS = AiLimits()
 
 def words(*texts: str, reason: StopReason = StopReason.STOP, tokens: tuple[int, int] | None = (10, 5)) -> list[Event]:
     """The events of an answer in text."""
-    counted: list[Event] = [Usage(*tokens)] if tokens else []
+    counted: list[Event] = [TokenUsage(*tokens)] if tokens else []
     return [*(TextDelta(text) for text in texts), *counted, Stop(reason)]
 
 
@@ -22,7 +32,7 @@ def calls(*wanted: tuple[str, str], tokens: tuple[int, int] = (10, 5)) -> list[E
     events: list[Event] = []
     for number, (name, arguments) in enumerate(wanted):
         events += [ToolStart(f"call_{number}", name), ToolDelta(f"call_{number}", arguments)]
-    return [*events, Usage(*tokens), Stop(StopReason.TOOLS)]
+    return [*events, TokenUsage(*tokens), Stop(StopReason.TOOLS)]
 
 
 class FakeModel:
@@ -33,7 +43,7 @@ class FakeModel:
         self.asked: list[Prompt] = []
         self.closed = 0
 
-    def ask(self, prompt: Prompt, access: Access, **_: Any) -> "FakeAnswer":
+    def ask(self, prompt: Prompt, access: ModelAccess, **_: Any) -> "FakeAnswer":
         self.asked.append(prompt)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
@@ -77,5 +87,5 @@ class FakeMeter:
 
 def conversation(model: FakeModel, meter: FakeMeter | None = None, *, own: bool = True, **more: Any) -> Conversation:
     """A conversation with that model."""
-    credentials = Credentials("openai", Access("m", "key"), own)
+    credentials = Credentials("openai", ModelAccess("m", "key"), own)
     return Conversation(model, credentials, meter or FakeMeter(), LIMITS, 60, **more)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.doubles.ai import Turn, say
+from tests.support.doubles.ai import Turn, say
 
 Order = tuple[str, dict[str, Any]]
 OWN = "own-words-7141"

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from tests.doubles.ai import AiDouble, say
+from tests.support.doubles.ai import AiDouble, say
 
 OWN = {"X-AI-Key": "my-own-key", "X-AI-Provider": "openai", "X-AI-Model": "gpt-x"}
 CLAUDE = {"X-AI-Key": "my-own-key", "X-AI-Provider": "anthropic", "X-AI-Model": "claude-x"}

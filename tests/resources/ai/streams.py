@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from tests.world import Answer
+from tests.support.world import Answer
 
 Part = dict[str, Any]
 

@@ -4,53 +4,111 @@ from collections.abc import Callable
 
 import pytest
 
-from app.core.errors import AppError, NotAllowed
-from app.drivers.ai.port import KeyRejected, Message, OutOfCredit, Prompt, Role, StopReason, TextDelta
-from app.drivers.errors import Absent, Broken, DriverError, Late, Rejected, Throttled
-from app.drivers.http_streaming import Cancelled
-from app.resources.ai.conversation import closing, sentence, told
+from app.core.errors import AppError, PermissionDenied
+from app.drivers.ai.port import (
+    ApiKeyRejected,
+    Event,
+    HiddenDelta,
+    InsufficientCredit,
+    Message,
+    MessageRole,
+    Prompt,
+    StopReason,
+    TextDelta,
+    TokenUsage,
+    ToolDelta,
+    ToolStart,
+)
+from app.drivers.errors import (
+    DriverError,
+    UpstreamError,
+    UpstreamRejected,
+    UpstreamThrottled,
+    UpstreamTimeout,
+    UpstreamUnavailable,
+)
+from app.drivers.http.streaming import CallCancelled
+from app.resources.ai.conversation import closing, error_text, translate_error
 from app.resources.ai.errors import ProviderBusy
 from tests.resources.ai.fakes import FakeMeter, FakeModel, conversation, words
 
-PROMPT = Prompt("s" * 30, (Message(Role.USER, "u" * 60),), 100)
+PROMPT = Prompt("s" * 30, (Message(MessageRole.USER, "u" * 60),), 100)
+BOUND = PROMPT.max_input_tokens
 
 
 class TestAsk:
     def test_tokens_are_reserved_before_the_question_and_counted_after_the_answer(self) -> None:
         meter = FakeMeter()
-        said = conversation(FakeModel(words("a", "b", tokens=(12, 7))), meter).say(PROMPT)
+        said = conversation(FakeModel(words("a", "b", tokens=(12, 7))), meter).complete(PROMPT)
         assert (said.text, said.reason, said.input_tokens, said.output_tokens) == ("ab", StopReason.STOP, 12, 7)
-        assert (meter.reserved, meter.counted) == ([90 // 3 + 100], [(12, 7)])
+        assert (meter.reserved, meter.counted) == ([BOUND + 100], [(12, 7)])
 
     def test_uncounted_answer_is_estimated(self) -> None:
         meter = FakeMeter()
-        conversation(FakeModel(words("x" * 9, tokens=None)), meter).say(PROMPT)
-        assert meter.counted == [(90 // 4, 3)]
+        conversation(FakeModel(words("x" * 9, tokens=None)), meter).complete(PROMPT)
+        assert meter.counted == [(BOUND, 9)]
 
     def test_answer_that_breaks_off_is_counted_as_far_as_it_came(self) -> None:
         meter = FakeMeter()
-        with pytest.raises(Broken):
-            conversation(FakeModel([TextDelta("x" * 8), Broken("cut")]), meter).say(PROMPT)
-        assert meter.counted == [(90 // 4, 2)]
+        with pytest.raises(UpstreamError):
+            conversation(FakeModel([TextDelta("x" * 8), UpstreamError("cut")]), meter).complete(PROMPT)
+        assert meter.counted == [(BOUND, 8)]
+
+    @pytest.mark.parametrize(
+        ("events", "output_tokens"),
+        [
+            ([TokenUsage(12, 1), TextDelta("\u8336" * 9)], 27),
+            ([TokenUsage(12, 1), TextDelta("x" * 999)], 100),
+            ([TokenUsage(12, 40), TextDelta("x" * 9)], 40),
+            ([TokenUsage(12), HiddenDelta("x" * 30)], 30),
+            ([TokenUsage(12), ToolStart("call_1", "read_file"), ToolDelta("call_1", "{}")], 11),
+        ],
+    )
+    def test_incomplete_reply_is_counted_by_received_bytes_up_to_the_limit(
+        self, events: list[Event | Exception], output_tokens: int
+    ) -> None:
+        meter = FakeMeter()
+        with closing(conversation(FakeModel([*events, UpstreamError("cut")]), meter)) as talk:
+            reading = talk.stream(PROMPT).batches()
+            for _ in events:
+                next(reading)
+        assert meter.counted == [(12, output_tokens)]
+
+    def test_complete_reply_with_a_count_of_zero_is_estimated(self) -> None:
+        meter = FakeMeter()
+        conversation(FakeModel(words("x" * 9, tokens=(0, 0))), meter).complete(PROMPT)
+        assert meter.counted == [(BOUND, 9)]
+
+    def test_reply_that_is_closed_unread_is_counted_with_its_input(self) -> None:
+        meter = FakeMeter()
+        with closing(conversation(FakeModel(words("a")), meter)) as talk:
+            talk.stream(PROMPT)
+        assert meter.counted == [(BOUND, 0)]
+
+    def test_call_that_the_client_cancels_before_the_reply_is_counted_with_its_input(self) -> None:
+        meter = FakeMeter()
+        with pytest.raises(CallCancelled):
+            conversation(FakeModel(CallCancelled("gone")), meter).stream(PROMPT)
+        assert (meter.counted, meter.settled) == ([(BOUND, 0)], 1)
 
     def test_refused_question_is_settled_and_costs_nothing(self) -> None:
         meter = FakeMeter()
-        with pytest.raises(Broken):
-            conversation(FakeModel(Broken("no")), meter).ask(PROMPT)
+        with pytest.raises(UpstreamError):
+            conversation(FakeModel(UpstreamError("no")), meter).stream(PROMPT)
         assert (meter.counted, meter.settled) == ([], 1)
 
     def test_after_cancelling_nothing_is_asked_or_reserved(self) -> None:
         model, meter = FakeModel(words("a")), FakeMeter()
         talk = conversation(model, meter)
         talk.cancel()
-        with pytest.raises(Cancelled):
-            talk.ask(PROMPT)
+        with pytest.raises(CallCancelled):
+            talk.stream(PROMPT)
         assert (model.asked, meter.reserved) == ([], [])
 
     def test_everything_ends_with_the_block(self) -> None:
         model, meter = FakeModel(words("a")), FakeMeter()
         with closing(conversation(model, meter)) as talk:
-            talk.ask(PROMPT)
+            talk.stream(PROMPT)
         assert (model.closed, meter.settled) == (1, 1)
 
 
@@ -65,8 +123,8 @@ class TestWatch:
         talk = conversation(FakeModel(words("a"), words("b")), watch=watch)
         assert noted == []
         with closing(talk):
-            talk.say(PROMPT)
-            talk.say(PROMPT)
+            talk.complete(PROMPT)
+            talk.complete(PROMPT)
             assert noted == ["begun"]
         assert noted == ["begun", "ended"]
 
@@ -78,37 +136,37 @@ class TestWatch:
             return lambda: None
 
         talk = conversation(FakeModel(words("a"), words("b")), watch=watch)
-        talk.say(PROMPT)
+        talk.complete(PROMPT)
         gone[0]()
-        with pytest.raises(Cancelled):
-            talk.say(PROMPT)
+        with pytest.raises(CallCancelled):
+            talk.complete(PROMPT)
 
 
-class TestTold:
+class TestTranslateError:
     @pytest.mark.parametrize(
         ("error", "own", "house"),
         [
-            (KeyRejected(), KeyRejected, Absent),
-            (OutOfCredit("pay"), Rejected, Absent),
-            (Throttled("slow", retry_after_s=9), ProviderBusy, Throttled),
-            (Broken("b"), Broken, Broken),
-            (Late("l"), Late, Late),
+            (ApiKeyRejected(), ApiKeyRejected, UpstreamUnavailable),
+            (InsufficientCredit("pay"), UpstreamRejected, UpstreamUnavailable),
+            (UpstreamThrottled("slow", retry_after_s=9), ProviderBusy, UpstreamThrottled),
+            (UpstreamError("b"), UpstreamError, UpstreamError),
+            (UpstreamTimeout("l"), UpstreamTimeout, UpstreamTimeout),
         ],
     )
     def test_fault_of_the_operators_key_is_none_of_the_callers(
         self, error: DriverError, own: type[Exception], house: type[Exception]
     ) -> None:
-        assert type(told(error, own_key=True)) is own
-        assert type(told(error, own_key=False)) is house
+        assert type(translate_error(error, own_key=True)) is own
+        assert type(translate_error(error, own_key=False)) is house
 
     @pytest.mark.parametrize(
         ("error", "said"),
         [
-            (Cancelled("x"), "This was ended"),
-            (NotAllowed(), NotAllowed().message),
-            (Broken("The provider broke"), "The provider broke"),
+            (CallCancelled("x"), "The request was canceled"),
+            (PermissionDenied(), PermissionDenied().message),
+            (UpstreamError("The provider broke"), "The provider broke"),
             (ValueError("row 7 of table x"), AppError.message),
         ],
     )
     def test_reader_hears_a_sentence_and_nothing_of_our_faults(self, error: Exception, said: str) -> None:
-        assert sentence(error) == said
+        assert error_text(error) == said

@@ -6,12 +6,12 @@ import structlog
 
 from app.extensions import db
 from app.models.ai_usage import AiUsage
-from tests.doubles.ai import AiDouble, say
 from tests.resources.ai.conftest import OPERATOR_KEY, Limits
 from tests.resources.ai.questions import ASK, BODIES, CLAUDE, GOOD, OWN, STREAMS
 from tests.resources.ai.streams import kinds, parts
 from tests.resources.project_content.conftest import Site
-from tests.world import Person, World
+from tests.support.doubles.ai import AiDouble, say
+from tests.support.world import Person, World
 
 
 class TestEveryHandler:

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.ai import AiDouble, Turn, say
 from tests.resources.ai.conftest import Limits
 from tests.resources.ai.streams import kinds, of_kind, parts, text
 from tests.resources.project_content.conftest import Site
-from tests.world import Answer, Person
+from tests.support.doubles.ai import AiDouble, Turn, say
+from tests.support.world import Answer, Person
 
 FORMATS = {
     "openai": {"X-AI-Key": "my-own-key", "X-AI-Provider": "openai", "X-AI-Model": "m"},
@@ -103,7 +103,7 @@ class TestBeforeTheAnswer:
         assert caller.person.get("/ai/usage").ok()["budget"]["used"] == 0
 
 
-class TestAmidTheAnswer:
+class TestFaultDuringReply:
     @pytest.mark.parametrize("wire", FORMATS)
     def test_fault_is_told_apart_from_the_text(self, caller: Caller, double: AiDouble, wire: str) -> None:
         double.script = [say(*WORDS)]

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.ai import AiDouble, say
 from tests.resources.ai.questions import BODIES, GOOD, system_of, users_text
 from tests.resources.ai.streams import kinds, of_kind, parts, text
-from tests.world import Person
+from tests.support.doubles.ai import AiDouble, say
+from tests.support.world import Person
 
 CODE = "<h1>{{ .Title }}</h1>\n<p>old</p>\n"
 NEW = "<h1>{{ .Title }}</h1>\n<p>new</p>\n"

@@ -10,15 +10,15 @@ from typing import Any
 import pytest
 import structlog
 
-from tests import factories
-from tests.doubles.ai import AiDouble
-from tests.doubles.server import Double
 from tests.resources.ai.conftest import Limits
 from tests.resources.ai.hostile import OWN, WAYS, Obedient, Targets, files
 from tests.resources.ai.streams import of_kind, parts
 from tests.resources.project_content.conftest import FILES, Site, make_site
-from tests.samples.gitrepo import SYMLINK
-from tests.world import World
+from tests.support import factories
+from tests.support.doubles.ai import AiDouble
+from tests.support.doubles.server import Double
+from tests.support.samples.gitrepo import SYMLINK
+from tests.support.world import World
 
 CANARY = "canary-outside-5512"
 TOOLS = ["search_files", "read_file"]

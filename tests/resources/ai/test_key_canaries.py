@@ -8,11 +8,11 @@ import sqlalchemy as sa
 import structlog
 
 from app.extensions import db
-from tests.doubles.ai import AiDouble, say
 from tests.resources.ai.conftest import OPERATOR_KEY, Limits
 from tests.resources.ai.test_faults import AS_JSON, CALLS, JSONS, STREAMS
 from tests.resources.project_content.conftest import Site
-from tests.world import Answer, World
+from tests.support.doubles.ai import AiDouble, say
+from tests.support.world import Answer, World
 
 IN_HEADER, IN_BODY = "sk-canary-header-1185", "sk-canary-body-7730"
 KEYS = (IN_HEADER, IN_BODY, OPERATOR_KEY)

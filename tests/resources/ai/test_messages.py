@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import Invalid
-from app.drivers.ai.port import Message, Role
+from app.core.errors import InvalidRequest
+from app.drivers.ai.port import Message, MessageRole
 from app.resources.ai.messages import text_of, turns
 
 
@@ -16,21 +16,21 @@ def ui(role: str, *texts: str) -> dict[str, Any]:
 class TestTurns:
     def test_same_speakers_turns_are_one(self) -> None:
         said = [ui("system", "s"), ui("user", "a", "b"), ui("assistant", "c"), ui("assistant", "d"), ui("user", "e")]
-        assert turns(said, most_characters=100) == (
-            Message(Role.USER, "s\n\na\nb"),
-            Message(Role.ASSISTANT, "c\n\nd"),
-            Message(Role.USER, "e"),
+        assert turns(said, max_characters=100) == (
+            Message(MessageRole.USER, "s\n\na\nb"),
+            Message(MessageRole.ASSISTANT, "c\n\nd"),
+            Message(MessageRole.USER, "e"),
         )
 
     def test_what_a_client_says_tools_found_is_not_passed_on(self) -> None:
         tool = {"type": "tool-read_file", "state": "output-available", "output": {"text": "secret"}}
         said = [ui("user", "a"), {"role": "assistant", "parts": [tool, {"type": "text", "text": "b"}]}, ui("user", "c")]
-        assert "secret" not in str(turns(said, most_characters=100))
+        assert "secret" not in str(turns(said, max_characters=100))
 
     def test_newest_turns_are_kept_and_the_first_is_the_users(self) -> None:
         said = [ui("user", "a" * 10), ui("assistant", "b" * 10), ui("user", "c" * 10)]
-        assert [m.text[0] for m in turns(said, most_characters=29)] == ["c"]
-        assert [m.text[0] for m in turns(said, most_characters=30)] == ["a", "b", "c"]
+        assert [m.text[0] for m in turns(said, max_characters=29)] == ["c"]
+        assert [m.text[0] for m in turns(said, max_characters=30)] == ["a", "b", "c"]
 
     @pytest.mark.parametrize(
         "said",
@@ -43,8 +43,8 @@ class TestTurns:
         ],
     )
     def test_somebody_must_ask_something_that_fits(self, said: list[dict[str, Any]]) -> None:
-        with pytest.raises(Invalid):
-            turns(said, most_characters=100)
+        with pytest.raises(InvalidRequest):
+            turns(said, max_characters=100)
 
 
 class TestTextOf:

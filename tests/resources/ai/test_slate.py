@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from app.resources.ai.slate import plain_text, to_markdown
-from tests.watchdog import watchdog
+from tests.support.watchdog import watchdog
 
 
 def p(*children: Any, **more: Any) -> dict[str, Any]:

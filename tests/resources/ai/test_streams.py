@@ -9,12 +9,12 @@ import sqlalchemy as sa
 from app.core.permissions import Role
 from app.extensions import db
 from app.models.organization import Membership
-from tests.doubles.ai import AiDouble, say
 from tests.resources.ai.conftest import Limits
 from tests.resources.ai.questions import ASK, BODIES, CLAUDE, STREAMS, wait_for
 from tests.resources.ai.streams import kinds, parts, text
 from tests.resources.project_content.conftest import Site
-from tests.world import Person, World
+from tests.support.doubles.ai import AiDouble, say
+from tests.support.world import Person, World
 
 
 class TestStreams:
@@ -60,7 +60,7 @@ class TestStreams:
         double.wait_closed(double.last, 2)
 
     def test_silence_is_filled_with_comments(self, me: Person, double: AiDouble, limits: Limits) -> None:
-        limits.set(keep_alive_s=0.1)
+        limits.set(comment_interval_s=0.1)
         double.script = [say("a", "b", pause_s=0.4)]
         raw = me.post("/api/ai/command", ASK).response.get_data()
         assert b":\n\n" in raw
@@ -77,9 +77,9 @@ class TestStreams:
     def test_member_who_is_removed_is_cut_off(
         self, world: World, site: Site, double: AiDouble, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        from app.http import streaming
+        from app.http.streaming import response as streaming
 
-        monkeypatch.setattr(streaming.Timing, "__init__", _impatient(streaming.Timing.__init__))
+        monkeypatch.setattr(streaming.StreamSettings, "__init__", _impatient(streaming.StreamSettings.__init__))
         editor = world.person()
         with world.app.app_context():
             db.session.add(Membership(organization_id=site.organization, user_id=editor.id, role=Role.EDITOR))

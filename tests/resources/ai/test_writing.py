@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from tests import factories
-from tests.doubles.ai import AiDouble, say
 from tests.resources.ai.conftest import Limits
 from tests.resources.ai.questions import ASK, BODIES, CLAUDE, system_of, users_text
 from tests.resources.ai.streams import kinds, of_kind, parts, text
 from tests.resources.project_content.conftest import POST, Site
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.doubles.ai import AiDouble, say
+from tests.support.world import Person, World
 
 CHILDREN = [
     {"type": "h1", "id": "b1", "children": [{"text": "Tea"}]},

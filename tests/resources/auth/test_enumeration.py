@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from tests.newcomer import Newcomer
-from tests.witnesses.alike import outline
-from tests.world import Answer
+from tests.support.assertions.equality import outline
+from tests.support.new_account import Newcomer
+from tests.support.world import Answer
 
 Make = Callable[..., Newcomer]
 Ask = Callable[[Newcomer], Answer]

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.newcomer import Newcomer
-from tests.resources.auth.test_social_routes import HOME, configured, providers  # noqa: F401 (fixtures)
+from tests.resources.auth.routes.test_social import HOME, configured, providers  # noqa: F401 (fixtures)
+from tests.support.new_account import Newcomer
 
 Make = Callable[..., Newcomer]
 EVIL = "evil.example.org"
@@ -80,10 +80,11 @@ class TestPagesOfOthers:
     def test_never_begin_a_login_nor_stand_in_a_mail(self, newcomer: Make, page: str) -> None:
         person = newcomer()
         for provider in ("social_a", "social_b"):
-            answer = person.post("/auth/sign-in/social", {"provider": provider, "callbackURL": page})
-            assert answer.status in (400, 403), answer.json
-            assert "Location" not in answer.headers
-            assert "url" not in answer.json
+            for field in ("callbackURL", "errorCallbackURL"):
+                answer = person.post("/auth/sign-in/social", {"provider": provider, field: page})
+                assert answer.status in (400, 403), answer.json
+                assert "Location" not in answer.headers
+                assert "url" not in answer.json
         assert person.client.get_cookie("login_browser") is None
         body = {"email": "a@mail.example.org", "redirectTo": page}
         assert person.post("/auth/forget-password", body).status in (400, 403)

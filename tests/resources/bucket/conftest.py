@@ -5,7 +5,7 @@ from flask import Flask
 
 from app.drivers.storage.local import LocalStore
 from tests.resources.bucket.places import Place
-from tests.world import World
+from tests.support.world import World
 
 
 @pytest.fixture
@@ -16,5 +16,5 @@ def place(app: Flask, world: World) -> Place:
 @pytest.fixture
 def objects(app: Flask) -> LocalStore:
     """The store of the application under test."""
-    store: LocalStore = app.extensions["drivers"]["storage"]
+    store: LocalStore = app.extensions["drivers"].storage
     return store

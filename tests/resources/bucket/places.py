@@ -9,8 +9,8 @@ from app.core.permissions import Role
 from app.extensions import db
 from app.models.organization import Membership, Organization
 from app.models.project import Project, Provider
-from tests.samples.pictures import picture
-from tests.world import Answer, Browser, Person, World
+from tests.support.samples.pictures import picture
+from tests.support.world import Answer, Browser, Person, World
 
 
 def form(content: bytes, *, name: str = "file", **fields: str) -> dict[str, Any]:

@@ -7,11 +7,11 @@ import pytest
 from flask import Flask
 
 from config import Settings
-from tests.apps import application
 from tests.resources.bucket.places import served, upload
-from tests.samples.pictures import noise, opened, picture
-from tests.servers.s3 import BUCKET, S3Server
-from tests.world import World
+from tests.support.applications import application
+from tests.support.samples.pictures import noise, opened, picture
+from tests.support.servers.s3 import BUCKET, S3Server
+from tests.support.world import World
 
 
 @pytest.fixture(scope="module")

@@ -12,16 +12,16 @@ from flask import Flask
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.media import MediaAsset
-from app.resources.bucket import sweeping
+from app.resources.bucket import cleanup
 from config import Settings
-from tests.samples.pictures import picture
-from tests.world import Browser, World
+from tests.support.samples.pictures import picture
+from tests.support.world import Browser, World
 
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import os, signal, sys
 from pathlib import Path
-from app import create_app
+from app.factory import create_app
 from app.drivers.storage.local import LocalStore
 from config import Settings
 
@@ -58,7 +58,7 @@ class TestKilled:
         Browser(app).get(f"/media/{left.key}").fails(404)
 
         with app.app_context():
-            sweeping.delete_unfinished_rows(timedelta(0))
+            cleanup.delete_unfinished_rows(timedelta(0))
         world.work_off()
         assert objects.head(left.key) is None
         with app.app_context():

@@ -12,12 +12,12 @@ from flask import Flask
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.media import MediaAsset
-from app.models.organization import Organization, Status
+from app.models.organization import ArchiveStatus, Organization
 from app.models.project import Project
 from app.models.user import User
 from tests.resources.bucket.places import Place, form, served, upload
-from tests.samples.pictures import FORMATS, MARK, SCRIPT, animation, noise, opened, picture
-from tests.world import World
+from tests.support.samples.pictures import FORMATS, MARK, SCRIPT, animation, noise, opened, picture
+from tests.support.world import World
 
 GHOST = "01h455vb4pex5vsknk084sn02q"
 
@@ -141,7 +141,9 @@ class TestAttaching:
 
     def test_nothing_is_attached_to_what_is_archived(self, app: Flask, place: Place) -> None:
         with app.app_context():
-            db.session.execute(sa.update(Project).where(Project.id == place.project_id).values(status=Status.ARCHIVED))
+            db.session.execute(
+                sa.update(Project).where(Project.id == place.project_id).values(status=ArchiveStatus.ARCHIVED)
+            )
             db.session.commit()
         upload(place.owner, project_id=place.project_id).fails(409, "ARCHIVED")
 

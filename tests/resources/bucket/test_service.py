@@ -12,18 +12,18 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core import clock
-from app.core.imaging import Remade
 from app.core.limits import MIB, Limits, Rate, RateLimits, UploadLimits
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
+from app.images.worker import ReencodedImage
 from app.models.media import MediaAsset, MediaUpload
 from app.models.user import User
 from app.resources.bucket import service
-from app.resources.bucket.service import Filing
+from app.resources.bucket.service import AssetTarget
 from config import Settings
 from tests.resources.bucket.places import Place, served, upload
-from tests.samples.pictures import picture
-from tests.world import Person, World
+from tests.support.samples.pictures import picture
+from tests.support.world import Person, World
 
 
 def counted(app: Flask, person: Person) -> tuple[int, int]:
@@ -50,7 +50,7 @@ def bounded(app: Flask, *, daily: int = 200 * MIB, kept: int = 500 * MIB) -> Ite
     """The application with other limits."""
     before: Settings = app.config["SETTINGS"]
     rates = RateLimits(upload_bytes=(Rate(daily, 86_400),))
-    limits = replace(before.limits, rates=rates, upload=UploadLimits(kept_bytes=kept))
+    limits = replace(before.limits, rates=rates, upload=UploadLimits(stored_bytes=kept))
     app.config["SETTINGS"] = replace(before, limits=limits, server=replace(before.server, rate_limit_scale=1.0))
     try:
         yield
@@ -77,7 +77,7 @@ class TestQuota:
             answer = upload(me, content)
             answer.fails(429, "TOO_MANY_REQUESTS")
             assert 86_000 < int(answer.headers["Retry-After"]) <= 86_401
-            with clock.moved(timedelta(hours=25)):
+            with clock.shifted(timedelta(hours=25)):
                 upload(me, content).ok(201)
 
     def test_what_was_refused_is_not_counted(self, app: Flask, world: World) -> None:
@@ -106,20 +106,20 @@ class TestReserve:
             db.session.execute(sa.delete(User).where(User.id == me.id))
             db.session.commit()
             with pytest.raises(service.NotFound):
-                reserve(me.id, Filing("users", None, None))
+                reserve(me.id, AssetTarget("users", None, None))
 
     def test_what_it_is_attached_to_being_gone_is_404(self, app: Flask, world: World) -> None:
         me = world.person()
         with app.app_context():
             with pytest.raises(service.NotFound):
-                reserve(me.id, Filing("orgs", "org_01h455vb4pex5vsknk084sn02q", None))
+                reserve(me.id, AssetTarget("orgs", "org_01h455vb4pex5vsknk084sn02q", None))
             db.session.rollback()
         assert counted(app, me) == (0, 0)
 
     def test_a_row_that_went_while_its_object_was_stored_is_404(self, app: Flask, world: World) -> None:
         me = world.person()
         with app.app_context():
-            reserved = reserve(me.id, Filing("users", None, None))
+            reserved = reserve(me.id, AssetTarget("users", None, None))
             db.session.execute(sa.delete(MediaAsset).where(MediaAsset.id == reserved.id))
             db.session.commit()
             with pytest.raises(service.NotFound):
@@ -170,6 +170,6 @@ class TestAStoreThatIsAway:
         assert objects.head(asset["key"]) is None
 
 
-def reserve(user_id: str, where: Filing) -> service.Reserved:
-    made = Remade("image/png", "png", 1, 1, 1, 10, "ab" * 32)
+def reserve(user_id: str, where: AssetTarget) -> service.ReservedAsset:
+    made = ReencodedImage("image/png", "png", 1, 1, 1, 10, "ab" * 32)
     return service.reserve(user_id, where, 10, made, Limits(), scale=1.0)

@@ -16,19 +16,19 @@ from app.resources.organization.events import organization_deleting
 from app.resources.project.events import project_deleting
 from app.resources.user.events import user_deleting
 from tests.resources.bucket.places import Place, upload
-from tests.world import World
+from tests.support.world import World
 
 
 def announce_project(place: Place) -> None:
-    project_deleting.announce(db.session.get_one(Project, place.project_id))
+    project_deleting.publish(db.session.get_one(Project, place.project_id))
 
 
 def announce_organization(place: Place) -> None:
-    organization_deleting.announce(db.session.get_one(Organization, place.org_id))
+    organization_deleting.publish(db.session.get_one(Organization, place.org_id))
 
 
 def announce_user(place: Place) -> None:
-    user_deleting.announce(db.session.get_one(User, place.editor.id))
+    user_deleting.publish(db.session.get_one(User, place.editor.id))
 
 
 class TestWhatGoes:
@@ -75,7 +75,7 @@ class TestWhatGoes:
         key = upload(place.admin, org_id=place.org_id).ok(201)["key"]
         with app.app_context():
             user = db.session.get_one(User, place.admin.id)
-            user_deleting.announce(user)
+            user_deleting.publish(user)
             db.session.delete(user)
             db.session.commit()
             asset = db.session.scalars(sa.select(MediaAsset).where(MediaAsset.key == key)).one()

@@ -3,7 +3,7 @@
 import pytest
 from flask import Flask
 
-from tests.git_hosts import Hosts
+from tests.support.git_hosts import Hosts
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from flask import Flask, Response
 
-from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
-from tests.witnesses.canaries import dump
-from tests.world import Person, World
+from tests.support.assertions.canaries import dump
+from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
+from tests.support.world import Person, World
 
 
 @pytest.fixture

@@ -1,5 +1,7 @@
 """Tokens that callers bring, rotate and take away, and the repositories they reach, over HTTP."""
 
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from datetime import timedelta
 from functools import partial
 
@@ -7,16 +9,17 @@ import pytest
 import sqlalchemy as sa
 
 from app.extensions import db
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.git_credential import GitCredential, GitRevocation
 from app.models.user import User
 from app.resources.git_provider import jobs
 from app.resources.user.events import user_deleting
-from tests.doubles.server import Fault, Reply
-from tests.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
-from tests.together import statuses, together
-from tests.world import Person, World
+from tests.support.doubles.server import Fault, Reply
+from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
+from tests.support.parallel import statuses, together
+from tests.support.world import Person, World
 
+Later = Callable[..., AbstractContextManager[None]]
 ITEM = {"id", "full_name", "owner", "name", "default_branch", "private", "url", "updated_at"}
 
 
@@ -169,7 +172,7 @@ class TestDisconnect:
         me = world.person()
         connect_gitlab(me, hosts)
         with world.app.app_context():
-            user_deleting.announce(db.session.get_one(User, me.id))
+            user_deleting.publish(db.session.get_one(User, me.id))
             db.session.commit()
         world.work_off()
         assert login_of(me) not in {name for name, _ in hosts.gitlab.grants.values()}
@@ -181,7 +184,7 @@ class TestDisconnect:
                     provider="gitlab",
                     kind="access_token",
                     token_secret="sealed",
-                    created_at=moment() - timedelta(days=days),
+                    created_at=utcnow_ms() - timedelta(days=days),
                 )
                 for days in (1, 8)
             )
@@ -231,14 +234,18 @@ class TestRepositories:
         assert len(me.get("/git-provider/repositories?provider=gitlab").ok()) == 1
         assert len(hosts.gitlab.calls("POST /oauth/token")) == 1
 
-    def test_renewed_token_that_is_refused_too_ends_the_connection(self, world: World, hosts: Hosts) -> None:
+    def test_renewed_token_that_is_refused_too_ends_the_connection(
+        self, world: World, hosts: Hosts, later: Later
+    ) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         hosts.gitlab.journal.clear()
         hosts.gitlab.faults.append(Fault("GET /api/v4/projects$", times=99, reply=Reply(401, {"message": "no"})))
-        for _ in range(4):
+        with later(seconds=6):
             me.get("/git-provider/repositories?provider=gitlab").fails(409, "NEEDS_RECONNECT")
         assert len(hosts.gitlab.calls("POST /oauth/token")) == 1
-        assert len(hosts.gitlab.calls("GET /api/v4/projects$")) == 2
+        asked = len(hosts.gitlab.calls("GET /api/v4/projects$"))
+        me.get("/git-provider/repositories?provider=gitlab").fails(409, "NEEDS_RECONNECT")
+        assert len(hosts.gitlab.calls("GET /api/v4/projects$")) == asked
         with world.app.app_context():
             assert db.session.query(GitCredential).filter_by(user_id=me.id).one().status == "needs_reconnect"

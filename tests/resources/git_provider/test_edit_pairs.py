@@ -3,10 +3,11 @@
 from collections.abc import Iterator
 
 import pytest
+from gevent import monkey
 
-from tests.edits.nodes import Nodes, nodes
-from tests.edits.pairs import Pairs
-from tests.edits.witness import Witness
+from tests.support.edit_pairs.nodes import Nodes, nodes
+from tests.support.edit_pairs.pairs import Pairs
+from tests.support.edit_pairs.witness import Witness
 
 PAIRS = 15
 
@@ -17,6 +18,9 @@ def two(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]
         yield made
 
 
+@pytest.mark.skipif(
+    monkey.is_module_patched("threading"), reason="two nodes, their editors and the host need native threads"
+)
 @pytest.mark.parametrize("kind", ["github", "gitlab", "local"])
 def test_nothing_is_lost_and_nothing_is_there_twice(two: Nodes, kind: str) -> None:
     pairs = Pairs(two.site(kind, PAIRS))

@@ -1,17 +1,17 @@
-"""Saving on a branch that others keep moving."""
+"""Tests of saves on a branch that other commits move."""
 
 import pytest
 
-from app.resources.project_content import commits
-from tests.doubles.server import Fault
-from tests.git_hosts import Hosts, connect_github, login_of, new_project
-from tests.world import World
+from app.resources.project_content import commit_builder
+from tests.support.doubles.server import Fault
+from tests.support.git_hosts import Hosts, connect_github, login_of, new_project
+from tests.support.world import World
 
 
-def test_whoever_saves_on_a_branch_that_never_rests_is_told_in_time(
+def test_save_on_a_moving_branch_after_the_deadline_returns_branch_busy(
     world: World, hosts: Hosts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(commits, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(commit_builder, "DEADLINE_S", 0.0)
     me = world.person()
     site = hosts.on_github(login_of(me))
     connect_github(me, hosts, site.installation)

@@ -9,12 +9,12 @@ import structlog
 
 from app.extensions import db
 from app.models.order import PreOrder, Subscription
-from tests.doubles.paddle import Paddle
-from tests.doubles.paddle_data import START, Entity, adjustment, event, rfc3339, subscription, transaction
-from tests.doubles.server import Fault, Reply
-from tests.payments import TOKEN, notify
-from tests.together import together
-from tests.world import Person, World
+from tests.support.doubles.paddle import Paddle
+from tests.support.doubles.paddle_data import START, Entity, adjustment, event, rfc3339, subscription, transaction
+from tests.support.doubles.server import Fault, Reply
+from tests.support.parallel import together
+from tests.support.payments import TOKEN, notify
+from tests.support.world import Person, World
 
 
 def subscribed(world: World, paddle: Paddle, person: Person, **more: object) -> Entity:

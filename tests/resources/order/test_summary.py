@@ -13,16 +13,16 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core import clock
-from app.drivers.billing.paddle_values import read_event
+from app.drivers.billing.paddle.values import read_event
 from app.extensions import db
 from app.models.order import PreOrder
-from app.resources.order.recording import record
+from app.resources.order.event_store import store_event
 from app.resources.order.schemas import SummaryView
 from app.resources.order.summary import summary
-from tests.apps import application
 from tests.conftest import postgresql_database
-from tests.doubles.paddle_data import Entity, adjustment, event, item, name, rfc3339, subscription, transaction
-from tests.payments import paying
+from tests.support.applications import application
+from tests.support.doubles.paddle_data import Entity, adjustment, event, item, name, rfc3339, subscription, transaction
+from tests.support.payments import paying
 
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)
 DAYS = 548
@@ -225,7 +225,7 @@ def _told(url: str, home: Any, writer: Writer) -> Iterator[tuple[Flask, Writer]]
         random.Random(1).shuffle(shuffled)
         with app.app_context():
             for payload in shuffled:
-                record(read_event(payload))
+                store_event(read_event(payload))
             for days in (0, 31, 60, 400):
                 db.session.add(PreOrder(plan=name("plan"), created_at=FIRST + timedelta(days)))
             db.session.commit()
@@ -260,7 +260,7 @@ class TestSummary:
         assert found == by_hand(writer.stories, first, last, only) | {"pre_orders": pre_orders}
 
     def test_the_last_twelve_months_are_the_default(self, told: tuple[Flask, Writer]):
-        with clock.moved(datetime(2026, 6, 30, 12, tzinfo=UTC) - datetime.now(UTC)):
+        with clock.shifted(datetime(2026, 6, 30, 12, tzinfo=UTC) - datetime.now(UTC)):
             found = asked(told[0], None, None, None)
         assert found == asked(told[0], date(2025, 6, 30), date(2026, 6, 30), None)
 

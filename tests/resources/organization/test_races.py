@@ -2,8 +2,8 @@
 
 from functools import partial
 
-from tests.together import THREADS, patiently, statuses, together
-from tests.world import Person, World
+from tests.support.parallel import THREADS, patiently, statuses, together
+from tests.support.world import Person, World
 
 
 def _many(me: Person, method: str, path: str, *bodies: dict[str, object]) -> dict[int, int]:

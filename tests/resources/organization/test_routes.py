@@ -8,15 +8,15 @@ from flask import Flask
 
 from app.core.permissions import Role
 from app.extensions import db
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.media import MediaAsset
 from app.models.user import User
 from app.resources.user.events import email_verified, user_deleting
-from tests.factories import organization, project, repository
-from tests.samples.sites import SMALL
-from tests.witnesses.mailbox import Mailbox
-from tests.witnesses.statements import counted
-from tests.world import Person, World
+from tests.support.assertions.mailbox import Mailbox
+from tests.support.assertions.statements import counted
+from tests.support.factories import organization, project, repository
+from tests.support.samples.sites import SMALL
+from tests.support.world import Person, World
 
 Later = Callable[..., AbstractContextManager[None]]
 OBJECT = {
@@ -41,7 +41,7 @@ def verify(app: Flask, user_id: str) -> None:
     with app.app_context():
         user = db.session.get_one(User, user_id)
         user.email_verified = True
-        email_verified.announce(user)
+        email_verified.publish(user)
         db.session.commit()
 
 
@@ -54,6 +54,13 @@ class TestCreate:
         (member,) = made["members"]
         assert (member["user_id"], member["role"], member["status"]) == (me.id, "owner", "active")
         assert me.get(f"/organization/{made['org_id']}").ok() == made
+
+    @pytest.mark.parametrize("name", ["https://evil.example.org", "Win at www.evil.example.org", "evil.com/login"])
+    def test_name_with_a_url_is_refused(self, world: World, name: str) -> None:
+        me = world.person()
+        me.post("/organization", {"org_name": name}).fails(400, "VALIDATION_FAILED", "org_name")
+        me.patch(f"/organization/{me.new_organization()}", {"org_name": name}).fails(400, None, "org_name")
+        me.post("/auth/update-user", {"name": name}).fails(400, None, "name")
 
     def test_a_name_the_owner_uses_is_taken(self, world: World) -> None:
         me = world.person()
@@ -184,6 +191,26 @@ class TestInvite:
         assert people(me, org)[guest] == ("editor", "invited")
         assert len(Mailbox(app.config["SETTINGS"].mail.directory, guest).texts()) == 2
 
+    @pytest.mark.parametrize("verified", [False, None])
+    def test_invitation_mail_contains_no_text_of_users(self, app: Flask, world: World, verified: bool | None) -> None:
+        """An unverified account is treated like an unknown address."""
+        me = world.person()
+        guest = world.person(verified=False).email if verified is False else f"{me.id[-8:]}i@mail.example.org"
+        invite(me, me.new_organization("Call 555 0199 now"), guest)
+        world.work_off()
+        (text,) = Mailbox(app.config["SETTINGS"].mail.directory, guest).texts()
+        assert text.startswith("You are invited to an organization\n")
+        assert "555" not in text
+        assert "Person" not in text
+
+    def test_membership_mail_to_a_verified_user_has_a_fixed_subject(self, app: Flask, world: World) -> None:
+        me, other = world.person(), world.person()
+        invite(me, me.new_organization("Acme.com"), other.email)
+        world.work_off()
+        (text,) = Mailbox(app.config["SETTINGS"].mail.directory, other.email).texts()
+        assert text.startswith("You are now a member of an organization\n")
+        assert "Acme.\u2060com" in text
+
     def test_becomes_a_membership_when_exactly_that_e_mail_is_verified(self, app: Flask, world: World) -> None:
         me, guest = world.person(), world.person(verified=False)
         org = me.new_organization()
@@ -225,10 +252,10 @@ class TestInvite:
 
 def _shown(app: Flask, org: str) -> list[dict[str, str]]:
     from app.models.organization import Organization
-    from app.resources.organization import reading
+    from app.resources.organization import queries
 
     with app.app_context():
-        found: list[dict[str, str]] = reading.details(db.session.get_one(Organization, org))["members"]
+        found: list[dict[str, str]] = queries.details(db.session.get_one(Organization, org))["members"]
         return found
 
 
@@ -249,6 +276,22 @@ class TestUpdateRole:
         wanted = {"user_id": editor.id, "role": "admin"}
         assert owner.patch(path, {"member_id": editor.id, "role": "admin"}).ok() == wanted
         assert admin.patch(path, {"email": editor.email, "role": "editor"}).ok()["role"] == "editor"
+
+    def test_user_id_is_accepted_as_member_id(self, team: Team) -> None:
+        owner, admin, editor, org = team
+        path = f"/organization/update-role/{org}"
+        assert owner.patch(path, {"user_id": editor.id, "role": "admin"}).ok()["role"] == "admin"
+        removed = owner.patch(f"/organization/remove-member/{org}", {"user_id": admin.id}).ok()
+        assert removed == {"user_id": admin.id, "removed": True}
+
+    def test_member_id_with_an_email_is_refused_and_changes_nothing(self, team: Team) -> None:
+        owner, _, editor, org = team
+        invite(owner, org, "both@mail.example.org")
+        body = {"member_id": editor.id, "email": "both@mail.example.org"}
+        owner.patch(f"/organization/remove-member/{org}", body).fails(400, "VALIDATION_FAILED", "member_id", "email")
+        role = body | {"role": "admin"}
+        owner.patch(f"/organization/update-role/{org}", role).fails(400, "VALIDATION_FAILED", "member_id", "email")
+        assert {editor.email, "both@mail.example.org"} <= set(people(owner, org))
 
     def test_owner_and_oneself_are_no_targets(self, team: Team) -> None:
         owner, admin, _, org = team
@@ -330,6 +373,13 @@ class TestUpdate:
         assert changed <= {"org_name", "settings", "updatedAt"}
         assert (after["org_name"], after["settings"]) == ("Renamed", {"c": 1})
 
+    @pytest.mark.parametrize("name", ["https://evil.example.org", "Win at www.evil.example.org", "evil.com/login"])
+    def test_name_with_a_url_is_refused(self, world: World, name: str) -> None:
+        me = world.person()
+        me.post("/organization", {"org_name": name}).fails(400, "VALIDATION_FAILED", "org_name")
+        me.patch(f"/organization/{me.new_organization()}", {"org_name": name}).fails(400, None, "org_name")
+        me.post("/auth/update-user", {"name": name}).fails(400, None, "name")
+
     def test_a_name_the_owner_uses_is_taken(self, world: World) -> None:
         me = world.person()
         me.new_organization("Taken")
@@ -340,7 +390,7 @@ class TestUpdate:
         org, key = me.new_organization(), f"orgs/{me.id}.png"
         with app.app_context():
             facts = {"mimetype": "image/png", "size": 1, "width": 1, "height": 1, "hash": "0" * 64}
-            db.session.add(MediaAsset(key=key, uploader_id=me.id, stored_at=moment(), **facts))
+            db.session.add(MediaAsset(key=key, uploader_id=me.id, stored_at=utcnow_ms(), **facts))
             db.session.commit()
         theirs = other.new_organization()
         other.patch(f"/organization/{theirs}", {"org_image": key}).fails(400, None, "org_image")
@@ -413,7 +463,7 @@ class TestUserDeleting:
         mine = me.new_organization()
         theirs = organization(world, other, (me, Role.EDITOR))
         with app.app_context():
-            user_deleting.announce(db.session.get_one(User, me.id))
+            user_deleting.publish(db.session.get_one(User, me.id))
             db.session.commit()
         me.get(f"/organization/{mine}").fails(404)
         assert people(other, theirs) == {other.email: ("owner", "active")}

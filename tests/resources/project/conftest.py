@@ -1,9 +1,9 @@
-"""What tests of projects start from."""
+"""Fixtures of the tests of projects."""
 
 import pytest
 
-from tests.workspace import Workspace, make_workspace
-from tests.world import World
+from tests.support.workspace import Workspace, make_workspace
+from tests.support.world import World
 
 
 @pytest.fixture

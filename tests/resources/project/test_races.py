@@ -4,11 +4,11 @@ from functools import partial
 from typing import Any
 
 from app.core.permissions import Role
-from tests.factories import organization, project, repository
-from tests.samples.sites import SMALL
-from tests.together import THREADS, patiently, statuses, together
-from tests.workspace import Workspace
-from tests.world import Person, World
+from tests.support.factories import organization, project, repository
+from tests.support.parallel import THREADS, patiently, statuses, together
+from tests.support.samples.sites import SMALL
+from tests.support.workspace import Workspace
+from tests.support.world import Person, World
 
 
 def body(org: str, name: str, repo: str) -> dict[str, Any]:
@@ -21,7 +21,7 @@ def _create_many(me: Person, *bodies: dict[str, Any]) -> dict[int, int]:
 
 
 class TestCreate:
-    def test_at_one_below_the_limit_exactly_one_is_made(self, world: World) -> None:
+    def test_concurrent_creates_at_one_below_the_limit_create_exactly_one(self, world: World) -> None:
         me = world.person()
         org, (repo, _) = organization(world, me), repository(world, SMALL)
         for _ in range(24):
@@ -30,11 +30,11 @@ class TestCreate:
         assert _create_many(me, *bodies) == {201: 1, 403: THREADS - 1}
         assert len(me.get(f"/project/orgs/{org}").ok()) == 25
 
-    def test_one_name_is_given_once(self, workspace: Workspace) -> None:
+    def test_concurrent_creates_of_one_name_create_exactly_one(self, workspace: Workspace) -> None:
         twin = body(workspace.org, "Twin", workspace.repository)
         assert _create_many(workspace.me, twin) == {201: 1, 409: THREADS - 1}
 
-    def test_the_first_organization_to_connect_a_local_repository_has_it(self, world: World) -> None:
+    def test_concurrent_first_connections_give_a_local_repository_to_one_organization(self, world: World) -> None:
         repo, _ = repository(world, SMALL)
         people = [world.person() for _ in range(8)]
         requests = [
@@ -44,7 +44,7 @@ class TestCreate:
 
 
 class TestSetStatus:
-    def test_only_as_many_come_back_as_there_is_room(self, world: World) -> None:
+    def test_concurrent_activations_respect_the_limit(self, world: World) -> None:
         me = world.person()
         org, (repo, _) = organization(world, me), repository(world, SMALL)
         for _ in range(24):
@@ -55,7 +55,7 @@ class TestSetStatus:
 
 
 class TestMove:
-    def test_a_project_that_two_requests_move_is_in_one_place(self, workspace: Workspace) -> None:
+    def test_concurrent_moves_of_a_project_have_one_effect(self, workspace: Workspace) -> None:
         me = workspace.me
         targets = [me.new_organization() for _ in range(4)]
         requests = [partial(me.again().patch, f"/project/move/{org}/{workspace.project}") for org in targets]
@@ -66,11 +66,11 @@ class TestMove:
 
 
 class TestDelete:
-    def test_one_of_many_deletions_takes_effect(self, workspace: Workspace) -> None:
+    def test_concurrent_deletions_have_one_effect(self, workspace: Workspace) -> None:
         requests = [partial(workspace.me.again().delete, f"/project/{workspace.project}") for _ in range(10)]
         assert statuses(together(requests)) == {200: 1, 404: 9}
 
-    def test_writes_to_what_is_being_deleted_find_it_or_do_not(self, workspace: Workspace) -> None:
+    def test_writes_concurrent_with_a_deletion_succeed_or_are_404(self, workspace: Workspace) -> None:
         me, path = workspace.me, f"/project/{workspace.project}"
         writes = [partial(me.again().patch, path, {"project_name": f"N {number}"}) for number in range(10)]
         previews = [
@@ -81,7 +81,7 @@ class TestDelete:
 
 
 class TestMembersWhoGo:
-    def test_removal_and_creation_leave_no_project_of_a_stranger(self, world: World) -> None:
+    def test_concurrent_removal_and_creation_leave_no_project_of_a_nonmember(self, world: World) -> None:
         me, admin = world.person(), world.person()
         org, (repo, _) = organization(world, me, (admin, Role.ADMIN)), repository(world, SMALL)
         answers = together(

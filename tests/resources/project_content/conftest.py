@@ -1,13 +1,13 @@
-"""A project of one person on a repository of its own, indexed."""
+"""An indexed project of one user on a separate repository."""
 
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 
-from tests import factories
-from tests.samples.gitrepo import GitRepo
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.world import Person, World
 
 POST = b"---\ntitle: Hello\ntags: [a, b]\ndraft: false\n---\n\n# Hello\n\nWords.\n\n## Details\n\n[link](https://example.com/)\n"
 FILES = {
@@ -46,7 +46,7 @@ class Site:
         return self.owner.again().post(self.path("/commit"), body)
 
     def oracle(self, ref: str = "main") -> dict[str, tuple[str, str, int]]:
-        """What plain git says the branch holds."""
+        """Return the blobs of the branch according to git."""
         found = {}
         for line in self.repo.git("ls-tree", "-r", "-l", "-z", ref).split(b"\0")[:-1]:
             meta, path = line.split(b"\t", 1)

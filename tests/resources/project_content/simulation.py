@@ -11,7 +11,7 @@ from app.resources.project_content import indexes
 from app.resources.project_content.source import source_of
 from app.resources.project_content.verify import differences
 from tests.resources.project_content.conftest import Site
-from tests.samples.gitrepo import Content
+from tests.support.samples.gitrepo import Content
 
 NAMES = [
     "plain",
@@ -48,7 +48,7 @@ class Simulation:
         self.refused += answer.status in (400, 409)
 
     def push(self) -> None:
-        """One commit that the service is not told of; sometimes a branch that goes back."""
+        """Commit without a notification, sometimes after a reset of the branch."""
         repo = self.site.repo
         if self.dice.random() < 0.1 and len(repo.commits()) > 4:
             repo.git("update-ref", "refs/heads/main", repo.commits()[2])
@@ -63,7 +63,7 @@ class Simulation:
             self.pushed += 1
 
     def check(self) -> None:
-        """At a quiet point the index, and what the API tells, are what git has."""
+        """Compare the index and the responses of the API with git."""
         self.site.owner.post(self.site.path("/reindex"), {}).ok(202)
         self.site.world.work_off()
         assert self.site.blobs() == self.site.oracle()
@@ -71,7 +71,7 @@ class Simulation:
             project = db.session.get_one(Project, self.site.project)
             index = indexes.find(project, "main")
             assert index is not None
-            assert list(differences(index, source_of(project, drivers["git"]))) == []
+            assert list(differences(index, source_of(project, drivers.git))) == []
 
     def _edit(self, there: list[str]) -> dict[str, Any]:
         action = self.dice.choice(["create", "update", "update", "delete", "move"])
@@ -92,11 +92,11 @@ class Simulation:
 
 
 def _is_possible(edits: Iterable[dict[str, Any]]) -> bool:
-    """Whether no file is taken twice, by a change, a deletion or a move, and none is moved to where it is."""
+    """Return whether each file has one change and no file moves to its own path."""
     taken = [edit.get("previous_path", edit["path"]) for edit in edits if edit["action"] != "create"]
     return len(set(taken)) == len(taken) and all(edit.get("previous_path") != edit["path"] for edit in edits)
 
 
 def _clashes(path: str, there: dict[str, Any]) -> bool:
-    """Whether a file would stand where a folder is, or below a file."""
+    """Return whether the path is a folder, or below a file."""
     return any(name.startswith(f"{path}/") or path.startswith(f"{name}/") for name in there)

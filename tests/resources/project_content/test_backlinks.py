@@ -1,11 +1,11 @@
-"""What leads to a file: links, images and fields, told through the API."""
+"""Backlinks through the API: links, images and fields."""
 
 from typing import Any
 
 import pytest
 
 from tests.resources.project_content.conftest import Site, make_site
-from tests.world import World
+from tests.support.world import World
 
 PAGES: dict[str, Any] = {
     "content/about.md": b"---\ntitle: About\ncover: /img/logo.png\n---\n\n[Home](/) [Post](posts/first.md)\n",
@@ -31,14 +31,14 @@ def leading_to(site: Site, file: str) -> dict[str, list[str]]:
 
 
 class TestBacklinks:
-    def test_pages_that_link_to_a_page(self, linked: Site) -> None:
+    def test_backlinks_of_a_page_are_the_linking_pages(self, linked: Site) -> None:
         assert leading_to(linked, "content/about.md") == {
             "content/_index.md": ["/about/"],
             "content/posts/copy.md": ["/about/"],
             "content/posts/first.md": ["about"],
         }
 
-    def test_where_an_image_is_used(self, linked: Site) -> None:
+    def test_backlinks_of_an_image_are_the_pages_that_use_it(self, linked: Site) -> None:
         assert leading_to(linked, "static/img/logo.png") == {
             "content/about.md": ["/img/logo.png"],
             "content/posts/first.md": ["../../static/img/logo.png"],
@@ -47,13 +47,13 @@ class TestBacklinks:
         }
         assert leading_to(linked, "static/img/other/logo.png") == {}
 
-    def test_a_saved_link_counts_and_a_removed_one_no_more(self, linked: Site) -> None:
+    def test_saved_link_is_a_backlink_and_a_removed_link_is_not(self, linked: Site) -> None:
         change = {"path": "content/_index.md", "action": "update", "content": "[x](/posts/copy)\n"}
         linked.commit(change).ok(201)
         linked.world.work_off()
         assert "content/_index.md" not in leading_to(linked, "content/about.md")
         assert leading_to(linked, "content/posts/copy.md") == {"content/_index.md": ["/posts/copy"]}
 
-    def test_an_unknown_file_and_a_bad_path(self, linked: Site) -> None:
+    def test_backlinks_of_an_unknown_file_and_an_invalid_path_are_refused(self, linked: Site) -> None:
         linked.owner.get(linked.path("/backlinks?file=nope.md")).fails(404)
         linked.owner.get(linked.path("/backlinks?file=../x")).fails(400, None, "file")

@@ -1,46 +1,46 @@
-"""What is promised after a process has died in the middle, and at quiet points of any life of a branch."""
+"""Recovery after the end of a process during indexing or a save, and random histories of a branch."""
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from app import transactions
+from app.database import session
 from app.drivers.git.port import Action, FileChange
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile
 from app.models.user import User
-from app.resources.project_content import indexes, indexing, saving
-from app.resources.project_content.commits import Edit, Save
+from app.resources.project_content import indexes, indexing, prepare
+from app.resources.project_content.commit_builder import FileEdit, SaveRequest
 from app.resources.project_content.source import source_of
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.resources.project_content.simulation import Simulation
-from tests.samples.gitrepo import AWKWARD
-from tests.world import World
+from tests.support.samples.gitrepo import AWKWARD
+from tests.support.world import World
 
 
 class Died(BaseException):
-    """Stands for a kill: nothing of ours catches it."""
+    """A simulated kill. No code of the application catches it."""
 
 
-def look(site: Site) -> None:
+def reindex(site: Site) -> None:
     site.owner.post(site.path("/reindex"), {}).ok(202)
     site.world.work_off()
 
 
 class TestDeathWhileIndexing:
-    def test_the_old_tree_is_served_until_the_new_one_is_whole(
+    def test_old_tree_is_served_until_the_new_generation_is_complete(
         self, world: World, app: Flask, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         site = make_site(world, FILES | {f"old/{n}.md": b"old\n" for n in range(40)})
         before, old_head = site.oracle(), site.repo.head()
         site.repo.commit({f"old/{n}.md": None for n in range(40)} | {f"new/{n}.md": b"new\n" for n in range(60)})
-        monkeypatch.setattr(indexing, "INCREMENTAL_AT_MOST", 10)
+        monkeypatch.setattr(indexing, "MAX_INCREMENTAL_CHANGES", 10)
         monkeypatch.setattr(indexing, "BATCH", 20)
         for batches in (1, 2, 3):
             self._die(app, site, batches)
             assert (site.tree()["commit_sha"], site.blobs()) == (old_head, before)
-        look(site)
+        reindex(site)
         assert site.blobs() == site.oracle()
         with app.app_context():
             index = indexes.find(db.session.get_one(Project, site.project), "main")
@@ -57,40 +57,40 @@ class TestDeathWhileIndexing:
                 raise Died
 
         with app.app_context():
-            transactions.start_reading()
+            session.start_reading()
             project = db.session.get_one(Project, site.project)
             index = indexes.find(project, "main")
             assert index is not None
             with pytest.raises(Died):
-                indexing.catch_up(index, source_of(project, drivers["git"]), die_later)
+                indexing.update_index(index, source_of(project, drivers.git), die_later)
             db.session.rollback()
 
 
 class TestDeathWhileSaving:
-    def test_a_commit_whose_record_is_lost_is_found_indexed_and_logged_once(self, site: Site, app: Flask) -> None:
+    def test_commit_without_a_record_is_indexed_and_logged_once(self, site: Site, app: Flask) -> None:
         self._commit_without_record(app, site)
-        look(site)
-        look(site)
+        reindex(site)
+        reindex(site)
         assert site.blobs() == site.oracle()
         log = site.owner.get(f"/project-log/{site.project}").ok()["logs"]
         assert [(e["file"], e["action"], e["commit_sha"]) for e in log] == [("lost.md", "create", site.repo.head())]
 
     def _commit_without_record(self, app: Flask, site: Site) -> None:
         """The first half of a save; the process dies before the second."""
-        edit = Edit(FileChange("lost.md", Action.CREATE, b"# Lost\n"))
+        edit = FileEdit(FileChange("lost.md", Action.CREATE, b"# Lost\n"))
         with app.app_context():
-            transactions.start_reading()
+            session.start_reading()
             project, user = db.session.get_one(Project, site.project), db.session.get_one(User, site.owner.id)
-            save = Save(site.repo.head(), [edit], "Save")
-            saving.commit_to_host(project, save, branch=None, by=user, hosts=drivers["git"])
+            save = SaveRequest(site.repo.head(), [edit], "Save")
+            prepare.commit_to_host(project, save, branch=None, by=user, hosts=drivers.git)
             waiting = app.extensions["jobs"].counts(db.session.connection())
-            assert waiting.waiting >= 1, "nothing would look for it"
+            assert waiting.waiting >= 1, "nothing would reindex for it"
             db.session.rollback()
 
 
 class TestSimulation:
     @pytest.mark.parametrize("seed", [1, 2])
-    def test_at_quiet_points_the_index_is_the_branch(self, world: World, seed: int) -> None:
+    def test_index_equals_the_branch_after_all_jobs(self, world: World, seed: int) -> None:
         life = Simulation(make_site(world, dict(AWKWARD)), seed)
         for step in range(24):
             life.push() if step % 4 == 3 else life.save()

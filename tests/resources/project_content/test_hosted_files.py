@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import pytest
 from flask import Flask
 
-from app.resources.project_content import describing, jobs
-from tests.doubles.server import Fault, Reply
-from tests.factories import organization
-from tests.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
-from tests.samples.gitrepo import Content
-from tests.world import Answer, Person, World
+from app.resources.project_content import jobs, search_indexing
+from tests.support.doubles.server import Fault, Reply
+from tests.support.factories import organization
+from tests.support.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
+from tests.support.samples.gitrepo import Content
+from tests.support.world import Answer, Person, World
 
 MIB = 1024 * 1024
 LARGE, HUGE = b"large\n" * (2 * MIB), b"h" * (25 * MIB + 1)
@@ -33,7 +33,7 @@ def hosts(hosted: tuple[Flask, Hosts]) -> Hosts:
 
 @dataclass
 class Site:
-    """Somebody's project on a repository of a host."""
+    """The project of a user on a repository of a host."""
 
     owner: Person
     project: str
@@ -59,15 +59,13 @@ def make_site(world: World, hosts: Hosts, provider: str, files: dict[str, Conten
 
 @pytest.mark.parametrize("provider", ["github", "gitlab"])
 class TestRaw:
-    def test_what_one_save_may_write_is_read_again_and_more_is_told_as_too_large(
-        self, world: World, hosts: Hosts, provider: str
-    ) -> None:
+    def test_file_of_25_mib_is_read_and_a_larger_one_is_413(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider)
         assert site.get("raw", file="large.txt").response.data == LARGE
         site.get("raw", file="huge.txt").fails(413, "TOO_LARGE")
 
     @pytest.mark.parametrize(("status", "told"), [(500, 502), (503, 503), (404, 404)])
-    def test_failure_of_the_host_is_told_before_an_answer_begins(
+    def test_raw_read_with_a_failing_host_is_502_before_the_body(
         self, world: World, hosts: Hosts, provider: str, status: int, told: int
     ) -> None:
         site = make_site(world, hosts, provider, {"a.png": b"a"})
@@ -78,7 +76,7 @@ class TestRaw:
         finally:
             at.faults.clear()
 
-    def test_known_bytes_are_not_asked_for_again(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_stored_facts_need_no_call_to_the_host(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider, {"a.png": b"a"})
         tag = site.get("raw", file="a.png").headers["ETag"]
         at = hosts.github if provider == "github" else hosts.gitlab
@@ -92,31 +90,31 @@ class TestRaw:
 
 @pytest.mark.parametrize("provider", ["github", "gitlab"])
 class TestFile:
-    def test_size_is_known_once_it_is_read(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_size_is_reported_after_the_first_read(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider)
         assert [site.get("file", file="small.md").ok()["size"] for _ in range(2)] == [len(SMALL)] * 2
 
-    def test_large_one_is_told_by_its_name_alone(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_metadata_of_a_large_file_comes_from_its_name(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider)
         for path in ("large.txt", "huge.txt"):
             told = site.get("file", file=path).ok()
             assert (told["mime"], told["encoding"], told["lines"]) == ("text/plain", None, None)
 
-    def test_large_one_keeps_no_other_from_being_found(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_large_file_does_not_block_the_search_of_others(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider)
         assert [hit["path"] for hit in site.get("search", q="words").ok()] == ["small.md"]
 
 
 class TestTexts:
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
-    def test_branch_whose_reading_rests_keeps_no_other_from_being_read(
+    def test_delayed_indexing_of_a_branch_does_not_block_other_branches(
         self, world: World, hosts: Hosts, provider: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(describing, "SHAS", 1)
-        monkeypatch.setattr(jobs, "BLOBS_AT_ONCE", 1)
+        monkeypatch.setattr(search_indexing, "SHAS", 1)
+        monkeypatch.setattr(jobs, "MAX_BLOBS", 1)
         site = make_site(world, hosts, provider, {"a.md": b"apple\n", "b.md": b"banana\n"})
         site.repository.git.commit({"a.md": b"cherry\n", "b.md": None}, branch="other")
-        monkeypatch.setattr(jobs, "BLOBS_AT_ONCE", 9)
+        monkeypatch.setattr(jobs, "MAX_BLOBS", 9)
         site.get("search", q="cherry", ref="other").ok()
         world.work_off()
         assert [hit["path"] for hit in site.get("search", q="cherry", ref="other").ok()] == ["a.md"]

@@ -1,4 +1,4 @@
-"""The jobs beside indexing: what is swept away, what is kept, and what is packed."""
+"""Jobs of project content other than indexing: deletion of unreferenced content and repacking."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ def run(app: Flask, job: Any, **given: Any) -> None:
         db.session.commit()
 
 
-class TestLookAfterASave:
-    def test_it_keeps_no_look_that_is_due_from_the_branch(self, site: Site) -> None:
+class TestIndexAfterASave:
+    def test_delayed_index_job_does_not_block_a_due_one(self, site: Site) -> None:
         site.commit({"path": "content/mine.md", "action": "create", "content": "mine"}).ok(201)
         site.world.work_off()
         head = site.repo.commit({"content/theirs.md": b"theirs"})
@@ -39,9 +39,9 @@ class TestLookAfterASave:
 
 
 class TestFollowLocal:
-    def test_a_branch_that_goes_is_told_stale_and_ready_again_once_it_is_back(self, site: Site, app: Flask) -> None:
+    def test_index_of_a_deleted_branch_is_stale_until_the_branch_returns(self, site: Site, app: Flask) -> None:
         with app.app_context():
-            git = drivers["git"]
+            git = drivers.git
 
         def followed() -> Any:
             run(app, jobs.follow_local, git=git)
@@ -57,7 +57,7 @@ class TestFollowLocal:
 
 
 class TestSweep:
-    def test_files_go_with_their_project(self, site: Site) -> None:
+    def test_sweep_after_a_project_deletion_deletes_its_files(self, site: Site) -> None:
         def files() -> int:
             mine = sa.select(sa.func.count()).select_from(ContentFile).where(ContentFile.index_id == index_id)
             with site.world.app.app_context():
@@ -70,7 +70,7 @@ class TestSweep:
         site.world.work_off()
         assert files() == 0
 
-    def test_blobs_that_no_branch_has_are_forgotten_and_others_kept(self, site: Site, app: Flask) -> None:
+    def test_sweep_deletes_blobs_that_no_branch_has(self, site: Site, app: Flask) -> None:
         before = site.oracle()
         site.repo.commit({"content/about.md": None, "content/copy.md": b"[x](/about)\n"})
         site.owner.post(site.path("/reindex"), {}).ok(202)
@@ -82,7 +82,7 @@ class TestSweep:
         assert {before["content/posts/hello.md"][1], site.oracle()["content/copy.md"][1]} <= kept
         assert shas(site, ContentLink) <= kept
 
-    def test_a_blob_that_comes_back_is_read_again(self, site: Site, app: Flask) -> None:
+    def test_blob_that_returns_to_a_branch_is_indexed_again(self, site: Site, app: Flask) -> None:
         site.repo.commit({"content/about.md": None})
         site.owner.post(site.path("/reindex"), {}).ok(202)
         site.world.work_off()
@@ -95,15 +95,15 @@ class TestSweep:
 
 
 class TestTidy:
-    def test_loose_objects_are_packed_and_everything_is_still_there(self, site: Site, app: Flask) -> None:
+    def test_repack_packs_loose_objects_and_keeps_all(self, site: Site, app: Flask) -> None:
         for n in range(3):
             site.repo.commit({f"f{n}-{k}.md": f"{n} {k}\n".encode() for k in range(1_000)})
         before = site.oracle()
-        run(app, jobs.tidy_repositories, git=app.extensions["drivers"]["git"])
+        run(app, jobs.tidy_repositories, git=app.extensions["drivers"].git)
         assert site.oracle() == before
         site.repo.check()
 
-    def test_a_repository_that_is_gone_does_not_keep_the_others_from_it(self, site: Site, app: Flask) -> None:
+    def test_repack_continues_after_a_missing_repository(self, site: Site, app: Flask) -> None:
         with pytest.raises(Exception, match="repository"):
-            app.extensions["drivers"]["git"].local.tidy(RepoRef("no/such"))
-        run(app, jobs.tidy_repositories, git=app.extensions["drivers"]["git"])
+            app.extensions["drivers"].git.local.repack(RepoRef("no/such"))
+        run(app, jobs.tidy_repositories, git=app.extensions["drivers"].git)

@@ -8,11 +8,11 @@ import os
 import pytest
 from flask import Flask
 
-from tests import factories
-from tests.git_hosts import FILES, Hosts
 from tests.resources.project_content.notifications import Life, live
-from tests.resources.webhooks.test_git_routes import SiteA, SiteB
-from tests.world import World
+from tests.resources.webhooks.routes.test_git import SiteA, SiteB
+from tests.support import factories
+from tests.support.git_hosts import FILES, Hosts
+from tests.support.world import World
 
 STEPS, EVERY = (400, 20) if os.environ.get("GALLEY_LONG") else (20, 10)
 
@@ -24,20 +24,22 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
 
 class TestUnreliableNotifications:
     @pytest.mark.parametrize("host", [SiteA, SiteB], ids=["github", "gitlab"])
-    def test_of_a_host(self, world: World, hosts: Hosts, host: type[SiteA]) -> None:
+    def test_index_of_a_remote_branch_follows_unreliable_notifications(
+        self, world: World, hosts: Hosts, host: type[SiteA]
+    ) -> None:
         site = host(world, hosts)
 
-        def tell() -> object:
+        def notify() -> object:
             payload = site.pushed()
             delivery = f"d{life.pushed}"
             return lambda: site.notify(payload, delivery=delivery).ok()
 
-        life = Life(world, site.me, site.project, site.repository.git, 11, tell)
+        life = Life(world, site.me, site.project, site.repository.git, 11, notify)
         live(life, STEPS, check_every=EVERY)
         _report(life)
         assert min(life.lost, life.twice, life.saved) > 0
 
-    def test_of_this_machine(self, world: World) -> None:
+    def test_index_of_a_local_branch_follows_without_notifications(self, world: World) -> None:
         me = world.person()
         name, repo = factories.repository(world, FILES)
         project = factories.project(world, me, factories.organization(world, me), name)

@@ -4,13 +4,15 @@ import base64
 import gzip
 import json
 import threading
+from dataclasses import replace
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from tests.resources.project_content.conftest import FILES, Site, make_site
-from tests.samples.gitrepo import AWKWARD
-from tests.world import World
+from tests.support.samples.gitrepo import AWKWARD
+from tests.support.world import World
 
 
 def put(path: str, content: str = "new\n", action: str = "create", **more: Any) -> dict[str, Any]:
@@ -22,7 +24,7 @@ def moved(path: str, origin: str = "hugo.toml") -> dict[str, Any]:
 
 
 class TestTree:
-    def test_it_is_what_git_lists(self, world: World) -> None:
+    def test_tree_equals_the_tree_of_git(self, world: World) -> None:
         site = make_site(world, AWKWARD)
         tree = site.tree()
         assert (tree["commit_sha"], tree["status"], tree["branch"]) == (site.repo.head(), "ready", "main")
@@ -30,33 +32,33 @@ class TestTree:
         assert tree["total"] == len(site.oracle())
         assert [f["type"] for f in tree["files"] if f["path"] == "vendor/theme"] == ["commit"]
 
-    def test_its_tag_is_the_commit_and_answers_304_in_either_form(self, site: Site) -> None:
+    def test_etag_is_the_commit_and_matches_in_both_forms(self, site: Site) -> None:
         tag = site.owner.get(site.path()).headers["ETag"]
         assert tag == f'"{site.repo.head()}"'
         for form in (tag, tag[:-1] + '-gzip"'):
             assert site.owner.get(site.path(), headers={"If-None-Match": form}).status == 304
 
     @pytest.mark.parametrize("asked", ["gzip;q=0", "gzip;q=0.0, identity", "br;q=0, gzip;q=0, zstd;q=0"])
-    def test_a_coding_that_is_refused_is_not_sent(self, world: World, asked: str) -> None:
+    def test_coding_refused_by_the_caller_is_not_used(self, world: World, asked: str) -> None:
         site = make_site(world, {f"content/{number}.md": b"x" for number in range(30)})
         for query in ({}, {"limit": 50}):
             answer = site.owner.get(site.path(), query_string=query, headers={"Accept-Encoding": asked})
             assert "Content-Encoding" not in answer.headers
             assert answer.ok()["total"] == 30
 
-    def test_the_compressed_answer_is_the_plain_one(self, site: Site) -> None:
+    def test_compressed_tree_equals_the_plain_tree(self, site: Site) -> None:
         plain = site.owner.get(site.path())
         packed = site.owner.get(site.path(), headers={"Accept-Encoding": "gzip"})
         assert packed.headers["Content-Encoding"] == "gzip"
         assert packed.headers["ETag"] == f'"{site.repo.head()}-gzip"'
         assert json.loads(gzip.decompress(packed.response.data)) == plain.json
 
-    def test_a_folder_is_a_part_of_it(self, world: World) -> None:
+    def test_tree_of_a_folder_contains_its_files_only(self, world: World) -> None:
         site = make_site(world, {"a/x.md": b"1", "a/b/y.md": b"2", "a.md": b"3", "a0.md": b"4", "ab/z.md": b"5"})
         assert set(site.blobs(path="a")) == {"a/x.md", "a/b/y.md"}
         assert site.tree(path="a")["total"] == 2
 
-    def test_pages_join_to_the_whole(self, site: Site) -> None:
+    def test_pages_contain_every_file_once(self, site: Site) -> None:
         seen, query = [], {"limit": 2}
         while True:
             answer = site.owner.get(site.path(), query_string=query)
@@ -69,22 +71,22 @@ class TestTree:
     @pytest.mark.parametrize(
         "query", [{"limit": "x"}, {"limit": 0}, {"cursor": "rubbish", "limit": 5}, {"path": "../a"}]
     )
-    def test_a_bad_query_is_refused_by_name(self, site: Site, query: dict[str, Any]) -> None:
+    def test_query_with_an_invalid_value_is_400_naming_the_parameter(self, site: Site, query: dict[str, Any]) -> None:
         site.owner.get(site.path(), query_string=query).fails(400, None, next(iter(query)))
 
-    def test_a_parameter_left_empty_counts_as_absent(self, site: Site) -> None:
+    def test_empty_query_parameter_counts_as_absent(self, site: Site) -> None:
         empty = dict.fromkeys(("path", "ref", "limit", "cursor"), "")
         assert site.tree(**empty) == site.tree()
         site.owner.get(site.path("/search"), query_string={"q": "about", "type": "", "limit": ""}).ok()
         site.owner.get(f"/project-log/{site.project}", query_string={"limit": "", "action": "", "file": ""}).ok()
 
-    def test_before_the_first_index_it_is_queued_and_empty(self, world: World) -> None:
+    def test_tree_before_the_first_index_is_queued_and_empty(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)
         tree = site.tree()
         assert (tree["status"], tree["commit_sha"], tree["files"]) == ("queued", None, [])
         world.work_off()
 
-    def test_another_branch_is_indexed_when_it_is_first_asked_for(self, site: Site) -> None:
+    def test_first_read_of_another_branch_creates_its_index(self, site: Site) -> None:
         site.repo.commit({"draft.md": b"# Draft\n"}, branch="work/one", start=site.repo.head())
         assert site.tree(ref="work/one")["status"] == "queued"
         site.world.work_off()
@@ -92,12 +94,16 @@ class TestTree:
         assert "draft.md" not in site.blobs()
 
     @pytest.mark.parametrize(("ref", "status"), [("nope", 404), ("--all", 400), ("a..b", 400), ("HEAD~1", 400)])
-    def test_a_branch_that_is_none(self, site: Site, ref: str, status: int) -> None:
+    def test_tree_of_an_invalid_or_unknown_branch_is_refused(self, site: Site, ref: str, status: int) -> None:
         site.owner.get(site.path(), query_string={"ref": ref}).fails(status)
+
+    def test_branch_of_an_unavailable_repository_is_422(self, site: Site) -> None:
+        site.repo.folder.rename(site.repo.folder.with_suffix(".away"))
+        site.owner.get(site.path(), query_string={"ref": "work"}).fails(422, "REPO_UNAVAILABLE")
 
 
 class TestFile:
-    def test_markdown_tells_its_front_matter_headings_and_links(self, site: Site) -> None:
+    def test_metadata_of_markdown_has_front_matter_headings_and_links(self, site: Site) -> None:
         told = site.file("content/posts/hello.md").ok()
         assert told["front_matter"] == {"title": "Hello", "tags": ["a", "b"], "draft": False}
         assert told["title"] == "Hello"
@@ -106,7 +112,7 @@ class TestFile:
         assert (told["name"], told["extension"], told["mime"]) == ("hello.md", "md", "text/markdown")
         assert told["lines"] == FILES["content/posts/hello.md"].count(b"\n")
 
-    def test_it_names_the_last_commit_that_changed_it(self, site: Site) -> None:
+    def test_metadata_names_the_last_commit_of_the_file(self, site: Site) -> None:
         first = site.repo.head()
         site.repo.commit({"content/about.md": b"# About us\n"}, "Pushed")
         site.owner.post(site.path("/reindex"), {}).ok(202)
@@ -114,23 +120,23 @@ class TestFile:
         assert site.file("content/about.md").ok()["last_commit"]["sha"] == site.repo.head()
         assert site.file("content/posts/hello.md").ok()["last_commit"]["sha"] == first
 
-    def test_asking_twice_answers_the_same(self, site: Site) -> None:
+    def test_second_read_of_metadata_returns_the_same(self, site: Site) -> None:
         assert site.file("content/about.md").ok() == site.file("content/about.md").ok()
 
     @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a//b", ".git/config", "a\nb", "", "x" * 1025, "dir/"])
-    def test_a_path_that_is_not_plain(self, site: Site, path: str) -> None:
+    def test_file_parameter_with_an_invalid_path_is_400(self, site: Site, path: str) -> None:
         site.file(path).fails(400, None, "file")
 
-    def test_a_path_missing_or_given_twice(self, site: Site) -> None:
+    def test_file_parameter_missing_or_repeated_is_400(self, site: Site) -> None:
         site.owner.get(site.path("/file")).fails(400, None, "file")
         site.owner.get(site.path("/file?file=a&file=b")).fails(400, None, "file")
 
-    def test_an_unknown_path(self, site: Site) -> None:
+    def test_file_with_an_unknown_path_is_not_found(self, site: Site) -> None:
         site.file("no/such.md").fails(404)
 
 
 class TestRaw:
-    def test_the_bytes_are_those_in_git(self, world: World) -> None:
+    def test_raw_read_returns_the_bytes_of_git(self, world: World) -> None:
         site = make_site(world, AWKWARD | {"large.bin": bytes(range(256)) * 12_000})
         for path in ("large.bin", "empty.txt", "binary.dat", "unicode/日本語.md", "percent%2Fslash.md", "links/to-run"):
             answer = site.owner.get(site.path("/raw"), query_string={"file": path})
@@ -138,7 +144,7 @@ class TestRaw:
             assert answer.headers["ETag"] == f'"{site.oracle()[path][1]}"'
             assert "sandbox" in answer.headers["Content-Security-Policy"]
 
-    def test_a_charset_is_told_of_what_is_utf_8(self, world: World) -> None:
+    def test_content_type_of_utf_8_names_the_charset(self, world: World) -> None:
         told = {
             "a.md": ("é\n".encode(), "text/markdown; charset=utf-8"),
             "empty.txt": (b"", "text/plain; charset=utf-8"),
@@ -153,18 +159,18 @@ class TestRaw:
             answer = site.owner.get(site.path("/raw"), query_string={"file": path})
             assert (answer.headers["Content-Type"], answer.response.data) == (kind, data), path
 
-    def test_known_bytes_are_not_sent_again(self, site: Site) -> None:
+    def test_raw_read_with_a_matching_etag_is_304(self, site: Site) -> None:
         tag = site.owner.get(site.path("/raw?file=hugo.toml")).headers["ETag"]
         assert site.owner.get(site.path("/raw?file=hugo.toml"), headers={"If-None-Match": tag}).status == 304
 
-    def test_a_submodule_has_no_bytes(self, world: World) -> None:
+    def test_raw_read_of_a_submodule_is_not_found(self, world: World) -> None:
         make_site(world, AWKWARD).owner.get("/healthz")
         site = make_site(world, AWKWARD)
         site.owner.get(site.path("/raw?file=vendor/theme")).fails(404)
 
 
 class TestCommit:
-    def test_all_files_are_one_commit_in_git_in_the_index_and_in_the_log(self, site: Site) -> None:
+    def test_commit_of_several_files_is_one_commit_in_git_index_and_log(self, site: Site) -> None:
         before = site.repo.head()
         made = site.commit(
             put("content/new.md", "# New\n"),
@@ -196,12 +202,34 @@ class TestCommit:
         assert text.rstrip().endswith(f"<{site.owner.email}>")
         assert "X <x@x.org>" not in text
 
+    def test_commit_author_person_names_the_person_and_the_bot_commits(
+        self, site: Site, app: Flask, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings = app.config["SETTINGS"]
+        git = replace(settings.git, commit_author="person")
+        monkeypatch.setitem(app.config, "SETTINGS", replace(settings, git=git))
+        site.commit(put("a.md"), message="Subject\n\nCo-authored-by: X <x@x.org>\nSigned-off-by: Y <y@y.org>").ok(201)
+        author, committer, *message = site.repo.text("log", "-1", "--format=%ae%n%ce%n%B").splitlines()
+        assert (author, committer) == (site.owner.email, "bot@galley.example.org")
+        assert message == ["Subject"]
+
+    def test_commit_author_person_with_impersonate_names_the_bot_alone(
+        self, site: Site, app: Flask, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        settings = app.config["SETTINGS"]
+        git = replace(settings.git, commit_author="person")
+        monkeypatch.setitem(app.config, "SETTINGS", replace(settings, git=git))
+        site.owner.patch(f"/user-preference/impersonate/{site.owner.id}", {"impersonate": True}).ok()
+        site.commit(put("a.md"), message="Subject").ok(201)
+        text = site.repo.text("log", "-1", "--format=%ae%n%ce%n%B")
+        assert text.splitlines() == ["bot@galley.example.org", "bot@galley.example.org", "Subject"]
+
     def test_base64_content_is_written_as_bytes(self, site: Site) -> None:
         data = bytes(range(256))
         site.commit(put("b.bin", base64.b64encode(data).decode(), encoding="base64")).ok(201)
         assert site.repo.git("cat-file", "blob", "main:b.bin") == data
 
-    def test_a_path_changed_since_the_base_is_a_conflict_that_names_it(self, site: Site) -> None:
+    def test_path_changed_since_the_base_is_a_conflict_that_names_it(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
         answer = site.commit(put("content/about.md", "mine", "update"), put("free.md"), base=base)
@@ -209,7 +237,7 @@ class TestCommit:
         assert told["result"] == {"head_sha": site.repo.head(), "paths": ["content/about.md"]}
         assert site.repo.text("log", "-1", "--format=%s") == "Theirs"
 
-    def test_other_paths_changed_since_the_base_are_none(self, site: Site) -> None:
+    def test_other_paths_changed_since_the_base_are_no_conflict(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
         site.commit(put("content/posts/hello.md", "mine", "update"), base=base).ok(201)
@@ -236,12 +264,15 @@ class TestCommit:
             "below-file",
         ],
     )
-    def test_what_does_not_fit_the_tree_is_a_conflict(self, site: Site, edit: dict[str, Any], path: str) -> None:
+    def test_action_that_does_not_fit_the_tree_is_a_conflict(self, site: Site, edit: dict[str, Any], path: str) -> None:
         before = site.repo.head()
         site.commit(edit).fails(409, "CONFLICT", path)
         assert site.repo.head() == before
 
-    def test_a_base_that_is_no_ancestor_is_a_conflict(self, site: Site) -> None:
+    def test_commit_on_an_unknown_branch_is_422(self, site: Site) -> None:
+        site.commit(put("new.md"), branch="nope").fails(422, "REPO_UNAVAILABLE")
+
+    def test_base_that_is_no_ancestor_is_a_conflict(self, site: Site) -> None:
         stray = site.repo.commit({"x.md": b"x"}, branch="other", start=site.repo.head())
         site.commit(put("content/about.md", "x", "update"), base=stray).fails(409, "CONFLICT", "content/about.md")
         site.commit(put("content/about.md", "x", "update"), base="0" * 40).fails(409, "CONFLICT")
@@ -265,21 +296,23 @@ class TestCommit:
             ({"files": [put("hugo.toml", action="update"), moved("b")]}, "files.1.previous_path"),
         ],
     )
-    def test_a_bad_body_is_refused_by_path(self, site: Site, change: dict[str, Any], path: str) -> None:
+    def test_commit_with_an_invalid_body_is_400_naming_the_path(
+        self, site: Site, change: dict[str, Any], path: str
+    ) -> None:
         body = {"message": "m", "base_sha": site.repo.head(), "files": [put("a")]} | change
         site.owner.post(site.path("/commit"), body).fails(400, None, path)
 
-    def test_files_may_take_each_others_places(self, site: Site) -> None:
+    def test_commit_can_exchange_two_files(self, site: Site) -> None:
         about = "content/about.md"
         site.commit(moved(about), moved("hugo.toml", about)).ok(201)
         assert site.repo.show("hugo.toml") == FILES[about]
         site.commit(moved("b.toml"), put("hugo.toml")).ok(201)
         assert site.repo.show("hugo.toml") == b"new\n"
 
-    def test_too_many_files_or_bytes(self, site: Site) -> None:
+    def test_commit_with_too_many_files_is_413(self, site: Site) -> None:
         site.commit(*[put(f"f{n}") for n in range(301)]).fails(413)
 
-    def test_a_save_through_the_key_of_a_lost_answer_is_made_once(self, site: Site) -> None:
+    def test_commit_repeated_with_an_idempotency_key_is_made_once(self, site: Site) -> None:
         key, base = {"Idempotency-Key": "save-1"}, site.repo.head()
         body = {"message": "m", "base_sha": base, "files": [put("once.md")]}
         first = site.owner.post(site.path("/commit"), body, headers=key).ok(201)
@@ -288,7 +321,7 @@ class TestCommit:
         assert again.headers["Idempotency-Replayed"] == "true"
         assert site.repo.text("rev-list", "--count", f"{base}..main") == "1"
 
-    def test_parallel_saves_of_other_files_all_succeed_and_of_one_file_exactly_one(self, site: Site) -> None:
+    def test_parallel_commits_of_different_files_succeed_and_of_one_file_exactly_one(self, site: Site) -> None:
         base = site.repo.head()
         answers: dict[str, Any] = {}
 
@@ -314,13 +347,13 @@ class TestCommit:
 
 
 class TestReindex:
-    def test_without_a_repository_there_is_nothing_to_look_at(self, site: Site) -> None:
+    def test_reindex_without_a_repository_is_409(self, site: Site) -> None:
         site.owner.patch(f"/project/git/{site.project}", {"repository": ""}).ok()
         site.owner.post(site.path("/reindex"), {}).fails(409, "DISCONNECTED")
 
 
 class TestPushes:
-    def test_a_read_notices_one_tells_the_tree_stale_and_has_it_caught_up(self, site: Site) -> None:
+    def test_read_after_a_push_returns_a_stale_tree_and_enqueues_the_update(self, site: Site) -> None:
         before, old = site.blobs(), site.repo.head()
         site.repo.commit({"content/new.md": b"# New\n"}, "Pushed")
         stale = site.tree()
@@ -330,7 +363,7 @@ class TestPushes:
         site.world.work_off()
         assert (site.tree()["status"], site.blobs()) == ("ready", site.oracle())
 
-    def test_a_push_behind_our_back_is_indexed_and_logged(self, site: Site) -> None:
+    def test_push_is_indexed_and_logged(self, site: Site) -> None:
         site.repo.commit({"content/new.md": b"# New\n", "hugo.toml": None, "content/about.md": b"x\n"}, "Pushed")
         site.owner.post(site.path("/reindex"), {}).ok(202)
         site.world.work_off()
@@ -342,7 +375,7 @@ class TestPushes:
             ("content/about.md", "update", "push", "Ada Author"),
         }
 
-    def test_a_rewritten_branch_is_indexed(self, site: Site) -> None:
+    def test_rewritten_branch_is_indexed(self, site: Site) -> None:
         first = site.repo.head()
         site.repo.commit({"x.md": b"x"})
         site.owner.post(site.path("/reindex"), {}).ok(202)

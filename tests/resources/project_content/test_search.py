@@ -1,13 +1,13 @@
-"""Search through the API: words, beginnings, phrases, paths, types and fields, in every script, on both stores."""
+"""Search through the API by words, prefixes, phrases, paths, types and fields in several scripts."""
 
 import random
 from typing import Any
 
 import pytest
 
-from app.core.content.words import words
+from app.content.words import words
 from tests.resources.project_content.conftest import FILES, Site, make_site
-from tests.world import World
+from tests.support.world import World
 
 PAGES: dict[str, Any] = FILES | {
     "content/posts/garden.md": b"---\ntitle: The quiet garden\ntags: [Plants, outdoor life]\nauthor:\n  name: Ada\n"
@@ -21,7 +21,7 @@ PAGES: dict[str, Any] = FILES | {
 }
 
 
-def found(site: Site, q: str, **more: Any) -> list[str]:
+def search_paths(site: Site, q: str, **more: Any) -> list[str]:
     return [hit["path"] for hit in site.owner.get(site.path("/search"), query_string={"q": q} | more).ok()]
 
 
@@ -30,70 +30,70 @@ def library(world: World) -> Site:
     return make_site(world, PAGES)
 
 
-class TestWords:
-    def test_all_words_must_be_met_by_text_or_path(self, library: Site) -> None:
-        assert set(found(library, "garden quiet")) == {"content/posts/garden.md", "notes.txt"}
-        assert found(library, "garden roses") == ["content/posts/garden.md"]
-        assert found(library, "posts thyme") == ["content/posts/garden.md"]
-        assert found(library, "zzzqqqxxx") == []
+class TestTerms:
+    def test_search_terms_must_all_match_text_or_path(self, library: Site) -> None:
+        assert set(search_paths(library, "garden quiet")) == {"content/posts/garden.md", "notes.txt"}
+        assert search_paths(library, "garden roses") == ["content/posts/garden.md"]
+        assert search_paths(library, "posts thyme") == ["content/posts/garden.md"]
+        assert search_paths(library, "zzzqqqxxx") == []
 
-    def test_a_title_counts_more_than_a_mention(self, library: Site) -> None:
-        assert found(library, "quiet")[0] == "content/posts/garden.md"
+    def test_title_match_ranks_above_a_text_match(self, library: Site) -> None:
+        assert search_paths(library, "quiet")[0] == "content/posts/garden.md"
 
-    def test_a_word_is_a_whole_word_and_a_star_makes_it_a_beginning(self, library: Site) -> None:
-        assert found(library, "thy") == []
-        assert set(found(library, "thy*")) == {"content/posts/garden.md", "data/menu.yaml"}
+    def test_search_term_matches_whole_words_and_a_star_matches_prefixes(self, library: Site) -> None:
+        assert search_paths(library, "thy") == []
+        assert set(search_paths(library, "thy*")) == {"content/posts/garden.md", "data/menu.yaml"}
 
-    def test_quotes_ask_for_words_in_that_order(self, library: Site) -> None:
-        assert found(library, '"roses and thyme"') == ["content/posts/garden.md"]
-        assert found(library, '"thyme and roses"') == []
+    def test_quoted_search_matches_the_phrase(self, library: Site) -> None:
+        assert search_paths(library, '"roses and thyme"') == ["content/posts/garden.md"]
+        assert search_paths(library, '"thyme and roses"') == []
 
-    def test_case_accents_and_compatible_forms_make_no_difference(self, library: Site) -> None:
+    def test_search_ignores_case_accents_and_compatible_forms(self, library: Site) -> None:
         for q in ("CAFE", "café", "cafe\u0301", "naive", "strasse", "STRAẞE"):
-            assert found(library, q) == ["content/posts/café.md"], q
+            assert search_paths(library, q) == ["content/posts/café.md"], q
 
-    def test_scripts_without_spaces_are_found_by_any_part(self, library: Site) -> None:
+    def test_search_in_scripts_without_spaces_matches_any_part(self, library: Site) -> None:
         for q in ("日本語", "日本", "語", "勉強", "東京", "天気"):
-            assert found(library, q) == ["content/ja/日本語.md"], q
-        assert found(library, "日語") == []
+            assert search_paths(library, q) == ["content/ja/日本語.md"], q
+        assert search_paths(library, "日語") == []
 
 
 class TestNarrowing:
-    def test_a_path_is_found_by_any_part_of_it(self, library: Site) -> None:
-        assert found(library, "path:posts/gar") == ["content/posts/garden.md"]
-        assert found(library, "score") == ["under_score-100%.md"]
-        assert found(library, 'path:"_score-100%"') == ["under_score-100%.md"]
-        assert found(library, 'path:"_s%e"') == []
+    def test_search_by_a_part_of_a_path_returns_the_file(self, library: Site) -> None:
+        assert search_paths(library, "path:posts/gar") == ["content/posts/garden.md"]
+        assert search_paths(library, "score") == ["under_score-100%.md"]
+        assert search_paths(library, 'path:"_score-100%"') == ["under_score-100%.md"]
+        assert search_paths(library, 'path:"_s%e"') == []
 
-    def test_a_field_of_the_front_matter(self, library: Site) -> None:
-        assert found(library, "draft:true") == ["content/posts/garden.md"]
-        assert found(library, "tags:plants") == ["content/posts/garden.md"]
-        assert found(library, 'tags:"outdoor life"') == ["content/posts/garden.md"]
-        assert found(library, "author.name:ada") == ["content/posts/garden.md"]
-        assert found(library, "title:roses") == []
-        assert found(library, "tags:pla*") == ["content/posts/garden.md"]
+    def test_search_by_a_front_matter_field_returns_its_files(self, library: Site) -> None:
+        assert search_paths(library, "draft:true") == ["content/posts/garden.md"]
+        assert search_paths(library, "tags:plants") == ["content/posts/garden.md"]
+        assert search_paths(library, 'tags:"outdoor life"') == ["content/posts/garden.md"]
+        assert search_paths(library, "author.name:ada") == ["content/posts/garden.md"]
+        assert search_paths(library, "title:roses") == []
+        assert search_paths(library, "tags:pla*") == ["content/posts/garden.md"]
 
-    def test_a_type_by_language_media_type_or_ending(self, library: Site) -> None:
-        assert found(library, "garden", type="markdown") == ["content/posts/garden.md"]
-        assert found(library, "garden", type="text/plain") == ["notes.txt"]
-        assert found(library, "rose", type="image") == ["static/rose.png"]
-        assert found(library, "thyme", type=".yaml") == ["data/menu.yaml"]
-        assert found(library, "type:image") == ["static/rose.png"]
+    def test_search_type_accepts_language_media_type_and_extension(self, library: Site) -> None:
+        assert search_paths(library, "garden", type="markdown") == ["content/posts/garden.md"]
+        assert search_paths(library, "garden", type="text/plain") == ["notes.txt"]
+        assert search_paths(library, "rose", type="image") == ["static/rose.png"]
+        assert search_paths(library, "thyme", type=".yaml") == ["data/menu.yaml"]
+        assert search_paths(library, "type:image") == ["static/rose.png"]
 
-    def test_the_limit(self, library: Site) -> None:
-        assert len(found(library, "path:content", limit=2)) == 2
+    def test_search_limit_bounds_the_hits(self, library: Site) -> None:
+        assert len(search_paths(library, "path:content", limit=2)) == 2
         library.owner.get(library.path("/search?q=x&limit=0")).fails(400, None, "limit")
 
 
 class TestHits:
-    def test_they_show_title_score_and_the_words_in_their_place(self, library: Site) -> None:
+    def test_hits_have_title_score_and_marked_snippet(self, library: Site) -> None:
         [hit] = library.owner.get(library.path("/search?q=thyme wall")).ok()
         text = hit["snippet"]["text"]
         assert (hit["title"], hit["sha"]) == ("The quiet garden", library.oracle()["content/posts/garden.md"][1])
         assert hit["score"] > 0
         assert [text[a:b] for a, b in hit["snippet"]["marks"]] == ["thyme", "wall"]
 
-    def test_a_file_without_text_has_no_snippet(self, library: Site) -> None:
+    def test_hit_without_text_has_no_snippet(self, library: Site) -> None:
         [hit] = library.owner.get(library.path("/search?q=rose.png")).ok()
         assert hit["snippet"] is None
 
@@ -104,22 +104,22 @@ class TestSafety:
         ['"', "'; DROP TABLE x; --", "%", "a AND (", "*", "\\", "a* OR b*", "NEAR(a b)", "words:", ":*", "-a", "^a",
          "a & | ! <-> b", "=prj", "{a}", "x:y:z", '"a" "b', "\ufffd", "\u0000", "a\u0000b", "🎉", "_", "a_b", "(((("],
     )  # fmt: skip
-    def test_nothing_that_can_be_typed_breaks_it(self, library: Site, q: str) -> None:
+    def test_search_accepts_any_query(self, library: Site, q: str) -> None:
         assert library.owner.get(library.path("/search"), query_string={"q": q}).status in (200, 400)
 
-    def test_a_question_is_needed_and_bounded(self, library: Site) -> None:
+    def test_search_query_is_required_and_bounded(self, library: Site) -> None:
         library.owner.get(library.path("/search")).fails(400, None, "q")
         library.owner.get(library.path("/search"), query_string={"q": "x" * 401}).fails(400, None, "q")
-        assert found(library, "w " * 200) == []
+        assert search_paths(library, "w " * 200) == []
 
-    def test_other_projects_are_never_found(self, world: World, library: Site) -> None:
+    def test_search_excludes_other_projects(self, world: World, library: Site) -> None:
         other = make_site(world, {"secret.md": b"garden of others, roses\n"})
-        assert "secret.md" not in found(library, "garden")
-        assert found(other, "garden") == ["secret.md"]
-        assert found(other, "thyme") == []
+        assert "secret.md" not in search_paths(library, "garden")
+        assert search_paths(other, "garden") == ["secret.md"]
+        assert search_paths(other, "thyme") == []
         library.world.person().get(library.path("/search?q=garden")).fails(403)
 
-    def test_bad_and_huge_files_do_not_keep_the_others_from_being_found(self, world: World) -> None:
+    def test_invalid_and_huge_files_do_not_block_the_indexing_of_others(self, world: World) -> None:
         hard = {
             "bad.md": b"---\ntitle: [unclosed\n---\nfindable words\n",
             "latin.md": b"caf\xe9 findable\n",
@@ -129,18 +129,18 @@ class TestSafety:
             "last.md": b"findable\n",
         }
         site = make_site(world, hard)
-        assert set(found(site, "findable")) == {"bad.md", "latin.md", "long-word.md", "last.md"}
-        assert found(site, "huge") == ["huge.md"]
+        assert set(search_paths(site, "findable")) == {"bad.md", "latin.md", "long-word.md", "last.md"}
+        assert search_paths(site, "huge") == ["huge.md"]
 
 
 class TestFollowing:
-    def test_paths_are_found_before_texts_are_read(self, world: World, app: Any) -> None:
+    def test_search_matches_paths_before_texts_are_indexed(self, world: World, app: Any) -> None:
         site = make_site(world, PAGES)
         site.commit({"path": "content/fresh.md", "action": "create", "content": "unread words\n"}).ok(201)
-        assert found(site, "fresh") == ["content/fresh.md"]
-        assert found(site, "unread") == []
+        assert search_paths(site, "fresh") == ["content/fresh.md"]
+        assert search_paths(site, "unread") == []
         world.work_off()
-        assert found(site, "unread") == ["content/fresh.md"]
+        assert search_paths(site, "unread") == ["content/fresh.md"]
 
     def test_changed_moved_and_deleted_files(self, library: Site) -> None:
         library.repo.commit(
@@ -152,21 +152,21 @@ class TestFollowing:
         )
         library.owner.post(library.path("/reindex"), {}).ok(202)
         library.world.work_off()
-        assert found(library, "lavender") == ["notes.txt"]
-        assert found(library, "thyme roses") == ["elsewhere.md"]
-        assert found(library, "tools") == []
+        assert search_paths(library, "lavender") == ["notes.txt"]
+        assert search_paths(library, "thyme roses") == ["elsewhere.md"]
+        assert search_paths(library, "tools") == []
 
-    def test_a_branch_is_searched_by_its_own_files(self, library: Site) -> None:
+    def test_search_of_a_branch_returns_its_files_only(self, library: Site) -> None:
         library.repo.commit({"b.md": b"branching\n", "notes.txt": None}, branch="work", start=library.repo.head())
-        found(library, "x", ref="work")
+        search_paths(library, "x", ref="work")
         library.world.work_off()
-        assert found(library, "branching", ref="work") == ["b.md"]
-        assert found(library, "branching") == []
-        assert found(library, "garden", ref="work") == ["content/posts/garden.md"]
+        assert search_paths(library, "branching", ref="work") == ["b.md"]
+        assert search_paths(library, "branching") == []
+        assert search_paths(library, "garden", ref="work") == ["content/posts/garden.md"]
 
 
 class TestRecall:
-    def test_it_finds_exactly_what_brute_force_finds(self, world: World) -> None:
+    def test_search_returns_the_files_of_a_linear_scan(self, world: World) -> None:
         dice = random.Random(11)
         vocabulary = [f"{stem}{n}" for stem in ("alpha", "beta", "γάμμα", "été", "word") for n in range(12)]
         files = {
@@ -179,7 +179,7 @@ class TestRecall:
             begun = dice.random() < 0.3
             q = " ".join(word[:-1] + "*" if begun else word for word in asked)
             wanted = {path for path, data in files.items() if all(_meets(path, data, w, begun=begun) for w in asked)}
-            assert set(found(site, q, limit=100)) == wanted or len(wanted) > 100, q
+            assert set(search_paths(site, q, limit=100)) == wanted or len(wanted) > 100, q
 
 
 def _meets(path: str, data: bytes, word: str, *, begun: bool) -> bool:

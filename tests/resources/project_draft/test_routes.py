@@ -1,4 +1,4 @@
-"""Drafts: whose they are, what they tell of the file meanwhile, and when they are refused."""
+"""Drafts through the API: owners, conflicts with saved files, limits."""
 
 from typing import Any
 
@@ -10,14 +10,14 @@ from app.extensions import db
 from app.models.organization import Membership
 from app.models.project_draft import ProjectDraft
 from app.resources.project_draft import service
-from tests import factories
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.world import Person, World
 
 FILE = "content/about.md"
 
 
-class Desk:
-    """A person with a project of one file."""
+class DraftSite:
+    """A user with a project of one file."""
 
     def __init__(self, world: World) -> None:
         self.world, self.owner = world, world.person()
@@ -45,50 +45,50 @@ class Desk:
 
 
 @pytest.fixture
-def desk(world: World) -> Desk:
-    return Desk(world)
+def site(world: World) -> DraftSite:
+    return DraftSite(world)
 
 
 class TestPut:
-    def test_it_is_kept_and_told_back(self, desk: Desk) -> None:
-        kept = desk.put("typed\n").ok()
-        assert (kept["file"], kept["content"], kept["branch"], kept["conflict"]) == (FILE, "typed\n", "main", False)
-        assert desk.get(file=FILE).ok() == kept
+    def test_saved_draft_is_returned(self, site: DraftSite) -> None:
+        draft = site.put("typed\n").ok()
+        assert (draft["file"], draft["content"], draft["branch"], draft["conflict"]) == (FILE, "typed\n", "main", False)
+        assert site.get(file=FILE).ok() == draft
 
-    def test_it_is_not_changed_before_it_was_made(self, desk: Desk) -> None:
-        kept = desk.put("typed\n").ok()
-        assert kept["createdAt"] == kept["updatedAt"]
+    def test_draft_with_if_match_before_its_creation_is_412(self, site: DraftSite) -> None:
+        draft = site.put("typed\n").ok()
+        assert draft["createdAt"] == draft["updatedAt"]
 
-    def test_an_older_state_than_the_present_one_is_not_written_over(self, desk: Desk) -> None:
-        path, named = f"/project-draft/{desk.project}", {"file": FILE}
-        body = {"content": "two", "base_blob_sha": desk.blob()}
-        desk.put("one")
-        seen = {"If-Match": desk.get(file=FILE).headers["ETag"]}
-        desk.owner.put(path, body, query_string=named, headers=seen).ok()
-        desk.owner.put(path, body | {"content": "three"}, query_string=named, headers=seen).fails(412)
-        desk.owner.delete(path, query_string=named, headers=seen).fails(412)
-        assert desk.get(file=FILE).ok()["content"] == "two"
+    def test_draft_with_a_stale_if_match_is_412(self, site: DraftSite) -> None:
+        path, named = f"/project-draft/{site.project}", {"file": FILE}
+        body = {"content": "two", "base_blob_sha": site.blob()}
+        site.put("one")
+        seen = {"If-Match": site.get(file=FILE).headers["ETag"]}
+        site.owner.put(path, body, query_string=named, headers=seen).ok()
+        site.owner.put(path, body | {"content": "three"}, query_string=named, headers=seen).fails(412)
+        site.owner.delete(path, query_string=named, headers=seen).fails(412)
+        assert site.get(file=FILE).ok()["content"] == "two"
 
-    def test_the_next_one_takes_its_place(self, desk: Desk) -> None:
-        desk.put("one")
-        desk.put("two").ok()
-        assert desk.get(file=FILE).ok()["content"] == "two"
-        assert len(desk.get().ok()) == 1
+    def test_second_draft_replaces_the_first(self, site: DraftSite) -> None:
+        site.put("one")
+        site.put("two").ok()
+        assert site.get(file=FILE).ok()["content"] == "two"
+        assert len(site.get().ok()) == 1
 
-    def test_a_file_saved_meanwhile_is_a_conflict(self, desk: Desk) -> None:
-        base = desk.blob()
+    def test_draft_of_a_file_saved_since_is_a_conflict(self, site: DraftSite) -> None:
+        base = site.blob()
         change = {"path": FILE, "action": "update", "content": "saved\n"}
-        body = {"message": "Save", "base_sha": desk.repo.head(), "files": [change]}
-        desk.put("typed\n")
-        desk.owner.post(f"/project-content/{desk.project}/commit", body).ok(201)
-        told = desk.get(file=FILE).ok()
-        assert (told["conflict"], told["base_blob_sha"], told["current_blob_sha"]) == (True, base, desk.blob())
-        assert desk.put("again", base_blob_sha=base).ok()["conflict"] is True
-        assert desk.put("again").ok()["conflict"] is False
+        body = {"message": "Save", "base_sha": site.repo.head(), "files": [change]}
+        site.put("typed\n")
+        site.owner.post(f"/project-content/{site.project}/commit", body).ok(201)
+        told = site.get(file=FILE).ok()
+        assert (told["conflict"], told["base_blob_sha"], told["current_blob_sha"]) == (True, base, site.blob())
+        assert site.put("again", base_blob_sha=base).ok()["conflict"] is True
+        assert site.put("again").ok()["conflict"] is False
 
-    def test_a_new_file_conflicts_with_one_that_is_there(self, desk: Desk) -> None:
-        assert desk.put(file="new.md", base_blob_sha=None).ok()["conflict"] is False
-        assert desk.put(base_blob_sha=None).ok()["conflict"] is True
+    def test_draft_of_a_new_file_conflicts_with_an_existing_file(self, site: DraftSite) -> None:
+        assert site.put(file="new.md", base_blob_sha=None).ok()["conflict"] is False
+        assert site.put(base_blob_sha=None).ok()["conflict"] is True
 
     @pytest.mark.parametrize(
         ("query", "body", "path"),
@@ -102,55 +102,57 @@ class TestPut:
             ({"file": "a"}, {"content": "", "base_blob_sha": "x"}, "base_blob_sha"),
         ],
     )
-    def test_a_bad_request_is_refused_by_path(self, desk: Desk, query: Any, body: Any, path: str) -> None:
-        desk.owner.put(f"/project-draft/{desk.project}", body, query_string=query).fails(400, None, path)
+    def test_request_with_an_invalid_value_is_400_naming_the_path(
+        self, site: DraftSite, query: Any, body: Any, path: str
+    ) -> None:
+        site.owner.put(f"/project-draft/{site.project}", body, query_string=query).fails(400, None, path)
 
-    def test_there_is_a_limit(self, desk: Desk, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_draft_beyond_the_limit_is_403(self, site: DraftSite, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(service, "MAX_DRAFTS", 2)
-        desk.put(file="a.md")
-        desk.put(file="b.md")
-        desk.put(file="c.md").fails(403, "LIMIT_REACHED")
-        desk.put(file="b.md").ok()
+        site.put(file="a.md")
+        site.put(file="b.md")
+        site.put(file="c.md").fails(403, "LIMIT_REACHED")
+        site.put(file="b.md").ok()
 
 
 class TestWhose:
-    def test_everybody_has_their_own(self, desk: Desk) -> None:
-        colleague = desk.colleague()
-        desk.put("mine")
-        desk.get(who=colleague, file=FILE).fails(404)
-        desk.put("theirs", who=colleague)
-        assert [desk.get(who=who, file=FILE).ok()["content"] for who in (desk.owner, colleague)] == ["mine", "theirs"]
+    def test_drafts_of_users_are_separate(self, site: DraftSite) -> None:
+        colleague = site.colleague()
+        site.put("mine")
+        site.get(who=colleague, file=FILE).fails(404)
+        site.put("theirs", who=colleague)
+        assert [site.get(who=who, file=FILE).ok()["content"] for who in (site.owner, colleague)] == ["mine", "theirs"]
 
-    def test_strangers_have_none(self, desk: Desk) -> None:
-        stranger = desk.world.person()
-        desk.get(who=stranger).fails(403)
-        desk.put(who=stranger).fails(403)
+    def test_nonmember_has_no_drafts(self, site: DraftSite) -> None:
+        stranger = site.world.person()
+        site.get(who=stranger).fails(403)
+        site.put(who=stranger).fails(403)
 
-    def test_they_go_with_the_project(self, desk: Desk) -> None:
-        desk.put()
-        desk.owner.delete(f"/project/{desk.project}").ok()
-        with desk.world.app.app_context():
-            assert db.session.scalars(select(ProjectDraft).where(ProjectDraft.project_id == desk.project)).all() == []
+    def test_drafts_are_deleted_with_the_project(self, site: DraftSite) -> None:
+        site.put()
+        site.owner.delete(f"/project/{site.project}").ok()
+        with site.world.app.app_context():
+            assert db.session.scalars(select(ProjectDraft).where(ProjectDraft.project_id == site.project)).all() == []
 
 
 class TestGet:
-    def test_the_list_is_the_branchs_latest_first_without_contents(self, desk: Desk) -> None:
-        desk.put(file="a.md")
-        desk.put(file="b.md")
-        desk.owner.put(f"/project-draft/{desk.project}?file=c.md&ref=work", {"content": ""}).ok()
-        listed = desk.get().ok()
+    def test_list_contains_the_drafts_of_the_branch_without_content(self, site: DraftSite) -> None:
+        site.put(file="a.md")
+        site.put(file="b.md")
+        site.owner.put(f"/project-draft/{site.project}?file=c.md&ref=work", {"content": ""}).ok()
+        listed = site.get().ok()
         assert {draft["file"] for draft in listed} == {"a.md", "b.md"}
         assert "content" not in listed[0]
-        assert [draft["file"] for draft in desk.get(ref="work").ok()] == ["c.md"]
+        assert [draft["file"] for draft in site.get(ref="work").ok()] == ["c.md"]
 
-    def test_none_is_not_found(self, desk: Desk) -> None:
-        desk.get(file=FILE).fails(404)
+    def test_read_of_a_missing_draft_is_not_found(self, site: DraftSite) -> None:
+        site.get(file=FILE).fails(404)
 
 
 class TestDelete:
-    def test_it_is_gone_however_often_it_is_dropped(self, desk: Desk) -> None:
-        desk.put()
+    def test_drop_is_idempotent(self, site: DraftSite) -> None:
+        site.put()
         for _ in range(2):
-            dropped = desk.owner.delete(f"/project-draft/{desk.project}", query_string={"file": FILE}).ok()
+            dropped = site.owner.delete(f"/project-draft/{site.project}", query_string={"file": FILE}).ok()
             assert dropped == {"file": FILE, "deleted": True}
-        desk.get(file=FILE).fails(404)
+        site.get(file=FILE).fails(404)

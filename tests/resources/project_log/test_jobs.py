@@ -1,20 +1,21 @@
-"""How long the log is kept."""
+"""Retention of the project log."""
 
 from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 
 from app.core import clock
 from app.core.ids import first_id
-from app.core.settings import Retention
 from app.extensions import db
 from app.models.project_log import LogAction, LogSource, ProjectLogEntry
 from app.resources.project_log import jobs
-from app.resources.system import purging
-from tests import factories
-from tests.world import World
+from app.resources.system import retention
+from app.settings.groups import Retention
+from tests.support import factories
+from tests.support.world import World
 
 
 def entry(project: str, file: str, days: float) -> ProjectLogEntry:
@@ -38,7 +39,7 @@ class TestRetention:
             db.session.commit()
         return project
 
-    def left(self, app: Flask, project: str) -> list[str]:
+    def remaining(self, app: Flask, project: str) -> list[str]:
         with app.app_context():
             found = db.session.query(ProjectLogEntry.file).filter_by(project_id=project).order_by(ProjectLogEntry.file)
             return [file for (file,) in found]
@@ -47,19 +48,23 @@ class TestRetention:
         settings = replace(app.config["SETTINGS"], retention=Retention(days))
         monkeypatch.setitem(app.config, "SETTINGS", settings)
         with app.app_context():
-            jobs.forget_old_entries()
+            jobs.purge_old_entries()
             db.session.commit()
 
-    def test_what_is_older_goes_in_batches_and_the_rest_stays(
-        self, app: Flask, project: str, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(purging, "AT_ONCE", 3)
+    def test_purge_deletes_older_entries(self, app: Flask, project: str, monkeypatch: pytest.MonkeyPatch) -> None:
         self.purge(app, 30, monkeypatch)
-        assert self.left(app, project) == ["young"]
+        assert self.remaining(app, project) == ["young"]
 
-    def test_everything_is_kept_unless_it_is_set(
+    @pytest.mark.parametrize("batch_size", [3, 7, 2000])
+    def test_purge_in_batches_deletes_all_matching_rows(self, app: Flask, project: str, batch_size: int) -> None:
+        older = sa.and_(ProjectLogEntry.project_id == project, ProjectLogEntry.file.startswith("old"))
+        with app.app_context():
+            assert retention.purge(ProjectLogEntry, older, batch_size=batch_size) == 7
+        assert self.remaining(app, project) == ["young"]
+
+    def test_purge_without_a_retention_deletes_nothing(
         self, app: Flask, project: str, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         assert app.config["SETTINGS"].retention == Retention(0)
         self.purge(app, 0, monkeypatch)
-        assert len(self.left(app, project)) == 8
+        assert len(self.remaining(app, project)) == 8

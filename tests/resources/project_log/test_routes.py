@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from tests import factories
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.world import Person, World
 
 
 class Log:
-    """Somebody's project without a repository of interest, and its log."""
+    """The project of a user with its log."""
 
     def __init__(self, world: World) -> None:
         self.world, self.owner = world, world.person()
@@ -29,7 +29,7 @@ def log(world: World) -> Log:
 
 
 class TestRecord:
-    def test_actor_project_and_time_are_the_servers(self, log: Log) -> None:
+    def test_record_sets_actor_project_and_time_on_the_server(self, log: Log) -> None:
         stranger = log.world.person()
         entry = log.record(user_id=stranger.id, user_name="Forged", source="commit", project_id="x", createdAt="x").ok(
             201
@@ -39,33 +39,35 @@ class TestRecord:
         assert entry["createdAt"].endswith("Z")
 
     @pytest.mark.parametrize("action", ["create", "update", "delete", "rename", "duplicate"])
-    def test_each_kind_of_change(self, log: Log, action: str) -> None:
+    def test_action_of_every_kind_is_recorded(self, log: Log, action: str) -> None:
         assert log.record(action).ok(201)["action"] == action
 
     @pytest.mark.parametrize(
         ("file", "kind"), [("a/b.MD", "md"), ("Makefile", None), (".env", None), ("a.tar.gz", "gz")]
     )
-    def test_the_type_follows_from_the_name(self, log: Log, file: str, kind: str | None) -> None:
+    def test_record_derives_the_file_type_from_the_name(self, log: Log, file: str, kind: str | None) -> None:
         assert log.record(file=file).ok(201)["file_type"] == kind
 
     @pytest.mark.parametrize(
         ("body", "path"), [({"action": "explode"}, "action"), ({"file": ""}, "file"), ({"file": "x" * 1025}, "file")]
     )
-    def test_a_bad_body_is_refused_by_path(self, log: Log, body: dict[str, Any], path: str) -> None:
+    def test_commit_with_an_invalid_body_is_400_naming_the_path(
+        self, log: Log, body: dict[str, Any], path: str
+    ) -> None:
         log.owner.post(f"/project-log/{log.project}", {"action": "update", "file": "a"} | body).fails(400, None, path)
 
     @pytest.mark.parametrize(
         "file", ["/etc/passwd", "../a.md", "a//b.md", "a\nb.md", "a\\b.md", ".git/config", "é" * 600]
     )
-    def test_what_can_be_no_file_of_a_repository_is_refused(self, log: Log, file: str) -> None:
+    def test_record_of_an_invalid_path_is_400(self, log: Log, file: str) -> None:
         log.record(file=file).fails(400, None, "file")
 
-    def test_names_are_kept_as_git_has_them(self, log: Log) -> None:
+    def test_record_stores_names_as_in_git(self, log: Log) -> None:
         assert log.record(file=" a b.md ").ok(201)["file"] == " a b.md "
 
 
 class TestRead:
-    def test_pages_join_to_the_whole_newest_first(self, log: Log) -> None:
+    def test_pages_contain_every_entry_once_newest_first(self, log: Log) -> None:
         for n in range(7):
             log.record(file=f"f{n}.md")
         seen, query = [], {"limit": 3}
@@ -95,8 +97,10 @@ class TestRead:
             ({"file": "a\0"}, "file"),
         ],
     )
-    def test_a_bad_query_is_refused_by_name(self, log: Log, query: dict[str, Any], path: str) -> None:
+    def test_query_with_an_invalid_value_is_400_naming_the_parameter(
+        self, log: Log, query: dict[str, Any], path: str
+    ) -> None:
         log.read(**query).fails(400, None, path)
 
-    def test_strangers_are_refused(self, log: Log) -> None:
+    def test_nonmember_is_refused(self, log: Log) -> None:
         log.read(log.world.person()).fails(403)

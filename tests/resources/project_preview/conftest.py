@@ -2,8 +2,8 @@
 
 import pytest
 
-from tests.workspace import Workspace, make_workspace
-from tests.world import World
+from tests.support.workspace import Workspace, make_workspace
+from tests.support.world import World
 
 
 @pytest.fixture

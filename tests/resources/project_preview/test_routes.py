@@ -5,11 +5,11 @@ from functools import partial
 import pytest
 
 from app.resources.project_preview.service import is_below
-from tests.together import THREADS, statuses, together
-from tests.workspace import Workspace
+from tests.support.parallel import THREADS, statuses, together
+from tests.support.workspace import Workspace
 
 KEYS = {
-    *("project_id", "sandbox_id", "sandbox_name", "preview_url", "urls", "state", "commit_sha"),
+    *("project_id", "sandbox_id", "sandbox_name", "preview_url", "urls", "state", "commit_sha", "failure"),
     *("expires_at", "last_used_at", "createdAt", "updatedAt"),
 }
 

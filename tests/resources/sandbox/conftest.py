@@ -10,9 +10,9 @@ from flask import Flask
 
 from app.core.permissions import Role
 from app.extensions import drivers
-from tests import factories
-from tests.samples.gitrepo import GitRepo
-from tests.world import Answer, Person, World
+from tests.support import factories
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.world import Answer, Person, World
 
 PLAIN = {"index.html": b"<h1>Plain</h1>\n", "about/index.html": b"<h1>About</h1>\n"}
 
@@ -59,7 +59,7 @@ class Desk:
     def held(self) -> list[str]:
         """What the host holds."""
         with self.world.app.app_context():
-            return sorted(drivers["sandbox"].names())
+            return sorted(drivers.sandbox.list_sandboxes())
 
 
 def make_desk(world: World, files: dict[str, Any] | None = None) -> Desk:
@@ -80,6 +80,6 @@ def no_sandbox_left(app: Flask) -> Iterator[None]:
     """Stop what a test leaves running."""
     yield
     with app.app_context():
-        host = drivers["sandbox"]
-        for name in host.names():
+        host = drivers.sandbox
+        for name in host.list_sandboxes():
             host.stop(name)

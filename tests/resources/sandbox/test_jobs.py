@@ -5,28 +5,29 @@ import shutil
 import signal
 import time
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
 import sqlalchemy as sa
+from flask import Flask
 
 from app.core import clock
-from app.core.runtimes.choose import static
 from app.drivers.sandbox.none import NoSandboxes
-from app.drivers.sandbox.port import Order
+from app.drivers.sandbox.port import SandboxSpec
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.sandbox import Sandbox
 from app.models.user import User
 from app.resources.sandbox import jobs, service
-from tests.drivers.sandbox.machine import is_alive, jails_of
+from app.runtimes.choose import static
+from tests.drivers.sandbox.machine import is_alive, is_locked, jails_of
 from tests.resources.sandbox.conftest import Desk
 
 
 def reap(desk: Desk) -> None:
     with desk.world.app.app_context():
-        jobs.reap(sandbox=drivers["sandbox"])
+        jobs.reconcile_sandboxes(sandbox=drivers.sandbox)
 
 
 def root_of(desk: Desk) -> Path:
@@ -41,11 +42,24 @@ def soon(condition: Callable[[], bool], within_s: float = 10) -> None:
         time.sleep(0.05)
 
 
-def kill(processes: list[int]) -> None:
-    """Kill them, and wait until they are gone: a process that is dying still holds its locks."""
+def kill_supervisor(root: Path, name: str) -> None:
+    """Kill the supervisor of a sandbox and wait for the end of all its processes."""
+    processes = jails_of(root, name)
+    os.kill(processes[0], signal.SIGKILL)
+    wait_for_the_end(root / name, processes)
+
+
+def kill(root: Path, name: str) -> None:
+    """Kill all processes of a sandbox and wait for their end."""
+    processes = jails_of(root, name)
     for pid in processes:
         os.kill(pid, signal.SIGKILL)
-    soon(lambda: not any(map(is_alive, processes)))
+    wait_for_the_end(root / name, processes)
+
+
+def wait_for_the_end(folder: Path, processes: list[int]) -> None:
+    """Wait until the processes do not run. A process that ends still holds its lock for a moment."""
+    soon(lambda: not any(map(is_alive, processes)) and not is_locked(folder))
 
 
 def claimed(desk: Desk) -> str:
@@ -53,7 +67,7 @@ def claimed(desk: Desk) -> str:
     with desk.world.app.app_context():
         limits = desk.world.app.config["SETTINGS"].limits.sandbox
         project, user = db.session.get_one(Project, desk.project), db.session.get_one(User, desk.owner.id)
-        node = drivers["sandbox"].node
+        node = drivers.sandbox.node
         row, _ = service.claim(project, user, node=node, address="http://{}.preview.localhost/".format, limits=limits)
         db.session.commit()
         return row.id
@@ -65,7 +79,7 @@ class Named(NoSandboxes):
     def __init__(self, names: dict[str, str]) -> None:
         self._names, self.stopped = names, list[str]()
 
-    def names(self) -> dict[str, str]:
+    def list_sandboxes(self) -> dict[str, str]:
         return dict(self._names)
 
     def stop(self, reference: str) -> None:
@@ -82,42 +96,40 @@ class TestReap:
     def test_an_expired_one_is_stopped(self, desk: Desk) -> None:
         made = desk.created()
         processes = jails_of(root_of(desk), made["sandboxName"])
-        with clock.moved(timedelta(seconds=580)):
+        with clock.shifted(timedelta(seconds=580)):
             reap(desk)
         assert len(desk.held()) == 1
-        with clock.moved(timedelta(seconds=601)):
+        with clock.shifted(timedelta(seconds=601)):
             reap(desk)
         assert desk.held() == []
         assert not any(map(is_alive, processes))
         assert desk.record()["state"] == "stopped"
 
     def test_none_lives_the_longer_for_a_clock_that_goes_back(self, desk: Desk) -> None:
-        with clock.moved(timedelta(hours=1)):
+        with clock.shifted(timedelta(hours=1)):
             desk.created()
         reap(desk)
         assert len(desk.held()) == 1
-        with clock.moved(timedelta(seconds=601)):
+        with clock.shifted(timedelta(seconds=601)):
             reap(desk)
         assert desk.held() == []
 
     def test_beats_are_counted_in(self, desk: Desk) -> None:
         desk.created()
-        with clock.moved(timedelta(seconds=500)):
+        with clock.shifted(timedelta(seconds=500)):
             assert desk.beat().ok()["ok"] is True
-        with clock.moved(timedelta(seconds=700)):
+        with clock.shifted(timedelta(seconds=700)):
             reap(desk)
             assert len(desk.held()) == 1
             assert desk.beat().ok()["ok"] is True
-        with clock.moved(timedelta(seconds=3601)):
+        with clock.shifted(timedelta(seconds=3601)):
             assert desk.beat().ok()["ok"] is False
             reap(desk)
         assert desk.held() == []
 
     def test_a_killed_supervisor_s_row_is_ended(self, desk: Desk) -> None:
         made = desk.created()
-        supervisor, *jail = jails_of(root_of(desk), made["sandboxName"])
-        os.kill(supervisor, signal.SIGKILL)
-        soon(lambda: not any(map(is_alive, jail)))
+        kill_supervisor(root_of(desk), made["sandboxName"])
         reap(desk)
         assert desk.record()["state"] == "stopped"
         assert desk.held() == []
@@ -125,30 +137,28 @@ class TestReap:
 
     def test_a_call_to_create_after_that_starts_anew(self, desk: Desk) -> None:
         made = desk.created()
-        supervisor, *_ = jails_of(root_of(desk), made["sandboxName"])
-        os.kill(supervisor, signal.SIGKILL)
-        soon(lambda: not is_alive(supervisor))
+        kill_supervisor(root_of(desk), made["sandboxName"])
         assert desk.created()["sandboxId"] != made["sandboxId"]
 
     def test_after_a_restart_of_the_machine_nothing_is_left(self, desk: Desk) -> None:
         """Processes are gone, folders stay: what a new boot finds."""
         made = desk.created()
-        kill(jails_of(root_of(desk), made["sandboxName"]))
+        kill(root_of(desk), made["sandboxName"])
         reap(desk)
         assert desk.held() == []
         assert desk.record()["state"] == "stopped"
 
     def test_a_folder_that_is_gone_ends_the_row(self, desk: Desk) -> None:
         made = desk.created()
-        kill(jails_of(root_of(desk), made["sandboxName"]))
+        kill(root_of(desk), made["sandboxName"])
         shutil.rmtree(root_of(desk) / made["sandboxName"])
         reap(desk)
         assert desk.record()["state"] == "stopped"
 
     def test_a_sandbox_without_a_row_is_stopped(self, desk: Desk) -> None:
         with desk.world.app.app_context():
-            host = drivers["sandbox"]
-            host.start(Order(uuid.uuid4().hex, "prj_gone", static(), 600), [])
+            host = drivers.sandbox
+            host.start(SandboxSpec(uuid.uuid4().hex, "prj_gone", static(), 600), [])
         reap(desk)
         assert desk.held() == []
 
@@ -156,38 +166,38 @@ class TestReap:
         made = desk.created()
         with desk.world.app.app_context():
             db.session.execute(
-                sa.update(Sandbox).where(Sandbox.id == made["sandboxId"]).values(reference=None, state="starting")
+                sa.update(Sandbox).where(Sandbox.id == made["sandboxId"]).values(host_id=None, state="starting")
             )
             db.session.commit()
-        with clock.moved(timedelta(seconds=21)):
+        with clock.shifted(timedelta(seconds=21)):
             reap(desk)
             reap(desk)
             assert desk.create(onlyIfActive=True).ok()["sandboxId"] == made["sandboxId"]
 
     def test_one_whose_starter_was_killed_before_is_given_up_within_half_a_minute(self, desk: Desk) -> None:
         claimed(desk)
-        with clock.moved(timedelta(seconds=19)):
+        with clock.shifted(timedelta(seconds=19)):
             reap(desk)
             assert desk.record_state() == "starting"
-        with clock.moved(timedelta(seconds=21)):
+        with clock.shifted(timedelta(seconds=21)):
             reap(desk)
             assert desk.record_state() == "failed"
 
     def test_whoever_asks_next_need_not_wait_for_the_reaper(self, desk: Desk) -> None:
         lost = claimed(desk)
-        with clock.moved(timedelta(seconds=21)):
+        with clock.shifted(timedelta(seconds=21)):
             assert desk.created()["sandboxId"] != lost
 
     def test_one_that_is_tended_may_take_three_minutes(self, desk: Desk) -> None:
         row = claimed(desk)
         for after_s in range(15, 180, 15):
-            with clock.moved(timedelta(seconds=after_s)):
+            with clock.shifted(timedelta(seconds=after_s)):
                 with desk.world.app.app_context():
-                    service.tended(row)
+                    service.record_start_heartbeat(row, db.session.get_one(Sandbox, row).start_id or "")
                     db.session.commit()
                 reap(desk)
                 assert desk.record_state() == "starting"
-        with clock.moved(timedelta(seconds=181)):
+        with clock.shifted(timedelta(seconds=181)):
             reap(desk)
         assert desk.record_state() == "failed"
 
@@ -198,13 +208,13 @@ class TestReap:
             label = db.session.get_one(Sandbox, row).label
         host = Named({"vm-1": label, "vm-2": "nobody's"})
         with desk.world.app.app_context():
-            jobs.reap(sandbox=host)
+            jobs.reconcile_sandboxes(sandbox=host)
         assert host.stopped == ["vm-2"]
 
     def test_old_rows_are_forgotten(self, desk: Desk) -> None:
         made = desk.created()
         desk.stop()
-        with clock.moved(timedelta(days=8)):
+        with clock.shifted(timedelta(days=8)):
             reap(desk)
         desk.beat(sandboxId=made["sandboxId"]).fails(404)
 
@@ -235,3 +245,27 @@ class TestTogether:
         desk.owner.patch(f"/project/git/{desk.project}", {"repository": "", "branch": ""}).ok()
         desk.world.work_off()
         assert desk.held() == []
+
+
+class BrokenHost(NoSandboxes):
+    """Host with two orphans; the first one cannot be removed."""
+
+    node = "broken"
+
+    def __init__(self) -> None:
+        self.stopped: list[str] = []
+
+    def list_sandboxes(self) -> Mapping[str, str]:
+        return {"first": "first", "second": "second"}
+
+    def stop(self, reference: str) -> None:
+        if reference == "first":
+            raise RecursionError
+        self.stopped.append(reference)
+
+
+def test_reconcile_sandboxes_broken_sandbox_does_not_stop_cleanup_of_others(app: Flask) -> None:
+    host = BrokenHost()
+    with app.app_context():
+        jobs.reconcile_sandboxes(sandbox=host)
+    assert host.stopped == ["second"]

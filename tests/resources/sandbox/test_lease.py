@@ -43,18 +43,18 @@ class TestArithmetic:
         ],
     )
     def test_a_heartbeat(self, expires: int, now: int, expected: int) -> None:
-        assert lease.extended(at(expires), MADE, at(now), LIMITS) == at(expected)
+        assert lease.extend_on_heartbeat(at(expires), MADE, at(now), LIMITS) == at(expected)
 
     @pytest.mark.parametrize(("now", "expected"), [(0, 600), (200, 800), (3200, 3600)])
     def test_connecting_gives_ten_minutes_within_the_hour(self, now: int, expected: int) -> None:
-        assert lease.connected(at(600), MADE, at(now), LIMITS) == max(at(600), at(expected))
+        assert lease.extend_on_connect(at(600), MADE, at(now), LIMITS) == max(at(600), at(expected))
 
     def test_beats_every_minute_keep_it_alive_for_an_hour_and_no_longer(self) -> None:
         expires = lease.at_create(MADE, LIMITS)
         for minute in range(1, 61):
             now = at(minute * 60)
             assert expires >= now
-            expires = lease.extended(expires, MADE, now, LIMITS)
+            expires = lease.extend_on_heartbeat(expires, MADE, now, LIMITS)
             assert expires <= now + timedelta(seconds=600)
         assert expires == at(3600)
 
@@ -63,5 +63,5 @@ class TestClock:
     def test_it_is_the_database_s_and_follows_the_moved_one(self, app: Flask) -> None:
         with app.app_context():
             assert abs((lease.now() - datetime.now(UTC)).total_seconds()) < 2
-            with clock.moved(timedelta(hours=3)):
+            with clock.shifted(timedelta(hours=3)):
                 assert abs((lease.now() - datetime.now(UTC)).total_seconds() - 3 * 3600) < 2

@@ -1,16 +1,19 @@
 """`/api/sandbox`: create or connect, heartbeat, stop — on a plain site in a real jail."""
 
 import threading
-from collections.abc import Iterator
+import time
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 from flask import Flask
 
-from app.core.rates import RateCounter
-from tests import factories
+from app.extensions import drivers
+from app.rate_limiting.counter import RateCounter
+from tests.drivers.sandbox.contract import fetch
 from tests.resources.sandbox.conftest import Desk, make_desk
-from tests.world import World
+from tests.support import factories
+from tests.support.world import World
 
 STEPS = ["Checking session", "Cloning repository", "Installing dependencies", "Starting server", "Waiting for server"]
 
@@ -60,13 +63,62 @@ class TestCreate:
         desk.repo.commit({"index.html": b"newer\n"})
         assert desk.created(commitSha=old)["commitSha"] == old
 
-    def test_a_forced_call_starts_anew_at_the_newest_commit(self, desk: Desk) -> None:
+    def test_create_force_sync_replaces_files_and_keeps_id_label_and_url(self, desk: Desk) -> None:
         first = desk.created()
         newest = desk.repo.commit({"index.html": b"newer\n"})
         second = desk.created(forceSync=True)
-        assert second["sandboxId"] != first["sandboxId"]
+        names = ("sandboxId", "sandboxName")
+        assert [second[name] for name in names] == [first[name] for name in names]
+        assert second["previewUrl"].partition("?")[0] == first["previewUrl"].partition("?")[0]
         assert second["commitSha"] == newest
-        assert len(desk.held()) == 1
+        held = desk.held()
+        assert len(held) == 1
+        with desk.world.app.app_context():
+            assert fetch(drivers.sandbox, held[0])[1] == b"newer\n"
+
+    def test_create_parallel_force_sync_keeps_one_sandbox(self, desk: Desk) -> None:
+        first = desk.created()
+        statuses: list[int] = []
+
+        def force() -> None:
+            statuses.append(desk.create(forceSync=True).status)
+
+        threads = [threading.Thread(target=force) for _ in range(3)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert set(statuses) <= {200, 201}
+        assert desk.created()["sandboxId"] == first["sandboxId"]
+        deadline = time.monotonic() + 20
+        while len(desk.held()) != 1:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+
+    @pytest.fixture
+    def failing(self, world: World, no_sandbox_left: None) -> Desk:
+        manifest = b'{"scripts": {"dev": "printf \'\\\\033[31mred\\\\033[0m\' && missing-tool"}}'
+        return make_desk(world, {"package.json": manifest})
+
+    def test_create_failed_start_reports_step_hint_and_log(self, failing: Desk) -> None:
+        answer = failing.create().fails(422, "SANDBOX_FAILED")
+        result = answer["result"]
+        assert result["step"] == "Waiting for server"
+        assert "“missing-tool” does not exist" in result["hint"]
+        assert "missing-tool: not found" in result["log_tail"]
+        assert "\x1b" not in result["log_tail"]
+        assert failing.record()["failure"] == result
+
+    def test_create_failed_start_ends_the_stream_with_step_hint_and_log(self, failing: Desk) -> None:
+        event = failing.streamed()[-1]
+        assert (event["code"], event["step"]) == ("SANDBOX_FAILED", "Waiting for server")
+        assert "missing-tool" in event["hint"]
+        assert "missing-tool: not found" in event["log_tail"]
+
+    def test_create_invalid_options_are_named(self, world: World, no_sandbox_left: None) -> None:
+        desk = make_desk(world, {"index.html": b"x", ".galley.yml": b"preview: {port: 80}"})
+        answer = desk.create().fails(422, "RUNTIME_UNKNOWN")
+        assert "preview.port" in answer["message"]
 
     def test_only_if_active_starts_none(self, desk: Desk) -> None:
         answer = desk.create(onlyIfActive=True)
@@ -167,15 +219,26 @@ def desk_name(desk: Desk) -> str:
 
 class TestRate:
     @pytest.fixture(autouse=True)
-    def strict(self, app: Flask) -> Iterator[None]:
-        """The true rates, counted from nothing."""
-        known = app.extensions["rates"]
-        app.extensions["rates"] = RateCounter()
-        yield
-        app.extensions["rates"] = known
+    def strict(self, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Apply the rates of production."""
+        settings = app.config["SETTINGS"]
+        server = replace(settings.server, rate_limit_scale=1.0)
+        monkeypatch.setitem(app.config, "SETTINGS", replace(settings, server=server))
+        monkeypatch.setitem(app.extensions, "rates", RateCounter())
 
-    def test_ten_calls_an_hour_may_start_one(self, desk: Desk) -> None:
-        assert [desk.create().status for _ in range(11)] == [201] + [200] * 9 + [429]
+    def test_create_eleventh_start_of_an_hour_is_refused(self, desk: Desk) -> None:
+        desk.created()
+        assert [desk.create(forceSync=True).status for _ in range(10)] == [201] * 9 + [429]
+        assert desk.create().status == 200
+        desk.stop()
+        assert desk.create().status == 429
+        assert (desk.record_state(), desk.held()) == ("stopped", [])
+
+    def test_create_failed_start_counts(self, desk: Desk) -> None:
+        assert [desk.create(branch="missing").status for _ in range(11)][-1] == 429
+
+    def test_create_connection_does_not_count(self, desk: Desk) -> None:
+        assert [desk.create().status for _ in range(12)] == [201] + [200] * 11
 
     def test_showing_unsaved_words_is_not_one_of_them(self, desk: Desk) -> None:
         desk.created()

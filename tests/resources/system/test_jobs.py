@@ -7,14 +7,14 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core.jobs import PermanentFailure
-from app.drivers.errors import Absent, Rejected
+from app.drivers.errors import UpstreamRejected, UpstreamUnavailable
 from app.drivers.mail.port import Mail
 from app.extensions import db
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.idempotency import IdempotencyKey
-from app.models.login import LoginAttempt, OneTimeCode, Purpose, Session
-from app.resources.system import jobs, purging
-from tests.world import World
+from app.models.login import CodePurpose, LoginAttempt, OneTimeCode, Session
+from app.resources.system import jobs, retention
+from tests.support.world import World
 
 
 class Outbox:
@@ -36,26 +36,33 @@ class TestSend:
         jobs.send(to="a@mail.example.org", template="account_deleted", language="de", name="Ada", mail=outbox)
         assert (outbox.sent[0].to, outbox.sent[0].subject) == ("a@mail.example.org", "Ihr Konto wurde gelöscht")
 
-    @pytest.mark.parametrize(("template", "fault"), [("no_such_mail", None), ("account_deleted", Rejected("no"))])
+    @pytest.mark.parametrize(
+        ("template", "fault"), [("no_such_mail", None), ("account_deleted", UpstreamRejected("no"))]
+    )
     def test_gives_up_what_no_retry_mends(self, template: str, fault: Exception | None) -> None:
         with pytest.raises(PermanentFailure):
             jobs.send(to="a@mail.example.org", template=template, name="Ada", mail=Outbox(fault))
 
     def test_is_tried_again_when_the_relay_is_away(self) -> None:
-        with pytest.raises(Absent):
-            jobs.send(to="a@mail.example.org", template="account_deleted", name="Ada", mail=Outbox(Absent("away")))
+        with pytest.raises(UpstreamUnavailable):
+            jobs.send(
+                to="a@mail.example.org",
+                template="account_deleted",
+                name="Ada",
+                mail=Outbox(UpstreamUnavailable("away")),
+            )
 
 
 class TestPurge:
     def test_takes_what_has_run_out_and_leaves_the_rest(self, app: Flask, world: World) -> None:
-        person, now = world.person(), moment()
+        person, now = world.person(), utcnow_ms()
         old, young = now - timedelta(days=2), now + timedelta(days=1)
         with app.app_context():
             for word, end in (("old", old), ("young", young)):
                 db.session.add_all(self._rows(person.id, f"{word}-{person.id}", end, updated_at=min(end, now)))
             db.session.commit()
             assert jobs.purge() >= 5
-            assert self._left(person.id) == {"sessions": 2, "codes": 1, "attempts": 1, "answers": 1}
+            assert self._remaining(person.id) == {"sessions": 2, "codes": 1, "attempts": 1, "answers": 1}
 
     @staticmethod
     def _rows(user_id: str, word: str, end, *, updated_at) -> list[object]:
@@ -63,7 +70,7 @@ class TestPurge:
         state = {"browser_hash": "b", "provider": "social_a", "callback_url": "/", "user_id": user_id}
         return [
             Session(token_hash=f"idle-{word}"[:64], **session | {"idle_expires_at": end}),
-            OneTimeCode(email_key=word, purpose=Purpose.VERIFY_EMAIL, user_id=user_id, updated_at=updated_at),
+            OneTimeCode(email_key=word, purpose=CodePurpose.VERIFY_EMAIL, user_id=user_id, updated_at=updated_at),
             LoginAttempt(state_hash=f"s-{word}"[:64], expires_at=end, **state),
             IdempotencyKey(user_id=user_id, route="POST /", key=word, request_hash="h", expires_at=end),
         ] + (
@@ -73,7 +80,7 @@ class TestPurge:
         )
 
     @staticmethod
-    def _left(user_id: str) -> dict[str, int]:
+    def _remaining(user_id: str) -> dict[str, int]:
         def count(model) -> int:
             return db.session.scalar(sa.select(sa.func.count()).select_from(model).where(model.user_id == user_id)) or 0
 
@@ -84,9 +91,8 @@ class TestPurge:
             "answers": count(IdempotencyKey),
         }
 
-    def test_deletes_more_than_one_round_holds(self, app: Flask, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(purging, "AT_ONCE", 3)
-        person, end = world.person(), moment() - timedelta(days=1)
+    def test_purge_deletes_more_rows_than_one_batch(self, app: Flask, world: World) -> None:
+        person, end = world.person(), utcnow_ms() - timedelta(days=1)
         with app.app_context():
             db.session.add_all(
                 LoginAttempt(
@@ -96,5 +102,5 @@ class TestPurge:
                 for n in range(10)
             )  # fmt: skip
             db.session.commit()
-            jobs.purge()
-            assert self._left(person.id)["attempts"] == 0
+            retention.purge(LoginAttempt, LoginAttempt.user_id == person.id, batch_size=3)
+            assert self._remaining(person.id)["attempts"] == 0

@@ -7,15 +7,17 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from app import create_app
-from app.core.rates import RateCounter
+from app.core.limits import RateLimits
 from app.drivers.jobs.port import QueueCounts
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
-from app.http import streaming
-from app.resources.system import readiness
+from app.factory import create_app
+from app.http.streaming import response
+from app.rate_limiting.counter import RateCounter
+from app.resources.system import health
 from config import Settings
-from tests.world import World
+from tests.faults.small_disk import SmallDisk
+from tests.support.world import World
 
 
 class TestHealth:
@@ -32,7 +34,7 @@ class TestReadiness:
         told = world.anonymous().get("/readyz").json
         assert told["status"] in ("ok", "degraded")
         states = {name: check["state"] for name, check in told["checks"].items()}
-        assert states | {"jobs": ""} == {"database": "ok", "storage": "ok", "jobs": ""}
+        assert states | {"jobs": ""} == {"database": "ok", "storage": "ok", "disk": "ok", "jobs": ""}
         assert set(told["checks"]["jobs"]) == {"state", "waiting", "dead", "lag_s", "worker_seen_s"}
 
     @pytest.mark.parametrize(
@@ -53,22 +55,36 @@ class TestReadiness:
                 return counts
 
         with app.app_context():
-            told, code = readiness.report(Queue(), LocalStore(tmp_path), RateCounter(), ending=False)
+            told, code = health.check_dependencies(Queue(), LocalStore(tmp_path), RateCounter(), ending=False)
         assert (told["checks"]["jobs"]["state"], told["status"], code) == (state, status, 200)
 
     def test_without_redis_it_is_ready_but_degraded(self, app: Flask, tmp_path: Path) -> None:
         gone = RateCounter(redis_url="redis://127.0.0.1:9/0")
         with app.app_context():
-            told, code = readiness.report(app.extensions["jobs"], LocalStore(tmp_path), gone, ending=False)
+            told, code = health.check_dependencies(app.extensions["jobs"], LocalStore(tmp_path), gone, ending=False)
         assert (told["checks"]["redis"], told["status"], code) == ({"state": "down"}, "degraded", 200)
 
     def test_without_the_store_it_is_ready_but_degraded(self, app: Flask, tmp_path: Path) -> None:
         (tmp_path / "media").write_text("a file where a folder should be")
         with app.app_context():
-            told, code = readiness.report(
+            told, code = health.check_dependencies(
                 app.extensions["jobs"], LocalStore(tmp_path / "media"), RateCounter(), ending=False
             )
         assert (told["checks"]["storage"], told["status"], code) == ({"state": "down"}, "degraded", 200)
+
+    def test_readyz_on_a_full_disk_is_degraded(self, app: Flask, tmp_path: Path) -> None:
+        with SmallDisk(tmp_path / "small", size_mib=1), app.app_context():
+            state, status = health.check_dependencies(
+                app.extensions["jobs"], LocalStore(tmp_path), RateCounter(), ending=False, folders=[tmp_path / "small"]
+            )
+        assert (state["checks"]["disk"], state["status"], status) == ({"state": "full"}, "degraded", 200)
+
+    def test_readyz_counts_the_address(self, app: Flask, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(app.extensions, "rates", counter := RateCounter())
+        [rate] = RateLimits().readiness_address
+        for _ in range(rate.times):
+            counter.try_acquire((rate,), "readiness_address", "127.0.0.1")
+        world.anonymous().get("/readyz").fails(429, "TOO_MANY_REQUESTS")
 
     def test_without_the_database_it_is_503(self, tmp_path: Path) -> None:
         unreachable = "postgresql+psycopg://nobody@127.0.0.1:9/none"
@@ -78,7 +94,7 @@ class TestReadiness:
         assert answer.get_json()["checks"]["database"]["state"] == "down"
 
     def test_a_process_that_ends_says_so_and_is_503(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(streaming, "draining", lambda: True)
+        monkeypatch.setattr(response, "draining", lambda: True)
         answer = world.app.test_client().get("/readyz")
         assert (answer.status_code, answer.get_json()) == (503, {"status": "ending", "checks": {}})
 

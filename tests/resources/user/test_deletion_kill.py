@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from tests import factories
 from tests.contract.stored import rows_naming
-from tests.world import Person, World
+from tests.support import factories
+from tests.support.world import Person, World
 
 ROOT = Path(__file__).parents[3]
 KILLS = 60 if os.environ.get("GALLEY_LONG") else 8
@@ -25,7 +25,7 @@ NEVER = 0
 DYING = """
 import os, signal, sys
 from sqlalchemy import event
-from app import create_app
+from app.factory import create_app
 from app.extensions import db
 from config import Settings
 

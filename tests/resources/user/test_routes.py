@@ -11,8 +11,8 @@ from app.extensions import db
 from app.models.base import Base
 from app.models.login import Session
 from app.models.user import User
-from tests.newcomer import Newcomer
-from tests.world import World
+from tests.support.new_account import Newcomer
+from tests.support.world import World
 
 Make = Callable[..., Newcomer]
 NEW = "Another-Harbour-1"
@@ -64,7 +64,7 @@ class TestCountryAndNewsletter:
         person = world.person()
         assert person.patch(f"/user/update-country/{person.id}", {"country": given}).ok()["country"] == stored
 
-    @pytest.mark.parametrize("country", ["ZZ", "Atlantis", 49, "", None])
+    @pytest.mark.parametrize("country", ["ZZ", "Atlantis", "Korea", 49, "", None])
     def test_another_is_refused(self, world: World, country: object) -> None:
         person = world.person()
         person.patch(f"/user/update-country/{person.id}", {"country": country}).fails(400, None, "country")

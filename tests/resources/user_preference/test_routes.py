@@ -6,7 +6,7 @@ import time
 import pytest
 
 from app.core.locales import LANGUAGES
-from tests.world import World
+from tests.support.world import World
 
 
 class TestRead:

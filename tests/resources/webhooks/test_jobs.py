@@ -7,12 +7,12 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.extensions import db, drivers
-from app.models.base import moment
+from app.models.base import utcnow_ms
 from app.models.project_content import ContentIndex
 from app.resources.webhooks import jobs
-from tests.doubles.server import Fault, Reply
-from tests.git_hosts import Hosts, connect_gitlab, login_of, new_project
-from tests.world import World
+from tests.support.doubles.server import Fault, Reply
+from tests.support.git_hosts import Hosts, connect_gitlab, login_of, new_project
+from tests.support.world import World
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +22,7 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
 
 def follow(world: World) -> None:
     with world.app.app_context():
-        jobs.follow_remote(git=drivers["git"])
+        jobs.follow_remote(git=drivers.git)
         db.session.remove()
     world.work_off()
 
@@ -31,7 +31,7 @@ def follow(world: World) -> None:
 def quiet(world: World) -> None:
     """Nothing else is due."""
     with world.app.app_context():
-        db.session.execute(sa.update(ContentIndex).values(looked_at=moment()))
+        db.session.execute(sa.update(ContentIndex).values(looked_at=utcnow_ms()))
         db.session.commit()
 
 
@@ -81,7 +81,7 @@ class TestFollowRemote:
             db.session.execute(
                 sa.update(ContentIndex)
                 .where(ContentIndex.project_id == site.project)
-                .values(looked_at=moment() - jobs.REST - timedelta(seconds=1))
+                .values(looked_at=utcnow_ms() - jobs.POLL_INTERVAL - timedelta(seconds=1))
             )
             db.session.commit()
         follow(world)
@@ -90,7 +90,7 @@ class TestFollowRemote:
     def test_run_is_bounded_and_takes_who_waited_longest(
         self, world: World, hosts: Hosts, quiet: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(jobs, "AT_ONCE", 1)
+        monkeypatch.setattr(jobs, "MAX_BRANCHES", 1)
         first, second = Followed(world, hosts), Followed(world, hosts)
         heads = [site.repository.git.commit({"x": b"y"}) for site in (first, second)]
         follow(world)

@@ -1,9 +1,9 @@
-"""What every job engine must do, as a suite each engine's tests inherit; they give `url`, a database to use."""
+"""Contract of job engines. The tests of an engine inherit it and define the fixture `url` of a database."""
 
 from tests.drivers.jobs.contract.calls import Enqueueing, LockedCalls, UniqueCalls
 from tests.drivers.jobs.contract.living import Periodic, Surviving, Tables
 from tests.drivers.jobs.contract.outcomes import Failing, Watching
-from tests.drivers.jobs.contract.suite import Recorder, Suite, failing, until, working
+from tests.drivers.jobs.contract.suite import Recorder, Suite, failing, running_worker, until
 
 __all__ = [
     "Enqueueing",
@@ -17,6 +17,6 @@ __all__ = [
     "UniqueCalls",
     "Watching",
     "failing",
+    "running_worker",
     "until",
-    "working",
 ]

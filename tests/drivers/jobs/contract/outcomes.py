@@ -1,4 +1,4 @@
-"""What becomes of runs that fail, and what may be seen of calls."""
+"""Contract of failed runs and of the status of calls."""
 
 import threading
 import time
@@ -7,26 +7,26 @@ from datetime import timedelta
 from app.core.errors import AppError
 from app.core.jobs import Job, PermanentFailure
 from app.drivers.jobs.port import JobRun, JobState
-from tests.drivers.jobs.contract.suite import Recorder, Suite, failing, until, working
+from tests.drivers.jobs.contract.suite import Recorder, Suite, failing, running_worker, until
 
 
 class Failing(Suite):
-    """Retries, back-off and dead letters."""
+    """Tests of retries, back-off and dead letters."""
 
-    def test_a_failed_run_is_tried_again_until_it_succeeds(self, jobs, defer, state):
+    def test_failed_run_is_retried_until_it_succeeds(self, jobs, defer, state):
         recorder = Recorder(failing(OSError(), times=2))
         job_id = defer("flaky")
 
-        with working(jobs, recorder, {"flaky": Job("flaky", print, retries=3)}):
+        with running_worker(jobs, recorder, {"flaky": Job("flaky", print, retries=3)}):
             until(lambda: state(job_id) == JobState.SUCCEEDED)
 
         assert [call.attempt for call in recorder.runs] == [1, 2, 3]
 
-    def test_out_of_retries_it_is_listed_as_dead_without_what_its_error_quoted(self, jobs, database, defer, state):
+    def test_dead_letter_contains_no_error_message_of_others(self, jobs, database, defer, state):
         recorder = Recorder(failing(OSError("password=hunter2")))
         job_id = defer("hopeless", args={"id": "x_1"})
 
-        with working(jobs, recorder, {"hopeless": Job("hopeless", print, retries=2)}):
+        with running_worker(jobs, recorder, {"hopeless": Job("hopeless", print, retries=2)}):
             until(lambda: state(job_id) == JobState.DEAD)
         with database.begin() as connection:
             (letter,) = jobs.dead(connection)
@@ -36,11 +36,11 @@ class Failing(Suite):
         assert letter.died_at.tzinfo is not None
         assert len(recorder.runs) == 3
 
-    def test_a_permanent_failure_is_dead_at_once_with_its_message(self, jobs, database, defer, state):
+    def test_permanent_failure_is_dead_with_its_message(self, jobs, database, defer, state):
         recorder = Recorder(failing(PermanentFailure("the repository is gone")))
         job_id = defer("index")
 
-        with working(jobs, recorder):
+        with running_worker(jobs, recorder):
             until(lambda: state(job_id) == JobState.DEAD)
         with database.begin() as connection:
             (letter,) = jobs.dead(connection)
@@ -48,11 +48,11 @@ class Failing(Suite):
         assert len(recorder.runs) == 1
         assert letter.error == "PermanentFailure: the repository is gone"
 
-    def test_a_dead_letter_can_be_retried_with_all_its_retries(self, jobs, database, defer, state):
+    def test_retried_dead_letter_has_all_retries(self, jobs, database, defer, state):
         recorder = Recorder(failing(AppError("no"), times=3))
         job_id = defer("index")
 
-        with working(jobs, recorder, {"index": Job("index", print, retries=1)}):
+        with running_worker(jobs, recorder, {"index": Job("index", print, retries=1)}):
             until(lambda: state(job_id) == JobState.DEAD)
             with database.begin() as connection:
                 retried = jobs.retry_dead(connection, job_id)
@@ -64,34 +64,34 @@ class Failing(Suite):
         assert (retried, again, left) == (True, (False, False), [])
         assert [call.attempt for call in recorder.runs] == [1, 2, 1, 2]
 
-    def test_a_dead_letter_retried_while_its_key_waits_is_kept_beside_it(self, jobs, database, defer, state):
+    def test_dead_letter_is_retried_although_its_key_is_taken(self, jobs, database, defer, state):
         recorder = Recorder(failing(PermanentFailure("no"), times=1))
         job_id = defer("index", unique="index:1")
-        with working(jobs, recorder):
+        with running_worker(jobs, recorder):
             until(lambda: state(job_id) == JobState.DEAD)
         newer = defer("index", unique="index:1")
 
         with database.begin() as connection:
             assert jobs.retry_dead(connection, job_id)
-        with working(jobs, recorder):
+        with running_worker(jobs, recorder):
             until(lambda: state(job_id) == state(newer) == JobState.SUCCEEDED)
 
         assert len(recorder.runs) == 3
 
-    def test_a_thread_that_exits_fails_its_run_and_not_the_worker(self, jobs, defer, state):
+    def test_exiting_thread_fails_its_run_only(self, jobs, defer, state):
         recorder = Recorder(failing(SystemExit(1), times=1))
         job_id = defer("rude")
 
-        with working(jobs, recorder):
+        with running_worker(jobs, recorder):
             until(lambda: state(job_id) == JobState.SUCCEEDED)
 
         assert len(recorder.runs) == 2
 
 
 class Watching(Suite):
-    """Progress, status and counts."""
+    """Tests of progress, status and counts."""
 
-    def test_progress_is_readable_while_the_job_runs_and_after(self, jobs, database, defer):
+    def test_progress_is_readable_during_and_after_the_run(self, jobs, database, defer):
         go = threading.Event()
 
         def behave(call: JobRun) -> None:
@@ -106,12 +106,12 @@ class Watching(Suite):
             return status.state, status.done, status.total
 
         job_id = defer("long")
-        with working(jobs, Recorder(behave)):
+        with running_worker(jobs, Recorder(behave)):
             until(lambda: progress() == (JobState.RUNNING, 3, 10))
             go.set()
             until(lambda: progress() == (JobState.SUCCEEDED, 10, 10))
 
-    def test_counts_tell_what_waits_runs_and_is_dead_and_the_lag_of_the_oldest_due(self, jobs, database, defer, state):
+    def test_counts_contain_states_and_lag(self, jobs, database, defer, state):
         go = threading.Event()
 
         def behave(call: JobRun) -> None:
@@ -121,7 +121,7 @@ class Watching(Suite):
 
         bad = defer("bad")
         defer("later", delay=timedelta(hours=1))
-        with working(jobs, Recorder(behave), concurrency=1):
+        with running_worker(jobs, Recorder(behave), concurrency=1):
             until(lambda: state(bad) == JobState.DEAD)
             running = defer("running")
             until(lambda: state(running) == JobState.RUNNING)
@@ -131,12 +131,12 @@ class Watching(Suite):
                 counts = jobs.counts(connection)
             go.set()
 
-        assert counts.worker_seen_s is not None
-        assert -1 <= counts.worker_seen_s < 60
+        assert counts.heartbeat_age_s is not None
+        assert -1 <= counts.heartbeat_age_s < 60
 
         assert (counts.waiting, counts.running, counts.dead) == (2, 1, 1)
         assert 0.25 < counts.lag_s < 3
 
-    def test_an_unknown_id_has_no_status(self, state):
+    def test_unknown_id_has_no_status(self, state):
         assert state("999999") is None
         assert state("prj_1") is None

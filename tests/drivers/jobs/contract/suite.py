@@ -1,4 +1,4 @@
-"""A worker in the test's own process, runs that are remembered, and the fixtures of every part of the contract."""
+"""Fixtures of the contract, a worker in the process of the test, and a recorder of runs."""
 
 import threading
 import time
@@ -10,23 +10,23 @@ import sqlalchemy as sa
 
 from app.core.jobs import Job, JobCall
 from app.drivers.jobs.port import JobEngine, JobRun, JobState, Run
-from tests.drivers.jobs.processes import jobs_on, open_engine
+from tests.drivers.jobs.processes import job_engine_for, open_engine
 from tests.drivers.jobs.stores import FAST
 
 
 def until(condition: Callable[[], object], within_s: float = 8.0) -> None:
-    """Wait for a condition; fail when it does not come true."""
+    """Wait until the condition is true. Fail after `within_s`."""
     deadline = time.monotonic() + within_s
     while not condition():
-        assert time.monotonic() < deadline, "what was waited for did not happen"
+        assert time.monotonic() < deadline, "the condition did not become true"
         time.sleep(0.01)
 
 
 @contextmanager
-def working(
+def running_worker(
     jobs: JobEngine, run: Run, declared: Mapping[str, Job] | None = None, concurrency: int = 2
 ) -> Iterator[None]:
-    """A worker in this process."""
+    """Run a worker in this process."""
     stop = threading.Event()
     options = {"jobs": declared or {}, "stop": stop, "concurrency": concurrency}
     thread = threading.Thread(target=jobs.work, args=(run,), kwargs=options)
@@ -40,7 +40,7 @@ def working(
 
 
 class Recorder:
-    """Runs that are remembered, and behave as told."""
+    """A job function that records its runs and then calls `behave`."""
 
     def __init__(self, behave: Callable[[JobRun], object] = lambda call: None) -> None:
         self.runs: list[JobRun] = []
@@ -58,33 +58,33 @@ class Recorder:
 
 
 def failing(error: Exception, times: int = 1_000) -> Callable[[JobRun], None]:
-    """Behaviour: raise on the first `times` runs."""
-    left = [times]
+    """Return a behaviour that raises in the first `times` runs."""
+    remaining = [times]
 
     def behave(call: JobRun) -> None:
-        left[0] -= 1
-        if left[0] >= 0:
+        remaining[0] -= 1
+        if remaining[0] >= 0:
             raise error
 
     return behave
 
 
 class Suite:
-    """The fixtures and small steps every class below uses."""
+    """The fixtures of all classes of the contract."""
 
     @pytest.fixture
     def database(self, url: str) -> Iterator[sa.Engine]:
         engine = open_engine(url)
         with engine.begin() as connection:
-            jobs_on(engine, FAST).install(connection)
+            job_engine_for(engine, FAST).install(connection)
         yield engine
         with engine.begin() as connection:
-            jobs_on(engine, FAST).uninstall(connection)
+            job_engine_for(engine, FAST).uninstall(connection)
         engine.dispose()
 
     @pytest.fixture
     def jobs(self, database: sa.Engine) -> JobEngine:
-        return jobs_on(database, FAST)
+        return job_engine_for(database, FAST)
 
     @pytest.fixture
     def defer(self, jobs: JobEngine, database: sa.Engine) -> Callable[..., str | None]:
@@ -98,7 +98,7 @@ class Suite:
     def state(self, jobs: JobEngine, database: sa.Engine) -> Callable[[str], JobState | None]:
         def read(job_id: str) -> JobState | None:
             with database.begin() as connection:
-                found = jobs.status(connection, job_id)
-            return found and found.state
+                status = jobs.status(connection, job_id)
+            return status and status.state
 
         return read

@@ -1,0 +1,106 @@
+"""Report code of `app` that no other code uses: vulture with the exceptions below.
+
+Run `python .ci/unused.py` in the project's root. Exits with 1 if there is a finding or an exception that matches nothing.
+"""
+
+import re
+import sys
+from fnmatch import fnmatch
+from pathlib import Path
+
+from vulture import Vulture
+
+PATHS = ["app", "config.py", "wsgi.py", "gunicorn.conf.py", "deploy", "migrations"]
+DECORATORS = ["@*.command*", "@*.get", "@*.post", "@*.patch", "@*.put", "@*.delete", "@*.route", "@endpoint*", "@job*"]
+DECORATORS += ["@*.subscribe", "@validates*", "@post_load", "@pre_load", "@post_dump", "@*.errorhandler", "@*handler*"]
+DECORATORS += ["@*.before_request", "@*.after_request", "@*.teardown*", "@event.listens_for*", "@*.user_loader"]
+
+# (file, names as a regular expression, reason)
+EXCEPTIONS = [
+    ("app/*/schemas*", r"\w+", "Marshmallow reads the fields of a schema by name"),
+    ("app/models/*", r"\w+", "SQLAlchemy reads the columns of a table by name"),
+    ("app/settings/*", r"[A-Z][A-Z0-9_]+|Meta", "fields of a schema: one per environment variable"),
+    ("migrations/*", r"down_revision|CONTRACTS|upgrade|downgrade", "read by Alembic and by the test of the migrations"),
+    ("gunicorn.conf.py", r"[a-z_]+", "settings and hooks that gunicorn reads by name"),
+    ("wsgi.py", r"app|application", "names that WSGI servers read"),
+    ("deploy/site_pages.py", r"on_\w+", "hooks of MkDocs"),
+    (
+        "app/core/limits.py",
+        r"\w+",
+        "rates, which `endpoint(rate=...)` names; tests/core/test_limits.py checks the other fields",
+    ),
+    ("app/core/locales.py", r"[A-Z]+", "members of an enumeration that is used as a whole"),
+    ("app/drivers/billing/port.py", r"[A-Z_]+", "states of the payment provider, read by value"),
+    ("app/resources/bucket/storage_keys.py", r"[A-Z]+", "members of an enumeration that is used as a whole"),
+    ("app/resources/order/*.py", r"active_package|orders|arr|net_revenue|arpu", "fields of a response"),
+    ("app/console/*.py", r"console_\w+|max_\w+", "attributes of flask.g, read with g.get, and of the request"),
+    (
+        "app/console/*.py",
+        r"panel|was_sent|organization_url|may|project_url|is_checked|checked|errors",
+        "used by templates, or a field of a query schema",
+    ),
+    ("app/resources/project_content/folder_listing.py", r"is_draft|changed_by|changed_at", "used by templates"),
+    ("app/resources/api_token/service.py", r"token_hint", "column that a schema reads by name"),
+    ("app/resources/user/service.py", r"has_password", "field of a response"),
+    ("app/resources/auth/responses.py", r"browser_cookie", "attribute of flask.g, removed with g.pop"),
+    ("app/access/authentication.py", r"new_cookie", "attribute of flask.g, removed with g.pop"),
+    (
+        "app/access/authentication.py",
+        r"open_session|session_protection|session_interface",
+        "attributes that Flask reads",
+    ),
+    ("app/content/unified_diff.py", r"has_newline|old_start|old_lines|new_start|new_lines", "fields of a response"),
+    ("app/content/outline.py", r"start_line|end_line|silent|validateLink", "interface of markdown-it"),
+    ("app/database/sqlite.py", r"isolation_level", "attribute of the sqlite3 connection"),
+    ("app/drivers/billing/paddle/transport.py", r"raise_for_status", "interface that the Paddle SDK calls"),
+    (
+        "app/drivers/http/*.py",
+        r"trust_env|ConnectionCls|pool_classes_by_scheme",
+        "attributes that requests and urllib3 read",
+    ),
+    (
+        "app/drivers/jobs/postgresql/*.py",
+        r"finish_job|retry_job|get_retry_decision|job_manager",
+        "interface of Procrastinate",
+    ),
+    ("app/drivers/social_login/oidc.py", r"jwks_uri", "key of a TypedDict"),
+    ("app/backup/manifest.py", r"made_at", "field of a stored file"),
+    ("app/http/body_admission.py", r"reserved_bytes", "read by the tests of the budget"),
+    ("app/http/gunicorn_worker.py", r"\w+", "interface of gunicorn, which loads the class by name"),
+    ("app/observability/gunicorn_logger.py", r"\w+", "interface of gunicorn, which loads the class by name"),
+    ("app/factory.py", r"ensure_sync|merge_slashes|strict_slashes|dumps|loads", "interface of Flask"),
+    ("app/http/api_document/components.py", r"statusCode|errorMessage", "fields of a schema"),
+    (
+        "app/http/validation.py",
+        r"Meta|load_querystring|handle_error|_serialize",
+        "interface of Marshmallow and webargs",
+    ),
+    ("app/preview_proxy/reader.py", r"readable|readinto", "interface of io.RawIOBase"),
+    ("app/resources/system/metrics.py", r"collect", "interface of prometheus-client"),
+    ("app/resources/*.py", r"account_(id|name)|last_refreshed_at|installation_token_\w+|invited_by|sent_at", "columns"),
+    ("app/core/clock.py", r"shifted", "moves the clock in tests"),
+    ("app/drivers/git/port.py", r"private", "field of a value that becomes a response"),
+]
+
+
+def main() -> int:
+    """Print every finding that has no exception, and every exception that matches nothing."""
+    scanner = Vulture(ignore_decorators=DECORATORS)
+    scanner.scavenge(PATHS)
+    needed, count = set(), 0
+    for item in scanner.get_unused_code(min_confidence=60):
+        file = Path(item.filename).absolute().relative_to(Path.cwd()).as_posix()
+        matches = [rule for rule in EXCEPTIONS if fnmatch(file, rule[0]) and re.fullmatch(rule[1], item.name)]
+        needed.update(matches)
+        if not matches:
+            count += 1
+            print(f"{file}:{item.first_lineno}: unused {item.typ} {item.name}")
+    for rule in EXCEPTIONS:
+        if rule not in needed:
+            count += 1
+            print(f".ci/unused.py: the exception {rule[:2]} matches nothing")
+    return 1 if count else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,187 @@
+"""Word lint: reports terms that the language rules forbid in names, docstrings and comments.
+
+Usage, in the project's root:
+    python .ci/word_lint.py [PATH...]   list the findings below the paths and exit with 1 if there is one
+    python .ci/word_lint.py --check     exit with 1 if there is a finding that the baseline does not contain
+    python .ci/word_lint.py --update    remove the corrected findings from the baseline
+
+The baseline `.ci/word_lint_baseline.json` counts the findings by file, kind and text. It can only become smaller.
+"""
+
+import ast
+import collections
+import io
+import json
+import re
+import sys
+import tokenize
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+BASELINE = ROOT / ".ci" / "word_lint_baseline.json"
+PATHS = ("app", "tests", "deploy", "migrations", ".ci", "config.py", "wsgi.py", "gunicorn.conf.py")
+
+TERMS = set(
+    """tell tells told telling wish tend tended tending aside beside dear anew amid meanwhile lately whence thereof heed
+    mend whoever whomever whatever wherever nobody somebody anybody everybody stranger patience patient impatient garbled
+    rubbish""".split()
+)
+PHRASES = ["by now", "any more", "save that", "for good", "hangs on", "comes to nothing", "of its own", "of ours"]
+HEADLESS = set("What Whether Who Whose Whom Why How Where When That Of So Nothing Nobody".split())
+NAME_PARTS = TERMS | set(
+    """found wanted given place places turn word words room rest kept keep keeper left made said asked seen gone lost alike
+    near apart still look way thing stuff flow desk""".split()
+)
+BOUNDS = re.compile(r"(^|_)(MOST|LEAST|AT_ONCE|ENOUGH|A_USER|A_PROJECT|OF_ALL|OF_ONE)(_|$)")
+TEXT = re.compile(rf"\b(?:{'|'.join(sorted(TERMS))})\b|{'|'.join(map(re.escape, PHRASES))}", re.IGNORECASE)
+
+# (file, or "" for every file; name; reason)
+EXCEPTIONS = [
+    ("", "given_name", "claim of OpenID Connect"),
+    ("", "keepalive", "name of the HTTP and TCP feature"),
+    ("", "keep_alive", "name of the HTTP and TCP feature"),
+    ("", "lost_update", "term for a write that another write replaces"),
+    ("", "is_still_allowed", "predicate of a repeated check"),
+    ("", "is_still_authenticated", "predicate of a repeated check"),
+    ("", "COMMAND_NOT_FOUND", "POSIX name of exit status 127"),
+    ("app/http/idempotency.py", "StillRunning", "name of the error code STILL_RUNNING"),
+    ("app/core/errors.py", "NotFound", "the HTTP term Not Found"),
+    ("app/models/login.py", "last_seen_at", "name of the stored column"),
+    ("app/resources/system/schemas.py", "worker_seen_s", "name in the response of /readyz"),
+    ("app/models/content_search.py", "words", "name of the stored column"),
+    ("app/backup/manifest.py", "made_at", "stored key of the manifest format"),
+    ("app/drivers/git/rest/client.py", "RestClient", "REST"),
+    ("app/drivers/git/rest/provider.py", "RestGitProvider", "REST"),
+    ("app/drivers/git/port.py", "ObjectNotFound", "the HTTP term Not Found"),
+    ("app/drivers/http/client.py", "ConnectionLost", "the usual term for a connection that ended"),
+    ("app/content/words.py", "word", "search terms"),
+    ("app/content/words.py", "words", "search terms"),
+]
+
+Finding = tuple[int, str, str]
+Counts = dict[str, dict[str, int]]
+
+
+def findings(source: str, name: str) -> list[Finding]:
+    """Return the findings in the source of the file `name` as line, kind and text."""
+    allowed = {known for file, known, _ in EXCEPTIONS if file in ("", name)}
+    has_locals = not name.startswith(("tests/", "deploy/"))
+    return sorted({*_of_tree(ast.parse(source), allowed, has_locals=has_locals), *_of_comments(source)})
+
+
+def _of_tree(tree: ast.Module, allowed: set[str], *, has_locals: bool) -> Iterator[Finding]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            yield from _of_docstring(node)
+        for name in _names(node, has_locals=has_locals):
+            if name not in allowed and _is_forbidden(name):
+                yield getattr(node, "lineno", 1), "name", name
+
+
+def _of_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Finding]:
+    text, line = ast.get_docstring(node) or "", getattr(node, "lineno", 1)
+    if text.split() and text.split()[0].strip(".,:;") in HEADLESS:
+        yield line, "headless docstring", text.split("\n")[0][:80]
+    for match in TEXT.finditer(text):
+        yield line, "word in a docstring", match[0]
+
+
+def _names(node: ast.AST, *, has_locals: bool) -> Iterator[str]:
+    if isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) and not node.name.startswith("test_"):
+        yield node.name
+    elif has_locals and isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif has_locals and isinstance(node, ast.arg):
+        yield node.arg
+
+
+def _is_forbidden(name: str) -> bool:
+    parts = {part.lower() for part in re.findall(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])", name)}
+    return bool(parts & NAME_PARTS or BOUNDS.search(name))
+
+
+def _of_comments(source: str) -> Iterator[Finding]:
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            for match in TEXT.finditer(token.string):
+                yield token.start[0], "word in a comment", match[0]
+
+
+def duplicate_classes(files: Iterable[Path], root: Path = ROOT) -> list[str]:
+    """Return the public class names that more than one module defines, each with its modules."""
+    modules: dict[str, list[str]] = collections.defaultdict(list)
+    for path in files:
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                modules[node.name].append(path.relative_to(root).as_posix())
+    return [f"{name}: {', '.join(paths)}" for name, paths in sorted(modules.items()) if len(paths) > 1]
+
+
+def excess(counts: Counts, baseline: Counts) -> list[str]:
+    """Return the findings that occur more often than in the baseline."""
+    return [
+        f"{file}: {key}"
+        for file, keys in counts.items()
+        for key, count in keys.items()
+        if count > baseline.get(file, {}).get(key, 0)
+    ]
+
+
+def reduced(baseline: Counts, counts: Counts) -> Counts:
+    """Return the baseline without the findings that no longer exist."""
+    smaller = {
+        file: {key: min(count, counts[file][key]) for key, count in keys.items() if key in counts[file]}
+        for file, keys in baseline.items()
+        if file in counts
+    }
+    return {file: keys for file, keys in smaller.items() if keys}
+
+
+def _files(paths: Iterable[str]) -> list[Path]:
+    files: list[Path] = []
+    for path in map(ROOT.joinpath, paths):
+        files += sorted(path.rglob("*.py")) if path.is_dir() else [path]
+    return files
+
+
+def _all_counts() -> Counts:
+    counts = {}
+    for path in _files(PATHS):
+        name = path.relative_to(ROOT).as_posix()
+        keys = collections.Counter(f"{kind}: {text}" for _, kind, text in findings(path.read_text(), name))
+        if keys:
+            counts[name] = dict(sorted(keys.items()))
+    classes = duplicate_classes(_files(["app"]))
+    return counts | ({"app": dict.fromkeys((f"class defined twice: {line}" for line in classes), 1)} if classes else {})
+
+
+def check() -> int:
+    """Print the findings that exceed the baseline, and return the exit code."""
+    failures = excess(_all_counts(), json.loads(BASELINE.read_text()))
+    print("\n".join(failures) or "Word lint: no finding outside the baseline.")
+    return 1 if failures else 0
+
+
+def update() -> int:
+    """Write the baseline without the findings that no longer exist."""
+    counts = reduced(json.loads(BASELINE.read_text()), _all_counts())
+    BASELINE.write_text(json.dumps(counts, indent=1) + "\n")
+    return 0
+
+
+def report(paths: list[str]) -> int:
+    """Print every finding of the paths, and return the exit code."""
+    kinds: collections.Counter[str] = collections.Counter()
+    for path in _files(paths or PATHS):
+        name = path.relative_to(ROOT).as_posix()
+        for line, kind, text in findings(path.read_text(), name):
+            kinds[kind] += 1
+            print(f"{name}:{line}: {kind}: {text}")
+    print("; ".join(f"{kind} {count}" for kind, count in kinds.most_common()) or "no finding")
+    return 1 if kinds else 0
+
+
+if __name__ == "__main__":
+    arguments = sys.argv[1:]
+    sys.exit(check() if arguments == ["--check"] else update() if arguments == ["--update"] else report(arguments))

@@ -1,0 +1,182 @@
+"""Authentication of a request by its API token or session cookie, loaded through Flask-Login."""
+
+from datetime import datetime, timedelta
+from typing import Any, Protocol, TypeVar
+
+import sqlalchemy as sa
+from flask import Flask, Request, Response, current_app, g, request
+from flask.sessions import SessionInterface
+from flask_login import current_user
+
+from app.access import tokens
+from app.access.caller import Caller, caller_of
+from app.access.client_address import client_address
+from app.core import clock
+from app.core.client_info import ClientInfo
+from app.core.errors import NotAuthenticated
+from app.core.limits import SessionLimits
+from app.core.locales import LANGUAGES
+from app.extensions import db, login_manager
+from app.models.api_token import ApiToken
+from app.models.base import utcnow_ms
+from app.models.login import Session
+
+COOKIE = "session_token"
+ACTIVITY_INTERVAL = timedelta(seconds=SessionLimits.touch_s)
+
+
+class SessionToken(Protocol):
+    """A new or renewed session. The cookie ends with the browser if `max_age_s` is None."""
+
+    @property
+    def token(self) -> str:
+        """The value of the cookie."""
+
+    @property
+    def max_age_s(self) -> int | None:
+        """The lifetime of the cookie."""
+
+
+class NoFlaskSession(SessionInterface):
+    """A session interface that reads and writes no Flask session."""
+
+    def open_session(self, app: Flask, request: Request) -> None:
+        """Return no session."""
+
+
+OpenedT = TypeVar("OpenedT", bound=SessionToken)
+T = TypeVar("T")
+
+
+def init_app(app: Flask) -> None:
+    """Register the request loader of Flask-Login and the hook that writes the session cookie."""
+    manager: Any = login_manager
+    manager.session_protection = None
+    manager.request_loader(_load)
+    manager.init_app(app)
+    app.session_interface = NoFlaskSession()
+    app.after_request(_write_cookie)
+
+
+def cookie_name() -> str:
+    """Return the name of the session cookie. The prefix `__Host-` binds it to this host if the base URL is https."""
+    return f"__Host-{COOKIE}" if is_https() else COOKIE
+
+
+def is_https() -> bool:
+    """Return True if browsers reach the service by https only."""
+    base_url: str = current_app.config["SETTINGS"].server.base_url
+    return base_url.startswith("https:")
+
+
+def caller() -> Caller | None:
+    """Return the caller with a valid session or API token, or None. It is loaded once per request."""
+    if "caller" not in g:
+        user: Any = current_user
+        g.caller = user._get_current_object() if user.is_authenticated else None
+    result: Caller | None = g.caller
+    return result
+
+
+def _load(request: Request) -> Caller | None:
+    """Load the caller. A request with a bearer token never uses the cookie."""
+    bearer = tokens.bearer_of(request)
+    if bearer is not None:
+        return tokens.caller_of_api_token(bearer)
+    token = request.cookies.get(cookie_name())
+    return caller_of(token) if token else None
+
+
+def has_bearer() -> bool:
+    """Return True if the request carries a bearer token, valid or not."""
+    return tokens.bearer_of(request) is not None
+
+
+def not_authenticated() -> NotAuthenticated:
+    """Return the error of a request without a valid session or API token."""
+    return tokens.InvalidApiToken() if has_bearer() else NotAuthenticated()
+
+
+def is_still_authenticated() -> bool:
+    """Return whether the session or API token of an authenticated caller still exists. Also true for a request without one."""
+    return caller() is None or _load(request) is not None
+
+
+def session() -> Session | None:
+    """Return the session of this request, or None."""
+    current = caller()
+    return current.session if current is not None and current.grant is None else None
+
+
+def load_caller_objects() -> None:
+    """Attach the caller to the database session, so that a refresh before a write includes it."""
+    current = caller()
+    if current is not None:
+        _ = current.user
+    if current is not None and current.grant is None:
+        _ = current.session
+
+
+def client_info() -> ClientInfo:
+    """Return the address, browser and language of the client."""
+    hops = current_app.config["SETTINGS"].server.trusted_hops
+    language = request.accept_languages.best_match(LANGUAGES) or "en"
+    return ClientInfo(client_address(request, trusted_hops=hops), request.headers.get("User-Agent"), language)
+
+
+def needs_last_seen_update(last_seen_at: datetime) -> bool:
+    """Return True if the last-seen time is older than `ACTIVITY_INTERVAL`."""
+    return clock.now() - last_seen_at >= ACTIVITY_INTERVAL
+
+
+def update_last_seen(current: Caller) -> None:
+    """Write the time of the last use in a separate transaction, at most every five minutes (limits, section 1)."""
+    if current.grant is not None:
+        _update_last_use(current.grant.id, current.token_used_at)
+        return
+    row = current.session_row
+    if not needs_last_seen_update(row.last_seen_at):
+        return
+    now = utcnow_ms()
+    limits = current_app.config["SETTINGS"].limits.sessions
+    idle = timedelta(seconds=limits.idle_s) if row.remember else row.expires_at - now
+    with db.engine.begin() as connection:
+        connection.execute(
+            sa.update(Session).where(Session.id == row.id).values(last_seen_at=now, idle_expires_at=now + idle)
+        )
+
+
+def _update_last_use(token_id: str, last_used_at: datetime | None) -> None:
+    if last_used_at is not None and not needs_last_seen_update(last_used_at):
+        return
+    with db.engine.begin() as connection:
+        used_now = sa.update(ApiToken).where(ApiToken.id == token_id)
+        connection.execute(used_now.values(last_used_at=utcnow_ms(), updated_at=ApiToken.updated_at))
+
+
+def set_session_cookie(opened: OpenedT) -> OpenedT:
+    """Send the token as the session cookie with the response."""
+    g.new_cookie = (opened.token, opened.max_age_s)
+    return opened
+
+
+def clear_session_cookie(result: T) -> T:
+    """Clear the session cookie with the response."""
+    g.new_cookie = ("", 0)
+    return result
+
+
+def _write_cookie(response: Response) -> Response:
+    cookie: tuple[str, int | None] | None = g.pop("new_cookie", None)
+    if cookie is not None and response.status_code < 400:
+        name = cookie_name()
+        response.set_cookie(
+            name,
+            cookie[0],
+            max_age=cookie[1],
+            secure=name.startswith("__Host-"),
+            httponly=True,
+            samesite="Lax",
+            path="/",
+        )
+    return response

@@ -1,0 +1,103 @@
+"""The caller of a request, loaded from the session token or API token with one statement as plain values."""
+
+from collections import namedtuple
+from collections.abc import Iterable
+from datetime import datetime
+from functools import cached_property
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from flask import current_app
+from flask_login import UserMixin
+from sqlalchemy.orm import make_transient_to_detached
+
+from app.core import clock
+from app.core.api_tokens import TokenGrant
+from app.extensions import db
+from app.models.base import Base, UtcDateTime
+from app.models.login import Session
+from app.models.user import User
+from app.security.secrets import hash_token
+
+T = TypeVar("T", bound=Base)
+
+
+def _row_of(kind: type[Base]) -> Any:
+    """Return a named tuple type with the columns of a table."""
+    return namedtuple(kind.__name__, [column.name for column in kind.__table__.columns])
+
+
+# Built once: the construction of a statement costs more than its execution.
+_NOW = sa.bindparam("now", type_=UtcDateTime())
+LIVING = (Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
+"""The conditions of a valid session, with the parameters `token_hash` and `now`."""
+
+_LIVING = sa.select(User.__table__, Session.__table__).join_from(User, Session).where(*LIVING)
+_UserRow = _row_of(User)
+_SessionRow = _row_of(Session)
+
+
+class Caller(UserMixin):
+    """A user and the session or API token of the request, as they were when the request began.
+
+    `user_row` and `session_row` have the columns as attributes. Objects of the database session cost several times as
+    much, so they are created on first access. A caller has a session or a `grant`, the rights of its API token.
+    """
+
+    def __init__(
+        self,
+        user_row: Any,
+        session_row: Any,
+        *,
+        grant: TokenGrant | None = None,
+        token_used_at: datetime | None = None,
+    ) -> None:
+        self.user_row, self.session_row = user_row, session_row
+        self.grant, self.token_used_at = grant, token_used_at
+        self.id: str = user_row.id
+        self.email_verified: bool = user_row.email_verified
+        self.is_admin: bool = user_row.is_admin
+
+    @cached_property
+    def user(self) -> User:
+        """The user as an object of the database session."""
+        return _object(User, self.user_row)
+
+    @cached_property
+    def session(self) -> Session:
+        """The session as an object of the database session. Raises LookupError for the caller of an API token."""
+        if self.session_row is None:
+            raise LookupError("an API token has no session")
+        return _object(Session, self.session_row)
+
+
+def caller_of(token: str) -> Caller | None:
+    """Return the caller of a valid session token, or None."""
+    parameters = {"token_hash": hash_token(token), "now": clock.now()}
+    with current_app.extensions["reading_engine"].connect() as connection:
+        row = connection.execute(_LIVING, parameters).first()
+    if row is None:
+        return None
+    width = len(_UserRow._fields)
+    return Caller(_UserRow._make(row[:width]), _SessionRow._make(row[width:]))
+
+
+def user_columns() -> list[Any]:
+    """Return the columns of a user in the order that `caller_of_rows` expects."""
+    return list(User.__table__.columns)
+
+
+def caller_of_rows(user: Iterable[Any], *, grant: TokenGrant, last_used_at: datetime | None) -> Caller:
+    """Return the caller of an API token from the values of `user_columns`."""
+    return Caller(_UserRow._make(user), None, grant=grant, token_used_at=last_used_at)
+
+
+def _object(kind: type[T], row: Any) -> T:
+    """Return the object of a row: the loaded one, or a new persistent one without a query."""
+    loaded: T | None = db.session().identity_map.get(sa.orm.util.identity_key(kind, row.id))
+    if loaded is not None:
+        return loaded
+    instance = kind(**row._asdict())
+    make_transient_to_detached(instance)
+    db.session.add(instance)
+    return instance

@@ -1,0 +1,215 @@
+"""Guards: each resolves the target of a route and applies one rule to the caller."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.access import authentication, targets
+from app.access.scope import AuthContext, Scope
+from app.access.tokens import COMMITS, EDITS, MANAGES, SESSION_ONLY, TokenRule, check_branch
+from app.core.errors import EmailNotVerified, NotAuthenticated, NotFound, PermissionDenied
+from app.core.permissions import Permission, Role, grants
+from app.extensions import db
+from app.models.organization import ArchiveStatus
+from app.models.user import User
+
+HIDE_FROM_NON_MEMBERS = False
+"""If True, a signed-in user without a membership receives 404 instead of 403 (contract, section 0)."""
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A rule that decides whether a caller may use a route. `spec_name` is the text of the guard column in the specification.
+
+    With `target_in_body` the body names the target, so its fields are checked first. With `bare` the route loads no
+    session and responds without the database. `token` contains the scopes that an API token needs; the owner of the
+    token must pass the guard as well. `written_branch` returns the branch to which the body commits, or None for the
+    working branch.
+    """
+
+    spec_name: str
+    allows: Callable[[AuthContext], bool]
+    find: targets.TargetResolver = targets.no_target
+    public: bool = False
+    allow_unverified: bool = False
+    bare: bool = False
+    target_in_body: bool = False
+    token: TokenRule = SESSION_ONLY
+    written_branch: Callable[[Any], str | None] | None = None
+
+    def authenticate(self) -> None:
+        """Require a session or an API token unless the route is public. Raises NotAuthenticated."""
+        if not self.public and authentication.caller() is None:
+            raise authentication.not_authenticated()
+
+    def resolve(self, ids: Mapping[str, Any], *, is_read: bool = False) -> Scope:
+        """Replace the ids by objects, then apply the rule. `is_read` is true for a request that changes nothing.
+
+        Raises:
+            NotFound: a target does not exist or its id is malformed.
+            EmailNotVerified, PermissionDenied: the rule rejects the caller.
+        """
+        if self.bare:
+            return Scope(AuthContext(), {}, ids)
+        caller = authentication.caller()
+        grant = caller.grant if caller is not None else None
+        resolved = self.find(caller, ids)
+        context = AuthContext(
+            signed_in=caller is not None,
+            verified=caller is not None and caller.email_verified,
+            admin=caller is not None and caller.is_admin and grant is None,
+            is_self=resolved.pop("is_self", False),
+            role=resolved.pop("role", None),
+            second_role=resolved.pop("second_role", None),
+            grant=grant,
+        )
+        self._check(context)
+        if grant is not None and not self.public:
+            self.token.check(grant, resolved, is_read=is_read)
+        return Scope(context, resolved | {"caller": caller}, ids)
+
+    def _check(self, context: AuthContext) -> None:
+        if self.public:
+            return
+        if not context.verified and not self.allow_unverified:
+            raise EmailNotVerified
+        if not self.allows(context):
+            raise NotFound if HIDE_FROM_NON_MEMBERS and context.role is None else PermissionDenied
+
+    def check_body(self, scope: Scope, body: Any) -> None:
+        """Check the branch that the body of a request writes to. Raises PermissionDenied."""
+        if self.written_branch is not None:
+            check_branch(scope.grant, self.written_branch(body), scope.project.branch)
+
+    def for_tokens(self, rule: TokenRule) -> "Guard":
+        """Return the guard with another rule for API tokens."""
+        return replace(self, token=rule)
+
+    def resolve_locked(self, scope: Scope) -> Scope:
+        """Lock the target of a write, then resolve the ids and check the permission again.
+
+        The scope was resolved before the lock, so another request may have changed any part of it.
+
+        Raises:
+            NotFound, NotAuthenticated: the target, or the account of the caller, was deleted.
+        """
+        targets.lock(scope.targets, is_self=scope.context.is_self)
+        scope = self.resolve(scope.path)
+        if db.session.get(User, scope.caller.id) is None:
+            raise NotAuthenticated
+        return scope
+
+    @staticmethod
+    def is_archived(scope: Scope) -> bool:
+        """Return True if the target or its organization is archived."""
+        return any(
+            getattr(scope.targets.get(name), "status", ArchiveStatus.ACTIVE) == ArchiveStatus.ARCHIVED
+            for name in ("organization", "project")
+        )
+
+
+def _anyone(_context: AuthContext) -> bool:
+    return True
+
+
+def public(spec_name: str = "public") -> Guard:
+    """Return a guard for all clients."""
+    return Guard(spec_name, _anyone, public=True, allow_unverified=True)
+
+
+def no_authentication() -> Guard:
+    """Return a guard for all clients that loads no session."""
+    return Guard("public", _anyone, public=True, allow_unverified=True, bare=True)
+
+
+def session(spec_name: str = "session") -> Guard:
+    """Return a guard for signed-in users, with or without a verified e-mail address."""
+    return Guard(spec_name, lambda s: s.signed_in, allow_unverified=True)
+
+
+def verified(spec_name: str = "verifyAuth", *, token: TokenRule = SESSION_ONLY) -> Guard:
+    """Return a guard for signed-in users with a verified e-mail address."""
+    return Guard(spec_name, lambda s: s.verified, token=token)
+
+
+def platform_admin() -> Guard:
+    """Return a guard for platform admins."""
+    return Guard("platform admin", lambda s: s.admin)
+
+
+def own_user(
+    param: str,
+    *,
+    or_platform_admin: bool = False,
+    spec_name: str = "verifyAuth+self",
+    token: TokenRule = SESSION_ONLY,
+) -> Guard:
+    """Return a guard for the user that the URL names and, optionally, for platform admins."""
+    return Guard(spec_name, lambda s: s.is_self or (or_platform_admin and s.admin), targets.user(param), token=token)
+
+
+def permission(required: Permission, param: str = "org_id", *, in_body: bool = False) -> Guard:
+    """Return a guard for members of the organization in the URL or body whose role grants the permission."""
+    spec_name = f"{required} of body org" if in_body else str(required)
+    return Guard(
+        spec_name,
+        lambda s: grants(s.role, required),
+        targets.organization(param),
+        target_in_body=in_body,
+        token=MANAGES,
+    )
+
+
+def project_permission(required: Permission, param: str = "projectId") -> Guard:
+    """Return a guard for members of the project's organization whose role grants the permission."""
+    return Guard(str(required), lambda s: grants(s.role, required), targets.project(param), token=MANAGES)
+
+
+def roles(*allowed: Role, project: str | None = None, organization: str | None = None) -> Guard:
+    """Return a guard for members with one of these roles in the organization, or in the organization of the project."""
+    find = targets.project(project) if project else targets.organization(organization or "org_id")
+    rule = EDITS if project and Role.EDITOR in allowed else MANAGES
+    return Guard(",".join(allowed), lambda s: s.role in allowed, find, token=rule)
+
+
+def roles_in_body(*allowed: Role, organization: str = "org_id") -> Guard:
+    """Return a guard for members with one of these roles in the organization that the body names."""
+    spec_name = ",".join(allowed) + " of body org"
+    find = targets.organization(organization)
+    return Guard(spec_name, lambda s: s.role in allowed, find, target_in_body=True, token=MANAGES)
+
+
+def member_of_org(project: str = "project_id", *, in_body: bool = False) -> Guard:
+    """Return a guard for all members of the organization that owns the project."""
+    find = targets.project(project)
+    return Guard("memberOfOrg", lambda s: s.role is not None, find, target_in_body=in_body, token=EDITS)
+
+
+def can_commit(branch_of: Callable[[Any], str | None], project: str = "project_id") -> Guard:
+    """Return a guard like `member_of_org` for commits. `branch_of` returns the branch of a body, None by default.
+
+    An API token needs `publish` for the working branch and `write` for other branches.
+    """
+    return replace(member_of_org(project), token=COMMITS, written_branch=branch_of)
+
+
+def member_of_named(project: str = "projectId") -> Guard:
+    """Return a guard for verified users who are members of the project's organization, if the body names a project."""
+    spec_name = "verifyAuth; memberOfOrg if projectId given (decided)"
+    return Guard(
+        spec_name,
+        lambda s: s.is_self or s.role is not None,
+        targets.project_if_named(project),
+        target_in_body=True,
+        token=EDITS,
+    )
+
+
+def can_move_project(project: str, organization: str) -> Guard:
+    """Return a guard for the owner of both organizations of a move."""
+
+    def allows(context: AuthContext) -> bool:
+        return grants(context.role, Permission.DELETE_ORG) and grants(context.second_role, Permission.DELETE_ORG)
+
+    find = targets.project_and_destination(project, organization)
+    return Guard("org:DELETE_ORG on source AND destination", allows, find, token=MANAGES)

@@ -1,0 +1,28 @@
+// Entry point of every page. Editors and the palette are separate chunks that load only where they are used.
+import "htmx.org";
+import { dismissLater } from "./dom.ts";
+import { initDrawer, initMenus } from "./frame.ts";
+import { initLists } from "./lists.ts";
+
+document.documentElement.classList.add("has-script");
+initDrawer();
+initMenus();
+initLists();
+for (const element of document.querySelectorAll<HTMLElement>(".toast")) dismissLater(element);
+
+if (document.querySelector("galley-rich-editor")) void import("./rich-editor.ts");
+if (document.querySelector("galley-source-editor")) void import("./source-editor.ts");
+if (document.querySelector("form[data-editor]")) void import("./editor-form.ts");
+
+document.addEventListener("keydown", (event) => {
+  if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") {
+    event.preventDefault();
+    void import("./palette.ts").then(({ openPalette }) => openPalette());
+  }
+});
+document.addEventListener("click", (event) => {
+  const opener = (event.target as Element).closest("[data-open-palette]");
+  if (!opener) return;
+  event.preventDefault();
+  void import("./palette.ts").then(({ openPalette }) => openPalette());
+});

@@ -1,0 +1,216 @@
+// The form of the editor: drafts, saving in place, word count, and messages when the service or the session is away.
+import { countWords } from "./count-words.ts";
+import { create, createDialog, icon, show, toast } from "./dom.ts";
+import { text } from "./texts.ts";
+
+const DRAFT_DELAY_MS = 2000;
+const RETRY_DELAY_MS = 15_000;
+const COUNT_DELAY_MS = 400;
+/** Fields that a save in place reads from the page that the service returned. */
+const READ_ON_SAVE = ["base_sha", "base_blob_sha", "message"];
+
+class EditorForm {
+  private readonly form: HTMLFormElement;
+  private readonly status = document.querySelector<HTMLElement>(".content-header .status");
+  private stored: string;
+  private draftTimer = 0;
+  private isSaving = false;
+  private isSigningIn = false;
+
+  constructor(form: HTMLFormElement) {
+    this.form = form;
+    this.stored = this.snapshot();
+    form.addEventListener("input", () => this.onInput());
+    form.addEventListener("change", () => this.onInput());
+    form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.save(event.submitter);
+    });
+    document.addEventListener("keydown", (event) => {
+      if (!(event.ctrlKey || event.metaKey) || event.altKey || event.key.toLowerCase() !== "s") return;
+      event.preventDefault();
+      form.requestSubmit(document.querySelector<HTMLButtonElement>(`button[form="${form.id}"][type=submit], #${form.id} button[type=submit]`));
+    });
+    window.addEventListener("beforeunload", (event) => {
+      if (this.isSaving || !this.isChanged() || this.sendBeacon()) return;
+      event.preventDefault();
+    });
+    window.addEventListener("pagehide", () => {
+      if (!this.isSaving && this.isChanged()) this.sendBeacon();
+    });
+    window.addEventListener("online", () => void this.storeDraft());
+    this.initCount();
+  }
+
+  private snapshot(): string {
+    return this.snapshotWithout([]);
+  }
+
+  private snapshotWithout(names: string[]): string {
+    const data = new FormData(this.form);
+    for (const name of names) data.delete(name);
+    return [...data].map(([name, value]) => `${name}=${typeof value === "string" ? value : value.name}`).join("\n");
+  }
+
+  private isChanged(): boolean {
+    return this.snapshot() !== this.stored;
+  }
+
+  private onInput(): void {
+    if (!this.isChanged()) return;
+    this.show(this.form.dataset.changedText || text("Not saved"));
+    clearTimeout(this.draftTimer);
+    this.draftTimer = window.setTimeout(() => void this.storeDraft(), DRAFT_DELAY_MS);
+  }
+
+  private show(message: string): void {
+    if (this.status) this.status.textContent = message;
+  }
+
+  private body(submitter?: HTMLElement | null): FormData | URLSearchParams {
+    const data = new FormData(this.form, submitter as HTMLButtonElement | null);
+    if (this.form.enctype === "multipart/form-data") return data;
+    return new URLSearchParams([...data].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
+  }
+
+  /** Store the draft. After a failure try again when the connection returns, and every 15 seconds. */
+  private async storeDraft(): Promise<void> {
+    const url = this.form.dataset.draftUrl;
+    clearTimeout(this.draftTimer);
+    if (!url || this.isSaving || !this.isChanged()) return;
+    const snapshot = this.snapshot();
+    const response = await request(url, this.body());
+    if (response?.ok && !isSignIn(response)) {
+      this.stored = snapshot;
+      this.hideBanner();
+      if (!this.isChanged()) this.show(this.form.dataset.savedText || text("Draft stored"));
+      return;
+    }
+    if (response && (response.status === 401 || isSignIn(response))) return void this.signIn(() => this.storeDraft());
+    if (response && response.status < 500) {
+      this.show(this.form.dataset.failedText || text("The draft was not stored."));
+      return;
+    }
+    this.showBanner(() => void this.storeDraft());
+    this.draftTimer = window.setTimeout(() => void this.storeDraft(), RETRY_DELAY_MS);
+  }
+
+  private sendBeacon(): boolean {
+    const url = this.form.dataset.draftUrl;
+    const body = this.body();
+    if (!url || !(body instanceof URLSearchParams) || !navigator.sendBeacon(url, body)) return false;
+    this.stored = this.snapshot();
+    return true;
+  }
+
+  private async save(submitter: HTMLElement | null): Promise<void> {
+    if (this.isSaving) return;
+    this.isSaving = true;
+    clearTimeout(this.draftTimer);
+    const snapshot = this.snapshotWithout(READ_ON_SAVE);
+    this.show(text("Saving …"));
+    submitter?.setAttribute("aria-disabled", "true");
+    const response = await request(this.form.action, this.body(submitter));
+    submitter?.removeAttribute("aria-disabled");
+    if (response && (response.status === 401 || isSignIn(response))) {
+      this.isSaving = false;
+      return void this.signIn(() => this.save(submitter));
+    }
+    if (!response || response.status >= 500) {
+      this.isSaving = false;
+      this.show(this.form.dataset.changedText || text("Not saved"));
+      this.showBanner(() => void this.save(submitter));
+      return;
+    }
+    this.hideBanner();
+    if (!response.ok) {
+      // The service returned a page: the conflict or the fields with errors. The browser shows it after sending the form again.
+      this.submitNatively(submitter);
+      return;
+    }
+    const isSamePage = response.redirected && new URL(response.url).pathname === location.pathname;
+    if (isSamePage && this.takeOver(await response.text())) {
+      if (this.snapshotWithout(READ_ON_SAVE) === snapshot) this.stored = this.snapshot();
+      this.isSaving = false;
+      this.onInput();
+      return;
+    }
+    location.assign(response.url);
+  }
+
+  private submitNatively(submitter: HTMLElement | null): void {
+    if (submitter instanceof HTMLButtonElement && submitter.name) {
+      this.form.append(create("input", { type: "hidden", name: submitter.name, value: submitter.value }));
+    }
+    this.form.submit();
+  }
+
+  /** Stay on the page after a save if the service returned the same editor: read its hidden fields, status and message. */
+  private takeOver(html: string): boolean {
+    const page = new DOMParser().parseFromString(html, "text/html");
+    const other = page.querySelector<HTMLFormElement>("form[data-editor]");
+    if (!other) return false;
+    for (const input of other.querySelectorAll<HTMLInputElement>("input[name]")) {
+      if (!READ_ON_SAVE.includes(input.name)) continue;
+      const own = this.form.querySelector<HTMLInputElement>(`input[name="${CSS.escape(input.name)}"]`);
+      if (own) own.value = input.value;
+    }
+    this.show(page.querySelector(".content-header .status")?.textContent?.trim() || text("Saved"));
+    const message = page.querySelector(".toast");
+    toast(...(message ? [...message.childNodes].map((node) => document.importNode(node, true) as ChildNode) : [text("Saved")]));
+    return true;
+  }
+
+  private showBanner(retry: () => void): void {
+    if (document.querySelector(".banner[data-connection]")) return;
+    const message = navigator.onLine ? text("The service does not respond. Your text is still here.") : text("You are offline. Your text is still here.");
+    const button = create("button", { type: "button", class: "button button--small", click: retry }, text("Retry"));
+    const banner = create("div", { class: "banner banner--warning", role: "alert", "data-connection": true }, icon("alert-triangle"), create("p", {}, message), button);
+    document.querySelector("main")!.prepend(banner);
+  }
+
+  private hideBanner(): void {
+    document.querySelector(".banner[data-connection]")?.remove();
+  }
+
+  private async signIn(retry: () => Promise<void>): Promise<void> {
+    if (this.isSigningIn) return;
+    this.isSigningIn = true;
+    this.show(this.form.dataset.changedText || text("Not saved"));
+    const link = create("a", { href: "/console/sign-in", target: "_blank", rel: "noopener" }, text("Sign in in a new tab"));
+    const content = [create("p", {}, text("Your session has ended. Your text is still here.")), create("p", {}, link)];
+    const answer = await show(createDialog(text("Sign in again"), content, [["", text("Close")], ["retry", text("Retry")]]));
+    this.isSigningIn = false;
+    if (answer === "retry") await retry();
+  }
+
+  private initCount(): void {
+    const field = this.form.querySelector<HTMLTextAreaElement>(".editor__text textarea");
+    if (!field) return;
+    const output = create("p", { class: "editor__count" });
+    field.closest(".editor__text")!.append(output);
+    let timer = 0;
+    const count = () => {
+      output.textContent = text("{count} words", { count: countWords(field.value, document.documentElement.lang).toLocaleString(document.documentElement.lang) });
+    };
+    field.addEventListener("input", () => {
+      clearTimeout(timer);
+      timer = window.setTimeout(count, COUNT_DELAY_MS);
+    });
+    count();
+  }
+}
+
+async function request(url: string, body: FormData | URLSearchParams): Promise<Response | null> {
+  try {
+    return await fetch(url, { method: "POST", body, credentials: "same-origin" });
+  } catch {
+    return null;
+  }
+}
+
+function isSignIn(response: Response): boolean {
+  return response.redirected && new URL(response.url).pathname.startsWith("/console/sign-in");
+}
+
+for (const form of document.querySelectorAll<HTMLFormElement>("form[data-editor]")) new EditorForm(form);

@@ -1,0 +1,56 @@
+// Keyboard control of lists: j and k or the arrows move, Enter opens, x selects, / searches, ? lists the shortcuts.
+import { create, createDialog, show } from "./dom.ts";
+import { text } from "./texts.ts";
+
+/** Listen for the shortcuts wherever no text is typed. */
+export function initLists(): void {
+  document.addEventListener("keydown", (event) => {
+    const target = event.target as HTMLElement;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.defaultPrevented) return;
+    if (target.closest("input:not([type=checkbox]), textarea, select, [contenteditable], dialog, iframe")) return;
+    if (handle(event.key, target)) event.preventDefault();
+  });
+}
+
+function handle(key: string, target: HTMLElement): boolean {
+  if (key === "?") {
+    void showShortcuts();
+    return true;
+  }
+  if (key === "/") {
+    const search = document.querySelector<HTMLElement>("main input[type=search]");
+    search?.focus();
+    return search !== null;
+  }
+  const rows = [...document.querySelectorAll<HTMLTableRowElement>(".table tbody tr")].filter((row) => row.querySelector(".table__main a"));
+  if (!rows.length) return false;
+  const current = rows.findIndex((row) => row.contains(target));
+  const isArrow = key === "ArrowDown" || key === "ArrowUp";
+  if (key === "j" || key === "k" || (isArrow && current >= 0)) {
+    const step = key === "j" || key === "ArrowDown" ? 1 : -1;
+    const next = rows[Math.min(rows.length - 1, Math.max(0, current + step))]!;
+    next.querySelector<HTMLElement>(".table__main a")!.focus();
+    next.scrollIntoView({ block: "nearest" });
+    return true;
+  }
+  if (key === "x" && current >= 0) {
+    rows[current]!.querySelector<HTMLInputElement>(".table__select")?.click();
+    return true;
+  }
+  return false;
+}
+
+async function showShortcuts(): Promise<void> {
+  const shortcuts: [string, string][] = [
+    ["Ctrl/⌘ K", text("Search and commands")],
+    ["Ctrl/⌘ S", text("Save")],
+    ["j, k", text("Next and previous entry")],
+    ["Enter", text("Open the entry")],
+    ["x", text("Select the entry")],
+    ["/", text("Search in the list")],
+    ["?", text("Keyboard shortcuts")],
+  ];
+  const list = create("dl", { class: "description-list" });
+  for (const [keys, label] of shortcuts) list.append(create("dt", {}, create("kbd", {}, keys)), create("dd", {}, label));
+  await show(createDialog(text("Keyboard shortcuts"), [list], [["", text("Close")]]));
+}

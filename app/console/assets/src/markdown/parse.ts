@@ -1,0 +1,167 @@
+// Markdown to ProseMirror nodes, and the division of a text into top-level blocks by source lines.
+import MarkdownIt from "markdown-it";
+import type { Node } from "prosemirror-model";
+import { MarkdownParser } from "prosemirror-markdown";
+import { schema } from "./schema.ts";
+
+type Token = ReturnType<MarkdownIt["parse"]>[number];
+
+/** Link reference definitions of the whole text, as markdown-it stores them. */
+export interface References {
+  references?: Record<string, { href: string; title: string }>;
+}
+
+/** A range of the text without its final line end. `node` is null for a block that is edited as source. */
+export interface Block {
+  start: number;
+  end: number;
+  node: Node | null;
+  label: string;
+}
+
+const md = new MarkdownIt({ html: true });
+// Addresses stay as they are written. The editor decides which links can be followed.
+md.normalizeLink = (url: string) => url;
+md.normalizeLinkText = (url: string) => url;
+md.validateLink = () => true;
+// Shortcodes of Hugo, tags of Liquid and Jinja, attribute lists and footnotes inside of a text.
+const RAW = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}|\{[:#.][^}\n]*\}|\[\^[^\]\s]+\]/y;
+md.inline.ruler.before("escape", "raw_inline", (state, silent) => {
+  RAW.lastIndex = state.pos;
+  const match = RAW.exec(state.src);
+  if (!match) return false;
+  if (!silent) state.push("raw_inline", "", 0).content = match[0];
+  state.pos += match[0].length;
+  return true;
+});
+
+const FRONT_MATTER = /^(---|\+\+\+)[ \t]*\r?\n(?:[\s\S]*?\r?\n)?\1[ \t]*(?=\r?\n|$)/;
+const LINE_END = /\r\n?|\n/g;
+// A block that starts like this belongs to an extension of Markdown.
+const EXTENSIONS: [RegExp, string][] = [
+  [/^\s*(?:\{\{[\s\S]*\}\}|\{%[\s\S]*%\})\s*$/, "Shortcode"],
+  [/^ {0,3}(?::::|!!!|\?\?\?|===? ")/, "Directive"],
+  [/^ {0,3}\[\^[^\]]+\]:/, "Footnote"],
+  [/^ {0,3}\$\$/, "Formula"],
+  [/^ {0,3}\[[^\]]+\]:\s/, "Link addresses"],
+  [/^\s*\{[:#.][^}\n]*\}\s*$/, "Attributes"],
+];
+const MDX = /^\s*(?:import|export)\s|[{<]/;
+const UNSUPPORTED: Record<string, string> = { html_block: "HTML", table_open: "Table" };
+
+let current: Token[] = [];
+const parser = new MarkdownParser(schema, { parse: () => current } as unknown as MarkdownIt, {
+  blockquote: { block: "blockquote" },
+  paragraph: { block: "paragraph" },
+  list_item: { block: "list_item" },
+  bullet_list: { block: "bullet_list", getAttrs: (token, tokens, i) => ({ marker: token.markup, tight: isTight(tokens, i) }) },
+  ordered_list: {
+    block: "ordered_list",
+    getAttrs: (token, tokens, i) => ({
+      order: Number(token.attrGet("start") ?? 1),
+      delimiter: token.markup,
+      tight: isTight(tokens, i),
+    }),
+  },
+  heading: {
+    block: "heading",
+    getAttrs: (token) => ({ level: Number(token.tag.slice(1)), underline: token.markup.replace(/^#+$/, "") }),
+  },
+  code_block: { block: "code_block", noCloseToken: true, attrs: { fence: "" } },
+  fence: {
+    block: "code_block",
+    noCloseToken: true,
+    getAttrs: (token) => ({ info: token.info.trim(), fence: token.markup.slice(0, 3) }),
+  },
+  hr: { node: "horizontal_rule", getAttrs: (token) => ({ markup: token.markup }) },
+  image: {
+    node: "image",
+    getAttrs: (token) => ({ src: token.attrGet("src") ?? "", alt: token.content, title: token.attrGet("title") || null }),
+  },
+  hardbreak: { node: "hard_break", getAttrs: (token) => ({ markup: token.markup || "\\" }) },
+  softbreak: { node: "soft_break" },
+  html_inline: { node: "raw_inline", getAttrs: (token) => ({ text: token.content }) },
+  raw_inline: { node: "raw_inline", getAttrs: (token) => ({ text: token.content }) },
+  em: { mark: "em", getAttrs: (token) => ({ markup: token.markup }) },
+  strong: { mark: "strong", getAttrs: (token) => ({ markup: token.markup }) },
+  s: { mark: "strike" },
+  link: { mark: "link", getAttrs: (token) => ({ href: token.attrGet("href") ?? "", title: token.attrGet("title") || null }) },
+  code_inline: { mark: "code", noCloseToken: true },
+});
+
+function isTight(tokens: readonly Token[], index: number): boolean {
+  for (const token of tokens.slice(index + 1)) if (token.type !== "list_item_open") return token.hidden;
+  return true;
+}
+
+/** Return the nodes of a text, or null if it contains a construct that the schema does not have. */
+export function parseNodes(text: string, references: References): Node[] | null {
+  const tokens = md.parse(text, { references: { ...references.references } });
+  return nodesOf(tokens);
+}
+
+function nodesOf(tokens: Token[]): Node[] | null {
+  if (tokens.some((token) => token.type in UNSUPPORTED)) return null;
+  if (!tokens.length) return [];
+  current = tokens;
+  try {
+    return [...parser.parse("").children];
+  } catch {
+    return null;
+  }
+}
+
+/** Divide a text into its top-level blocks. Text between the blocks is blank. */
+export function split(text: string, isMdx = false): { blocks: Block[]; references: References } {
+  const blocks: Block[] = [];
+  const header = FRONT_MATTER.exec(text)?.[0].length ?? 0;
+  if (header) blocks.push({ start: 0, end: header, node: null, label: "Front matter" });
+  const body = text.slice(header);
+  const starts = [0];
+  const ends: number[] = [];
+  for (const match of body.matchAll(LINE_END)) {
+    ends.push(match.index);
+    starts.push(match.index + match[0].length);
+  }
+  ends.push(body.length);
+  const isBlank = (line: number) => !/\S/.test(body.slice(starts[line], ends[line]));
+
+  const references: References = { references: {} };
+  let next = 0;
+  const add = (from: number, to: number, tokens: Token[] | null) => {
+    while (from < to && isBlank(from)) from++;
+    while (to > from && isBlank(to - 1)) to--;
+    if (from === to) return;
+    const source = body.slice(starts[from], ends[to - 1]);
+    blocks.push({ start: header + starts[from]!, end: header + ends[to - 1]!, ...classify(source, tokens, isMdx) });
+  };
+  for (const { from, to, tokens } of groups(md.parse(body, references))) {
+    add(next, from, null);
+    add(from, to, tokens);
+    next = to;
+  }
+  add(next, starts.length, null);
+  return { blocks, references };
+}
+
+function classify(source: string, tokens: Token[] | null, isMdx: boolean): { node: Node | null; label: string } {
+  const extension = EXTENSIONS.find(([pattern]) => pattern.test(source));
+  if (extension) return { node: null, label: extension[1] };
+  if (!tokens) return { node: null, label: "Source" };
+  const type = tokens.find((token) => token.type in UNSUPPORTED)?.type;
+  if (type) return { node: null, label: UNSUPPORTED[type]! };
+  if (isMdx && tokens[0]!.type !== "fence" && MDX.test(source)) return { node: null, label: "MDX" };
+  const nodes = nodesOf(tokens);
+  return { node: nodes?.length === 1 ? nodes[0]! : null, label: "Source" };
+}
+
+function* groups(tokens: Token[]): Generator<{ from: number; to: number; tokens: Token[] }> {
+  let depth = 0;
+  let first = 0;
+  for (const [index, token] of tokens.entries()) {
+    if (depth === 0) first = index;
+    depth += token.nesting;
+    const [from, to] = tokens[first]!.map ?? [0, 0];
+    if (depth === 0 && to > from) yield { from, to, tokens: tokens.slice(first, index + 1) };
+  }
+}

@@ -1,0 +1,124 @@
+// ProseMirror schema of a Markdown text. A top-level node has the attribute `key`: the index of its block in the file.
+import { type Attrs, type DOMOutputSpec, type Node, Schema } from "prosemirror-model";
+
+const key = { key: { default: null } };
+
+export const schema = new Schema({
+  nodes: {
+    doc: { content: "block+" },
+    paragraph: { content: "inline*", group: "block", attrs: key, parseDOM: [{ tag: "p" }], toDOM: () => ["p", 0] },
+    heading: {
+      content: "inline*",
+      group: "block",
+      defining: true,
+      attrs: { ...key, level: { default: 2 }, underline: { default: "" } },
+      parseDOM: [1, 2, 3, 4, 5, 6].map((level) => ({ tag: `h${level}`, attrs: { level } })),
+      toDOM: (node) => [`h${node.attrs.level}`, 0],
+    },
+    blockquote: {
+      content: "block+",
+      group: "block",
+      defining: true,
+      attrs: key,
+      parseDOM: [{ tag: "blockquote" }],
+      toDOM: () => ["blockquote", 0],
+    },
+    code_block: {
+      content: "text*",
+      marks: "",
+      group: "block",
+      code: true,
+      defining: true,
+      attrs: { ...key, info: { default: "" }, fence: { default: "```" } },
+      parseDOM: [{ tag: "pre", preserveWhitespace: "full" }],
+      toDOM: (node) => ["pre", node.attrs.info ? { "data-info": "", "data-label": node.attrs.info } : {}, ["code", { spellcheck: "false" }, 0]],
+    },
+    source_block: {
+      content: "text*",
+      marks: "",
+      group: "block",
+      code: true,
+      defining: true,
+      isolating: true,
+      attrs: { ...key, label: { default: "Source" } },
+      parseDOM: [{ tag: "pre.source-block", preserveWhitespace: "full", priority: 60 }],
+      toDOM: (node) => ["pre", { class: "source-block", "data-label": node.attrs.label, dir: "ltr" }, ["code", { spellcheck: "false" }, 0]],
+    },
+    bullet_list: list("ul", { marker: { default: "-" } }),
+    ordered_list: list("ol", { order: { default: 1 }, delimiter: { default: "." } }),
+    list_item: { content: "block+", defining: true, parseDOM: [{ tag: "li" }], toDOM: () => ["li", 0] },
+    horizontal_rule: {
+      group: "block",
+      attrs: { ...key, markup: { default: "---" } },
+      parseDOM: [{ tag: "hr" }],
+      toDOM: () => ["hr"],
+    },
+    text: { group: "inline" },
+    image: {
+      inline: true,
+      group: "inline",
+      draggable: true,
+      attrs: { src: { default: "" }, alt: { default: "" }, title: { default: null } },
+      parseDOM: [{ tag: "img[src]", getAttrs: (element) => imageAttributes(element as HTMLElement) }],
+      toDOM: (node) => ["img", { src: node.attrs.src, alt: node.attrs.alt, title: node.attrs.title }],
+    },
+    hard_break: {
+      inline: true,
+      group: "inline",
+      selectable: false,
+      attrs: { markup: { default: "\\" } },
+      parseDOM: [{ tag: "br" }],
+      toDOM: () => ["br"],
+    },
+    // A line end inside a paragraph. Readers see a space.
+    soft_break: { inline: true, group: "inline", selectable: false, leafText: () => "\n", toDOM: () => ["span", { class: "soft-break" }, " "] },
+    // HTML, a shortcode, a footnote or another construct that is written as it is.
+    raw_inline: {
+      inline: true,
+      group: "inline",
+      atom: true,
+      attrs: { text: { default: "" } },
+      leafText: (node) => node.attrs.text,
+      parseDOM: [{ tag: "code.raw-inline", getAttrs: (element) => ({ text: (element as HTMLElement).textContent }), priority: 60 }],
+      toDOM: (node) => ["code", { class: "raw-inline", dir: "ltr" }, node.attrs.text],
+    },
+  },
+  marks: {
+    link: {
+      attrs: { href: {}, title: { default: null } },
+      inclusive: false,
+      parseDOM: [{ tag: "a[href]", getAttrs: (element) => linkAttributes(element as HTMLElement) }],
+      toDOM: (mark) => ["a", { href: isSafe(mark.attrs.href) ? mark.attrs.href : "#", title: mark.attrs.title ?? mark.attrs.href }, 0],
+    },
+    em: { attrs: { markup: { default: "*" } }, parseDOM: [{ tag: "em" }, { tag: "i" }], toDOM: () => ["em", 0] },
+    strong: { attrs: { markup: { default: "**" } }, parseDOM: [{ tag: "strong" }, { tag: "b" }], toDOM: () => ["strong", 0] },
+    strike: { parseDOM: [{ tag: "s" }, { tag: "del" }], toDOM: () => ["s", 0] },
+    code: { excludes: "em strong strike", parseDOM: [{ tag: "code" }], toDOM: () => ["code", { spellcheck: "false" }, 0] },
+  },
+});
+
+function list(tag: "ul" | "ol", attrs: Attrs) {
+  return {
+    content: "list_item+",
+    group: "block",
+    attrs: { ...key, tight: { default: true }, ...attrs },
+    parseDOM: [{ tag }],
+    toDOM: (node: Node): DOMOutputSpec => [tag, tag === "ol" && node.attrs.order !== 1 ? { start: node.attrs.order } : {}, 0],
+  };
+}
+
+function imageAttributes(element: HTMLElement): Attrs | false {
+  const src = element.dataset.source ?? element.getAttribute("src") ?? "";
+  if (src.startsWith("data:") || src.startsWith("blob:")) return false;
+  return { src, alt: element.getAttribute("alt") ?? "", title: element.getAttribute("title") };
+}
+
+function linkAttributes(element: HTMLElement): Attrs | false {
+  const href = element.getAttribute("href") ?? "";
+  return isSafe(href) && { href, title: null };
+}
+
+/** Return whether a link may be followed: relative, or with a scheme that runs no script. */
+export function isSafe(href: string): boolean {
+  return !/^[a-z][a-z0-9+.-]*:/i.test(href.trim()) || /^(https?|mailto|tel):/i.test(href.trim());
+}

@@ -1,0 +1,296 @@
+// `<galley-rich-editor>`: a ProseMirror editor over the textarea inside. It never rewrites text that was not edited.
+import { baseKeymap, chainCommands, exitCode, lift, setBlockType, toggleMark, wrapIn } from "prosemirror-commands";
+import { dropCursor } from "prosemirror-dropcursor";
+import { gapCursor } from "prosemirror-gapcursor";
+import { history, redo, undo } from "prosemirror-history";
+import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from "prosemirror-inputrules";
+import { keymap } from "prosemirror-keymap";
+import type { MarkType, Node, NodeType } from "prosemirror-model";
+import { liftListItem, sinkListItem, splitListItem, wrapInList } from "prosemirror-schema-list";
+import { type Command, EditorState, Plugin, type Transaction } from "prosemirror-state";
+import { EditorView } from "prosemirror-view";
+import { create, createDialog, icon, show } from "./dom.ts";
+import { MarkdownFile } from "./markdown/file.ts";
+import { isSafe, schema } from "./markdown/schema.ts";
+import { text } from "./texts.ts";
+import { acceptsImages, imagesOf, upload } from "./upload.ts";
+
+const { nodes, marks } = schema as { nodes: Record<string, NodeType>; marks: Record<string, MarkType> };
+const SYNC_DELAY_MS = 200;
+const STATIC_FOLDERS = ["static", "public"];
+
+class RichEditor extends HTMLElement {
+  private textarea!: HTMLTextAreaElement;
+  private view: EditorView | null = null;
+  private file!: MarkdownFile;
+  private timer = 0;
+
+  connectedCallback(): void {
+    const textarea = this.querySelector("textarea");
+    if (!textarea || this.view) return;
+    this.textarea = textarea;
+    const bar = create("div", { class: "format-bar", role: "toolbar", "aria-label": text("Formatting") });
+    this.append(bar);
+    this.load();
+    this.fillBar(bar);
+    this.setAttribute("ready", "");
+    textarea.form?.addEventListener("submit", () => this.flush(), { capture: true });
+    for (const label of textarea.labels) label.addEventListener("click", () => this.view?.focus());
+  }
+
+  /** Read the textarea again, for example after a draft was restored. */
+  load(): void {
+    this.file = new MarkdownFile(this.textarea.value, (this.dataset.path ?? "").endsWith(".mdx"));
+    const state = EditorState.create({ doc: this.file.doc, plugins: plugins() });
+    if (this.view) {
+      this.view.updateState(state);
+      return;
+    }
+    this.view = new EditorView(this, {
+      state,
+      attributes: {
+        role: "textbox",
+        "aria-multiline": "true",
+        "aria-label": this.textarea.labels[0]?.textContent?.trim() || text("Text"),
+        spellcheck: "true",
+        dir: "auto",
+      },
+      dispatchTransaction: (transaction) => this.dispatch(transaction),
+      nodeViews: { image: (node) => this.imageView(node) },
+      handlePaste: (_view, event) => this.addImages(imagesOf(event.clipboardData)),
+      handleDrop: (_view, event, _slice, moved) => !moved && this.addImages(imagesOf(event.dataTransfer)),
+      handleDOMEvents: { blur: () => this.flush() },
+    });
+  }
+
+  /** Write the text into the textarea now. */
+  flush(): void {
+    if (!this.timer || !this.view) return;
+    clearTimeout(this.timer);
+    this.timer = 0;
+    const value = this.file.text(this.view.state.doc);
+    if (value === this.textarea.value) return;
+    this.textarea.value = value;
+    this.textarea.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  private dispatch(transaction: Transaction): void {
+    const view = this.view!;
+    view.updateState(view.state.apply(transaction));
+    this.dispatchEvent(new Event("state"));
+    if (!transaction.docChanged) return;
+    if (this.timer) clearTimeout(this.timer);
+    this.timer = window.setTimeout(() => this.flush(), SYNC_DELAY_MS);
+  }
+
+  private imageView(node: Node) {
+    const dom = create("img", { alt: node.attrs.alt, title: node.attrs.title ?? node.attrs.src, "data-source": node.attrs.src });
+    const urls = this.imageUrls(node.attrs.src);
+    const next = () => {
+      const url = urls.shift();
+      if (url) dom.src = url;
+    };
+    dom.addEventListener("error", next);
+    next();
+    return { dom };
+  }
+
+  /** Return the URLs under which the service may return an image of the repository, and none for another origin. */
+  private imageUrls(source: string): string[] {
+    const base = this.dataset.mediaUrl;
+    if (!base || /^([a-z][a-z0-9+.-]*:|\/\/)/i.test(source)) return [];
+    const folder = `/${this.dataset.path ?? ""}`.replace(/[^/]*$/, "");
+    const path = decodeURIComponent(new URL(source.replace(/[?#].*$/, ""), `http://repository${folder}`).pathname).slice(1);
+    // A path of the site names a file in the folder of static files.
+    const paths = source.startsWith("/") ? [...STATIC_FOLDERS.map((name) => `${name}/${path}`), path] : [path];
+    return paths.map((each) => base + encodeURIComponent(each));
+  }
+
+  private addImages(files: File[]): boolean {
+    if (!files.length || !acceptsImages(this)) return false;
+    void (async () => {
+      for (const file of files) {
+        const image = await upload(this, file);
+        if (image) this.view!.dispatch(this.view!.state.tr.replaceSelectionWith(nodes.image!.create({ src: image.url, alt: image.alt })));
+      }
+    })();
+    return true;
+  }
+
+  private fillBar(bar: HTMLElement): void {
+    const styles: [string, string, Command][] = [
+      ["paragraph", text("Paragraph"), setBlockType(nodes.paragraph!)],
+      ...[1, 2, 3, 4].map((level): [string, string, Command] => [
+        `heading${level}`, text("Heading {level}", { level }), setBlockType(nodes.heading!, { level }),
+      ]),
+      ["code_block", text("Code block"), setBlockType(nodes.code_block!)],
+    ];
+    const select = create("select", { "aria-label": text("Style") }, ...styles.map(([value, label]) => create("option", { value }, label)));
+    select.append(create("option", { value: "source_block", hidden: true }, text("Source")));
+    select.addEventListener("change", () => this.run(styles.find(([value]) => value === select.value)![2]));
+    bar.append(select);
+    const buttons: [string, string, Command, MarkType?][] = [
+      ["bold", text("Bold"), toggleMark(marks.strong!), marks.strong],
+      ["italic", text("Italic"), toggleMark(marks.em!), marks.em],
+      ["code", text("Code"), toggleMark(marks.code!), marks.code],
+      ["link", text("Link"), (_state, dispatch) => (dispatch && void this.editLink(), true), marks.link],
+      ["list", text("Bulleted list"), chainCommands(liftFrom(nodes.bullet_list!), wrapInList(nodes.bullet_list!))],
+      ["list-ordered", text("Numbered list"), chainCommands(liftFrom(nodes.ordered_list!), wrapInList(nodes.ordered_list!))],
+      ["quote", text("Quote"), chainCommands(liftFrom(nodes.blockquote!), wrapIn(nodes.blockquote!))],
+      ["undo", text("Undo"), undo],
+      ["redo", text("Redo"), redo],
+    ];
+    const update: (() => void)[] = [];
+    for (const [name, label, command, mark] of buttons) {
+      const button = create("button", { type: "button", class: "format-bar__button", "aria-label": label, title: label }, icon(name));
+      button.addEventListener("mousedown", (event) => event.preventDefault());
+      button.addEventListener("click", () => this.run(command));
+      update.push(() => {
+        const state = this.view!.state;
+        button.disabled = !command(state);
+        if (mark) button.setAttribute("aria-pressed", String(isActive(state, mark)));
+      });
+      bar.append(button);
+    }
+    if (acceptsImages(this)) {
+      const input = create("input", { type: "file", accept: "image/*", hidden: true, "aria-label": text("Image") });
+      input.addEventListener("change", () => this.addImages([...(input.files ?? [])]));
+      const label = text("Image");
+      bar.append(input, create("button", { type: "button", class: "format-bar__button", "aria-label": label, title: label, click: () => input.click() }, icon("image")));
+    }
+    update.push(() => {
+      const parent = this.view!.state.selection.$from.parent;
+      select.value = parent.type === nodes.heading ? `heading${parent.attrs.level}` : parent.type.name;
+      select.disabled = parent.type === nodes.source_block;
+    });
+    const refresh = () => update.forEach((each) => each());
+    this.addEventListener("state", refresh);
+    refresh();
+  }
+
+  private run(command: Command): void {
+    const view = this.view!;
+    command(view.state, (transaction) => view.dispatch(transaction.scrollIntoView()), view);
+    view.focus();
+  }
+
+  private async editLink(): Promise<void> {
+    const view = this.view!;
+    const { state } = view;
+    const { from, to, empty, $from } = state.selection;
+    const existing = marks.link!.isInSet(empty ? $from.marks() : ($from.nodeAfter?.marks ?? []));
+    const input = create("input", { class: "input", type: "text", inputmode: "url", id: "link-address", autocomplete: "off" });
+    input.value = existing?.attrs.href ?? "";
+    const field = create("div", { class: "field" }, create("label", { class: "field__label", for: "link-address" }, text("Address")), input);
+    const buttons: [string, string][] = [["", text("Cancel")], ...(existing ? [["remove", text("Remove link")] as [string, string]] : []), ["set", text("Apply")]];
+    const dialog = createDialog(text("Link"), [field], buttons);
+    // Enter in the field applies the link. Without this, the browser would press the first button.
+    input.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault();
+      dialog.close("set");
+    });
+    const answer = await show(dialog);
+    const href = input.value.trim();
+    const range = existing && empty ? rangeOf(state, marks.link!) : { from, to };
+    const transaction = view.state.tr.removeMark(range.from, range.to, marks.link!);
+    if (answer === "set" && href && isSafe(href)) {
+      const mark = marks.link!.create({ href });
+      if (range.from === range.to) transaction.insert(from, schema.text(href, [mark]));
+      else transaction.addMark(range.from, range.to, mark);
+    }
+    if (answer === "set" || answer === "remove") view.dispatch(transaction);
+    view.focus();
+  }
+}
+
+function plugins(): Plugin[] {
+  const { hard_break, list_item, paragraph } = nodes;
+  const insertBreak: Command = (state, dispatch) => {
+    dispatch?.(state.tr.replaceSelectionWith(hard_break!.create()).scrollIntoView());
+    return true;
+  };
+  // An empty paragraph has no Markdown. Backspace and Enter at the end of a code block leave it.
+  return [
+    inputRules({ rules: rules() }),
+    keymap({
+      "Mod-z": undo,
+      "Mod-y": redo,
+      "Mod-Shift-z": redo,
+      "Mod-b": toggleMark(marks.strong!),
+      "Mod-i": toggleMark(marks.em!),
+      "Mod-e": toggleMark(marks.code!),
+      "Shift-Enter": chainCommands(exitCode, insertBreak),
+      "Mod-Enter": exitCode,
+      Enter: splitListItem(list_item!),
+      Tab: sinkListItem(list_item!),
+      "Shift-Tab": liftListItem(list_item!),
+      "Mod-Alt-0": setBlockType(paragraph!),
+      "Mod-Alt-1": setBlockType(nodes.heading!, { level: 1 }),
+      "Mod-Alt-2": setBlockType(nodes.heading!, { level: 2 }),
+      "Mod-Alt-3": setBlockType(nodes.heading!, { level: 3 }),
+    }),
+    keymap(baseKeymap),
+    dropCursor({ class: "drop-cursor" }),
+    gapCursor(),
+    history(),
+  ];
+}
+
+function rules(): InputRule[] {
+  const isSource = (state: EditorState) => state.selection.$from.parent.type.spec.code;
+  const guarded = (rule: InputRule) => Object.assign(rule, { inCode: false });
+  const markRule = (pattern: RegExp, type: MarkType) =>
+    new InputRule(pattern, (state, match, start, end) => {
+      if (isSource(state)) return null;
+      const content = match[2]!;
+      const transaction = state.tr.delete(start, end).insert(start, schema.text(content, [type.create()]));
+      return transaction.removeStoredMark(type);
+    });
+  return [
+    textblockTypeInputRule(/^(#{1,6})\s$/, nodes.heading!, (match) => ({ level: match[1]!.length })),
+    textblockTypeInputRule(/^```([\w-]*)\s$/, nodes.code_block!, (match) => ({ info: match[1] })),
+    wrappingInputRule(/^\s*>\s$/, nodes.blockquote!),
+    wrappingInputRule(/^\s*([-*+])\s$/, nodes.bullet_list!, (match) => ({ marker: match[1] })),
+    wrappingInputRule(/^(\d+)([.)])\s$/, nodes.ordered_list!, (match) => ({ order: Number(match[1]), delimiter: match[2] })),
+    markRule(/(\*\*)([^*\s](?:[^*]*[^*\s])?)\*\*$/, marks.strong!),
+    markRule(/(?<![*\w])(\*)([^*\s](?:[^*]*[^*\s])?)\*$/, marks.em!),
+    markRule(/(`)([^`]+)`$/, marks.code!),
+  ].map(guarded);
+}
+
+function liftFrom(type: NodeType): Command {
+  return (state, dispatch, view) => {
+    const { $from } = state.selection;
+    for (let depth = $from.depth; depth > 0; depth--) {
+      const parent = $from.node(depth).type;
+      if (parent === nodes.list_item) continue;
+      if (parent === type) return (type === nodes.blockquote ? lift : liftListItem(nodes.list_item!))(state, dispatch, view);
+    }
+    return false;
+  };
+}
+
+function isActive(state: EditorState, mark: MarkType): boolean {
+  const { from, to, empty, $from } = state.selection;
+  if (empty) return Boolean(mark.isInSet(state.storedMarks ?? $from.marks()));
+  return state.doc.rangeHasMark(from, to, mark);
+}
+
+/** Return the range around the cursor that has a mark. */
+function rangeOf(state: EditorState, type: MarkType): { from: number; to: number } {
+  const { $from } = state.selection;
+  const parent = $from.parent;
+  let first = $from.index();
+  let last = first;
+  if (first && !(parent.maybeChild(first) && type.isInSet(parent.child(first).marks))) first = last = first - 1;
+  while (first > 0 && type.isInSet(parent.child(first - 1).marks)) first--;
+  while (last + 1 < parent.childCount && type.isInSet(parent.child(last + 1).marks)) last++;
+  let from = $from.start();
+  for (let index = 0; index < first; index++) from += parent.child(index).nodeSize;
+  let to = from;
+  for (let index = first; index <= last; index++) to += parent.child(index).nodeSize;
+  return { from, to };
+}
+
+customElements.define("galley-rich-editor", RichEditor);

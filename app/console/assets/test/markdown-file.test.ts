@@ -1,0 +1,142 @@
+// The text of a Markdown file after edits of its document: only the edited block may differ.
+import assert from "node:assert/strict";
+import { describe, it } from "node:test";
+import type { Node } from "prosemirror-model";
+import { EditorState } from "prosemirror-state";
+import { MarkdownFile } from "../src/markdown/file.ts";
+import { schema } from "../src/markdown/schema.ts";
+
+const SAMPLE = [
+  "---\ntitle: 'Fog  signals'   # comment\n---",
+  "Setext title\n============",
+  "Para one with\nhard_wrapped __bold__, *em*, [a link][ref], ![alt *x*](a%20b.png 't')  \nand <kbd>K</kbd> &amp; {{< ref \"a_b\" >}}.[^1]",
+  "*   wide item\n*   other `code`\n\n    more\n    1) deep\n    2) deeper",
+  "3. three\n4. four",
+  "> quote\nlazy line",
+  "- [ ] task\n- [x] done",
+  "~~~js {1}\nconst a = `b`;\n~~~",
+  "    indented\n\n    code",
+  "***",
+  "<div class=x>\n  <p>html</p>\n</div>",
+  "| a | b |\n|---|:-:|\n| 1 | 2 |",
+  "{{< figure src=\"x.png\" >}}",
+  ":::note\nText\n:::",
+  "Trailing # closing ##   ",
+  "## Closed heading ##",
+  "[ref]: http://example.org 'Title'\n[^1]: A note.",
+].join("\n\n") + "\n";
+
+function edit(file: MarkdownFile, change: (state: EditorState) => EditorState["tr"]): string {
+  const state = EditorState.create({ doc: file.doc });
+  return file.text(state.apply(change(state)).doc);
+}
+
+/** Return the position at the end of the last text in top-level node `index`. */
+function lastText(doc: Node, index: number): number {
+  let from = 0;
+  for (let i = 0; i < index; i++) from += doc.child(i).nodeSize;
+  let position = -1;
+  doc.nodesBetween(from, from + doc.child(index).nodeSize, (node, at) => {
+    if (node.isTextblock) position = at + 1 + node.content.size;
+    return true;
+  });
+  return position;
+}
+
+function changedLines(before: string, after: string): string[] {
+  const lines = new Set(before.split("\n"));
+  return after.split("\n").filter((line) => !lines.has(line));
+}
+
+describe("MarkdownFile", () => {
+  for (const [name, lineEnd] of Object.entries({ LF: "\n", CRLF: "\r\n" })) {
+    it(`returns the same bytes without an edit (${name})`, () => {
+      for (const text of [SAMPLE, `${SAMPLE}\n\n`, SAMPLE.trimEnd(), `\n\n${SAMPLE}`, "", "\n", "# a\ntext\n- x\n", "\t\n a"]) {
+        const written = text.replaceAll("\n", lineEnd);
+        const file = new MarkdownFile(written);
+        assert.equal(file.text(file.doc), written);
+        assert.equal(file.text(schema.nodeFromJSON(file.doc.toJSON())), written);
+      }
+    });
+
+    it(`changes one line for a word typed into any block (${name})`, () => {
+      const written = SAMPLE.replaceAll("\n", lineEnd);
+      const file = new MarkdownFile(written);
+      file.doc.forEach((node, _offset, index) => {
+        const position = lastText(file.doc, index);
+        if (position < 0) return;
+        const after = edit(file, (state) => state.tr.insertText(" ZZ", position));
+        assert.equal(after.split(lineEnd).length, written.split(lineEnd).length, node.type.name);
+        assert.deepEqual(changedLines(written, after).map((line) => line.includes("ZZ")), [true], node.type.name);
+      });
+    });
+  }
+
+  it("shows constructs without an exact Markdown form as source", () => {
+    const labels: string[] = [];
+    new MarkdownFile(SAMPLE).doc.forEach((node) => labels.push(node.attrs.label ?? node.type.name));
+    assert.deepEqual(labels, [
+      "Front matter", "heading", "paragraph", "bullet_list", "ordered_list", "blockquote", "bullet_list", "code_block", "code_block",
+      "horizontal_rule", "HTML", "Table", "Shortcode", "Directive", "paragraph", "heading", "Link addresses", "Footnote",
+    ]);
+  });
+
+  it("shows JSX of an MDX file as source", () => {
+    const { doc } = new MarkdownFile("import X from './x'\n\n<X a={1} />\n\nText {value}\n\nplain\n", true);
+    assert.deepEqual([...doc.children].map((node) => node.attrs.label ?? node.type.name), ["MDX", "HTML", "MDX", "paragraph"]);
+  });
+
+  it("returns the original bytes after an edit that is typed back", () => {
+    const file = new MarkdownFile(SAMPLE);
+    const state = EditorState.create({ doc: file.doc });
+    const typed = state.apply(state.tr.insertText("ZZ", lastText(file.doc, 2)));
+    const back = typed.apply(typed.tr.delete(lastText(typed.doc, 2) - 2, lastText(typed.doc, 2)));
+    assert.equal(file.text(back.doc), SAMPLE);
+  });
+
+  it("keeps the other lines of a deleted, a split and a new block", () => {
+    const file = new MarkdownFile("one\n\n\n\ntwo words\n* a\n* b\n\nthree\n");
+    const second = file.doc.child(0).nodeSize;
+    assert.equal(edit(file, (state) => state.tr.delete(second, second + file.doc.child(1).nodeSize)), "one\n\n* a\n* b\n\nthree\n");
+    assert.equal(edit(file, (state) => state.tr.split(second + 4)), "one\n\n\n\ntwo\n\nwords\n* a\n* b\n\nthree\n");
+    const added = schema.nodes.paragraph!.create(null, schema.text("new"));
+    assert.equal(edit(file, (state) => state.tr.insert(second, added)), "one\n\nnew\n\n\n\ntwo words\n* a\n* b\n\nthree\n");
+  });
+
+  it("adds a blank line where an edited block would merge with its neighbour", () => {
+    const file = new MarkdownFile("# Title\ntext\n");
+    assert.equal(edit(file, (state) => state.tr.setBlockType(1, 1, schema.nodes.paragraph!)), "Title\n\ntext\n");
+    const lists = new MarkdownFile("- a\n\nbetween\n\n- b\n");
+    const start = lists.doc.child(0).nodeSize;
+    assert.equal(edit(lists, (state) => state.tr.delete(start, start + lists.doc.child(1).nodeSize)), "- a\n\n* b\n");
+  });
+
+  it("escapes typed text only where Markdown would read it as markup", () => {
+    const typed = (text: string) => edit(new MarkdownFile("x\n"), (state) => state.tr.insertText(text, 1, 2));
+    assert.equal(typed("snake_case [ ] a*b 1. $x_1$"), "snake_case [ ] a*b 1. $x_1$\n");
+    assert.equal(typed("*not em*"), "\\*not em\\*\n");
+    assert.equal(typed("# no heading"), "\\# no heading\n");
+    assert.equal(typed("1. no list"), "1\\. no list\n");
+  });
+
+  it("writes new formatting", () => {
+    const file = new MarkdownFile("a word here\n");
+    assert.equal(edit(file, (state) => state.tr.addMark(3, 7, schema.marks.strong!.create())), "a **word** here\n");
+    assert.equal(edit(file, (state) => state.tr.addMark(3, 7, schema.marks.link!.create({ href: "/b c" }))), "a [word](</b c>) here\n");
+  });
+
+  it("never loses text in an unusual combination of marks", () => {
+    const file = new MarkdownFile("ab cd\n");
+    const { strong, em, code } = schema.marks;
+    const after = edit(file, (state) => state.tr.addMark(2, 5, strong!.create()).addMark(1, 4, em!.create()).addMark(4, 6, code!.create()));
+    assert.equal(after.replace(/[*`_]/g, "").trim(), "ab cd");
+  });
+
+  it("opens a text of one megabyte and writes an edit of it", () => {
+    const text = SAMPLE.slice(SAMPLE.indexOf("Setext")).repeat(1500).slice(0, 1_000_000);
+    const file = new MarkdownFile(text);
+    assert.equal(file.text(file.doc), text);
+    const position = lastText(file.doc, 100);
+    assert.equal(changedLines(text, edit(file, (state) => state.tr.insertText(" ZZ", position))).length, 1);
+  });
+});

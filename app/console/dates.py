@@ -1,0 +1,46 @@
+"""Dates and sizes as text in the language and time zone of the user."""
+
+from datetime import UTC, datetime, timedelta
+
+from babel.dates import format_datetime, format_timedelta, get_timezone
+from flask import g
+
+from app.core import clock
+
+KIB = 1024
+
+
+def _moment(value: datetime | str) -> datetime:
+    moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+    return moment if moment.tzinfo is not None else moment.replace(tzinfo=UTC)
+
+
+def exact(value: datetime | str | None, language: str) -> str:
+    """Return date and time in the time zone of the user."""
+    if value is None:
+        return ""
+    zone = get_timezone(g.get("console_timezone") or "UTC")
+    return format_datetime(_moment(value), "medium", tzinfo=zone, locale=language)
+
+
+def relative(value: datetime | str | None, language: str) -> str:
+    """Return the time since a moment if it is below one day, else the date."""
+    if value is None:
+        return ""
+    moment = _moment(value)
+    since = clock.now() - moment
+    if timedelta(0) <= since < timedelta(days=1):
+        return format_timedelta(-since, add_direction=True, locale=language)
+    zone = get_timezone(g.get("console_timezone") or "UTC")
+    return format_datetime(moment, "d MMM y", tzinfo=zone, locale=language)
+
+
+def size(bytes_: int | None) -> str:
+    """Return a size in bytes, KB or MB."""
+    if bytes_ is None:
+        return ""
+    if bytes_ < KIB:
+        return f"{bytes_} B"
+    if bytes_ < KIB * KIB:
+        return f"{bytes_ / KIB:.0f} KB"
+    return f"{bytes_ / KIB / KIB:.1f} MB"

@@ -1,0 +1,127 @@
+"""The editor: front matter as fields, text, saving, and drafts."""
+
+import base64
+from typing import Any
+from urllib.parse import quote
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.scope import Scope
+from app.console.blueprint import blueprint
+from app.console.content import save
+from app.console.field_values import fields_of
+from app.console.forms import Form
+from app.console.page_source import (
+    OpenFile,
+    delete_draft,
+    edited,
+    open_present,
+    open_version,
+    read_draft,
+    write_draft,
+)
+from app.console.pages import Page, see_other
+from app.console.project_home import BASE, MEMBER, project_url
+from app.console.rendering import page
+from app.console.translation import gettext as _
+from app.content.filetypes import file_type
+from app.content.page_text import read_page
+from app.core.errors import Conflict
+from app.http.validation import RequestSchema
+
+MARKDOWN = ("markdown", "mdx", "markdoc")
+
+
+class EditorQuery(RequestSchema):
+    """The mode of the editor and its side panel."""
+
+    mode = fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))
+    panel = fields.String(load_default="", validate=validate.OneOf(["", "preview", "history", "ai"]))
+
+
+def _open(scope: Scope, query: dict[str, Any]) -> OpenFile:
+    return open_present(scope, scope.path["file"])
+
+
+@blueprint.get(f"{BASE}/edit/<path:file>")
+@Page(guard=MEMBER, query=EditorQuery, prepare=_open)
+def edit(*, scope: Scope, query: dict[str, Any], prepared: OpenFile) -> Response:
+    """Show a file in the editor, with the draft of the user if there is one."""
+    path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
+    text = prepared.page
+    has_conflict = draft is not None and draft["base_blob_sha"] != prepared.blob_sha
+    if draft is not None and not has_conflict:
+        text = read_page(path, draft["content"].encode())
+    language = file_type(path).language
+    shown = fields_of(text.values or {}) if text is not None else []
+    return page(
+        "project/edit.html",
+        file=path,
+        opened=prepared,
+        text=text,
+        fields=shown,
+        draft=draft,
+        has_conflict=has_conflict,
+        file_language=language,
+        is_markdown=language in MARKDOWN,
+        query=query,
+        name=path.rpartition("/")[2],
+        folder=path.rpartition("/")[0],
+    )
+
+
+@blueprint.post(f"{BASE}/edit/<path:file>")
+@Page(guard=MEMBER, query=EditorQuery, takes_form=True, shown_by="edit")
+def save_file(*, scope: Scope, query: dict[str, Any], form: Form) -> Response:
+    """Save the file. If another user changed it since, store the text as a draft and show both versions."""
+    path = scope.path["file"]
+    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
+    data = edited(opened, form)
+    url = project_url(scope, f"/edit/{quote(path)}?mode={query['mode']}")
+    if data == opened.data:
+        delete_draft(scope, path)
+        return see_other(f"{url}&done=unchanged")
+    try:
+        save_bytes(scope, opened, data, form.text("message"))
+    except Conflict as error:
+        if error.code != Conflict.code:
+            raise
+        write_draft(scope, path, data, opened.blob_sha)
+        return see_other(project_url(scope, f"/conflict/{quote(path)}"))
+    return see_other(f"{url}&done=saved")
+
+
+def save_bytes(scope: Scope, opened: OpenFile, data: bytes, message: str) -> None:
+    """Save new bytes of an opened file and delete the draft. Raises SaveConflict."""
+    file = {
+        "path": opened.path,
+        "action": "update",
+        "content": base64.b64encode(data).decode(),
+        "encoding": "base64",
+        "base_blob_sha": opened.blob_sha,
+    }
+    save(scope, message.strip() or _("Update %(name)s", name=opened.path), opened.base_sha, file)
+    delete_draft(scope, opened.path)
+
+
+@blueprint.post(f"{BASE}/draft/<path:file>")
+@Page(guard=MEMBER, takes_form=True)
+def save_draft(*, scope: Scope, form: Form) -> Response:
+    """Store the fields of the editor as a draft. Returns 204."""
+    path = scope.path["file"]
+    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
+    data = edited(opened, form)
+    if data == opened.data:
+        delete_draft(scope, path)
+    else:
+        write_draft(scope, path, data, opened.blob_sha)
+    return Response(status=204)
+
+
+@blueprint.post(f"{BASE}/discard-draft/<path:file>")
+@Page(guard=MEMBER, takes_form=True, shown_by="edit")
+def discard_draft(*, scope: Scope, form: Form) -> Response:
+    """Delete the draft of a file."""
+    delete_draft(scope, scope.path["file"])
+    return see_other(project_url(scope, f"/edit/{quote(scope.path['file'])}?done=draft-deleted"))

@@ -1,0 +1,72 @@
+"""The values around the content of a page: the user, the navigation and the preferences."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from flask import g
+
+from app.access import authentication
+from app.access.caller import Caller
+from app.access.scope import Scope
+from app.console.blueprint import ROOT
+from app.core.permissions import Permission, grants
+from app.models.organization import Organization
+from app.models.project import Project
+from app.models.project_content import ContentIndex
+from app.resources.user_preference import service as preferences
+
+
+@dataclass
+class Frame:
+    """The frame of a page."""
+
+    caller: Caller | None
+    theme: str = "system"
+    organization: Organization | None = None
+    project: Project | None = None
+    index: ContentIndex | None = None
+    role: str | None = None
+    permissions: frozenset[str] = field(default_factory=frozenset)
+
+    @property
+    def project_url(self) -> str:
+        """The URL of the project of the page."""
+        return f"{ROOT}/projects/{self.project.id}" if self.project is not None else ROOT
+
+    @property
+    def organization_url(self) -> str:
+        """The URL of the organization of the page."""
+        return f"{ROOT}/organizations/{self.organization.id}" if self.organization is not None else ROOT
+
+    def may(self, permission: str) -> bool:
+        """Return whether the role of the user grants a permission, for example `MANAGE_MEMBERS`."""
+        return permission in self.permissions
+
+
+def load_preferences() -> None:
+    """Read language, time zone and theme of the user for this response."""
+    caller = authentication.caller()
+    if caller is None or "console_theme" in g:
+        return
+    row = preferences.read(caller.user)
+    stored = row.updated_at != caller.user_row.created_at
+    g.console_theme, g.console_timezone = str(row.theme), row.timezone
+    g.console_language = row.language if stored else None
+
+
+def current() -> Frame:
+    """Return the frame of the response."""
+    load_preferences()
+    scope: Scope | None = g.get("console_scope")
+    targets: dict[str, Any] = scope.targets if scope is not None else {}
+    role = scope.context.role if scope is not None else None
+    granted = frozenset(permission.name for permission in Permission if grants(role, permission))
+    return Frame(
+        authentication.caller(),
+        g.get("console_theme", "system"),
+        targets.get("organization"),
+        targets.get("project"),
+        targets.get("index"),
+        str(role) if role is not None else None,
+        granted,
+    )

@@ -1,0 +1,111 @@
+"""Pages of an organization: projects, members with invitations, settings."""
+
+from flask import Response
+
+from app.access.scope import Scope
+from app.console import api
+from app.console.blueprint import ROOT, blueprint
+from app.console.forms import Form
+from app.console.pages import Page, see_other
+from app.console.rendering import page
+from app.resources.organization import routes as organizations
+from app.resources.project.routes import projects
+
+BASE = "/organizations/<org_id>"
+VIEW = api.guard_of(organizations.details)
+
+
+def _url(scope: Scope, path: str = "") -> str:
+    return f"{ROOT}/organizations/{scope.path['org_id']}{path}"
+
+
+@blueprint.get(BASE)
+@Page(guard=VIEW)
+def organization(*, scope: Scope) -> Response:
+    """Show the projects of an organization."""
+    ids = {"orgId": scope.path["org_id"]}
+    return page("organization/projects.html", projects=api.read(projects.list_of_organization, ids, status="all"))
+
+
+@blueprint.get(f"{BASE}/members")
+@Page(guard=VIEW)
+def members(*, scope: Scope) -> Response:
+    """Show the members and the open invitations of an organization."""
+    return page("organization/members.html", details=api.read(organizations.details, scope.path))
+
+
+@blueprint.post(f"{BASE}/members/invite")
+@Page(guard=api.guard_of(organizations.invite), takes_form=True, shown_by="members")
+def invite_member(*, scope: Scope, form: Form) -> Response:
+    """Invite a person by e-mail, or send the invitation again."""
+    data = {"email": form.text("email"), "role": form.text("role")}
+    api.write(organizations.invite, scope.path, data, method="PATCH")
+    return see_other(_url(scope, "/members?done=invited"))
+
+
+@blueprint.post(f"{BASE}/members/role")
+@Page(guard=api.guard_of(organizations.update_role), takes_form=True, shown_by="members")
+def change_role(*, scope: Scope, form: Form) -> Response:
+    """Change the role of a member."""
+    data = {"member_id": form.text("member_id"), "role": form.text("role")}
+    api.write(organizations.update_role, scope.path, data, method="PATCH")
+    return see_other(_url(scope, "/members?done=saved"))
+
+
+@blueprint.post(f"{BASE}/members/remove")
+@Page(guard=api.guard_of(organizations.remove_member), takes_form=True, shown_by="members")
+def remove_member(*, scope: Scope, form: Form) -> Response:
+    """Remove a member, or revoke an invitation."""
+    data = {name: form.text(name) for name in ("member_id", "email") if form.text(name)}
+    api.write(organizations.remove_member, scope.path, data, method="PATCH")
+    return see_other(_url(scope, "/members?done=removed"))
+
+
+@blueprint.post(f"{BASE}/leave")
+@Page(guard=api.guard_of(organizations.leave), takes_form=True, shown_by="members")
+def leave_organization(*, scope: Scope, form: Form) -> Response:
+    """Leave the organization."""
+    api.write(organizations.leave, scope.path, method="PATCH")
+    return see_other(f"{ROOT}?done=left")
+
+
+@blueprint.get(f"{BASE}/settings")
+@Page(guard=VIEW)
+def organization_settings(*, scope: Scope) -> Response:
+    """Show the settings of an organization."""
+    return page("organization/settings.html", details=api.read(organizations.details, scope.path))
+
+
+@blueprint.post(f"{BASE}/settings")
+@Page(
+    guard=api.guard_of(organizations.update), takes_form=True, shown_by="organization_settings",
+    names={"org_name": "name"},
+)  # fmt: skip
+def change_organization(*, scope: Scope, form: Form) -> Response:
+    """Rename the organization."""
+    api.write(organizations.update, scope.path, {"org_name": form.text("name")}, method="PATCH")
+    return see_other(_url(scope, "/settings?done=saved"))
+
+
+@blueprint.post(f"{BASE}/transfer")
+@Page(guard=api.guard_of(organizations.transfer), takes_form=True, shown_by="organization_settings")
+def transfer_organization(*, scope: Scope, form: Form) -> Response:
+    """Transfer the organization to another member."""
+    api.write(organizations.transfer, scope.path, {"member_id": form.text("member_id")})
+    return see_other(_url(scope, "/settings?done=saved"))
+
+
+@blueprint.post(f"{BASE}/status")
+@Page(guard=api.guard_of(organizations.set_status), takes_form=True, shown_by="organization_settings")
+def change_organization_status(*, scope: Scope, form: Form) -> Response:
+    """Archive the organization or make it active."""
+    api.write(organizations.set_status, scope.path, {"status": form.text("status")}, method="PATCH")
+    return see_other(_url(scope, "/settings?done=saved"))
+
+
+@blueprint.post(f"{BASE}/delete")
+@Page(guard=api.guard_of(organizations.delete), takes_form=True, shown_by="organization_settings")
+def delete_organization(*, scope: Scope, form: Form) -> Response:
+    """Delete the organization."""
+    api.write(organizations.delete, scope.path, method="DELETE")
+    return see_other(f"{ROOT}?done=deleted")

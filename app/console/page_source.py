@@ -1,0 +1,127 @@
+"""Reading of files for the editor: the present version, an earlier one, and the text that a form describes."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from app.access.scope import Scope
+from app.console import api
+from app.console.field_values import changes_of
+from app.console.forms import Form
+from app.content.front_matter.editor import UnsupportedEdit
+from app.content.page_text import PageText, read_page, write_page
+from app.core.errors import InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
+from app.core.refs import is_sha
+from app.database import session
+from app.drivers.git.port import EntryType
+from app.extensions import drivers
+from app.resources.project_content.source import Source, source_of
+from app.resources.project_draft import routes as drafts
+
+MAX_BYTES = 5 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file at a version. `base_sha` is the version of the branch, `blob_sha` that of the file."""
+
+    path: str
+    base_sha: str
+    blob_sha: str
+    data: bytes
+
+    @property
+    def page(self) -> PageText | None:
+        """The text, or None for a file that is not edited as text."""
+        return read_page(self.path, self.data)
+
+
+def _source(scope: Scope) -> Source:
+    source = source_of(scope.project, drivers.git, actor=scope.caller)
+    session.release_connection()
+    return source
+
+
+def present_head(scope: Scope) -> str:
+    """Return the present head of the branch, on which the forms of a page are based."""
+    source = _source(scope)
+    return source.git.head(source.repo, source.branch)
+
+
+def open_present(scope: Scope, path: str) -> OpenFile:
+    """Read a file at the present head of the branch.
+
+    Raises:
+        NotFound: there is no such file.
+        PayloadTooLarge: it is too large for the editor.
+    """
+    source = _source(scope)
+    head = source.git.head(source.repo, source.branch)
+    entry = source.git.entries(source.repo, head, [path]).get(path)
+    if entry is None or entry.type != EntryType.BLOB:
+        raise NotFound("There is no such file")
+    return OpenFile(path, head, entry.sha, _read(source, entry.sha))
+
+
+def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenFile:
+    """Read the version of a file from which an edit started.
+
+    Raises:
+        InvalidRequest: the form names no such version of this file.
+    """
+    if not (is_sha(base_sha) and is_sha(blob_sha)):
+        raise InvalidRequest("The form does not name the version that was edited")
+    source = _source(scope)
+    entry = source.git.entries(source.repo, base_sha, [path]).get(path)
+    if entry is None or entry.sha != blob_sha:
+        raise InvalidRequest("The form does not name the version that was edited")
+    return OpenFile(path, base_sha, blob_sha, _read(source, blob_sha))
+
+
+def read_blob(scope: Scope, blob_sha: str) -> bytes:
+    """Return the bytes of a stored version of a file."""
+    return _read(_source(scope), blob_sha)
+
+
+def _read(source: Source, blob_sha: str) -> bytes:
+    data = source.git.blob(source.repo, blob_sha)
+    if len(data) > MAX_BYTES:
+        raise PayloadTooLarge("The file is too large for the editor")
+    return data
+
+
+def edited(opened: OpenFile, form: Form) -> bytes:
+    """Return the bytes of a file with the changes of the editor's form.
+
+    Raises:
+        UnprocessableEntity: the front matter cannot be edited without other changes.
+    """
+    page = opened.page
+    if page is None:
+        raise UnprocessableEntity("This file is not text")
+    body = form.text("body") if "body" in form.values else page.body
+    changes = changes_of(page.values or {}, form)
+    try:
+        return write_page(opened.path, opened.data, body, changes)
+    except UnsupportedEdit as reason:
+        raise UnprocessableEntity(str(reason)) from reason
+
+
+def read_draft(scope: Scope, path: str) -> dict[str, Any] | None:
+    """Return the user's draft of a file, or None."""
+    try:
+        draft: dict[str, Any] = api.read(drafts.read, {"project_id": scope.path["project_id"]}, file=path)
+    except NotFound:
+        return None
+    return draft
+
+
+def write_draft(scope: Scope, path: str, content: bytes, blob_sha: str) -> None:
+    """Store the user's draft of a file."""
+    data = {"content": content.decode("utf-8"), "base_blob_sha": blob_sha}
+    ids = {"project_id": scope.path["project_id"]}
+    api.write(drafts.save, ids, data, method="PUT", query={"file": path})
+
+
+def delete_draft(scope: Scope, path: str) -> None:
+    """Delete the user's draft of a file."""
+    api.write(drafts.delete, {"project_id": scope.path["project_id"]}, method="DELETE", query={"file": path})

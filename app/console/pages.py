@@ -1,0 +1,116 @@
+"""`Page`: the declaration of a page or a form of the console, and the processing of its requests."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from flask import Response, current_app, g, request
+
+from app.access import authentication
+from app.console import forms
+from app.console.forms import Form
+from app.core.urls import origin_of
+from app.database import session
+from app.http import body_admission, rate_limits
+from app.http.endpoint import Declaration, declaration_of
+from app.http.headers import InvalidOrigin
+from app.http.request_steps import RequestSteps
+
+SEE_OTHER = 303
+
+
+class PageSteps(RequestSteps):
+    """A request of a page. A form calls API routes, which have their own transactions."""
+
+    def run(self) -> Response:
+        """Refuse forms of other sites, then process the request."""
+        if not self.is_read:
+            check_same_origin()
+        return super().run()
+
+    def _read_body(self) -> dict[str, Any]:
+        admission = body_admission.begin_admission(rate_limits.address(), self.declared.guard.authenticate)
+        form = g.console_form = forms.read(request, admit=admission.admit)
+        if isinstance(self.declared, Page):
+            form.names = self.declared.names or {}
+        return {"form": form}
+
+    def _work(self) -> Response:
+        arguments = self._resolve()
+        g.console_scope = arguments["scope"]
+        response: Response = self.view(**arguments, **self._prepare(arguments), **self.data)
+        return response
+
+    def show_again(self, form: Form) -> Response:
+        """Return the page with the values and the error of a form that failed."""
+        g.console_form = form
+        session.start_reading()
+        self.data = {}
+        return self._work()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Declaration):
+    """The declaration of a page (GET) or of a form (POST).
+
+    The view of a form takes the keyword-only parameter `form`. If the form fails, the page `shown_by` is returned again
+    with the sent values. `names` gives the input of each field whose path in the API differs.
+    """
+
+    steps: ClassVar[type[RequestSteps]] = PageSteps
+
+    raw_response: bool = True
+    is_page: bool = True
+    takes_form: bool = False
+    shown_by: str | None = None
+    names: dict[str, str] | None = None
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the arguments of the view."""
+        return (*super().arguments, *(("form",) if self.takes_form else ()))
+
+
+def check_same_origin() -> None:
+    """Refuse a form that a page of another site sent, also without a session.
+
+    Raises:
+        InvalidOrigin: the origin is not one of the allowed ones.
+    """
+    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
+    allowed = current_app.config["SETTINGS"].server.allowed_origins
+    if origin is not None and origin_of(origin) not in allowed:
+        raise InvalidOrigin
+    if origin is None and site not in ("none", "same-origin"):
+        raise InvalidOrigin
+
+
+def page_again(endpoint: str, ids: dict[str, str], form: Form) -> Response:
+    """Return the GET page of an endpoint with the values of a failed form."""
+    view: Any = current_app.view_functions[f"console.{endpoint}"]
+    declared = declaration_of(view)
+    if declared is None:
+        raise TypeError(f"{endpoint} is not a page")
+    steps = PageSteps(declared, view.view, ids)
+    steps.is_read = True
+    return steps.show_again(form)
+
+
+def see_other(url: str) -> Response:
+    """Return a redirect that is not cached."""
+    return Response(status=SEE_OTHER, headers={"Location": url, "Cache-Control": "no-store"})
+
+
+def current_form() -> Form:
+    """Return the form that failed, or an empty one."""
+    form: Form | None = g.get("console_form")
+    return form or Form()
+
+
+def is_signed_in() -> bool:
+    """Return whether the request has a session."""
+    return authentication.caller() is not None
+
+
+def wants_json() -> bool:
+    """Return whether a script of the page sent the request and reads the response as JSON."""
+    return request.headers.get("Accept", "").startswith("application/json")

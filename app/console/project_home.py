@@ -1,0 +1,85 @@
+"""The home page of a project, its activity and its search."""
+
+from typing import Any
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.scope import Scope
+from app.console import api
+from app.console.blueprint import ROOT, blueprint
+from app.console.forms import Form
+from app.console.pages import Page, see_other
+from app.console.rendering import page
+from app.core.errors import NotFound
+from app.http.validation import RequestSchema
+from app.resources.project_content import routes as content
+from app.resources.project_draft import routes as drafts
+from app.resources.project_log import routes as log
+from app.resources.project_preview import routes as previews
+
+BASE = "/projects/<project_id>"
+MEMBER = api.guard_of(content.commit)
+RECENT, PER_PAGE, HITS = 10, 100, 50
+
+
+class SearchPageQuery(RequestSchema):
+    """The terms of a search."""
+
+    q = fields.String(load_default="", validate=validate.Length(max=500))
+
+
+class ActivityQuery(RequestSchema):
+    """The position in the activity."""
+
+    cursor = fields.String(load_default=None, validate=validate.Length(max=512))
+
+
+def project_url(scope: Scope, path: str = "") -> str:
+    """Return the URL of a page of the project."""
+    return f"{ROOT}/projects/{scope.path['project_id']}{path}"
+
+
+@blueprint.get(BASE)
+@Page(guard=MEMBER)
+def project_home(*, scope: Scope) -> Response:
+    """Show the latest changes, the drafts of the user, and the state of index and preview."""
+    return page(
+        "project/home.html",
+        entries=api.read(log.read, scope.path, limit=RECENT)["logs"],
+        drafts=api.read(drafts.read, scope.path),
+        preview=read_preview(scope),
+    )
+
+
+def read_preview(scope: Scope) -> dict[str, Any] | None:
+    """Return the preview record of the project, or None."""
+    try:
+        record: dict[str, Any] = api.read(previews.details, scope.path)
+    except NotFound:
+        return None
+    return record
+
+
+@blueprint.post(f"{BASE}/reindex")
+@Page(guard=api.guard_of(content.reindex), takes_form=True, shown_by="project_home")
+def read_again(*, scope: Scope, form: Form) -> Response:
+    """Read the content of the branch again."""
+    api.write(content.reindex, scope.path)
+    return see_other(project_url(scope, "?done=queued"))
+
+
+@blueprint.get(f"{BASE}/search")
+@Page(guard=MEMBER, query=SearchPageQuery)
+def search(*, scope: Scope, query: dict[str, str]) -> Response:
+    """Search the files of the project."""
+    hits = api.read(content.find, scope.path, q=query["q"], limit=HITS) if query["q"].strip() else []
+    return page("project/search.html", q=query["q"], hits=hits)
+
+
+@blueprint.get(f"{BASE}/activity")
+@Page(guard=MEMBER, query=ActivityQuery)
+def activity(*, scope: Scope, query: dict[str, Any]) -> Response:
+    """Show the changes of the project, newest first."""
+    logs = api.read(log.read, scope.path, limit=PER_PAGE, cursor=query["cursor"])
+    return page("project/activity.html", entries=logs["logs"], cursor=logs["meta"]["next_cursor"])

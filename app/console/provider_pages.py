@@ -1,0 +1,44 @@
+"""The pages to which Git providers redirect after an account was connected (`/connect/provider_a`, `/connect/provider_b`)."""
+
+from typing import Any
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.guards import verified
+from app.access.scope import Scope
+from app.console import api, errors, headers
+from app.console.blueprint import ROOT
+from app.console.mail_links import blueprint
+from app.console.pages import Page, see_other
+from app.http.validation import RequestSchema
+from app.resources.git_provider.routes import exchange
+
+CONNECTIONS = f"{ROOT}/account/connections?done=account-connected"
+
+blueprint.register_error_handler(Exception, errors.handle)
+blueprint.after_request(headers.add_headers)
+
+
+class ExchangeQuery(RequestSchema):
+    """The parameters that a provider adds to the URL."""
+
+    code = fields.String(load_default=None, validate=validate.Length(max=512))
+    state = fields.String(load_default=None, validate=validate.Length(max=512))
+    installation_id = fields.String(load_default=None, validate=validate.Length(max=40))
+
+
+@blueprint.get("/connect/provider_a")
+@Page(guard=verified(), query=ExchangeQuery)
+def connect_provider_a(*, scope: Scope, query: dict[str, Any]) -> Response:
+    """Store the tokens of an installation. The state of the URL belongs to the session of the user."""
+    api.write(exchange.exchange_a, data={name: value for name, value in query.items() if value})
+    return see_other(CONNECTIONS)
+
+
+@blueprint.get("/connect/provider_b")
+@Page(guard=verified(), query=ExchangeQuery)
+def connect_provider_b(*, scope: Scope, query: dict[str, Any]) -> Response:
+    """Store the tokens of an account. The state of the URL belongs to the session of the user."""
+    api.write(exchange.exchange_b, data={name: query[name] for name in ("code", "state") if query[name]})
+    return see_other(CONNECTIONS)

@@ -1,0 +1,64 @@
+"""Rendering of the templates with the values that every page needs."""
+
+import secrets
+from functools import cache
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from flask import Response, g, request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from app.console import asset_manifest, dates, frame, messages
+from app.console.pages import current_form
+from app.console.script_texts import script_texts
+from app.console.translation import current_language, translations
+from app.core.locales import RTL_LANGUAGES
+
+TEMPLATES = Path(__file__).parent / "templates"
+
+
+@cache
+def _environment(language: str) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        extensions=["jinja2.ext.i18n"],
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.filters["path"] = lambda path: quote(path, safe="/")
+    environment.filters["when"] = lambda moment: dates.relative(moment, language)
+    environment.filters["exact"] = lambda moment: dates.exact(moment, language)
+    environment.filters["size"] = dates.size
+    environment.globals["asset_url"] = asset_manifest.asset_url
+    environment.globals["assets_built"] = asset_manifest.is_built
+    environment.globals["nonce"] = nonce
+    environment.globals["script_texts"] = script_texts
+    return environment
+
+
+def nonce() -> str:
+    """Return the nonce for the style elements that an editor creates in this page."""
+    value: str = g.setdefault("console_nonce", secrets.token_urlsafe(16))
+    return value
+
+
+def page(template: str, /, *, status: int = 200, **values: Any) -> Response:
+    """Render a page. `values` are the variables of the template."""
+    around = frame.current()
+    language = current_language()
+    form = current_form()
+    context = {
+        "language": language,
+        "direction": "rtl" if language in RTL_LANGUAGES else "ltr",
+        "frame": around,
+        "form": form,
+        "path": request.path,
+        "notice": messages.notice(request.args.get("done")),
+        "error_text": messages.error_text(form.error) if form.error is not None else None,
+    }
+    text = _environment(language).get_template(template).render(context | values)
+    return Response(text, status, mimetype="text/html")

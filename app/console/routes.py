@@ -1,0 +1,46 @@
+"""All pages of the console. The import of a module registers its routes."""
+
+from app.console import (
+    account,
+    account_pages,
+    conflict,
+    connect,
+    content,
+    editor,
+    errors,
+    headers,
+    history,
+    home,
+    media,
+    organizations,
+    preview,
+    project_home,
+    project_settings,
+    provider_pages,
+    static_files,
+    token_pages,
+)
+from app.console.blueprint import ROOT, blueprint
+
+__all__ = [
+    "ROOT",
+    "account",
+    "account_pages",
+    "blueprint",
+    "conflict",
+    "connect",
+    "content",
+    "editor",
+    "errors",
+    "headers",
+    "history",
+    "home",
+    "media",
+    "organizations",
+    "preview",
+    "project_home",
+    "project_settings",
+    "provider_pages",
+    "static_files",
+    "token_pages",
+]

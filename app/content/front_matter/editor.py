@@ -1,0 +1,84 @@
+"""Edits of front matter that keep every byte that does not change.
+
+An edit that needs other changes is refused with a reason.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from app.content.filetypes import file_type
+from app.content.front_matter.edits import KeyEdit, UnsupportedEdit, values_equal
+from app.content.front_matter.json_editor import edit_json
+from app.content.front_matter.reader import LANGUAGES, Block, find_block, split_front_matter
+from app.content.front_matter.toml_editor import edit_toml
+from app.content.front_matter.yaml_editor import edit_yaml
+from app.content.text import decode
+
+__all__ = ["UnsupportedEdit", "edit_front_matter"]
+
+_LANGUAGES_WITH_NEW_BLOCK = frozenset({"markdown", "mdx", "markdoc"})
+_EDITORS: dict[str, Callable[[str, KeyEdit], str]] = {"yaml": edit_yaml, "toml": edit_toml, "json": edit_json}
+
+
+def edit_front_matter(path: str, data: bytes, changes: Mapping[str, Any], unset: Sequence[str] = ()) -> bytes:
+    """Return the file with top-level keys set to values of JSON's types, and others removed.
+
+    Equal values are not touched. Markdown files without front matter get a YAML block.
+
+    Raises:
+        UnsupportedEdit: the edit cannot be created without other changes.
+    """
+    language = file_type(path).language
+    if language not in LANGUAGES:
+        raise UnsupportedEdit("Files of this type have no front matter")
+    text, encoding = decode(data)
+    if text is None or encoding not in ("utf-8", "utf-8-sig"):
+        raise UnsupportedEdit("The file is not UTF-8 text")
+    edited = _edit(text, language or "", changes, unset)
+    mark = data[: len(data) - len(text.encode())]
+    return mark + edited.encode()
+
+
+def _edit(text: str, language: str, changes: Mapping[str, Any], unset: Sequence[str]) -> str:
+    before = split_front_matter(text)
+    if before.problem is not None:
+        raise UnsupportedEdit(before.problem)
+    block = find_block(text) if before.values is not None else None
+    if block is None:
+        return _with_new(text, language, changes)
+    values = before.values or {}
+    edit = KeyEdit(
+        values={
+            key: value for key, value in changes.items() if key not in values or not values_equal(values[key], value)
+        },
+        unset=[key for key in unset if key in values],
+        newline="\r\n" if "\r\n" in text[: block.end] else "\n",
+        old=values,
+    )
+    if not edit.values and not edit.unset:
+        return text
+    return _checked(text, block, edit, values)
+
+
+def _checked(text: str, block: Block, edit: KeyEdit, before: Mapping[str, Any]) -> str:
+    """Return the edited text if a second reading returns exactly the requested values."""
+    edited = text[: block.start] + _EDITORS[block.language](text[block.start : block.end], edit) + text[block.end :]
+    expected = {key: value for key, value in before.items() if key not in edit.unset} | dict(edit.values)
+    after = split_front_matter(edited)
+    if after.values is None or not values_equal(after.values, expected) or not edited.endswith(text[block.end :]):
+        raise UnsupportedEdit("The notation of the front matter does not permit to change these keys alone")
+    return edited
+
+
+def _with_new(text: str, language: str, changes: Mapping[str, Any]) -> str:
+    if language not in _LANGUAGES_WITH_NEW_BLOCK:
+        raise UnsupportedEdit("The file has no front matter")
+    if not changes:
+        return text
+    newline = "\r\n" if "\r\n" in text else "\n"
+    inner = edit_yaml("", KeyEdit(dict(changes), [], newline, {}))
+    created = f"---{newline}{inner}---{newline}{newline}{text}"
+    read = split_front_matter(created)
+    if read.values is None or not values_equal(read.values, dict(changes)):
+        raise UnsupportedEdit("These values cannot be written as front matter")
+    return created

@@ -1,0 +1,128 @@
+"""Edits of a TOML array in its text. Items that do not change keep their bytes."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
+from typing import Any
+
+import tomlkit
+from tomlkit.items import String
+
+from app.content.front_matter.edits import UnsupportedEdit, values_equal
+from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
+from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
+
+_TOKEN = re.compile(
+    r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[{]|[\]}]|,|\s+|[^\s\[\]{},#"\']+',
+    re.DOTALL,
+)
+
+
+def edit_array(text: str, old: Sequence[Any], new: Sequence[Any], newline: str) -> str:
+    """Return the text of an array with the items of `new`. Both lists have items.
+
+    Raises:
+        UnsupportedEdit: the items cannot be changed separately.
+    """
+    spans = list(_items(text))
+    if len(spans) != len(old):
+        raise UnsupportedEdit("A list of the front matter uses a notation that is not supported")
+
+    def change(step: ItemChange) -> list[Piece]:
+        span = spans[step.index]
+        return [Piece(*span, _changed(text[span.start : span.end], old[step.index], new[step.new], newline))]
+
+    def write(index: int) -> str:
+        return write_value(new[index], like=text[spans[-1].start : spans[-1].end])
+
+    items = SeparatedItems(text, spans, newline, may_end_with_comma=True)
+    return apply_pieces(text, list(items.pieces(diff_items(old, new), change, write)))
+
+
+def edit_inline_table(text: str, old: Mapping[str, Any], new: Mapping[str, Any], newline: str) -> str:
+    """Return the text of an inline table with the keys of `new`. The tables have a common key."""
+    spans = list(_items(text))
+    pairs = [(_key(text[span.start : span.end]), span) for span in spans]
+    names, keys = [name for name, _ in pairs], list(new)
+    if sorted(names) != sorted(old):
+        raise UnsupportedEdit("A table of the front matter uses a notation that is not supported")
+    changed = [key for key in names if key in new and not values_equal(old[key], new[key])]
+    steps: list[Step] = [ItemChange(names.index(key), keys.index(key)) for key in changed]
+    steps += [Removal(names.index(key)) for key in old if key not in new]
+    steps += [Insertion(len(names), index) for index, key in enumerate(keys) if key not in old]
+
+    def change(step: ItemChange) -> list[Piece]:
+        start, end = spans[step.index]
+        value = text.index("=", start) + 1
+        value += len(text[value:end]) - len(text[value:end].lstrip())
+        key = names[step.index]
+        return [Piece(value, end, _changed(text[value:end], old[key], new[key], newline))]
+
+    def write(index: int) -> str:
+        return f"{_written_key(keys[index])} = {write_value(new[keys[index]])}"
+
+    items = SeparatedItems(text, spans, newline, may_end_with_comma=False)
+    return apply_pieces(text, list(items.pieces(steps, change, write)))
+
+
+def write_value(value: Any, *, like: str = "") -> str:
+    """Return a value on one line, with the quotes and the type of date of `like` where possible."""
+    if value is None:
+        raise UnsupportedEdit("TOML has no null. Remove the key instead")
+    if isinstance(value, list):
+        return f"[{', '.join(map(write_value, value))}]"
+    if isinstance(value, Mapping):
+        members = [f"{_written_key(key)} = {write_value(inner)}" for key, inner in value.items()]
+        return "{" + f" {', '.join(members)} " + "}" if members else "{}"
+    if not isinstance(value, str):
+        return str(tomlkit.item(value).as_string())
+    return _date_like(value, like) or _literal(value, like) or str(tomlkit.item(value).as_string())
+
+
+def _date_like(value: str, like: str) -> str | None:
+    for kind in (datetime, date, time):
+        try:
+            kind.fromisoformat(like)
+            return str(tomlkit.item(kind.fromisoformat(value)).as_string())
+        except ValueError:
+            continue
+    return None
+
+
+def _literal(value: str, like: str) -> str | None:
+    return f"'{value}'" if like.startswith("'") and "'" not in value and value.isprintable() else None
+
+
+def _changed(text: str, old: Any, new: Any, newline: str) -> str:
+    if old and new and isinstance(old, list) and isinstance(new, list):
+        return edit_array(text, old, new, newline)
+    if isinstance(old, Mapping) and isinstance(new, Mapping) and old.keys() & new.keys():
+        return edit_inline_table(text, old, new, newline)
+    return write_value(new, like=text)
+
+
+def _items(text: str) -> Iterator[Span]:
+    """Yield the items between the outermost brackets of an array or inline table."""
+    depth, start, end = 0, -1, -1
+    for token in _TOKEN.finditer(text):
+        written = token[0]
+        if written in "[{":
+            depth += 1
+        elif written in "]}":
+            depth -= 1
+        is_separator = (written == "," and depth == 1) or depth == 0
+        if is_separator or (written in "[{" and depth == 1):
+            if start >= 0:
+                yield Span(start, end)
+            start = -1
+        elif not written.isspace() and not written.startswith("#"):
+            start, end = token.start() if start < 0 else start, token.end()
+
+
+def _key(member: str) -> str:
+    [key] = tomlkit.parse(member)
+    return str(key)
+
+
+def _written_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else str(String.from_raw(key).as_string())

@@ -1,0 +1,199 @@
+"""Edits of a YAML mapping in its text. Keys and items that do not change keep their bytes.
+
+The caller reads the result again and compares it, because YAML has more notations than this module knows.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.content.front_matter.edits import KeyEdit, UnsupportedEdit, values_equal
+from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
+from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
+from app.content.front_matter.yaml_blocks import Entry, Item, entries_of, items_of, key_name
+from app.content.front_matter.yaml_style import YamlStyle
+from app.content.front_matter.yaml_tree import Kind, Node, compose
+from app.content.front_matter.yaml_writer import inline_text, is_date, scalar
+
+_BLANK = re.compile(r"\s*")
+
+
+def edit_yaml(text: str, edit: KeyEdit) -> str:
+    """Return the text with the edit.
+
+    Raises:
+        UnsupportedEdit: a change cannot be made without other changes.
+    """
+    root = compose(text)
+    style = YamlStyle(text, edit.newline, root)
+    new = {key: value for key, value in edit.old.items() if key not in edit.unset} | dict(edit.values)
+    if root is None:
+        return text + "".join(style.new_key(key, value, 0) for key, value in new.items())
+    return apply_pieces(text, _Editor(text, style).mapping(root, edit.old, new, len(text), is_root=True))
+
+
+class _Editor:
+    """Replacements for changed values. `limit` is the end of the lines that may belong to a value."""
+
+    def __init__(self, text: str, style: YamlStyle) -> None:
+        self._text, self._style = text, style
+
+    def mapping(
+        self, node: Node, old: Mapping[str, Any], new: Mapping[str, Any], limit: int, *, is_root: bool = False
+    ) -> list[Piece]:
+        """ItemChange the keys of a mapping that differ."""
+        if node.is_inline:
+            return self._inline_mapping(node, old, new)
+        entries = entries_of(self._text, node, limit)
+        removed = _removed_keys(entries.keys(), old, new)
+        if len(removed) == len(entries) and not is_root:
+            raise UnsupportedEdit("A nested mapping of the front matter would become empty")
+        pieces = self._remove_blocks(list(entries.values()), {list(entries).index(key) for key in removed})
+        for key, entry in entries.items():
+            if key in new and key in old and not values_equal(old[key], new[key]):
+                pieces += self._entry(entry, old[key], new[key])
+        added = [key for key in new if key not in entries and not (key in old and values_equal(old[key], new[key]))]
+        last, column = list(entries.values())[-1], min(entry.column for entry in entries.values())
+        lines = "".join(self._style.new_key(key, new[key], column) for key in added)
+        return [*pieces, Piece(last.end, last.end, lines)] if lines else pieces
+
+    def _entry(self, entry: Entry, old: Any, new: Any) -> list[Piece]:
+        if _can_descend(entry.node, old, new):
+            return self._collection(entry.node, old, new, entry.limit)
+        return [Piece(*self._style.replace_value(entry, new))]
+
+    def _collection(self, node: Node, old: Any, new: Any, limit: int) -> list[Piece]:
+        if isinstance(new, Mapping):
+            return self.mapping(node, old, new, limit)
+        steps = diff_items(old, new)
+        if node.is_inline:
+            return self._inline_sequence(node, old, new, steps)
+        return self._block_sequence(node, old, new, steps, limit)
+
+    def _block_sequence(
+        self, node: Node, old: Sequence[Any], new: Sequence[Any], steps: Sequence[Step], limit: int
+    ) -> list[Piece]:
+        items = items_of(self._text, node, limit)
+        _require_length(items, old)
+        pieces = self._remove_blocks(items, {step.index for step in steps if isinstance(step, Removal)})
+        for step in steps:
+            if isinstance(step, ItemChange):
+                pieces += self._item(items[step.index], old[step.index], new[step.new])
+        for index in sorted({step.index for step in steps if isinstance(step, Insertion)}):
+            values = [new[step.new] for step in steps if isinstance(step, Insertion) and step.index == index]
+            pieces.append(self._insert_items(items, index, values))
+        return pieces
+
+    def _insert_items(self, items: Sequence[Item], index: int, values: Sequence[Any]) -> Piece:
+        neighbour = items[max(index - 1, 0)]
+        lines = [line for value in values for line in self._style.item_lines(value, neighbour)]
+        newline = self._style.newline
+        if index:
+            return Piece(neighbour.end, neighbour.end, newline.join([*lines, ""]))
+        indented = newline.join([*lines, " " * neighbour.column])
+        return Piece(neighbour.first, neighbour.first, indented[neighbour.column :])
+
+    def _item(self, item: Item, old: Any, new: Any) -> list[Piece]:
+        if _can_descend(item.node, old, new):
+            return self._collection(item.node, old, new, item.limit)
+        written = self._scalar(item.node, new, inline=False)
+        return [Piece(item.node.start, item.value_end, written if item.has_gap else f" {written}")]
+
+    def _remove_blocks(self, blocks: Sequence[Entry] | Sequence[Item], removed: set[int]) -> list[Piece]:
+        """Remove entries or items with their lines. The first ones may follow the dash of an outer list."""
+        pieces: list[Piece] = []
+        if 0 in removed and blocks[0].follows_dash:
+            remaining = next((index for index in range(len(blocks)) if index not in removed), None)
+            if remaining is None:
+                raise UnsupportedEdit("A nested value of the front matter would become empty")
+            for index in range(remaining):
+                if not _BLANK.fullmatch(self._text, blocks[index].value_end, blocks[index + 1].first):
+                    raise UnsupportedEdit("A comment in the front matter prevents the removal of an item")
+            pieces.append(Piece(blocks[0].first, blocks[remaining].first, ""))
+            removed = {index for index in removed if index > remaining}
+        return pieces + [Piece(blocks[index].start, blocks[index].end, "") for index in removed]
+
+    def _inline_sequence(
+        self, node: Node, old: Sequence[Any], new: Sequence[Any], steps: Sequence[Step]
+    ) -> list[Piece]:
+        _require_length(node.children, old)
+
+        def change(step: ItemChange) -> list[Piece]:
+            return self._inline_value(node.children[step.index], old[step.index], new[step.new])
+
+        def write(index: int) -> str:
+            styles = {child.style for child in node.children if child.kind is Kind.SCALAR}
+            style = styles.pop() if len(styles) == 1 else node.children[-1].style
+            return inline_text(new[index], style=style)
+
+        items = self._separated([Span(child.start, child.end) for child in node.children])
+        return list(items.pieces(steps, change, write))
+
+    def _inline_mapping(self, node: Node, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[Piece]:
+        pairs = {key_name(self._text[key.start : key.end]): (key, value) for key, value in node.pairs}
+        if len(pairs) != len(node.pairs):
+            raise UnsupportedEdit("A key occurs twice in the front matter")
+        removed = _removed_keys(pairs.keys(), old, new)
+        names, keys = list(pairs), list(new)
+        added = [key for key in new if key not in pairs and not (key in old and values_equal(old[key], new[key]))]
+        if not pairs or ((added or removed) and (self._text[node.end - 1] != "}" or len(removed) == len(pairs))):
+            raise UnsupportedEdit("A mapping of the front matter is written so that its keys cannot change")
+        changed = [key for key in names if key in new and not values_equal(old.get(key), new[key])]
+        steps: list[Step] = [ItemChange(names.index(key), keys.index(key)) for key in changed]
+        steps += [Removal(names.index(key)) for key in removed]
+        steps += [Insertion(len(names), keys.index(key)) for key in added]
+
+        def change(step: ItemChange) -> list[Piece]:
+            name = names[step.index]
+            return self._inline_pair(*pairs[name], old[name], new[name])
+
+        def write(index: int) -> str:
+            return f"{scalar(keys[index], inline=True)}: {inline_text(new[keys[index]])}"
+
+        spans = [Span(key.start, max(key.end, value.end)) for key, value in pairs.values()]
+        return list(self._separated(spans).pieces(steps, change, write))
+
+    def _inline_pair(self, key: Node, value: Node, old: Any, new: Any) -> list[Piece]:
+        if value.start < value.end:
+            return self._inline_value(value, old, new)
+        colon = re.compile(r"\s*:[ \t]*").match(self._text, key.end)
+        start, mark = (colon.end(), "") if colon else (key.end, ":")
+        written = inline_text(new)
+        return [Piece(start, start, f"{mark} {written}" if self._text[start - 1] != " " else written)]
+
+    def _inline_value(self, node: Node, old: Any, new: Any) -> list[Piece]:
+        if _can_descend(node, old, new):
+            return self._collection(node, old, new, node.end)
+        return [Piece(node.start, node.end, self._scalar(node, new, inline=True))]
+
+    def _scalar(self, node: Node, value: Any, *, inline: bool) -> str:
+        if isinstance(value, list | Mapping):
+            return inline_text(value)
+        style = node.style if node.kind is Kind.SCALAR else None
+        return scalar(value, style=style, inline=inline, dates_plain=not node.style and is_date(node.text))
+
+    def _separated(self, spans: Sequence[Span]) -> SeparatedItems:
+        return SeparatedItems(self._text, spans, self._style.newline, may_end_with_comma=True)
+
+
+def _can_descend(node: Node, old: Any, new: Any) -> bool:
+    """Return whether both values are lists or both are mappings, and neither they nor the written value are empty."""
+    if not (old and new and node.children):
+        return False
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        keys = {key for key in old if key in new}
+        return node.kind is Kind.MAPPING and bool(keys)
+    return node.kind is Kind.SEQUENCE and isinstance(old, list) and isinstance(new, list)
+
+
+def _removed_keys(present: Any, old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
+    removed = [key for key in old if key not in new]
+    for key in removed:
+        if key not in present:
+            raise UnsupportedEdit(f"“{key}” is defined elsewhere in the front matter and cannot be removed")
+    return removed
+
+
+def _require_length(items: Sequence[object], values: Sequence[Any]) -> None:
+    if len(items) != len(values):
+        raise UnsupportedEdit("A list of the front matter uses a notation that is not supported")

@@ -1,0 +1,135 @@
+"""Reader of one YAML document into values of JSON's types, in bounded time and memory.
+
+It uses the events of libyaml: the composer overflows the stack on deep nesting and expands aliases without a limit.
+Plain scalars follow the core schema of YAML 1.2 (`yes` and `12:30` are text), as in the site generators.
+"""
+
+import re
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+import yaml
+
+from app.content.front_matter.values import ValueBudget, check_depth, plain_key, plain_scalar, plain_text
+
+_STARTS = frozenset("0123456789+-.tTfFnN~")
+_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d.*")
+_CONSTANTS = {
+    **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
+    **dict.fromkeys(("true", "True", "TRUE"), True),
+    **dict.fromkeys(("false", "False", "FALSE"), False),
+}
+_RESOLVED_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "timestamp"))
+_MERGE = "<<"
+_MAX_PLAIN = 100  # characters of what may be a number or a moment
+
+
+def read_yaml(text: str) -> Any:
+    """Return the value of the only document in `text`, or None if it is empty.
+
+    Raises:
+        ValueError: the text is not valid YAML.
+        FrontMatterTooLarge: a limit is exceeded.
+    """
+    try:
+        return _Reader(yaml.parse(text, Loader=yaml.CSafeLoader)).document()
+    except yaml.YAMLError as fault:
+        mark = getattr(fault, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark else ""
+        raise ValueError(f"{getattr(fault, 'problem', None) or 'it cannot be read'}{where}") from fault
+
+
+class _Reader:
+    """Conversion of events to values. `_anchors` contains each named value with its size."""
+
+    def __init__(self, events: Iterator[yaml.Event]) -> None:
+        self._events = events
+        self._budget = ValueBudget()
+        self._anchors: dict[str, tuple[Any, int]] = {}
+
+    def document(self) -> Any:
+        document = None
+        for event in self._events:
+            if isinstance(event, yaml.DocumentStartEvent):
+                document = self._value(next(self._events), 0)
+                next(self._events)
+                break
+        if any(isinstance(event, yaml.DocumentStartEvent) for event in self._events):
+            raise ValueError("it holds more than one document")
+        return document
+
+    def _value(self, event: yaml.Event, depth: int) -> Any:
+        check_depth(depth)
+        if isinstance(event, yaml.AliasEvent):
+            return self._alias(event)
+        before = self._budget.used
+        self._budget.consume(1)
+        if isinstance(event, yaml.ScalarEvent):
+            value = self._scalar(event)
+        elif isinstance(event, yaml.SequenceStartEvent):
+            value = self._sequence(depth)
+        else:
+            value = self._mapping(depth)
+        if anchor := getattr(event, "anchor", None):
+            self._anchors[anchor] = value, self._budget.used - before
+        return value
+
+    def _alias(self, event: yaml.AliasEvent) -> Any:
+        if event.anchor not in self._anchors:
+            raise ValueError(f"“*{event.anchor}” names nothing before it")
+        value, size = self._anchors[event.anchor]
+        self._budget.consume(size)
+        return value
+
+    def _scalar(self, event: yaml.ScalarEvent) -> Any:
+        self._budget.consume(len(event.value))
+        is_resolved = event.implicit[0] or event.tag in _RESOLVED_TAGS
+        return plain_scalar(resolve(event.value)) if is_resolved else plain_text(event.value)
+
+    def _sequence(self, depth: int) -> list[Any]:
+        items = []
+        while not isinstance(event := next(self._events), yaml.SequenceEndEvent):
+            items.append(self._value(event, depth + 1))
+        return items
+
+    def _mapping(self, depth: int) -> dict[str, Any]:
+        own: dict[str, Any] = {}
+        merged: dict[str, Any] = {}
+        while not isinstance(event := next(self._events), yaml.MappingEndEvent):
+            key = self._value(event, depth + 1)
+            value = self._value(next(self._events), depth + 1)
+            parts = value if isinstance(value, list) else [value]
+            if key == _MERGE and all(isinstance(part, dict) for part in parts):
+                for part in reversed(parts):
+                    merged |= part
+            else:
+                own[self._key(key)] = value
+        return {**merged, **own} if merged else own
+
+    def _key(self, key: Any) -> str:
+        if isinstance(key, dict | list):
+            raise ValueError("a list or mapping cannot be a key")  # noqa: TRY004 - a fault of the file, not of a caller
+        return plain_key(key, self._budget)
+
+
+def resolve(text: str) -> str | int | float | bool | None:
+    """Return the value of a plain scalar."""
+    if (text and text[0] not in _STARTS) or len(text) > _MAX_PLAIN:
+        return text
+    if text in _CONSTANTS:
+        return _CONSTANTS[text]
+    if _INT.fullmatch(text):
+        return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
+    if _FLOAT.fullmatch(text):
+        return float(text)
+    return _moment(text) if _MOMENT.fullmatch(text) else text
+
+
+def _moment(text: str) -> str:
+    try:
+        return datetime.fromisoformat(text).isoformat()
+    except ValueError:
+        return text

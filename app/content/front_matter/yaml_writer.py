@@ -1,0 +1,90 @@
+"""YAML text of values with JSON's types, in the usual notation of front matter."""
+
+import json
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from app.content.front_matter.yaml_reader import resolve
+
+_YAML_1_1_CONSTANTS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"])
+"""YAML 1.1 does not read these as text, and some generators use YAML 1.1."""
+
+_LIKE_NUMBER = re.compile(
+    r"[-+.]?[0-9][0-9_,.:]*([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+|[-+]?\.(inf|nan)", re.IGNORECASE
+)
+_LIKE_DATE = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|z|[-+]\d\d(:?\d\d)?)?)?")
+_FIRST = re.compile(r"[\w/(]")
+
+
+def scalar(value: Any, *, style: str | None = None, inline: bool = False, dates_plain: bool = False) -> str:
+    """Return a value on one line. `style` is the preferred quote of a text."""
+    if not isinstance(value, str):
+        return json.dumps(value)
+    if _LIKE_DATE.fullmatch(value) and dates_plain:
+        return value
+    if style == "'" and value.isprintable():
+        return "'" + value.replace("'", "''") + "'"
+    return value if style != '"' and is_plain(value, inline=inline) else quoted(value)
+
+
+def is_date(text: str) -> bool:
+    """Return whether a plain scalar starts like a date."""
+    return bool(_LIKE_DATE.match(text))
+
+
+def quoted(text: str) -> str:
+    """Return text in double quotes and escape the characters that YAML does not permit."""
+    written = json.dumps(text, ensure_ascii=False)
+    return "".join(c if c.isprintable() else json.dumps(c)[1:-1] for c in written)
+
+
+def is_plain(text: str, *, inline: bool) -> bool:
+    """Return whether readers of YAML 1.1 and 1.2 read the unquoted text as this text."""
+    if not text.isprintable() or text != text.strip() or not _FIRST.match(text):
+        return False
+    if ": " in text or " #" in text or text.endswith(":") or (inline and any(c in ",[]{}" for c in text)):
+        return False
+    if text.lower() in _YAML_1_1_CONSTANTS or _LIKE_NUMBER.fullmatch(text) or _LIKE_DATE.match(text):
+        return False
+    return resolve(text) == text
+
+
+def inline_text(value: Any, *, style: str | None = None) -> str:
+    """Return a value on one line, with lists and mappings in brackets. `style` is the preferred quote of a text."""
+    if isinstance(value, list):
+        return f"[{', '.join(map(inline_text, value))}]"
+    if isinstance(value, Mapping):
+        return (
+            "{" + ", ".join(f"{scalar(key, inline=True)}: {inline_text(inner)}" for key, inner in value.items()) + "}"
+        )
+    return scalar(value, style=style, inline=True)
+
+
+def block(value: Any, indent: int) -> list[str]:
+    """Return the lines of a list or mapping that is not empty, with the given indentation."""
+    pairs = [("-", each) for each in value] if isinstance(value, list) else _keyed(value)
+    return [line for lead, inner in pairs for line in _entry(lead, inner, indent)]
+
+
+def _keyed(value: Mapping[str, Any]) -> list[tuple[str, Any]]:
+    return [(f"{scalar(key)}:", inner) for key, inner in value.items()]
+
+
+def _entry(lead: str, value: Any, indent: int) -> list[str]:
+    margin = " " * indent
+    if not isinstance(value, list | Mapping) or not value:
+        return [f"{margin}{lead} {inline_text(value) if isinstance(value, list | Mapping) else scalar(value)}"]
+    inner = block(value, indent + 2)
+    if lead == "-":
+        return [f"{margin}- {inner[0].lstrip()}", *inner[1:]]
+    return [margin + lead, *inner]
+
+
+def literal(text: str, indent: int) -> list[str] | None:
+    """Return the header and the lines of a block scalar, or None if the text cannot be written as one."""
+    lines, ends_with_newline = text.removesuffix("\n").split("\n"), text.endswith("\n")
+    fits = all((line.isprintable() or not line) for line in lines) and lines[0][:1] not in ("", " ") and lines[-1]
+    if len(lines) < 2 or not fits:
+        return None
+    return ["|" if ends_with_newline else "|-", *(" " * indent + line if line else "" for line in lines)]

@@ -1,0 +1,165 @@
+"""Reader of `config.yml` of Decap CMS, Netlify CMS and Sveltia CMS."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.content.schema.document import SchemaDocument
+from app.content.schema.galley import MAX_OPTIONS
+from app.content.schema.model import (
+    MAX_COLLECTIONS,
+    Collection,
+    ContentSchema,
+    FieldType,
+    SchemaField,
+    SourceKind,
+    with_defaults,
+)
+
+_TYPES = {
+    "string": FieldType.STRING,
+    "text": FieldType.TEXT,
+    "markdown": FieldType.TEXT,
+    "richtext": FieldType.TEXT,
+    "code": FieldType.TEXT,
+    "number": FieldType.NUMBER,
+    "boolean": FieldType.BOOLEAN,
+    "date": FieldType.DATE,
+    "datetime": FieldType.DATETIME,
+    "image": FieldType.IMAGE,
+    "file": FieldType.STRING,
+    "list": FieldType.LIST,
+    "object": FieldType.OBJECT,
+    "keyvalue": FieldType.OBJECT,
+    "relation": FieldType.RELATION,
+    "select": FieldType.SELECT,
+}
+"""Widgets of other names are texts: hidden, color, map, uuid, compute and widgets of the site."""
+
+_DATA = {"json": "json", "yml": "yml", "yaml": "yml", "toml": "toml"}
+_BODY = "body"
+MAX_NESTED = 10
+
+
+def read_decap(path: str, data: bytes) -> ContentSchema:
+    """Return the collections of the file. A broken file has problems."""
+    document = SchemaDocument(path, data)
+    collections = tuple(_collections(document))[:MAX_COLLECTIONS]
+    return ContentSchema(SourceKind.DECAP, path, collections, tuple(document.problems))
+
+
+def _collections(document: SchemaDocument) -> Iterator[Collection]:
+    items = document.mappings(document.values.get("collections"), "/collections", MAX_COLLECTIONS)
+    for pointer, properties in items:
+        name = document.text(properties, "name", pointer)
+        if "divider" in properties and not name:
+            continue
+        if not name:
+            document.report(f"{pointer}/name", "A collection needs a name")
+        elif "files" in properties:
+            yield from _files(document, pointer, name, properties)
+        else:
+            yield from _folder(document, pointer, name, properties)
+
+
+def _folder(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
+    folder = document.folder(document.text(properties, "folder", pointer), f"{pointer}/folder")
+    if folder is None:
+        return
+    extension = _extension(document, pointer, properties)
+    is_nested = "nested" in properties or "/" in str(properties.get("path", ""))
+    slug = document.text(properties, "path", pointer) or document.text(properties, "slug", pointer) or "{{slug}}"
+    collection = Collection(
+        name=name,
+        label=document.text(properties, "label", pointer),
+        folder=folder,
+        pattern=f"**/*.{extension}" if is_nested else f"*.{extension}",
+        fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields", is_top=extension not in _DATA)),
+    )
+    yield with_defaults(collection, f"{slug}.{extension}")
+
+
+def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str:
+    extension = document.text(properties, "extension", pointer)
+    form = document.text(properties, "format", pointer)
+    return (extension or _DATA.get(form or "") or "md").lstrip(".").replace("*", "").replace("/", "")
+
+
+def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
+    for inner, file in document.mappings(properties.get("files"), f"{pointer}/files", MAX_COLLECTIONS):
+        path = document.folder(document.text(file, "file", inner), f"{inner}/file")
+        own = document.text(file, "name", inner)
+        if not path or not own:
+            document.report(inner, "A file needs a name and a path")
+            continue
+        folder, _, base = path.rpartition("/")
+        is_top = base.rpartition(".")[2].lower() not in _DATA
+        collection = Collection(
+            name=f"{name}.{own}",
+            label=document.text(file, "label", inner),
+            folder=folder,
+            pattern=base,
+            fields=tuple(_fields(document, file.get("fields"), f"{inner}/fields", is_top=is_top)),
+        )
+        yield with_defaults(collection, base)
+
+
+def _fields(document: SchemaDocument, value: Any, pointer: str, *, is_top: bool = False) -> Iterator[SchemaField]:
+    """Yield the fields. The field `body` of a page is the text below the front matter."""
+    for inner, name, properties in document.fields(value, pointer):
+        if not (is_top and name == _BODY):
+            yield _field(document, inner, name, properties)
+
+
+def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:
+    widget = document.text(properties, "widget", pointer) or "string"
+    kind = _TYPES.get(widget, FieldType.STRING)
+    if kind is FieldType.DATETIME and properties.get("time_format") is False:
+        kind = FieldType.DATE
+    if kind is FieldType.NUMBER and properties.get("value_type") not in (None, "int", "float"):
+        kind = FieldType.STRING
+    options = _options(document, pointer, properties) if kind is FieldType.SELECT else ()
+    if kind is FieldType.SELECT and not options:
+        kind = FieldType.STRING
+    default = properties.get("default")
+    if kind is FieldType.IMAGE and properties.get("multiple") is True:
+        return SchemaField(name, FieldType.LIST, _label(document, properties, pointer), item=SchemaField("", kind))
+    return SchemaField(
+        name=name,
+        type=kind,
+        label=_label(document, properties, pointer),
+        required=widget != "hidden" and properties.get("required", True) is not False,
+        default=None if isinstance(default, str) and "{{" in default else default,
+        options=options,
+        fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields"))
+        if kind is FieldType.OBJECT
+        else (),
+        item=_item(document, pointer, properties) if kind is FieldType.LIST else None,
+        collection=document.text(properties, "collection", pointer) if kind is FieldType.RELATION else None,
+        multiple=kind in (FieldType.SELECT, FieldType.RELATION) and properties.get("multiple") is True,
+    )
+
+
+def _label(document: SchemaDocument, properties: Mapping[str, Any], pointer: str) -> str | None:
+    return document.text(properties, "label", pointer)
+
+
+def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> SchemaField | None:
+    """Return the item of a list: one `field`, several `fields`, or a text. A list of several `types` has no item type."""
+    if properties.get("types") is not None:
+        return SchemaField("", FieldType.OBJECT)
+    if properties.get("fields") is not None:
+        fields = tuple(_fields(document, properties["fields"], f"{pointer}/fields"))
+        return SchemaField("", FieldType.OBJECT, fields=fields)
+    inner = document.mapping(properties.get("field"), f"{pointer}/field")
+    if not inner or pointer.count("/field") > MAX_NESTED or not document.take_field(pointer):
+        return SchemaField("", FieldType.STRING)
+    return _field(document, f"{pointer}/field", "", inner)
+
+
+def _options(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> tuple[Any, ...]:
+    options = properties.get("options")
+    if not isinstance(options, list):
+        document.report(f"{pointer}/options", "A select needs a list of options")
+        return ()
+    values = [option.get("value") if isinstance(option, Mapping) else option for option in options[:MAX_OPTIONS]]
+    return tuple(value for value in values if value is not None and not isinstance(value, dict | list))

@@ -1,0 +1,134 @@
+"""Tolerant access to the parsed document of a schema file. A fault is recorded as a problem, never raised."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from app.content.front_matter.values import ValueBudget, plain
+from app.content.front_matter.yaml_reader import read_yaml
+from app.content.galley_file import MAX_BYTES
+from app.content.schema.model import MAX_DEPTH, MAX_FIELDS, MAX_PROBLEMS, MAX_TEXT, SchemaProblem
+from app.content.text import decode
+
+_UNSAFE = re.compile(r"[\x00-\x1f\x7f\\]")
+_JSONC = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\\n])*")|,(?=\s*[}\]])')
+
+
+class SchemaDocument:
+    """The values of one schema file with the problems that its reader reports."""
+
+    def __init__(self, path: str, data: bytes) -> None:
+        self.path = path
+        self.problems: list[SchemaProblem] = []
+        self._remaining_fields = MAX_FIELDS
+        self.values = self._parse(data)
+
+    def report(self, pointer: str, message: str) -> None:
+        """Record a problem. Problems beyond the limit are dropped."""
+        if len(self.problems) < MAX_PROBLEMS:
+            self.problems.append(SchemaProblem(self.path, pointer, message))
+
+    def mapping(self, value: Any, pointer: str) -> Mapping[str, Any]:
+        """Return a mapping. Anything else is a problem, and an empty mapping."""
+        if isinstance(value, Mapping):
+            return value
+        if value is not None:
+            self.report(pointer, "This must be a mapping")
+        return {}
+
+    def mappings(self, value: Any, pointer: str, limit: int) -> Iterator[tuple[str, Mapping[str, Any]]]:
+        """Yield the mappings of a list with their pointers. Other items are problems."""
+        if value is not None and not isinstance(value, list):
+            self.report(pointer, "This must be a list")
+            return
+        for number, item in enumerate(value or ()):
+            if number >= limit:
+                self.report(pointer, f"Only the first {limit} items are read")
+                return
+            if isinstance(item, Mapping):
+                yield f"{pointer}/{number}", item
+            else:
+                self.report(f"{pointer}/{number}", "This must be a mapping")
+
+    def fields(self, value: Any, pointer: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+        """Yield pointer, name and properties of the fields of a list. The number of all fields and the depth are bounded."""
+        if pointer.count("/fields") + pointer.count("/item") > MAX_DEPTH:
+            self.report(pointer, "The fields are nested too deeply")
+            return
+        names: set[str] = set()
+        for inner, properties in self.mappings(value, pointer, MAX_FIELDS):
+            if not self.take_field(inner):
+                return
+            name = self.text(properties, "name", inner)
+            if not name:
+                self.report(f"{inner}/name", "A field needs a name")
+            elif name in names:
+                self.report(f"{inner}/name", f"The field “{name}” occurs twice")
+            else:
+                names.add(name)
+                yield inner, name, properties
+
+    def take_field(self, pointer: str) -> bool:
+        """Count a field. Return False if the limit is reached."""
+        self._remaining_fields -= 1
+        if self._remaining_fields < 0:
+            self.report(pointer, f"Only the first {MAX_FIELDS} fields are read")
+        return self._remaining_fields >= 0
+
+    def text(self, properties: Mapping[str, Any], name: str, pointer: str) -> str | None:
+        """Return a short text, or None. Anything else is a problem."""
+        value = properties.get(name)
+        if value is None or (isinstance(value, str) and len(value) <= MAX_TEXT):
+            return value.strip() or None if value is not None else None
+        if isinstance(value, int | float) and not isinstance(value, bool):
+            return str(value)
+        self.report(f"{pointer}/{name}", f"This must be a text of at most {MAX_TEXT} characters")
+        return None
+
+    def flag(self, properties: Mapping[str, Any], name: str, pointer: str, *, default: bool) -> bool:
+        """Return a boolean. Anything else is a problem, and the default."""
+        value = properties.get(name, default)
+        if isinstance(value, bool):
+            return value
+        if value is not None:
+            self.report(f"{pointer}/{name}", "This must be true or false")
+        return default
+
+    def folder(self, value: str | None, pointer: str) -> str | None:
+        """Return a folder of the repository; the root is an empty text. Anything else is a problem, and None."""
+        if value is None:
+            self.report(pointer, "A folder is required")
+            return None
+        folder = value.strip().strip("/").removeprefix("./").strip("/")
+        if folder in ("", "."):
+            return ""
+        if _UNSAFE.search(folder) or not {"", ".", ".."}.isdisjoint(folder.split("/")) or len(folder) > MAX_TEXT:
+            self.report(pointer, "This is not a folder of the repository")
+            return None
+        return folder
+
+    def _parse(self, data: bytes) -> Mapping[str, Any]:
+        if len(data) > MAX_BYTES:
+            self.report("", f"The file is larger than {MAX_BYTES // 1024} KiB")
+            return {}
+        text, _ = decode(data)
+        if text is None:
+            self.report("", "The file is not a text")
+            return {}
+        try:
+            value = _read_json(text) if self.path.endswith(".json") else read_yaml(text)
+        except (ValueError, RecursionError) as error:
+            self.report("", f"The file cannot be read: {str(error)[:200]}")
+            return {}
+        if not isinstance(value, Mapping):
+            self.report("", "The file must contain a mapping")
+            return {}
+        return value
+
+
+def _read_json(text: str) -> Any:
+    """Return the value of JSON with comments and trailing commas."""
+    bare = _JSONC.sub(lambda match: match[0] if match[0].startswith('"') else " ", text)
+    return plain(json.loads(_TRAILING_COMMA.sub(lambda match: match[1] or "", bare), parse_constant=str), ValueBudget())

@@ -1,0 +1,180 @@
+"""Collections and fields from the paths and the counted values of existing files."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.content.field_values import ITEM, SEPARATOR, ValueKind
+from app.content.schema.model import MAX_DEPTH, Collection, EntryTemplate, FieldType, SchemaField
+
+REQUIRED_SHARE = 0.95
+MAX_OPTIONS, MIN_OPTION_FILES = 12, 20
+MAX_COLLECTIONS, MAX_FIELDS = 40, 100
+ROOTS = ("src/content", "site/content", "content", "src/pages", "pages", "source", "src", "docs", "site")
+"""Folders whose sub-folders are collections. A collection of another folder is the first folder of its path."""
+
+IGNORED = frozenset(
+    ("archetypes", "layouts", "themes", "node_modules", "vendor", "public", "static", "assets", "templates", "_layouts",
+     "_includes", "_site", "_sass", "test", "tests", "examples", "resources")
+)  # fmt: skip
+_LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-zA-Z]{2,4})?")
+_DATED = re.compile(r"\d{4}-\d\d-\d\d-")
+_TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE))
+_TYPES = {
+    ValueKind.BOOLEAN: FieldType.BOOLEAN,
+    ValueKind.NUMBER: FieldType.NUMBER,
+    ValueKind.DATE: FieldType.DATE,
+    ValueKind.DATETIME: FieldType.DATETIME,
+    ValueKind.STRING: FieldType.STRING,
+    ValueKind.TEXT: FieldType.TEXT,
+    ValueKind.IMAGE: FieldType.STRING,
+    ValueKind.LIST: FieldType.LIST,
+    ValueKind.OBJECT: FieldType.OBJECT,
+}
+
+
+@dataclass
+class FolderFiles:
+    """The files of one collection: their number, endings and kinds of names."""
+
+    folder: str
+    files: int = 0
+    endings: Counter[str] = field(default_factory=Counter)
+    dated: int = 0
+    bundles: int = 0
+
+    def add(self, path: str) -> None:
+        """Count a file."""
+        name = path.rpartition("/")[2]
+        self.files += 1
+        self.endings[name.rpartition(".")[2]] += 1
+        self.dated += _DATED.match(name) is not None
+        self.bundles += name.startswith("index.")
+
+
+@dataclass(frozen=True)
+class FieldCounts:
+    """For each name the number of values of each kind, and the options of names with few different values."""
+
+    kinds: Mapping[str, Mapping[ValueKind, int]]
+    options: Mapping[str, Sequence[str]]
+
+
+def folders_of(paths: Iterable[str]) -> list[FolderFiles]:
+    """Return the folders that form collections with their files. Folders beyond the limit belong to their parent."""
+    folders: dict[str, FolderFiles] = {}
+    listed: dict[str, list[str]] = {}
+    for path in paths:
+        folder = _folder_of(path)
+        if folder is not None:
+            listed.setdefault(folder, []).append(path)
+    largest = sorted(listed, key=lambda name: (-len(listed[name]), name))[:MAX_COLLECTIONS]
+    for folder in largest:
+        folders[folder] = FolderFiles(folder)
+        for path in listed[folder]:
+            folders[folder].add(path)
+    return sorted(folders.values(), key=lambda files: files.folder)
+
+
+def collection_from(files: FolderFiles, counts: FieldCounts) -> Collection:
+    """Return the collection of a folder."""
+    endings = sorted(ending for ending, _ in files.endings.most_common(4))
+    ending = endings[0] if len(endings) == 1 else "{" + ",".join(endings) + "}"
+    usual = files.endings.most_common(1)[0][0]
+    name = f"{{{{slug}}}}.{usual}"
+    if files.dated * 2 > files.files:
+        name = f"{{{{year}}}}-{{{{month}}}}-{{{{day}}}}-{{{{slug}}}}.{usual}"
+    elif files.bundles * 2 > files.files:
+        name = f"{{{{slug}}}}/index.{usual}"
+    return Collection(
+        name=files.folder.strip("_").replace("/", "-") or "pages",
+        label=_label(files.folder.rpartition("/")[2]) or "Pages",
+        folder=files.folder,
+        pattern=f"**/*.{ending}" if files.folder else f"*.{ending}",
+        fields=_fields(counts, "", files.files, 0),
+        template=EntryTemplate(name),
+    )
+
+
+def _folder_of(path: str) -> str | None:
+    """Return the folder of the collection of a file, or None if the file is not content."""
+    folder = path.rpartition("/")[0]
+    parts = folder.split("/") if folder else []
+    if any(part.startswith(".") for part in parts) or (parts and parts[0] in IGNORED):
+        return None
+    root = next((root for root in ROOTS if folder == root or folder.startswith(f"{root}/")), "")
+    depth = root.count("/") + 1 if root else 0
+    if root and len(parts) > depth and _LANGUAGE.fullmatch(parts[depth]):
+        depth += 1
+    return "/".join(parts[: depth + 1])
+
+
+def _fields(counts: FieldCounts, parent: str, files: int, depth: int) -> tuple[SchemaField, ...]:
+    """Return the fields of an object, the most frequent first. `files` is the number of the objects."""
+    if depth > MAX_DEPTH:
+        return ()
+    names = [name for name in counts.kinds if _parent_of(name, counts) == parent and not _is_item(name, parent)]
+    names.sort(key=lambda name: (-sum(counts.kinds[name].values()), name))
+    return tuple(_field(counts, name, _own_name(name, parent), files, depth) for name in names[:MAX_FIELDS])
+
+
+def _field(counts: FieldCounts, name: str, own: str, files: int, depth: int) -> SchemaField:
+    kinds, number = counts.kinds[name], sum(counts.kinds[name].values())
+    kind = type_of(kinds)
+    options = tuple(counts.options.get(name, ())) if kind is FieldType.STRING else ()
+    item = f"{name}{SEPARATOR}{ITEM}"
+    return SchemaField(
+        name=own,
+        type=FieldType.SELECT if options else kind,
+        label=_label(own) or None,
+        required=bool(own) and number >= REQUIRED_SHARE * files,
+        options=options,
+        fields=_fields(counts, name, number, depth + 1) if kind is FieldType.OBJECT else (),
+        item=_field(counts, item, "", 0, depth + 1) if kind is FieldType.LIST and item in counts.kinds else None,
+        types=_types_of(kinds) if kind is FieldType.MIXED else (),
+    )
+
+
+def type_of(kinds: Iterable[ValueKind]) -> FieldType:
+    """Return the type of values of these kinds. Texts of several kinds have one type; anything else is mixed."""
+    present = set(kinds)
+    if present <= _TEXTS:
+        if present == {ValueKind.IMAGE}:
+            return FieldType.IMAGE
+        return FieldType.TEXT if ValueKind.TEXT in present else FieldType.STRING
+    return _TYPES[present.pop()] if len(present) == 1 else FieldType.MIXED
+
+
+def _types_of(kinds: Iterable[ValueKind]) -> tuple[FieldType, ...]:
+    return tuple(sorted({_TYPES[kind] for kind in kinds}))
+
+
+def _parent_of(name: str, counts: FieldCounts) -> str:
+    """Return the object or item that has a field. A dot may also be a part of a name."""
+    parent = name
+    while SEPARATOR in parent:
+        parent = parent.rpartition(SEPARATOR)[0]
+        if parent in counts.kinds:
+            return parent
+    return ""
+
+
+def _is_item(name: str, parent: str) -> bool:
+    return bool(parent) and name == f"{parent}{SEPARATOR}{ITEM}"
+
+
+def _own_name(name: str, parent: str) -> str:
+    return name[len(parent) + 1 :] if parent else name
+
+
+def _label(name: str) -> str:
+    return re.sub(r"[-_\s]+", " ", name).strip().capitalize()
+
+
+def counted(rows: Iterable[tuple[str, str, int]]) -> dict[str, dict[ValueKind, int]]:
+    """Return the counts by name of rows (name, kind, number)."""
+    counts: dict[str, dict[ValueKind, int]] = {}
+    for name, kind, number in rows:
+        counts.setdefault(name, {})[ValueKind(kind)] = number
+    return counts

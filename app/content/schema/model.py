@@ -1,0 +1,146 @@
+"""Collections of content files with typed fields, independent of the file that describes them."""
+
+from dataclasses import dataclass, field, replace
+from enum import StrEnum
+from typing import Any
+
+MAX_COLLECTIONS, MAX_FIELDS, MAX_DEPTH, MAX_PROBLEMS = 200, 2_000, 8, 100
+MAX_TEXT = 500
+
+
+class FieldType(StrEnum):
+    """The type of a field. A `mixed` field has values of several types in the files it was inferred from."""
+
+    STRING = "string"
+    TEXT = "text"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    DATETIME = "datetime"
+    LIST = "list"
+    OBJECT = "object"
+    IMAGE = "image"
+    RELATION = "relation"
+    SELECT = "select"
+    MIXED = "mixed"
+
+
+class SourceKind(StrEnum):
+    """The kind of file that describes the collections."""
+
+    GALLEY = "galley"
+    DECAP = "decap"
+    PAGES_CMS = "pages_cms"
+    FRONT_MATTER = "front_matter"
+    ARCHETYPES = "archetypes"
+    INFERRED = "inferred"
+
+
+@dataclass(frozen=True)
+class SchemaField:
+    """A field of the front matter.
+
+    `options` belong to a select, `fields` to an object, `item` to a list, `collection` to a relation, `types` to a mixed
+    field. A select or relation with `multiple` is a list.
+    """
+
+    name: str
+    type: FieldType
+    label: str | None = None
+    required: bool = False
+    default: Any = None
+    options: tuple[Any, ...] = ()
+    fields: tuple["SchemaField", ...] = ()
+    item: "SchemaField | None" = None
+    collection: str | None = None
+    multiple: bool = False
+    types: tuple[FieldType, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of responses and of `.galley.yml`, without absent properties."""
+        values: dict[str, Any] = {"name": self.name, "type": str(self.type)}
+        optional: dict[str, Any] = {
+            "label": self.label,
+            "required": self.required or None,
+            "default": self.default,
+            "options": list(self.options) or None,
+            "fields": [inner.to_dict() for inner in self.fields] or None,
+            "item": _without_name(self.item.to_dict()) if self.item is not None else None,
+            "collection": self.collection,
+            "multiple": self.multiple or None,
+            "types": [str(kind) for kind in self.types] or None,
+        }
+        return values | {name: value for name, value in optional.items() if value is not None}
+
+
+@dataclass(frozen=True)
+class EntryTemplate:
+    """The path of a new entry below the folder, with placeholders such as `{{slug}}`, its values and its text."""
+
+    path: str
+    values: dict[str, Any] = field(default_factory=dict)
+    body: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of responses and of `.galley.yml`."""
+        return {"path": self.path, "values": self.values, "body": self.body}
+
+
+@dataclass(frozen=True)
+class Collection:
+    """Files of a folder (empty: the root) whose path below it matches a pattern, with their fields."""
+
+    name: str
+    folder: str
+    pattern: str
+    fields: tuple[SchemaField, ...] = ()
+    label: str | None = None
+    template: EntryTemplate | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of responses and of `.galley.yml`."""
+        return {
+            "name": self.name,
+            **({"label": self.label} if self.label is not None else {}),
+            "folder": self.folder,
+            "pattern": self.pattern,
+            **({"template": self.template.to_dict()} if self.template is not None else {}),
+            "fields": [inner.to_dict() for inner in self.fields],
+        }
+
+
+@dataclass(frozen=True)
+class SchemaProblem:
+    """A fault in a schema file: the file, a JSON pointer into it and a message for the person who edits it."""
+
+    path: str | None
+    pointer: str
+    message: str
+
+
+@dataclass(frozen=True)
+class ContentSchema:
+    """The collections of a branch, with the source that describes them and its problems."""
+
+    kind: SourceKind
+    path: str | None
+    collections: tuple[Collection, ...] = ()
+    problems: tuple[SchemaProblem, ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the form of responses."""
+        return {
+            "source": {"kind": str(self.kind), "path": self.path},
+            "collections": [collection.to_dict() for collection in self.collections],
+            "problems": [vars(problem) for problem in self.problems],
+        }
+
+
+def with_defaults(collection: Collection, path: str, body: str = "") -> Collection:
+    """Return the collection with a template of the default values of its fields."""
+    values = {inner.name: inner.default for inner in collection.fields if inner.default is not None}
+    return replace(collection, template=EntryTemplate(path, values, body))
+
+
+def _without_name(values: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in values.items() if name != "name" or value}

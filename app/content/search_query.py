@@ -1,0 +1,79 @@
+"""Parser of search queries. It accepts every text.
+
+`word`, `word*` (begins with), `"several words"` (in that order), `path:part`, `type:markdown`, `field:value` of the front
+matter. All terms must be met.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from app.content.words import fold, is_single_character, query_terms
+
+MAX_TERMS = 8
+_TERM = re.compile(r'(?:([^\W\d_][\w.-]*):(?=["\w]))?(?:"([^"]*)"?|([^\s"]+))(\*)?')
+_NOT_IN_FIELD = re.compile(r"[\W_]+")
+_EDGES = re.compile(r"^\W+|\W+$")
+
+
+class TermField(StrEnum):
+    """The part of a file that a term applies to."""
+
+    ANYWHERE = "anywhere"
+    PATH = "path"
+    FIELD = "field"
+
+
+@dataclass(frozen=True)
+class Term:
+    """Consecutive words. If `begun`, the last one is a prefix. A path must contain `part`."""
+
+    tokens: tuple[str, ...]
+    part: str
+    where: TermField = TermField.ANYWHERE
+    begun: bool = False
+
+
+@dataclass(frozen=True)
+class ParsedQuery:
+    """Terms, all of which must match, and the requested file types."""
+
+    terms: tuple[Term, ...]
+    types: tuple[str, ...] = ()
+
+
+def field_name(name: str) -> str:
+    """Return a front matter key as it is written in field terms."""
+    return _NOT_IN_FIELD.sub("_", fold(name)).strip("_")
+
+
+def field_term(name: str, token: str) -> str:
+    """Return the stored term for a field `name` that contains `token`. No word of a text starts with an equals sign."""
+    return f"={name}={token}"
+
+
+def parse(text: str) -> ParsedQuery:
+    """Parse a query. Terms after the eighth and terms without a letter or digit are ignored."""
+    terms: list[Term] = []
+    types: list[str] = []
+    for match in _TERM.finditer(text):
+        field, quoted, plain, star = match.groups()
+        value = quoted if quoted is not None else plain
+        if field and field.lower() == "type":
+            types.append(value.lower())
+        elif (term := _term(field, value, begun=bool(star) or value.endswith("*"))) is not None:
+            terms.append(term)
+    return ParsedQuery(tuple(dict.fromkeys(terms))[:MAX_TERMS], tuple(types))
+
+
+def _term(field: str | None, value: str, *, begun: bool) -> Term | None:
+    tokens, part = query_terms(value), fold(value.strip("*"))
+    if not tokens:
+        return None
+    begun = begun or is_single_character(tokens[-1])
+    if field is None:
+        return Term(tuple(tokens), _EDGES.sub("", part), begun=begun)
+    if field.lower() == "path":
+        return Term((), part, TermField.PATH)
+    name = field_name(field)
+    return Term(tuple(field_term(name, token) for token in tokens), part, TermField.FIELD, begun)

@@ -1,0 +1,88 @@
+"""Hunks of a unified diff with line numbers and changed words."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from app.content.word_ranges import Ranges, changed_ranges
+
+MAX_LINES = 5_000
+MAX_LINE_CHARACTERS = 2_000
+
+_HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
+CONTEXT, ADDED, REMOVED = "context", "added", "removed"
+_TYPES = {" ": CONTEXT, "+": ADDED, "-": REMOVED}
+
+
+@dataclass
+class DiffLine:
+    """One line of a diff. The numbers start at 1.
+
+    `ranges` contains the start and end of each changed part of a changed line, in characters.
+    """
+
+    type: str
+    text: str
+    old_line: int | None
+    new_line: int | None
+    has_newline: bool = True
+    ranges: Ranges = field(default_factory=list)
+
+
+@dataclass
+class Hunk:
+    """Adjacent lines of a diff. `section` is the heading that Git puts behind the line numbers."""
+
+    old_start: int
+    old_lines: int
+    new_start: int
+    new_lines: int
+    section: str
+    lines: list[DiffLine] = field(default_factory=list)
+
+
+def parse_hunks(diff: str) -> tuple[list[Hunk], bool]:
+    """Parse the hunks of a unified diff. The second value is True if lines are missing because of a limit."""
+    hunks: list[Hunk] = []
+    truncated = False
+    for number, raw in enumerate(diff.removesuffix("\n").split("\n") if diff else []):
+        if number >= MAX_LINES:
+            truncated = True
+            break
+        if heading := _HUNK.match(raw):
+            old, old_count, new, new_count, section = heading.groups()
+            hunks.append(Hunk(int(old), int(old_count or 1), int(new), int(new_count or 1), section.strip()))
+            next_old, next_new = int(old), int(new)
+        elif raw.startswith("\\") and hunks and hunks[-1].lines:
+            hunks[-1].lines[-1].has_newline = False
+        elif hunks and raw[:1] in _TYPES:
+            kind = _TYPES[raw[0]]
+            old_line, new_line = (None if kind == ADDED else next_old), (None if kind == REMOVED else next_new)
+            next_old, next_new = next_old + (kind != ADDED), next_new + (kind != REMOVED)
+            truncated = truncated or len(raw) > MAX_LINE_CHARACTERS + 1
+            hunks[-1].lines.append(DiffLine(kind, raw[1 : MAX_LINE_CHARACTERS + 1], old_line, new_line))
+    for hunk in hunks:
+        _mark_changes(hunk.lines)
+    return hunks, truncated
+
+
+def _mark_changes(lines: list[DiffLine]) -> None:
+    """Compare each removed line with the added line at the same position of its block."""
+    for removed, added in _blocks(lines):
+        for before, after in zip(removed, added, strict=False):
+            before.ranges, after.ranges = changed_ranges(before.text, after.text)
+
+
+def _blocks(lines: list[DiffLine]) -> Iterator[tuple[list[DiffLine], list[DiffLine]]]:
+    """Yield each group of removed lines with the added lines that follow them."""
+    removed: list[DiffLine] = []
+    added: list[DiffLine] = []
+    for line in [*lines, DiffLine(CONTEXT, "", None, None)]:
+        if added and line.type != ADDED:
+            yield removed, added
+        if line.type == CONTEXT or (added and line.type == REMOVED):
+            removed, added = [], []
+        if line.type == REMOVED:
+            removed.append(line)
+        elif line.type == ADDED:
+            added.append(line)

@@ -1,0 +1,56 @@
+"""SQLite connections: WAL mode, explicit transactions and a write lock that is awaited cooperatively."""
+
+import random
+import sqlite3
+import time
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.engine.interfaces import DBAPIConnection
+
+from app.core.errors import ServiceUnavailable
+
+READING = "galley_reading"
+"""Execution option of a connection that only reads and opens no transaction."""
+
+WRITE_LOCK_WAIT_S = 3.0
+
+
+def configure_connection(connection: DBAPIConnection, _record: object) -> None:
+    """Set the pragmas of a new connection. Listener of the `connect` event."""
+    # The sqlite3 module must not open transactions: `begin_transaction` does it.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    for pragma in ("busy_timeout = 1000", "journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"):
+        cursor.execute(f"PRAGMA {pragma}")
+    # SQLite's busy handler blocks the event loop. It is needed only while a new file is switched to WAL.
+    cursor.execute("PRAGMA busy_timeout = 0")
+    cursor.close()
+
+
+def begin_transaction(connection: sa.Connection) -> None:
+    """Open a write transaction unless the connection only reads. Listener of the `begin` event."""
+    if not connection.get_execution_options().get(READING):
+        raw: Any = connection.connection.dbapi_connection
+        begin_immediate(raw)
+
+
+def begin_immediate(connection: sqlite3.Connection, wait_s: float = WRITE_LOCK_WAIT_S) -> None:
+    """Take the write lock of SQLite. Wait with `time.sleep`, which yields to other greenlets.
+
+    Raises:
+        ServiceUnavailable: another writer held the lock for longer than `wait_s`.
+    """
+    deadline, pause_s = time.monotonic() + wait_s, 0.001
+    while True:
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+        except sqlite3.OperationalError as error:
+            if "locked" not in str(error) and "busy" not in str(error):
+                raise
+            if time.monotonic() > deadline:
+                raise ServiceUnavailable("The database is busy. Try again shortly") from error
+            time.sleep(pause_s * (0.5 + random.random()))  # noqa: S311 (jitter)
+            pause_s = min(pause_s * 1.6, 0.05)
+        else:
+            return

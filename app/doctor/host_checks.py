@@ -1,0 +1,91 @@
+"""Checks of the machine: Git, sandboxes of previews, disk space and open files."""
+
+import re
+import resource
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+from app.doctor.findings import Deployment, Finding, failure, ok, warning
+from app.drivers.errors import DriverError
+
+MIN_GIT_VERSION = (2, 36)
+"""First version with `core.fsync`, which writes a commit to disk before it is acknowledged."""
+
+MIN_FREE, LOW_FREE = 512 * 1024**2, 5 * 1024**3
+MIN_FILES, RECOMMENDED_FILES = 1024, 4096
+GIT_TIMEOUT_S = 10
+
+
+def git(deployment: Deployment) -> Iterator[Finding]:
+    """Check the version of Git."""
+    try:
+        output = subprocess.run(
+            ["git", "--version"], capture_output=True, text=True, timeout=GIT_TIMEOUT_S, check=True
+        ).stdout
+    except (OSError, subprocess.SubprocessError):
+        judge = failure if deployment.settings.git.local_enabled else warning
+        yield judge("Git cannot be run", "Install git: local repositories require it.")
+        return
+    version = tuple(map(int, re.findall(r"\d+", output)[:3]))
+    shown = ".".join(map(str, version))
+    if version[:2] >= MIN_GIT_VERSION:
+        yield ok(f"Git {shown}")
+    else:
+        required = ".".join(map(str, MIN_GIT_VERSION))
+        yield warning(
+            f"Git {shown} is older than {required}",
+            f"Install Git {required} or later: older versions can lose commits in a power failure.",
+        )
+
+
+def previews(deployment: Deployment) -> Iterator[Finding]:
+    """Check that the sandbox driver can run sandboxes."""
+    name = deployment.settings.sandbox.driver
+    if name == "none":
+        yield ok("Previews are disabled")
+        return
+    try:
+        deployment.drivers.sandbox.check()
+    except DriverError as error:
+        yield warning(str(error), "Install bubblewrap, allow it user namespaces, or set SANDBOX_DRIVER=none or hosted.")
+        return
+    yield ok(f"The {name} driver can run sandboxes")
+    if deployment.settings.is_production and deployment.settings.sandbox.preview_host.endswith("localhost"):
+        yield warning(
+            "Previews answer at localhost only", "Set PREVIEW_HOST to a separate domain with a wildcard record."
+        )
+
+
+def disk(deployment: Deployment) -> Iterator[Finding]:
+    """Check the free space of the folders that the service writes."""
+    settings = deployment.settings
+    folders = {"INSTANCE_DIR": settings.server.instance_dir}
+    if settings.storage.driver == "local":
+        folders["STORAGE_DIR"] = settings.storage.directory
+    if settings.git.local_enabled:
+        folders["GIT_LOCAL_ROOT"] = settings.git.local_root
+    for name, folder in folders.items():
+        free = shutil.disk_usage(_existing(folder)).free
+        observed = f"{free / 1024**3:.1f} GiB free at {name}"
+        if free < MIN_FREE:
+            yield failure(observed, "Free disk space: saves and uploads will fail.")
+        else:
+            yield warning(observed, "Free disk space soon.") if free < LOW_FREE else ok(observed)
+
+
+def files(_deployment: Deployment) -> Iterator[Finding]:
+    """Check the limit of open files and sockets of a process."""
+    soft, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft in (resource.RLIM_INFINITY,) or soft >= RECOMMENDED_FILES:
+        yield ok("The limit of open files is sufficient")
+    else:
+        judge = failure if soft < MIN_FILES else warning
+        yield judge(
+            f"A process can open only {soft} files", f"Set ulimit -n (LimitNOFILE) to {RECOMMENDED_FILES} or more."
+        )
+
+
+def _existing(folder: Path) -> Path:
+    return next(path for path in (folder, *folder.parents) if path.exists())

@@ -1,0 +1,81 @@
+"""Checks of the service: worker and queue, encryption keys, mail."""
+
+from collections.abc import Iterator
+
+import sqlalchemy as sa
+
+from app.doctor.findings import Deployment, Finding, failure, ok, warning
+from app.drivers.errors import DriverError
+from app.models.git_credential import GitCredential
+from app.resources.git_provider import token_encryption
+from app.security.secrets import Keyring, TamperedSecret
+
+WORKER_LATE_S = 60.0
+LAG_WARNED_S, LAG_FAILED_S = 60.0, 600.0
+NEWEST = 20
+
+
+def worker(deployment: Deployment) -> Iterator[Finding]:
+    """Check that a worker runs and that the queue is short."""
+    with deployment.engine.connect() as connection:
+        counts = deployment.jobs.counts(connection)
+    if counts.heartbeat_age_s is None or counts.heartbeat_age_s > WORKER_LATE_S:
+        ago = "never" if counts.heartbeat_age_s is None else f"{counts.heartbeat_age_s:.0f} s ago"
+        yield failure(f"No worker is running (last observed: {ago})", "Start flask worker and keep it running.")
+    else:
+        yield ok(f"A worker sent a heartbeat {counts.heartbeat_age_s:.0f} s ago")
+    observed = f"{counts.waiting} jobs wait, the oldest of them is late by {counts.lag_s:.0f} s"
+    if counts.lag_s > LAG_WARNED_S:
+        judge = failure if counts.lag_s > LAG_FAILED_S else warning
+        yield judge(observed, "Start more workers, or find out what the running jobs wait for.")
+    else:
+        yield ok(observed)
+    if counts.dead:
+        yield warning(
+            f"{counts.dead} jobs have failed permanently",
+            "Run flask jobs dead, and search the log of the worker for job_failed.",
+        )
+
+
+def keys(deployment: Deployment) -> Iterator[Finding]:
+    """Check that the newest encrypted secrets can be decrypted, and with which key."""
+    ring, columns = (
+        Keyring(deployment.settings.security.encryption_keys),
+        [token_encryption.column(name) for name in token_encryption.FIELDS],
+    )
+    statement = sa.select(GitCredential.id, *(getattr(GitCredential, name) for name in columns))
+    with deployment.engine.connect() as connection:
+        rows = connection.execute(statement.order_by(GitCredential.updated_at.desc()).limit(NEWEST)).all()
+    unreadable, older = set(), 0
+    for row_id, *stored in rows:
+        for field, value in zip(token_encryption.FIELDS, stored, strict=True):
+            if value is None:
+                continue
+            older += ring.needs_rotation(value)
+            try:
+                ring.decrypt(value, aad=token_encryption.associated_data(token_encryption.CREDENTIALS, row_id, field))
+            except TamperedSecret:
+                unreadable.add(row_id)
+    if unreadable:
+        observed = f"{len(unreadable)} of the newest {len(rows)} credentials cannot be decrypted"
+        yield failure(observed, "Add the key that encrypted them to ENCRYPTION_KEYS.")
+    else:
+        yield ok(f"The newest {len(rows)} credentials can be decrypted" if rows else "No credential is stored")
+    if older and not unreadable:
+        yield warning(f"{older} of their secrets are encrypted with an older key", "Run flask keys rotate.")
+
+
+def mail(deployment: Deployment) -> Iterator[Finding]:
+    """Check that the mail transport accepts mail."""
+    name = deployment.settings.mail.driver
+    try:
+        deployment.drivers.mail.check()
+    except DriverError as error:
+        yield failure(str(error), "Check the MAIL_* settings and the mail server.")
+        return
+    if name == "smtp":
+        yield ok("The mail server accepts the sign-in")
+    elif name == "console":
+        yield warning("Mail is only printed", "Set MAIL_DRIVER=smtp and SMTP_URL.")
+    else:
+        yield ok("The mail folder is writable. Another program must send the files")

@@ -1,0 +1,116 @@
+"""The plan of a commit: the paths that are removed from a tree and the files that are written to it."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.core.paths import path_error
+from app.drivers.errors import UpstreamRejected
+from app.drivers.git.port import Action, EntryType, FileChange, PathConflict, TreeEntry
+from app.drivers.git.tree_views import FOLDER, TreeView
+
+PLAIN, EXECUTABLE, SYMLINK = "100644", "100755", "120000"
+
+
+@dataclass(frozen=True)
+class FileWrite:
+    """A file to write at `path`: new bytes, or the existing blob `sha` with its `size` if known."""
+
+    path: str
+    mode: str
+    content: bytes | None
+    sha: str | None = None
+    size: int | None = None
+
+
+@dataclass(frozen=True)
+class CommitPlan:
+    """The removed paths and the written files. A path may be in both."""
+
+    removed: tuple[str, ...]
+    written: tuple[FileWrite, ...]
+
+
+def make_plan(changes: Sequence[FileChange], tree: TreeView) -> CommitPlan:
+    """Check the changes of a commit against the tree on which they are made.
+
+    Raises:
+        Rejected: a path breaks the path rule, or a change lacks what its action needs.
+        PathConflict: see there.
+    """
+    for change in changes:
+        _check_form(change)
+    removed = [change.path for change in changes if change.action is Action.DELETE]
+    removed += [change.previous_path or "" for change in changes if change.action is Action.MOVE]
+    targets = [change.path for change in changes if change.action is not Action.DELETE]
+    faults = set(_faults(changes, removed, targets, tree))
+    if faults:
+        raise PathConflict("The changes do not fit the files of the branch", sorted(faults))
+    return CommitPlan(
+        tuple(removed), tuple(_write(change, tree) for change in changes if change.action is not Action.DELETE)
+    )
+
+
+def _check_form(change: FileChange) -> None:
+    for path in (change.path, change.previous_path):
+        if path is not None and (fault := path_error(path)):
+            raise UpstreamRejected(fault, code="INVALID_PATH")
+    if (change.action is Action.MOVE) != (change.previous_path is not None):
+        raise UpstreamRejected("Only a move must have a previous path", code="INVALID_CHANGE")
+    if change.action in (Action.CREATE, Action.UPDATE) and change.content is None:
+        raise UpstreamRejected("A created or updated file must have content", code="INVALID_CHANGE")
+
+
+def _faults(changes: Sequence[FileChange], removed: list[str], targets: list[str], tree: TreeView) -> Iterator[str]:
+    removed_paths, target_paths = set(removed), set(targets)
+    yield from (path for paths in (removed, targets) for path, times in Counter(paths).items() if times > 1)
+    yield from (
+        path
+        for path in target_paths
+        if any(_is_file(above, tree, removed_paths, target_paths) for above in _folders_of(path))
+    )
+    for change in changes:
+        there = tree.find(change.path)
+        if change.action is Action.DELETE:
+            if there is None or there.type == FOLDER:
+                yield change.path
+        elif change.action is Action.UPDATE:
+            if not _is_blob(there) or change.path in removed_paths:
+                yield change.path
+        elif not _is_free(there, removed_paths, tree):
+            yield change.path
+        if change.previous_path is not None and not _is_blob(tree.find(change.previous_path)):
+            yield change.previous_path
+
+
+def _is_blob(there: TreeEntry | None) -> bool:
+    return there is not None and there.type == EntryType.BLOB
+
+
+def _is_free(there: TreeEntry | None, removed_paths: set[str], tree: TreeView) -> bool:
+    """Return whether a path is free for a new file, also because a change removes all that is there."""
+    if there is None:
+        return True
+    if there.type == FOLDER:
+        return all(path in removed_paths for path in tree.files(there))
+    return there.path in removed_paths
+
+
+def _is_file(path: str, tree: TreeView, removed_paths: set[str], target_paths: set[str]) -> bool:
+    there = tree.find(path)
+    return path in target_paths or (there is not None and there.type != FOLDER and path not in removed_paths)
+
+
+def _folders_of(path: str) -> Iterable[str]:
+    parts = path.split("/")
+    return ("/".join(parts[:count]) for count in range(1, len(parts)))
+
+
+def _write(change: FileChange, tree: TreeView) -> FileWrite:
+    source = {Action.MOVE: change.previous_path, Action.UPDATE: change.path}.get(change.action)
+    before = tree.find(source) if source else None
+    if before is None:
+        return FileWrite(change.path, PLAIN, change.content)
+    if change.content is not None:
+        return FileWrite(change.path, before.mode, change.content)
+    return FileWrite(change.path, before.mode, None, before.sha, before.size)

@@ -1,0 +1,127 @@
+"""Calls on one repository of GitHub. Refusals become the errors of the port."""
+
+import base64
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.core.paths import path_error
+from app.core.refs import is_branch_name
+from app.drivers.git.github import values
+from app.drivers.git.github.comparison import Comparison, RepositoryCache, parse_comparison
+from app.drivers.git.object_ids import require_shas
+from app.drivers.git.port import GitObjectMissing, Repository, RepositoryUnavailable
+from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, PAGE, RepositoryCalls, require_blob
+from app.drivers.git.rest.client import TREE_BYTES, ById, segment
+from app.drivers.git.rest.responses import RequestRefused, parses
+from app.drivers.http.client import LIMITS
+
+RAW = "application/vnd.github.raw+json"
+
+
+@dataclass(frozen=True)
+class GitHubRepository(RepositoryCalls):
+    """One repository, its client and its cache."""
+
+    # Not found, empty repository, invalid object name.
+    NOT_THERE = frozenset({404, 409, 422})
+
+    memory: RepositoryCache = field(default_factory=RepositoryCache)
+
+    @property
+    def path(self) -> str:
+        """The path of the repository in the API."""
+        owner, slash, name = self.repo.name.partition("/")
+        if not (owner and slash and name) or "/" in name or {owner, name} & {".", ".."}:
+            raise RepositoryUnavailable("The repository does not exist")
+        return f"/repos/{segment(owner)}/{segment(name)}"
+
+    @property
+    def by_id(self) -> ById | None:
+        """The path by id, to which GitHub redirects calls on a former name of the repository."""
+        return ById(self.path, f"/repositories/{segment(self.repo.id)}") if self.repo.id else None
+
+    def facts(self) -> Repository:
+        """Read the repository.
+
+        Raises:
+            RepositoryUnavailable: it does not exist, the account cannot read it, or its name belongs to another repository.
+        """
+        try:
+            data = values.repository(self.client.get(self.path, conditional=True, by_id=self.by_id))
+        except RequestRefused as fault:
+            raise RepositoryUnavailable("The repository does not exist, or this account cannot read it") from fault
+        if self.repo.id is not None and data.id != self.repo.id:
+            raise RepositoryUnavailable("This name belongs to another repository now. Connect the repository again")
+        return data
+
+    def head(self, branch: str) -> str:
+        """Return the head commit of a branch. Raises RepositoryUnavailable."""
+        if not is_branch_name(branch):
+            raise RepositoryUnavailable("The branch does not exist in the repository")
+        try:
+            return values.head_sha(
+                self.client.get(
+                    f"{self.path}/git/ref/heads/{path_segments(branch)}", conditional=True, by_id=self.by_id
+                )
+            )
+        except RequestRefused as fault:
+            raise RepositoryUnavailable("The repository or branch does not exist") from fault
+
+    def tree(self, name: str, *, recursive: bool = False) -> Any:
+        """Read the JSON of a tree by the sha of the tree or of its commit."""
+        require_shas(name)
+        params = {"recursive": "1"} if recursive else None
+        return self.read(f"/git/trees/{name}", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
+
+    def folder(self, commit: str, path: str) -> Any:
+        """Read the JSON of the tree of a folder by its path, without reading the folders above."""
+        require_shas(commit)
+        return self.read(f"/git/trees/{segment(f'{commit}:{path}')}", missing=NO_COMMIT, max_bytes=TREE_BYTES)
+
+    def comparison(self, old: str, new: str) -> Comparison | None:
+        """Return the comparison of two commits, read once. Return None if one call does not contain all of it."""
+        require_shas(old, new)
+        if self.memory.comparison is None or self.memory.comparison.ends != (old, new):
+            data = self.read(f"/compare/{old}...{new}", {"per_page": PAGE}, missing=NO_COMMIT, max_bytes=TREE_BYTES)
+            self.memory.comparison = parse_comparison(data, old, new)
+        return self.memory.comparison
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Return whether `ancestor` is reachable from `descendant` or equal to it."""
+        if self.memory.comparison is not None and self.memory.comparison.ends == (ancestor, descendant):
+            return True
+        try:
+            require_shas(ancestor, descendant)
+            path = f"/compare/{ancestor}...{descendant}"
+            return values.reaches(self.read(path, {"per_page": "1", "page": "2"}, missing=NO_COMMIT))
+        except GitObjectMissing:
+            return False
+
+    def blob(self, sha: str, *, max_bytes: int = LIMITS.file_bytes) -> bytes:
+        """Read a blob and compare it with its sha."""
+        require_shas(sha)
+        return require_blob(sha, self._raw(f"/git/blobs/{sha}", accept=RAW, max_bytes=max_bytes))
+
+    def content(self, commit: str, path: str) -> bytes:
+        """Read the file at a path. The host returns files above 1 MB as a blob and follows symbolic links to files."""
+        require_shas(commit)
+        if path_error(path):
+            raise GitObjectMissing(NO_FILE)
+        data = self.read(f"/contents/{path_segments(path)}", {"ref": commit}, missing=NO_FILE)
+        inline = _inline(data)
+        return inline if inline is not None else self.blob(values.sha(data))
+
+
+def path_segments(text: str) -> str:
+    """Encode a path for a URL and keep its slashes."""
+    return "/".join(map(segment, text.split("/")))
+
+
+@parses
+def _inline(data: Any) -> bytes | None:
+    """Return the bytes in a response of the contents API, or None if they must be fetched as a blob."""
+    if isinstance(data, list) or data["type"] not in ("file", "symlink"):
+        raise GitObjectMissing(NO_FILE)
+    if data["type"] == "symlink":
+        return str(data["target"]).encode()
+    return base64.b64decode(data["content"]) if data["encoding"] == "base64" else None

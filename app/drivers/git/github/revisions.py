@@ -1,0 +1,101 @@
+"""The past of one repository of GitHub."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
+
+from app.concurrency.bounded import map_in_order
+from app.core.paths import path_error
+from app.drivers.git.file_diff import is_binary
+from app.drivers.git.github import values
+from app.drivers.git.github.calls import GitHubRepository
+from app.drivers.git.github.comparison import MAX_FILES
+from app.drivers.git.github.trees import GitHubTrees
+from app.drivers.git.port import Branch, GitObjectMissing, TooLargeToRead
+from app.drivers.git.rest.calls import NO_COMMIT, PAGE
+from app.drivers.git.rest.client import TREE_BYTES
+from app.drivers.git.rest.responses import parses
+from app.drivers.git.rest.revisions import MAX_READ, read_window
+from app.drivers.git.rest.tree_comparison import MAX_BYTES, compare_trees
+from app.drivers.git.revisions import CommitLogEntry, Differences, FileDifference, FileStatus, sort_differences
+
+MAX_BRANCHES = 60
+"""The number of branches that are searched for a commit, because GitHub has no such call."""
+
+_STATUS = {"added": FileStatus.ADDED, "copied": FileStatus.ADDED, "removed": FileStatus.REMOVED}
+
+
+class GitHubRevisions:
+    """The past of one repository. `branches` lists its branches."""
+
+    def __init__(self, repository: GitHubRepository, branches: Callable[[], Iterable[Branch]]) -> None:
+        self._repository, self._branches = repository, branches
+
+    def log(self, commit: str, path: str | None, skip: int, limit: int) -> list[CommitLogEntry]:
+        """Return commits up to `commit`, newest first, after the first `skip` of them."""
+        if path is not None and path_error(path):
+            return []
+        params = {"sha": commit, "per_page": PAGE} | ({"path": path} if path is not None else {})
+
+        def read_page(number: int) -> list[Any]:
+            page: list[Any] = self._repository.read("/commits", {**params, "page": str(number)}, missing=NO_COMMIT)
+            return page
+
+        return [CommitLogEntry(values.commit(data), path) for data in read_window(read_page, skip, limit)]
+
+    def require_commit(self, commit: str) -> None:
+        """Raise GitObjectMissing for an unknown commit."""
+        self._repository.read(f"/git/commits/{commit}", missing=NO_COMMIT)
+
+    def compare(self, base: str, head: str) -> Differences:
+        """Compare two different commits directly. GitHub compares with the common ancestor, and up to 300 files."""
+        try:
+            data = self._repository.read(
+                f"/compare/{base}...{head}", {"per_page": "1"}, missing=NO_COMMIT, max_bytes=TREE_BYTES
+            )
+        except GitObjectMissing:  # An unknown commit, or no common ancestor.
+            data = {}
+        files = _complete_files(data)
+        if files is None:
+            return compare_trees(GitHubTrees(self._repository), self._repository, base, head)
+        uncounted = [file for file in files if _needs_content(file)]
+        binary = dict(map_in_order(self._is_binary, map(values.sha, uncounted[:MAX_READ])))
+        differences = [_difference(file, binary) for file in files]
+        return Differences(sort_differences(differences), truncated=len(uncounted) > MAX_READ)
+
+    def is_reachable(self, commit: str, branch: str) -> bool:
+        """Return whether any of the first branches contains a commit."""
+        if self._repository.is_ancestor(commit, self._repository.head(branch)):
+            return True
+        heads = {each.sha for each in list(self._branches())[:MAX_BRANCHES]}
+        return commit in heads or any(map_in_order(partial(self._repository.is_ancestor, commit), sorted(heads)))
+
+    def _is_binary(self, sha: str) -> tuple[str, bool]:
+        try:
+            return sha, is_binary(self._repository.blob(sha, max_bytes=MAX_BYTES))
+        except TooLargeToRead:
+            return sha, True
+        except GitObjectMissing:  # The commit of a submodule.
+            return sha, False
+
+
+@parses
+def _complete_files(data: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the files of a comparison, or None if it is incomplete or not direct."""
+    files: list[dict[str, Any]] = data.get("files") or []
+    return files if data.get("status") == "ahead" and len(files) < MAX_FILES else None
+
+
+@parses
+def _needs_content(file: dict[str, Any]) -> bool:
+    """Return whether the counts may be those of a binary file, which GitHub reports as zero."""
+    return file["additions"] == file["deletions"] == 0 and "patch" not in file
+
+
+@parses
+def _difference(file: dict[str, Any], binary: dict[str, bool]) -> FileDifference:
+    previous = file.get("previous_filename") if file["status"] == "renamed" else None
+    status = FileStatus.RENAMED if previous else _STATUS.get(file["status"], FileStatus.MODIFIED)
+    is_counted = not _needs_content(file) or binary.get(file["sha"]) is False
+    counts: Sequence[int | None] = (file["additions"], file["deletions"]) if is_counted else (None, None)
+    return FileDifference(file["filename"], previous, status, *counts)

@@ -1,0 +1,85 @@
+"""Calls on one project of GitLab. Refusals become the errors of the port."""
+
+from dataclasses import dataclass
+
+from app.core.paths import path_error
+from app.core.refs import is_branch_name
+from app.drivers.git.gitlab import values
+from app.drivers.git.gitlab.values import GitLabComparison, RemoteFile
+from app.drivers.git.object_ids import require_shas
+from app.drivers.git.port import GitObjectMissing, Repository, RepositoryUnavailable
+from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, RepositoryCalls, require_blob
+from app.drivers.git.rest.client import TREE_BYTES, segment
+from app.drivers.git.rest.responses import RequestRefused
+from app.drivers.http.client import LIMITS
+
+
+@dataclass(frozen=True)
+class GitLabProject(RepositoryCalls):
+    """One project and its client."""
+
+    NOT_THERE = frozenset({400, 404})
+
+    @property
+    def path(self) -> str:
+        """The path of the project in the API. It contains the id if known, because names change."""
+        if self.repo.id is not None:
+            return f"/projects/{segment(self.repo.id)}"
+        if not all(self.repo.name.split("/")) or "/" not in self.repo.name:
+            raise RepositoryUnavailable("The repository does not exist")
+        return f"/projects/{segment(self.repo.name)}"
+
+    def facts(self) -> Repository:
+        """Read the project. Raises RepositoryUnavailable."""
+        try:
+            return values.repository(self.client.get(self.path, conditional=True))
+        except RequestRefused as fault:
+            raise RepositoryUnavailable("The repository does not exist, or this account cannot read it") from fault
+
+    def head(self, branch: str) -> str:
+        """Return the head commit of a branch. Raises RepositoryUnavailable."""
+        if not is_branch_name(branch):
+            raise RepositoryUnavailable("The branch does not exist in the repository")
+        try:
+            data = self.client.get(f"{self.path}/repository/branches/{segment(branch)}", conditional=True)
+        except RequestRefused as fault:
+            raise RepositoryUnavailable("The repository or branch does not exist") from fault
+        return values.branch(data).sha
+
+    def compare(self, old: str, new: str) -> GitLabComparison:
+        """Compare two commits directly, without their common ancestor."""
+        require_shas(old, new)
+        params = {"from": old, "to": new, "straight": "true"}
+        data = self.read("/repository/compare", params, missing=NO_COMMIT, max_bytes=TREE_BYTES)
+        return values.comparison(data)
+
+    def is_ancestor(self, ancestor: str, descendant: str) -> bool:
+        """Return whether `ancestor` is reachable from `descendant` or equal to it."""
+        try:
+            require_shas(ancestor, descendant)
+            data = self.read("/repository/merge_base", {"refs[]": [ancestor, descendant]}, missing=NO_COMMIT)
+        except GitObjectMissing:
+            return False
+        return values.sha(data) == ancestor
+
+    def file(self, commit: str, path: str) -> RemoteFile | None:
+        """Read the metadata of a file at a commit. Return None if it does not exist."""
+        path_of_file = f"{self.path}/repository/files/{segment(path)}"
+        try:
+            return values.file_facts(self.client.call("HEAD", path_of_file, params={"ref": commit}).headers)
+        except RequestRefused as fault:
+            if fault.status != 404:
+                raise
+            return None
+
+    def blob(self, sha: str, *, max_bytes: int = LIMITS.file_bytes) -> bytes:
+        """Read a blob and compare it with its sha."""
+        require_shas(sha)
+        return require_blob(sha, self._raw(f"/repository/blobs/{sha}/raw", max_bytes=max_bytes))
+
+    def content(self, commit: str, path: str) -> bytes:
+        """Read the file at a path."""
+        require_shas(commit)
+        if path_error(path):
+            raise GitObjectMissing(NO_FILE)
+        return self._raw(f"/repository/files/{segment(path)}/raw", {"ref": commit})

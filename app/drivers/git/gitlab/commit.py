@@ -1,0 +1,164 @@
+"""A commit on GitLab in one call (spec 4.13).
+
+GitLab commits on the present head of the branch. Each changed file carries its last commit: a push in between to other
+files becomes the parent, and a push to the same files refuses the call.
+"""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import structlog
+
+from app.concurrency.bounded import run_with_concurrency
+from app.core.retry import RetryOptions, retry
+from app.drivers.errors import DriverError, UpstreamRejected
+from app.drivers.git.commit_plan import CommitPlan, FileWrite, make_plan
+from app.drivers.git.gitlab import values
+from app.drivers.git.gitlab.calls import GitLabProject
+from app.drivers.git.gitlab.history import GitLabHistory
+from app.drivers.git.gitlab.plan import actions_of, sources_of
+from app.drivers.git.gitlab.trees import GitLabTrees
+from app.drivers.git.object_ids import blob_sha, check_message
+from app.drivers.git.port import Action, BranchMoved, Commit, FileChange, PathChange, PathConflict, Person, TreeEntry
+from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
+
+log = structlog.get_logger(__name__)
+
+MAX_PARALLEL_FILES = 10
+MOVED = "The branch has moved since it was read"
+
+
+class GitLabCommit:
+    """A writer of commits on one branch of one project. The committer is the owner of the token."""
+
+    def __init__(self, project: GitLabProject, branch: str, *, author: Person, deadline_s: float) -> None:
+        self._project, self._branch, self._author, self._deadline_s = project, branch, author, deadline_s
+
+    def make(self, changes: Sequence[FileChange], message: str, expected_head: str) -> Commit:
+        """Make a commit. See `GitProvider.commit`. `parent` is a newer head if a push to other files came in between."""
+        check_message(message)
+        if self._project.head(self._branch) != expected_head:
+            raise BranchMoved(MOVED)
+        paths = [path for change in changes for path in (change.path, change.previous_path) if path]
+        tree = GitLabTrees(self._project).view(expected_head, paths)
+        plan = self._with_bytes(make_plan(changes, tree), changes)
+        body = {
+            "branch": self._branch,
+            "commit_message": message,
+            "author_name": self._author.name,
+            "author_email": self._author.email,
+            "actions": actions_of(changes, plan, tree, self._last_commits(changes, expected_head)),
+        }
+        outcome = _outcome(plan)
+        created = self._write(body, outcome, expected_head)
+        self._check_parent(created, outcome, expected_head)
+        info = tuple(PathChange(path, entry) for path, entry in sorted(outcome.items()))
+        parents = values.parents(created)
+        return Commit(values.sha(created), parents[0] if parents else expected_head, info, created.get("web_url"))
+
+    def _with_bytes(self, plan: CommitPlan, changes: Sequence[FileChange]) -> CommitPlan:
+        """Add the bytes of files that cannot be moved because another file takes their path."""
+        sources = sources_of(changes, plan)
+        blobs = run_with_concurrency([partial(self._project.blob, sha) for sha in sources.values()], MAX_PARALLEL_FILES)
+        contents = dict(zip(sources, blobs, strict=True))
+        written = (FileWrite(w.path, w.mode, contents.get(w.path, w.content), w.sha, w.size) for w in plan.written)
+        return CommitPlan(plan.removed, tuple(written))
+
+    def _last_commits(self, changes: Sequence[FileChange], head: str) -> dict[str, str]:
+        """Read the last commit of every existing file that changes."""
+        paths = sorted({change.previous_path or change.path for change in changes} | {c.path for c in changes})
+        data = run_with_concurrency([partial(self._project.file, head, path) for path in paths], MAX_PARALLEL_FILES)
+        return {path: facts.last_commit for path, facts in zip(paths, data, strict=True) if facts is not None}
+
+    def _write(self, body: dict[str, Any], outcome: dict[str, TreeEntry | None], expected_head: str) -> dict[str, Any]:
+        """Make the call. A call that may have taken effect is looked up before it is repeated."""
+        doubts: list[DriverError] = []
+
+        def attempt() -> dict[str, Any]:
+            try:
+                created: dict[str, Any] = self._project.write("POST", "/repository/commits", body)
+            except RequestRefused as fault:
+                landed = self._landed(body, outcome, expected_head) if doubts else None
+                return landed or self._refused(fault, expected_head)
+            except DriverError as failure:
+                doubts.append(failure)
+                landed = self._landed(body, outcome, expected_head) if is_outcome_unknown(failure) else None
+                if landed is None:
+                    raise
+                return landed
+            return created
+
+        return retry(attempt, RetryOptions(is_transient=is_outcome_unknown, deadline_s=self._deadline_s))
+
+    def _check_parent(self, created: dict[str, Any], outcome: dict[str, TreeEntry | None], expected_head: str) -> None:
+        """Undo the commit if it replaced the changes of a push that arrived after the check of the head.
+
+        GitLab compares `last_commit_id` before it reads the branch to commit on. A push in between to other files is
+        harmless; a push to the same files would be lost.
+
+        Raises:
+            PathConflict: the files were restored to the content of the push.
+        """
+        parent = next(iter(values.parents(created)), expected_head)
+        if parent == expected_head:
+            return
+        overwritten = sorted(GitLabTrees(self._project).changed_paths(expected_head, parent) & outcome.keys())
+        if overwritten:
+            log.warning("git.concurrent_push_restored", paths=len(overwritten))
+            self._restore(values.sha(created), parent, outcome)
+            raise PathConflict("The files were changed by another commit at the same time", overwritten)
+
+    def _restore(self, sha: str, parent: str, outcome: dict[str, TreeEntry | None]) -> None:
+        """Commit the files of `outcome` as they are at `parent`."""
+        before = GitLabTrees(self._project).entries(parent, list(outcome))
+        changes = []
+        for path, entry in outcome.items():
+            if path in before:
+                content = self._project.blob(before[path].sha)
+                changes.append(FileChange(path, Action.UPDATE if entry else Action.CREATE, content))
+            elif entry is not None:
+                changes.append(FileChange(path, Action.DELETE))
+        self.make(changes, "Restore files that another commit changed at the same time", sha)
+
+    def _landed(
+        self, body: dict[str, Any], outcome: dict[str, TreeEntry | None], expected_head: str
+    ) -> dict[str, Any] | None:
+        """Return the commit of the branch with the same author, message and files."""
+        head = self._project.head(self._branch)
+        if head == expected_head:
+            return None
+        since = GitLabHistory(self._project).listed(head, expected_head)
+        return next((data for data in since if self._is_it(data, body, outcome)), None)
+
+    def _is_it(self, data: dict[str, Any], body: dict[str, Any], outcome: dict[str, TreeEntry | None]) -> bool:
+        info = values.commit(data)
+        if info.message.strip() != body["commit_message"].strip() or info.author != self._author:
+            return False
+        stand = run_with_concurrency(
+            [partial(self._project.file, info.sha, path) for path in outcome], MAX_PARALLEL_FILES
+        )
+        sources = [entry.sha if entry else None for entry in outcome.values()]
+        return [facts.sha if facts else None for facts in stand] == sources
+
+    def _refused(self, fault: RequestRefused, expected_head: str) -> dict[str, Any]:
+        """Raise the error for a refusal. GitLab words races in many ways, but the branch has moved in all of them."""
+        if self._project.head(self._branch) != expected_head or "Could not update" in fault.message_of_host:
+            raise BranchMoved(MOVED) from fault
+        protected = fault.status == 403 or "not allowed to push" in fault.message_of_host
+        raise UpstreamRejected(
+            f"The Git host rejected this commit: {fault.message_of_host}",
+            code="BRANCH_PROTECTED" if protected else "REFUSED",
+        ) from fault
+
+
+def _outcome(plan: CommitPlan) -> dict[str, TreeEntry | None]:
+    """Return the new entry of every path."""
+    removed: dict[str, TreeEntry | None] = dict.fromkeys(plan.removed)
+    return removed | {write.path: _entry(write) for write in plan.written}
+
+
+def _entry(write: FileWrite) -> TreeEntry:
+    sha = blob_sha(write.content) if write.content is not None else write.sha or ""
+    size = len(write.content) if write.content is not None else write.size
+    return TreeEntry(write.path, "blob", write.mode, sha, size)

@@ -1,0 +1,226 @@
+"""The `git` program run on one repository: its environment, time limits and failures."""
+
+import logging
+import os
+import select
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from app.concurrency import child_processes
+from app.concurrency.child_processes import ChildProcess
+from app.core import outbound
+from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+
+log = logging.getLogger(__name__)
+
+READ_BYTES = 1 << 18
+MAX_LOGGED_BYTES = 2000
+FULL_DISK_MESSAGES = ("No space left on device", "Out of diskspace", "Disk quota exceeded")
+# Only the command line configures Git: no configuration files, no hooks, no replacement objects, no prompts.
+# `safe.directory` has an effect on the command line only; the folders belong to the user who deploys the service.
+OPTIONS = tuple(
+    part
+    for setting in (
+        "core.hooksPath=/dev/null",
+        "safe.directory=*",
+        "core.fsync=committed,derived-metadata,reference",
+        "core.fsyncMethod=batch",
+        "core.filesRefLockTimeout=1000",
+        "gc.auto=0",
+    )
+    for part in ("-c", setting)
+)
+ENVIRONMENT = {
+    "LC_ALL": "C.UTF-8",
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_ALLOW_PROTOCOL": "file",
+}
+
+
+class GitFailed(UpstreamError):
+    """A failed git command. Its output is logged and never returned, because it contains paths of this machine."""
+
+    def __init__(self, returncode: int) -> None:
+        super().__init__("Git cannot complete this operation on the local repository")
+        self.returncode = returncode
+
+
+class DiskFull(UpstreamUnavailable):
+    """A git command that failed because the disk of the repositories is full (503)."""
+
+    def __init__(self) -> None:
+        super().__init__("The disk of the repositories is full", retry_after_s=60)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """The result of a command that ended."""
+
+    returncode: int
+    stdout: bytes
+    stderr: bytes
+
+
+def start(directory: Path, *arguments: str, stdin: int, stdout: int, stderr: int) -> ChildProcess:
+    """Start git on a bare repository, in a separate process group, with these descriptors as its standard streams.
+
+    Raises:
+        UpstreamUnavailable: git is not installed.
+    """
+    outbound.before_call("git")
+    environment = {"PATH": os.environ.get("PATH", os.defpath), **ENVIRONMENT}
+    command = ["git", f"--git-dir={directory}", *OPTIONS, *arguments]
+    try:
+        return child_processes.start(command, environment=environment, stdin=stdin, stdout=stdout, stderr=stderr)
+    except FileNotFoundError as error:
+        raise UpstreamUnavailable("Git is not available on this server", retry_after_s=60) from error
+
+
+def run(
+    directory: Path,
+    *arguments: str,
+    timeout_s: float,
+    data: Iterable[bytes] = (),
+    accepts: tuple[int, ...] = (0,),
+) -> Finished:
+    """Run one command to its end with the parts of `data` as its input.
+
+    Input and output are files in memory. A pipe would hold 64 KiB, and each further piece would wake this process.
+
+    Raises:
+        GitFailed: the return code is not in `accepts`.
+        UpstreamTimeout: the command took longer than `timeout_s` and was killed.
+    """
+    with input_file(data) as stdin, _anonymous_file() as stdout, _anonymous_file() as stderr:
+        process = start(directory, *arguments, stdin=stdin.fileno(), stdout=stdout.fileno(), stderr=stderr.fileno())
+        try:
+            returncode = process.wait(timeout_s)
+        except TimeoutError as error:
+            raise UpstreamTimeout("Git did not respond in time") from error
+        finally:
+            process.end()
+        output, errors = _content_of(stdout), _content_of(stderr)
+    if returncode not in accepts:
+        raise _failure(arguments, returncode, errors)
+    return Finished(returncode, output, errors)
+
+
+def input_file(data: Iterable[bytes]) -> IO[bytes]:
+    """Return an anonymous file in memory with the parts of `data`, open at its start."""
+    file = _anonymous_file()
+    file.writelines(data)
+    file.seek(0)
+    return file
+
+
+def write_all(descriptor: int, data: bytes) -> None:
+    """Write all bytes to a pipe, which may accept a part of them or none at once."""
+    poller = select.poll()
+    poller.register(descriptor, select.POLLOUT)
+    remaining = memoryview(data)
+    while remaining:
+        try:
+            remaining = remaining[os.write(descriptor, remaining) :]
+        except BlockingIOError:
+            poller.poll()
+
+
+def stream(directory: Path, *arguments: str, timeout_s: float) -> Iterator[bytes]:
+    """Yield the output of a command in pieces as they arrive. Raise an error at the end unless the command succeeded.
+
+    `timeout_s` limits each wait for git. The time that the reader takes between two pieces does not count.
+    """
+    with ExitStack() as pipes:
+        output, output_end = pipe(pipes)
+        errors, errors_end = pipe(pipes)
+        with input_file(()) as stdin, output_end, errors_end:
+            process = start(
+                directory,
+                *arguments,
+                stdin=stdin.fileno(),
+                stdout=output_end.fileno(),
+                stderr=errors_end.fileno(),
+            )
+        messages = bytearray()
+        try:
+            yield from _pieces(output.fileno(), errors.fileno(), messages, timeout_s)
+            returncode = process.wait(timeout_s)
+        except TimeoutError as error:
+            raise UpstreamTimeout("Git did not respond in time") from error
+        finally:
+            process.end()
+    if returncode:
+        raise _failure(arguments, returncode, bytes(messages))
+
+
+def pipe(stack: ExitStack) -> tuple[IO[bytes], IO[bytes]]:
+    """Open a pipe without buffers, closed with the stack: the end to read and the end to write."""
+    reading, writing = os.pipe()
+    return stack.enter_context(os.fdopen(reading, "rb", 0)), stack.enter_context(os.fdopen(writing, "wb", 0))
+
+
+def fields(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Split a stream at its NUL bytes. Every field ends with a NUL byte, including the last one."""
+    incomplete = b""
+    for piece in pieces:
+        *complete, incomplete = (incomplete + piece).split(b"\0")
+        yield from complete
+
+
+def wait_readable(poller: "select.poll", timeout_s: float) -> list[tuple[int, int]]:
+    """Wait until one of the registered pipes can be read.
+
+    Raises:
+        UpstreamTimeout: no pipe became readable within `timeout_s`.
+    """
+    ready = poller.poll(timeout_s * 1000)
+    if not ready:
+        raise UpstreamTimeout("Git did not respond in time")
+    return ready
+
+
+def _anonymous_file() -> IO[bytes]:
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("git-input", os.MFD_CLOEXEC), "w+b")
+    return tempfile.TemporaryFile()
+
+
+def _content_of(file: IO[bytes]) -> bytes:
+    """Return all that a program wrote to the file, whose position it shares."""
+    file.seek(0)
+    return file.read()
+
+
+def _pieces(output: int, errors: int, messages: bytearray, timeout_s: float) -> Iterator[bytes]:
+    poller = select.poll()
+    for descriptor in (output, errors):
+        poller.register(descriptor, select.POLLIN)
+    while True:
+        for descriptor, _ in wait_readable(poller, timeout_s):
+            piece = os.read(descriptor, READ_BYTES)
+            if descriptor != output:
+                messages += piece[: MAX_LOGGED_BYTES - len(messages)]
+            elif piece:
+                yield piece
+            if not piece:
+                poller.unregister(descriptor)
+            if not piece and descriptor == output:
+                return
+
+
+def _failure(arguments: tuple[str, ...], returncode: int, errors: bytes) -> GitFailed | DiskFull:
+    text = errors[:MAX_LOGGED_BYTES].decode(errors="replace")
+    log.warning("git %s failed (%d): %s", arguments[0], returncode, text)
+    if any(message in text for message in FULL_DISK_MESSAGES):
+        return DiskFull()
+    return GitFailed(returncode)

@@ -1,0 +1,251 @@
+"""The Git provider for bare repositories on this machine: `owner/name` is `<root>/owner/name.git`.
+
+Works in greenlets (with the standard library patched) and in threads.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from itertools import islice
+from pathlib import Path
+
+from app.core.refs import is_branch_name
+from app.drivers.errors import UpstreamRejected, UpstreamTimeout
+from app.drivers.git.commit_plan import make_plan
+from app.drivers.git.local.bundles import LocalBundles
+from app.drivers.git.local.commands import run
+from app.drivers.git.local.create import create_repository, require_object_checks
+from app.drivers.git.local.fast_import import CommitIdentity, check_person, import_commit
+from app.drivers.git.local.folders import folder_of
+from app.drivers.git.local.locks import exclusive_lock
+from app.drivers.git.local.log import read_history, read_last
+from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move, read_loose
+from app.drivers.git.local.revisions import LocalRevisions
+from app.drivers.git.local.trees import LocalTree, RecentTrees, list_changes, list_tree, sized
+from app.drivers.git.object_ids import require_shas
+from app.drivers.git.port import (
+    Branch,
+    BranchExists,
+    BranchMoved,
+    Commit,
+    CommitInfo,
+    EntryType,
+    FileChange,
+    GitObjectMissing,
+    GitProvider,
+    PathChange,
+    Person,
+    RepoRef,
+    Repository,
+    RepositoryUnavailable,
+    TreeEntry,
+)
+
+TIDY_S = 600.0
+
+
+class LocalGit(LocalRevisions, GitProvider):
+    """The repositories below `root`. `timeout_s` limits each wait for git."""
+
+    def __init__(self, root: Path, *, bot: Person, timeout_s: float = 30.0) -> None:
+        check_person(bot)
+        super().__init__(root, timeout_s)
+        self._bot = bot
+        self.bundles = LocalBundles(self._root)
+        self._recent = RecentTrees()
+
+    def close(self) -> None:
+        """End the processes of the pool. The next call starts new ones."""
+        self._objects.close()
+
+    def create(self, name: str, *, source: Path | None = None) -> Repository:
+        """Create a bare repository, empty (HEAD at `main`, no commit) or from a folder or repository on this machine.
+
+        Raises:
+            RepositoryExists: a repository of this name exists.
+            UpstreamRejected: the name or the source cannot be used.
+        """
+        folder = folder_of(self._root, name)
+        if folder is None:
+            raise UpstreamRejected(
+                "A repository is named owner/name: letters, digits, “.”, “_” and “-”", code="INVALID_NAME"
+            )
+        create_repository(self._root, folder, source=source, bot=self._bot)
+        return self.repository(RepoRef(name))
+
+    def repack(self, repo: RepoRef) -> None:
+        """Pack loose objects if there are many. Other calls are not blocked."""
+        require_object_checks(self._folder(repo))
+        settings = ("-c", "gc.auto=2000", "-c", "gc.autoDetach=false")
+        run(self._folder(repo), *settings, "gc", "--auto", "--quiet", timeout_s=TIDY_S)
+
+    def repository(self, repo: RepoRef) -> Repository:
+        """Read the repository. Its id is its name, its date that of the newest commit of all branches."""
+        folder = self._folder(repo)
+        command = (
+            "for-each-ref",
+            "--sort=-committerdate",
+            "--count=1",
+            "--format=%(committerdate:unix)",
+            "refs/heads/",
+        )
+        newest = run(folder, *command, timeout_s=self._timeout_s).stdout.strip()
+        updated_at = datetime.fromtimestamp(int(newest), UTC) if newest else None
+        return Repository(repo.name, repo.name, default_branch(folder), True, None, updated_at)
+
+    def branches(self, repo: RepoRef) -> Sequence[Branch]:
+        """Return all branches sorted by name, none in a repository without a commit."""
+        return list_branches(self._folder(repo), timeout_s=self._timeout_s)
+
+    def head(self, repo: RepoRef, branch: str) -> str:
+        """Return the head commit of a branch."""
+        folder = folder_of(self._root, repo.name)
+        sha = read_loose(folder, branch) if folder is not None and is_branch_name(branch) else None
+        sha = sha or self._find_head(self._folder(repo), branch)
+        if sha is None:
+            raise RepositoryUnavailable("The branch does not exist in the repository")
+        return sha
+
+    def create_branch(self, repo: RepoRef, name: str, sha: str) -> Branch:
+        """Create a branch at a commit."""
+        folder = self._folder(repo)
+        if not is_branch_name(name):
+            raise UpstreamRejected("The branch name is invalid", code="INVALID_BRANCH")
+        self._require_commits(folder, sha)
+        # Git keeps branches as files, so `a` and `a/b` cannot both be.
+        if any(
+            f"{name}/".startswith(f"{there.name}/") or there.name.startswith(f"{name}/")
+            for there in self.branches(repo)
+        ):
+            raise BranchExists("A branch of this name exists, or its name conflicts with another branch")
+        if not self._move(folder, name, sha, NOTHING):
+            raise BranchExists("A branch of this name already exists")
+        return Branch(name, sha, name == default_branch(folder), False)
+
+    def delete_branch(self, repo: RepoRef, name: str) -> None:
+        """Delete a branch."""
+        folder = self._folder(repo)
+        sha = self._find_head(folder, name)
+        if sha is None:
+            raise GitObjectMissing("The branch does not exist in the repository")
+        if not self._move(folder, name, NOTHING, sha):
+            raise BranchMoved("The branch was changed at the same time")
+
+    def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
+        """Yield every file of a commit."""
+        folder = self._folder(repo)
+        self._require_commits(folder, commit)
+        return list_tree(folder, commit, timeout_s=self._timeout_s)
+
+    def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
+        """Return what a folder contains directly, at most `limit` entries."""
+        folder = self._folder(repo)
+        results = [
+            PathChange(entry.path, entry) for entry in islice(self._tree(folder, commit).list_folder(path), limit)
+        ]
+        return [entry for _, entry in sized(self._objects, folder, results) if entry is not None]
+
+    def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
+        """Return the entries of the paths that exist at a commit."""
+        folder = self._folder(repo)
+        tree = self._tree(folder, commit)
+        results = [PathChange(path, tree.find(path)) for path in paths]
+        self._recent.add(folder, commit, tree)
+        return {path: entry for path, entry in sized(self._objects, folder, results) if entry is not None}
+
+    def changes(self, repo: RepoRef, old: str, new: str) -> Iterator[PathChange]:
+        """Yield every path that differs between two commits. Raises GitObjectMissing for an unknown commit."""
+        folder = self._folder(repo)
+        self._require_commits(folder, old, new)
+        return sized(self._objects, folder, list_changes(folder, old, new, timeout_s=self._timeout_s))
+
+    def is_ancestor(self, repo: RepoRef, ancestor: str, descendant: str) -> bool:
+        """Return whether `ancestor` is reachable from `descendant`."""
+        folder = self._folder(repo)
+        if not self._are_commits(folder, ancestor, descendant):
+            return False
+        command = ("merge-base", "--is-ancestor", ancestor, descendant)
+        return run(folder, *command, timeout_s=self._timeout_s, accepts=(0, 1)).returncode == 0
+
+    def history(self, repo: RepoRef, new: str, *, since: str | None = None) -> Iterator[CommitInfo]:
+        """Yield the commits from `new` back to `since` (exclusive)."""
+        folder = self._folder(repo)
+        self._require_commits(folder, *filter(None, (new, since)))
+        return read_history(folder, new, since, timeout_s=self._timeout_s)
+
+    def last_commit(self, repo: RepoRef, commit: str, path: str) -> CommitInfo:
+        """Return the newest commit up to `commit` that changed `path`."""
+        folder = self._folder(repo)
+        self._require_commits(folder, commit)
+        results = read_last(folder, commit, path, timeout_s=self._timeout_s)
+        if results is None:
+            raise GitObjectMissing("No commit of the branch has changed that path")
+        return results
+
+    def blob(self, repo: RepoRef, sha: str) -> bytes:
+        """Read a blob."""
+        return b"".join(self.open_blob(repo, sha))
+
+    def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:
+        """Yield a blob in pieces. Raises GitObjectMissing with the first piece."""
+        require_shas(sha)
+        return self._objects.open(self._folder(repo), sha, EntryType.BLOB)
+
+    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        """Yield blobs in the order of `shas`."""
+        for results, content in self._objects.read(self._folder(repo), _required(shas)):
+            if results.type != EntryType.BLOB:
+                raise GitObjectMissing("The file does not exist in the repository")
+            yield results.sha, content
+
+    def branch_lock(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
+        """Serialize the writers of one branch. Not re-entrant."""
+        return exclusive_lock(self._root, repo.name, branch)
+
+    def commit(
+        self,
+        repo: RepoRef,
+        branch: str,
+        changes: Sequence[FileChange],
+        message: str,
+        *,
+        expected_head: str,
+        author: Person | None = None,
+    ) -> Commit:
+        """Write all `changes` as one commit, which is on disk when this function returns."""
+        folder = self._folder(repo)
+        if self.head(repo, branch) != expected_head:
+            raise BranchMoved("The branch has moved since it was read")
+        plan = make_plan(changes, self._recent.take(folder, expected_head) or self._tree(folder, expected_head))
+        identity = CommitIdentity(author or self._bot, self._bot)
+        done = import_commit(folder, plan, message, identity, parent=expected_head, timeout_s=self._timeout_s)
+        if not self._move(folder, branch, done.commit, expected_head):
+            raise BranchMoved("The branch has moved since it was read")
+        removed: dict[str, TreeEntry | None] = dict.fromkeys(plan.removed)
+        written = {
+            w.path: TreeEntry(w.path, "blob", w.mode, sha, w.size if w.content is None else len(w.content))
+            for w, sha in zip(plan.written, done.blobs, strict=True)
+        }
+        path_changes = (PathChange(path, entry) for path, entry in sorted((removed | written).items()))
+        return Commit(done.commit, expected_head, tuple(sized(self._objects, folder, path_changes)))
+
+    def _move(self, folder: Path, branch: str, new: str, old: str) -> bool:
+        """Move a branch by compare-and-swap. If git is killed after the timeout, read the branch to learn the result."""
+        try:
+            return move(
+                folder, branch, new, old, head=lambda: self._find_head(folder, branch), timeout_s=self._timeout_s
+            )
+        except UpstreamTimeout:
+            if (self._find_head(folder, branch) or NOTHING) == new:
+                return True
+            raise
+
+    def _tree(self, folder: Path, commit: str) -> LocalTree:
+        require_shas(commit)
+        return LocalTree(self._objects, folder, commit)
+
+
+def _required(shas: Iterable[str]) -> Iterator[str]:
+    for sha in shas:
+        require_shas(sha)
+        yield sha

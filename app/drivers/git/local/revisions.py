@@ -1,0 +1,38 @@
+"""The past of the repositories on this machine."""
+
+from collections.abc import Sequence
+
+from app.drivers.git.local.repositories import LocalRepositories
+from app.drivers.git.local.revision_log import is_in_a_branch, read_differences, read_file_log, read_log
+from app.drivers.git.port import RepoRef
+from app.drivers.git.revisions import CommitLogEntry, Differences, Revisions
+
+
+class LocalRevisions(LocalRepositories, Revisions):
+    """Logs, comparisons and reachability of commits."""
+
+    @property
+    def follows_renames(self) -> bool:
+        """`git log --follow` follows them."""
+        return True
+
+    def log(self, repo: RepoRef, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
+        """Return commits up to `commit`, newest first, after the first `skip` of them."""
+        folder = self._folder(repo)
+        self._require_commits(folder, commit)
+        if path is None:
+            return read_log(folder, commit, skip=skip, limit=limit, timeout_s=self._timeout_s)
+        return read_file_log(folder, commit, path, skip=skip, limit=limit, timeout_s=self._timeout_s)
+
+    def compare(self, repo: RepoRef, base: str, head: str) -> Differences:
+        """Compare two commits directly."""
+        folder = self._folder(repo)
+        self._require_commits(folder, base, head)
+        return read_differences(folder, base, head, timeout_s=self._timeout_s)
+
+    def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
+        """Return whether any branch contains a commit."""
+        folder = self._folder(repo)
+        if not self._are_commits(folder, commit):
+            return False
+        return self._find_head(folder, branch) == commit or is_in_a_branch(folder, commit, timeout_s=self._timeout_s)

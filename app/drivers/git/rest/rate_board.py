@@ -1,0 +1,48 @@
+"""Rate budgets of Git hosts that all nodes share through Redis."""
+
+import math
+from collections.abc import Sequence
+from typing import cast
+
+import structlog
+from redis import Redis
+
+from app.core.circuit_breaker import CircuitBreaker
+from app.core.redis_options import CONNECTION_ERRORS, RETRY_AFTER_S, TIMEOUTS
+
+log = structlog.get_logger(__name__)
+
+PREFIX = "galley:git-rate:"
+
+
+class RedisBudgets:
+    """Exhausted tokens as keys that expire when the token may be used again."""
+
+    def __init__(self, url: str) -> None:
+        self._redis = Redis.from_url(url, **TIMEOUTS)
+        self._breaker = CircuitBreaker(RETRY_AFTER_S)
+
+    def until(self, keys: Sequence[str]) -> list[float]:
+        """See `Board`."""
+        unknown = [0.0] * len(keys)
+        if self._breaker.is_open:
+            return unknown
+        try:
+            values = cast("list[bytes | None]", self._redis.mget([PREFIX + key for key in keys]))
+        except CONNECTION_ERRORS:
+            self._fail()
+            return unknown
+        return [float(until or 0) for until in values]
+
+    def close(self, key: str, until: float) -> None:
+        """See `Board`."""
+        if self._breaker.is_open:
+            return
+        try:
+            self._redis.set(PREFIX + key, until, exat=math.ceil(until))
+        except CONNECTION_ERRORS:
+            self._fail()
+
+    def _fail(self) -> None:
+        log.warning("git_rate.redis_unavailable", rests_s=RETRY_AFTER_S)
+        self._breaker.trip()

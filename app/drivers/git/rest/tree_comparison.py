@@ -1,0 +1,80 @@
+"""Comparison of two commits by the contents of the files that differ, if the host cannot compare them."""
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+from app.concurrency.bounded import map_in_order
+from app.drivers.git.file_diff import compare_contents, is_binary
+from app.drivers.git.port import EntryType, TooLargeToRead, TreeEntry
+from app.drivers.git.rest.provider import TreeReader
+from app.drivers.git.revisions import MAX_FILES, Differences, FileDifference, FileStatus, sort_differences
+
+MAX_COMPARED = 100
+"""With more changed files, a comparison has no counts and no renames."""
+MAX_BYTES = 1024 * 1024
+"""A larger file has no counts and is never renamed."""
+
+_Pair = tuple[TreeEntry | None, TreeEntry | None]
+
+
+class BlobReader(Protocol):
+    """Reader of the blobs of one repository."""
+
+    def blob(self, sha: str, *, max_bytes: int) -> bytes:
+        """Read a blob. Raises GitObjectMissing, TooLargeToRead."""
+
+
+def compare_trees(trees: TreeReader, blobs: BlobReader, base: str, head: str) -> Differences:
+    """Compare two commits directly. Raises GitObjectMissing for an unknown commit."""
+    new = {change.path: change.entry for change in trees.changes(base, head)}
+    old = trees.entries(base, sorted(new))
+    pairs: dict[str, _Pair] = {path: (_file(old.get(path)), entry) for path, entry in new.items()}
+    if len(pairs) > MAX_COMPARED:
+        files = [_without_counts(path, pair) for path, pair in pairs.items()]
+        return Differences(sort_differences(files), truncated=True)
+    contents = _read(blobs, pairs)
+    known = {path: pair for path, pair in pairs.items() if not _unread(pair, contents)}
+    files = [_without_counts(path, pair) for path, pair in pairs.items() if path not in known]
+    sides = [
+        {path: contents[entry.sha] or b"" for path, pair in known.items() if (entry := pair[side]) is not None}
+        for side in (0, 1)
+    ]
+    files += [*_same_bytes(known, contents), *compare_contents(*sides)]
+    return Differences(sort_differences(files), truncated=len(files) > MAX_FILES or len(known) < len(pairs))
+
+
+def _file(entry: TreeEntry | None) -> TreeEntry | None:
+    return None if entry is None or entry.type == "tree" else entry
+
+
+def _read(blobs: BlobReader, pairs: Mapping[str, _Pair]) -> dict[str, bytes | None]:
+    """Return the contents of all versions by sha. The content is None for a large file."""
+    entries = {entry.sha: entry for pair in pairs.values() for entry in pair if entry is not None}
+
+    def read(entry: TreeEntry) -> tuple[str, bytes | None]:
+        if entry.type == EntryType.COMMIT:
+            return entry.sha, f"Subproject commit {entry.sha}\n".encode()
+        try:
+            return entry.sha, blobs.blob(entry.sha, max_bytes=MAX_BYTES)
+        except TooLargeToRead:
+            return entry.sha, None
+
+    return dict(map_in_order(read, entries.values()))
+
+
+def _unread(pair: _Pair, contents: Mapping[str, bytes | None]) -> bool:
+    return any(entry is not None and contents[entry.sha] is None for entry in pair)
+
+
+def _same_bytes(pairs: Mapping[str, _Pair], contents: Mapping[str, bytes | None]) -> Iterator[FileDifference]:
+    """Yield the files of which only the mode differs."""
+    for path, (old, new) in pairs.items():
+        if old is not None and new is not None and old.sha == new.sha:
+            count = None if is_binary(contents[new.sha] or b"") else 0
+            yield FileDifference(path, None, FileStatus.MODIFIED, count, count)
+
+
+def _without_counts(path: str, pair: _Pair) -> FileDifference:
+    old, new = pair
+    status = FileStatus.ADDED if old is None else FileStatus.REMOVED if new is None else FileStatus.MODIFIED
+    return FileDifference(path, None, status, None, None)

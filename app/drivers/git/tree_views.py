@@ -1,0 +1,97 @@
+"""Views of the tree of a commit of a remote host, loaded completely or folder by folder."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol
+
+from app.drivers.git.port import TreeEntry
+
+FOLDER = "tree"
+
+ListFolders = Callable[[Sequence[TreeEntry]], Sequence[Sequence[TreeEntry]]]
+"""Function that returns the direct entries of several folders, including folders, in one step."""
+
+
+class TreeView(Protocol):
+    """The tree against which the changes of a commit are checked."""
+
+    def find(self, path: str) -> TreeEntry | None:
+        """Return the entry of a path. A folder has the type `tree`."""
+
+    def files(self, folder: TreeEntry) -> Iterable[str]:
+        """Yield every file path below a folder."""
+
+
+class FullTree:
+    """A completely loaded tree."""
+
+    def __init__(self, entries: Iterable[TreeEntry]) -> None:
+        self._entries = {entry.path: entry for entry in entries}
+
+    def find(self, path: str) -> TreeEntry | None:
+        """Return the entry of a path."""
+        return self._entries.get(path)
+
+    def files(self, folder: TreeEntry) -> Iterator[str]:
+        """Yield every file path below a folder."""
+        start = f"{folder.path}/"
+        return (path for path, entry in self._entries.items() if path.startswith(start) and entry.type != FOLDER)
+
+
+class LazyTree:
+    """A tree whose folders are listed when they are needed."""
+
+    def __init__(self, root: str, list_folders: ListFolders) -> None:
+        self._list_folders = list_folders
+        self._root = TreeEntry("", FOLDER, "040000", root, None)
+        self._folders: dict[str, dict[str, TreeEntry]] = {}
+
+    def load(self, paths: Iterable[str]) -> None:
+        """List the folders above these paths, level by level."""
+        folders = folders_of(paths)
+        waiting = [self._root]
+        while waiting:
+            self._list(waiting)
+            depth = {folder.path for folder in waiting}
+            waiting = [
+                entry
+                for above in depth
+                for entry in self._folders[above].values()
+                if entry.type == FOLDER and entry.path in folders
+            ]
+
+    def find(self, path: str) -> TreeEntry | None:
+        """Return the entry of a path."""
+        folder: TreeEntry | None = self._root
+        for above in [*_above(path), path]:
+            if folder is None or folder.type != FOLDER:
+                return None
+            folder = self._in(folder).get(above)
+        return folder
+
+    def files(self, folder: TreeEntry) -> Iterator[str]:
+        """Yield every file path below a folder."""
+        for entry in self._in(folder).values():
+            if entry.type == FOLDER:
+                yield from self.files(entry)
+            else:
+                yield entry.path
+
+    def _in(self, folder: TreeEntry) -> dict[str, TreeEntry]:
+        if folder.path not in self._folders:
+            self._list([folder])
+        return self._folders[folder.path]
+
+    def _list(self, folders: Sequence[TreeEntry]) -> None:
+        new = [folder for folder in folders if folder.path not in self._folders]
+        for folder, entries in zip(new, self._list_folders(new), strict=True):
+            self._folders[folder.path] = {entry.path: entry for entry in entries}
+
+
+def folders_of(paths: Iterable[str]) -> set[str]:
+    """Return every folder above these paths except the root."""
+    return {above for path in paths for above in _above(path)}
+
+
+def _above(path: str) -> list[str]:
+    parts = path.split("/")
+    return ["/".join(parts[:count]) for count in range(1, len(parts))]

@@ -1,0 +1,186 @@
+"""Program that installs and serves a site in a hosted microVM. It uses the standard library only.
+
+It writes its status to `state.json` in its folder. After the installation it waits for the file `go`, which the host
+creates after it has closed the network.
+"""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SITE = HERE.parent / "site"
+STEP_S = 0.05
+TAIL_BYTES = 8 * 1024
+GO_WITHIN_S = 120
+LISTENING = "0A"
+MIN_FREE_BYTES = 1024 * 1024
+FIRST_USER_PORT, ENVD_PORT = 1024, 49983
+MISSING_COMMAND, KILLED = 127, (9, 137)
+
+
+def main() -> None:
+    """Unpack and install the site, wait for the release, and serve it. Each failure is written to the status."""
+    order = json.loads((HERE / "order.json").read_text())
+    write_status("installing")
+    SITE.mkdir(exist_ok=True)
+    with tarfile.open(HERE / "site.tar") as archive:
+        unpack(archive, SITE)
+    install_until = time.monotonic() + order["install_timeout_s"]
+    for command in order["install"]:
+        process = start(order, command)
+        try:
+            status = abs(process.wait(max(0, install_until - time.monotonic())))
+        except subprocess.TimeoutExpired:
+            end(process)
+            return fail("installing", "The installation took too long", "install_timeout")
+        if status != 0:
+            return fail("installing", f"The installation ended with status {status}", cause_of(status))
+    if order["install"]:
+        write_status("installed")
+        until = time.monotonic() + GO_WITHIN_S
+        while not (HERE / "go").exists():
+            time.sleep(STEP_S)
+            if time.monotonic() > until:
+                return fail("installing", "The sandbox was not released", "ended")
+    return serve(order)
+
+
+def unpack(archive: tarfile.TarFile, folder: Path) -> None:
+    """Unpack the members that stay in the folder. Links to other folders are skipped."""
+    folder = folder.resolve()
+    if hasattr(tarfile, "data_filter"):
+        archive.extractall(folder, members=contained(archive, folder), filter="data")
+    else:  # Python before 3.8.17, 3.9.17, 3.10.12 or 3.11.4
+        archive.extractall(folder, members=contained(archive, folder))  # noqa: S202 (its members are checked)
+
+
+def contained(archive: tarfile.TarFile, folder: Path) -> "Iterator[tarfile.TarInfo]":
+    """Yield the members whose resolved path and link target are below the folder."""
+    for member in archive:
+        path = folder / member.name
+        ends = [path.parent / member.linkname if member.issym() else folder / member.linkname, path]
+        if all(folder == end or folder in end.parents for end in (Path(os.path.realpath(str(end))) for end in ends)):
+            yield member
+
+
+def serve(order: dict) -> None:  # type: ignore[type-arg]
+    """Run the server until it ends. Write the status when it responds."""
+    write_status("starting")
+    server = start(order, order["serve"])
+    write_status("waiting")
+    ready, until = False, time.monotonic() + order["serve_timeout_s"]
+    while server.poll() is None:
+        if not ready and responds():
+            ready = True
+            write_status("ready")
+        if not ready and time.monotonic() > until:
+            ports = listening_ports()
+            others = [str(port) for port in ports if port != int(os.environ["PORT"])]
+            cause = "port" if len(others) == len(ports) else "response"
+            end(server)
+            text = f"The server did not answer on port {os.environ['PORT']} within {order['serve_timeout_s']:.0f} s"
+            return fail("waiting", text + (f". It listens on port {', '.join(others)}" if others else ""), cause)
+        time.sleep(STEP_S)
+        if (HERE / "log").stat().st_size > order["log_bytes"]:
+            log_end = tail().encode()
+            os.truncate(HERE / "log", 0)
+            (HERE / "log").write_bytes(log_end)
+    time.sleep(STEP_S)
+    status = abs(server.returncode)
+    return fail("waiting", f"The server ended with status {status}", cause_of(status))
+
+
+def start(order: dict, command: list) -> "subprocess.Popen[bytes]":  # type: ignore[type-arg]
+    """Start a command in the folder of the site. A missing program ends with the status 127, as in a shell."""
+    environment = {**os.environ, **order["environment"]}
+    environment["PATH"] = os.pathsep.join([*order["path"], environment.get("PATH", os.defpath)])
+    arguments = [part.replace("{port}", environment["PORT"]).replace("{host}", environment["HOST"]) for part in command]
+    with (HERE / "log").open("ab") as log:
+        log.write(f"$ {' '.join(arguments)}\n".encode())
+        folder = SITE / order["folder"]
+        try:
+            return subprocess.Popen(
+                arguments,
+                cwd=folder,
+                env=environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except OSError as error:
+            log.write(f"{arguments[0]}: {error.strerror}\n".encode())
+            return subprocess.Popen([sys.executable, "-c", "raise SystemExit(127)"])
+
+
+def end(process: "subprocess.Popen[bytes]") -> None:
+    """Kill a command and the processes of its session."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def cause_of(status: int) -> str:
+    """Return the cause of the end of a command from its status and the free disk space."""
+    if shutil.disk_usage(str(SITE)).free < MIN_FREE_BYTES:
+        return "disk"
+    return "missing_program" if status == MISSING_COMMAND else "memory" if status in KILLED else "ended"
+
+
+def listening_ports() -> list:  # type: ignore[type-arg]
+    """Return the first five TCP ports on which processes of the microVM listen, without those of the system."""
+    ports = set()
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/self/net/{name}").read_text().splitlines()[1:]:
+                columns = line.split()
+                if columns[3] == LISTENING:
+                    ports.add(int(columns[1].rpartition(":")[2], 16))
+    return sorted(port for port in ports if FIRST_USER_PORT <= port != ENVD_PORT)[:5]
+
+
+def responds() -> bool:
+    """Return True if the server responds to a request with any status."""
+    with (
+        contextlib.suppress(OSError),
+        socket.create_connection(("127.0.0.1", int(os.environ["PORT"])), 5) as connection,
+    ):
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\nAccept: text/html\r\nConnection: close\r\n\r\n")
+        return connection.recv(5) == b"HTTP/"
+    return False
+
+
+def tail() -> str:
+    """Return the end of the output."""
+    try:
+        return (HERE / "log").read_bytes()[-TAIL_BYTES:].decode(errors="replace")
+    except FileNotFoundError:
+        return ""
+
+
+def fail(step: str, problem: str, cause: str) -> None:
+    """Write the status of a failure in the phase `step`."""
+    write_status("failed", problem, step, cause)
+
+
+def write_status(
+    phase: str, problem: "str | None" = None, step: "str | None" = None, cause: "str | None" = None
+) -> None:
+    """Write the phase, the end of the output and, for a failure, the problem, its phase and its cause."""
+    status = {"phase": phase, "problem": problem, "step": step, "cause": cause, "log": tail()}
+    (HERE / "state.tmp").write_text(json.dumps(status))
+    (HERE / "state.tmp").replace(HERE / "state.json")
+
+
+if __name__ == "__main__":
+    main()

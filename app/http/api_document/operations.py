@@ -1,0 +1,102 @@
+"""One operation of the document from the declaration of its route."""
+
+import inspect
+import re
+from typing import Any
+
+from app.http.api_document import headers, prose
+from app.http.api_document.components import clean
+from app.http.api_document.responses import responses
+from app.http.endpoint import SAFE, Declaration
+from app.http.json_schema import id_pattern
+
+_VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
+
+
+def path_of(rule: str) -> str:
+    """Return the path of a URL rule: `/project/<projectId>` as `/project/{projectId}`."""
+    return _VARIABLE.sub(r"{\1}", rule)
+
+
+def shape_of(path: str) -> str:
+    """Return a path with anonymous variables. Paths of the same shape are one path of the document."""
+    return re.sub(r"\{[^}]+\}", "{}", path)
+
+
+def merged_paths(rules: list[str]) -> dict[str, str]:
+    """Return the path of the document for each URL rule.
+
+    Rules of one shape whose variables have different names share a path with the variable `id`.
+    """
+    by_shape: dict[str, set[str]] = {}
+    for rule in rules:
+        by_shape.setdefault(shape_of(path_of(rule)), set()).add(path_of(rule))
+    return {
+        rule: path_of(rule) if len(by_shape[shape]) == 1 else shape.replace("{}", "{id}")
+        for rule in rules
+        for shape in [shape_of(path_of(rule))]
+    }
+
+
+def operation(method: str, rule: str, path: str, name: str, view: Any) -> dict[str, Any]:
+    """Return the operation of a method and a URL rule. `name` is the endpoint of Flask."""
+    declared: Declaration = view.declaration
+    summary, _, details = inspect.cleandoc(view.__doc__ or declared.message).partition("\n\n")
+    content: dict[str, Any] = {
+        "operationId": name.replace(".", "_"),
+        "summary": clean(summary).rstrip("."),
+        "description": _description(clean(summary), clean(details), declared),
+        "tags": [tag_of(name)],
+        "security": _security(method, declared),
+        "parameters": _parameters(method, rule, path, declared),
+        "responses": responses(method, path, declared),
+        "x-guard": declared.guard.spec_name,
+    }
+    body = declared.body_schema or declared.documented_body
+    if method not in SAFE and body is not None:
+        media_type = "multipart/form-data" if declared.form else "application/json"
+        content["requestBody"] = {"required": True, "content": {media_type: {"schema": body}}}
+    return content
+
+
+def _security(method: str, declared: Declaration) -> list[dict[str, list[str]]]:
+    """Return the alternatives: a session, or a token with one of the scopes."""
+    if declared.guard.public:
+        return [{}]
+    scopes = declared.guard.token.needed(is_read=method in SAFE)
+    return [{"session": []}, *({"token": [str(scope)]} for scope in sorted(scopes))]
+
+
+def tag_of(endpoint: str) -> str:
+    """Return the tag of an endpoint: its blueprint. A second mounting of a blueprint has the tag of the first."""
+    blueprint = endpoint.partition(".")[0]
+    return "git_provider" if blueprint == "git_provider_provider" else blueprint
+
+
+def _description(summary: str, details: str, declared: Declaration) -> str:
+    parts = [f"{summary.rstrip('.')}.", details, prose.permission_text(declared.guard.spec_name)]
+    parts.append(prose.rate_text(declared))
+    return " ".join(filter(None, parts))
+
+
+def _parameters(method: str, rule: str, path: str, declared: Declaration) -> list[Any]:
+    names = zip(_VARIABLE.findall(rule), re.findall(r"\{([^}]+)\}", path), strict=True)
+    parameters: list[Any] = [_path_parameter(name, shown, declared) for name, shown in names]
+    if declared.query is not None:
+        parameters.append({"in": "query", "schema": declared.query})
+    return parameters + [headers.component_name(header) for header in headers.request_headers(method, declared)]
+
+
+def _path_parameter(name: str, shown: str, declared: Declaration) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": "string", "minLength": 1}
+    if name in prose.ID_PREFIXES:
+        schema["pattern"] = id_pattern(prose.ID_PREFIXES[name][0])
+    if name == "number":
+        schema["pattern"] = "^[0-9]+$"
+    text = prose.parameter_text(name)
+    if name == "id":
+        is_user = "self" in declared.guard.spec_name
+        text = "The id of a user." if is_user else "The id of the object."
+        if is_user:
+            schema["pattern"] = id_pattern("usr")
+    return {"in": "path", "name": shown, "required": True, "description": text, "schema": schema}

@@ -1,0 +1,139 @@
+"""Responses of an operation: successes with their schemas, and failures with their codes."""
+
+from http import HTTPStatus
+from typing import Any
+
+from app.http import envelope
+from app.http.api_document.error_codes import codes_by_status
+from app.http.api_document.headers import references, success_headers
+from app.http.endpoint import SAFE, Declaration
+from app.http.validation import PageQuery
+
+JSON, EVENTS = "application/json", "text/event-stream"
+BYTES: dict[str, Any] = {"type": "string", "format": "binary"}
+TEXT: dict[str, Any] = {"type": "string"}
+META: dict[str, Any] = {
+    "type": "object",
+    "description": "The position in the list.",
+    "required": ["next_cursor"],
+    "properties": {"next_cursor": {"type": ["string", "null"]}, "total": {"type": ["integer", "null"]}},
+}
+RETRY_STATUSES = frozenset({429, 502, 503, 504})
+
+
+def responses(method: str, path: str, declared: Declaration) -> dict[str, Any]:
+    """Return all responses of an operation by status."""
+    documented = {str(status): _success(method, path, declared, status) for status in _statuses(declared)}
+    if method in SAFE and not declared.guard.bare and declared.redirect is None:
+        documented["304"] = {"description": "Not modified.", "headers": references(["X-Request-Id", "ETag"])}
+    for status, codes in codes_by_status(method, path, declared).items():
+        documented[str(status)] = _failure(status, codes)
+    documented["default"] = {
+        "description": "Another failure.",
+        "content": {JSON: {"schema": {"$ref": "#/components/schemas/Failure"}}},
+        "headers": references(["X-Request-Id"]),
+    }
+    return documented
+
+
+def _statuses(declared: Declaration) -> tuple[int, ...]:
+    if declared.redirect is not None:
+        return (302,)
+    return (declared.status, *((declared.other_status,) if declared.other_status is not None else ()))
+
+
+def _success(method: str, path: str, declared: Declaration, status: int) -> dict[str, Any]:
+    if declared.redirect is not None:
+        headers = references(["X-Request-Id", "Location"])
+        return {"description": f"{declared.redirect.rstrip('.')}.", "headers": headers}
+    content: dict[str, Any] = {}
+    if declared.events is not None:
+        content[EVENTS] = {"schema": _events(declared)}
+    if declared.media_type is not None:
+        schema = TEXT if declared.media_type.startswith("text/") else BYTES
+        content[declared.media_type] = {"schema": dict(schema)}
+    if declared.result is not None or not content:
+        content[JSON] = {"schema": _json(path, declared, status)}
+    is_stream = declared.events is not None and declared.result is None
+    return {
+        "description": f"{declared.message.rstrip('.')}.",
+        "content": content,
+        "headers": success_headers(method, declared, is_stream=is_stream),
+    }
+
+
+def _events(declared: Declaration) -> dict[str, Any]:
+    kinds = declared.events or ()
+    note = "The `data` of one event."
+    if declared.rate == "ai":
+        note += " The stream ends with the text `[DONE]`."
+    return (
+        {"description": note, "oneOf": list(kinds)} if len(kinds) > 1 else {"description": note, "allOf": list(kinds)}
+    )
+
+
+def _json(path: str, declared: Declaration, status: int) -> dict[str, Any]:
+    result: Any = {}
+    if declared.result is not None:
+        result = {"type": "array", "items": declared.result} if declared.many else declared.result
+        listed = getattr(declared.result, "LISTED", None)
+        if listed is not None:
+            result = {"anyOf": [declared.result, {"type": "array", "items": listed}]}
+    if declared.without_envelope:
+        return result if isinstance(result, dict) else {"allOf": [result]}
+    shown: dict[str, Any] = {
+        "type": "object",
+        "required": ["statusCode", "success", "message", "result"],
+        "properties": {
+            "statusCode": {"type": "integer", "const": status},
+            "success": {"type": "boolean", "const": True},
+            "message": {"type": "string"},
+            "result": result,
+        },
+    }
+    if _has_meta(declared):
+        shown["properties"]["meta"] = dict(META)
+        shown["required"] += ["meta"] if declared.many else []
+    if envelope.is_flat(path) and declared.result is not None and not declared.many:
+        shown["x-flat"] = True
+    return shown
+
+
+def _has_meta(declared: Declaration) -> bool:
+    """Return whether a page has `meta` next to its result. Some results contain it."""
+    is_paged = declared.query is not None and issubclass(declared.query, PageQuery)
+    return is_paged and "meta" not in getattr(declared.result, "_declared_fields", {})
+
+
+def add_flat_keys(document: dict[str, Any]) -> None:
+    """Repeat the properties of `result` at the top level where the response does."""
+    schemas = document["components"]["schemas"]
+    for path in document["paths"].values():
+        for operation in path.values():
+            for response in operation["responses"].values():
+                schema = response.get("content", {}).get(JSON, {}).get("schema", {})
+                if schema.pop("x-flat", False):
+                    _add_keys(schema, schemas)
+
+
+def _add_keys(schema: dict[str, Any], schemas: dict[str, Any]) -> None:
+    result = schemas[schema["properties"]["result"]["$ref"].rpartition("/")[2]]
+    for name, field in result["properties"].items():
+        schema["properties"].setdefault(name, field)
+    schema["required"] = sorted({*schema["required"], *result.get("required", ())})
+
+
+def _failure(status: int, codes: list[str]) -> dict[str, Any]:
+    listed = ", ".join(f"`{code}`" for code in codes)
+    names = ["X-Request-Id", *(["Retry-After"] if status in RETRY_STATUSES else [])]
+    return {
+        "description": f"{HTTPStatus(status).phrase}: {listed}.",
+        "content": {
+            JSON: {
+                "schema": {"$ref": "#/components/schemas/Failure"},
+                "examples": {code: {"$ref": f"#/components/examples/{code}"} for code in codes},
+            }
+        },
+        "headers": references(names),
+        "x-error-codes": codes,
+    }

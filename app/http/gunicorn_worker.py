@@ -1,0 +1,64 @@
+"""The worker class of gunicorn: limits on the request head, and errors of the server as JSON.
+
+gunicorn imports this module before it patches the standard library, so everything else is imported in the worker.
+"""
+
+from typing import Any
+
+from gunicorn.http.errors import LimitRequestLine, UnsupportedTransferCoding
+from gunicorn.http.message import Request
+from gunicorn.http.parser import RequestParser
+from gunicorn.workers.ggevent import GeventWorker
+
+from app.core.limits import InputLimits
+
+MAX_LINE_BYTES = InputLimits.url_bytes + 64
+"""The URL with its method and version. gunicorn's setting ends at 8,190 bytes."""
+
+MAX_HEAD_BYTES = InputLimits.header_bytes + 8 * 1024
+"""All headers as they are sent. gunicorn derives one megabyte from the number and the size of the fields."""
+
+
+class BoundedRequest(Request):
+    """A request whose line and headers are limited while they are received."""
+
+    def parse(self, unreader: Any) -> Any:
+        """Parse the request head within the limits."""
+        self.limit_request_line, self.max_buffer_headers = MAX_LINE_BYTES, MAX_HEAD_BYTES
+        return super().parse(unreader)  # type: ignore[no-untyped-call]
+
+
+class GalleyWorker(GeventWorker):
+    """A gevent worker that responds to unreadable requests with the envelope of the API."""
+
+    def init_process(self) -> None:
+        """Use the limited request, then serve."""
+        RequestParser.mesg_class = BoundedRequest
+        super().init_process()  # type: ignore[no-untyped-call]
+
+    def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
+        """Send the error as JSON. The log contains neither the URL nor header values, which may be secrets."""
+        from app.http import server_errors
+
+        error = server_errors.of(exc, getattr(req, "headers", ()))
+        peer = addr[0] if isinstance(addr, tuple) else "-"
+        details = f"{error.status} {error.code} from {peer}, request {error.request_id}: {type(exc).__name__}"
+        if error.status >= 500 and error.code == "INTERNAL":
+            self.log.exception("Error handling a request: %s", details)
+        else:
+            self.log.warning("Invalid request: %s", details)
+        server_errors.send(client, error)
+
+
+def check_request(request: Any) -> None:
+    """Check what gunicorn accepts and the service does not.
+
+    Raises:
+        LimitRequestLine: the URL is longer than 8 KiB.
+        UnsupportedTransferCoding: the body is compressed; gunicorn would pass on the compressed bytes.
+    """
+    if len(request.uri) > InputLimits.url_bytes:
+        raise LimitRequestLine(len(request.uri), InputLimits.url_bytes)  # type: ignore[no-untyped-call]
+    for name, value in request.headers:
+        if name == "TRANSFER-ENCODING" and value.strip().lower() != "chunked":
+            raise UnsupportedTransferCoding("compressed")  # type: ignore[no-untyped-call]

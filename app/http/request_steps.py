@@ -1,0 +1,179 @@
+"""The steps of a request (architecture, section 5). Their order is the contract's (section 0)."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from flask import Response, current_app, request
+from marshmallow import Schema
+from sqlalchemy.exc import DBAPIError
+
+from app.access import authentication
+from app.access.scope import Scope
+from app.core.errors import Archived, NotFound, PreconditionFailed
+from app.database import session
+from app.database.errors import is_deadlock
+from app.extensions import current_settings
+from app.http import body as bodies
+from app.http import body_admission, caching, idempotency, rate_limits, uploads
+from app.http.results import render
+from app.http.validation import RequestBody, load, load_query
+
+if TYPE_CHECKING:
+    from app.http.endpoint import Declaration
+
+DEADLOCK_RETRIES = 3
+
+
+class RequestSteps:
+    """One request of a declared route."""
+
+    def __init__(self, declared: "Declaration", view: Callable[..., Any], ids: dict[str, str]) -> None:
+        self.declared, self.view, self.ids = declared, view, ids
+        self.method = request.method
+        self.is_read = self.method in ("GET", "HEAD", "OPTIONS")
+        self.data: dict[str, Any] = {}
+        self.claim: idempotency.IdempotencyClaim | None = None
+
+    def run(self) -> Response:
+        """Check rate, body and session, then do the work once for its idempotency key."""
+        time.sleep(0)  # yields to other connections of this worker
+        declared = self.declared
+        if declared.guard.bare:
+            return render(declared, self.view(scope=declared.guard.resolve(self.ids)))
+        rate_limits.check_address(declared.rate)
+        fast_path = None if authentication.has_bearer() else declared.fast_path
+        response = fast_path(self.ids) if fast_path is not None else None
+        if response is not None:
+            return response
+        session.start_reading()
+        caller = authentication.caller()
+        rate_limits.check_caller(declared.rate, caller)
+        self.data = {} if self.is_read else self._read_body()
+        declared.guard.authenticate()
+        if caller is not None:
+            authentication.update_last_seen(caller)
+        self.claim = idempotency.claim_for(request, caller)
+        return idempotency.run(self.claim, self._count_and_work)
+
+    def _count_and_work(self) -> Response:
+        """Do the work. A request that fails does not count in the hourly and daily rates."""
+        with rate_limits.cancelled_on_failure():
+            response = self._work()
+        if response.status_code >= 400:
+            rate_limits.cancel_recorded()
+        return response
+
+    def _work(self) -> Response:
+        if self.is_read:
+            arguments = self._resolve()
+            return render(self.declared, self.view(**arguments, **self._prepare(arguments)))
+        authentication.load_caller_objects()
+        if self.declared.prepare is None:
+            return _transact(self._write)
+        arguments = self._resolve()
+        scope: Scope = arguments["scope"]
+        self._check_archived(scope)
+        self._check_precondition(scope)
+        rate_limits.record_before_prepare(self.declared.rate, authentication.caller())
+        scope.is_retry = self.claim is not None and self.claim.is_takeover
+        prepared = self._prepare(arguments)
+        return _transact(lambda: self._finish(arguments, prepared))
+
+    def _write(self) -> Response:
+        """Run the transaction of a route without `prepare`. The permission check is part of it."""
+        session.begin_write()
+        arguments = self._resolve()
+        if self.declared.etag_of is not None:
+            arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
+        self._check_archived(arguments["scope"])
+        self._check_precondition(arguments["scope"])
+        rate_limits.record(self.declared.rate, authentication.caller())
+        return self._commit(self.view(**arguments))
+
+    def _finish(self, arguments: dict[str, Any], prepared: dict[str, Any]) -> Response:
+        """Run the transaction of a route after `prepare`. Other requests may have changed the target in the meantime."""
+        session.begin_write(refresh=True)
+        if self.declared.etag_of is not None:
+            arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
+            self._check_precondition(arguments["scope"])
+        return self._commit(self.view(**arguments, **prepared))
+
+    def _commit(self, value: Any) -> Response:
+        response = render(self.declared, value)
+        if self.claim is not None:
+            self.claim.store_response(response, hidden=self.declared.secret_fields)
+        session.commit()
+        return response
+
+    def _read_body(self) -> dict[str, Any]:
+        """Read the body. The caller and the rates are known, so a large body is refused before it is read."""
+        declared = self.declared
+        admission = body_admission.begin_admission(rate_limits.address(), declared.guard.authenticate)
+        if declared.form:
+            return uploads.read_form(request, current_settings().limits.input, admit=admission.admit)
+        return bodies.read_json(
+            request, max_bytes=declared.max_bytes, any_type=declared.any_type, admit=admission.admit
+        )
+
+    def _resolve(self) -> dict[str, Any]:
+        """Return the arguments of the view. The guard runs before the body is checked unless the body names the target."""
+        declared, arguments = self.declared, dict[str, Any]()
+        if declared.guard.target_in_body and declared.body is not None:
+            body = arguments["body"] = self._load_body(declared.body)
+            named = self.ids | (body if isinstance(body, dict) else vars(body))
+            arguments["scope"] = declared.guard.resolve(named, is_read=self.is_read)
+        else:
+            arguments["scope"] = declared.guard.resolve(self.ids, is_read=self.is_read)
+            if declared.body is not None:
+                arguments["body"] = self._load_body(declared.body)
+        if "body" in arguments:  # A page of the console has none. Its calls of API routes have one.
+            declared.guard.check_body(arguments["scope"], arguments["body"])
+        if declared.query is not None:
+            arguments["query"] = self._load_query(declared.query)
+        return arguments
+
+    def _load_query(self, query: type[Schema]) -> Any:
+        return load_query(query, request)
+
+    def _load_body(self, body: type[Schema] | type[RequestBody]) -> Any:
+        schema = body.schema if issubclass(body, RequestBody) else body
+        return load(schema, self.data, is_change=self.method in ("PATCH", "PUT"))
+
+    def _prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
+        if self.declared.prepare is None:
+            return {}
+        session.release_connection()
+        session.require_state(session.SessionState.IDLE)
+        return {"prepared": self.declared.prepare(**arguments)}
+
+    def _check_archived(self, scope: Scope) -> None:
+        if not self.declared.allow_archived and self.declared.guard.is_archived(scope):
+            raise Archived
+
+    def _check_precondition(self, scope: Scope) -> None:
+        """Compare `If-Match` with the tag of the present object. Only the comparison under the lock is final."""
+        header = request.headers.get("If-Match")
+        if header is None or self.declared.etag_of is None:
+            return
+        current: Any = current_app.view_functions[self.declared.etag_of]
+        schema = current.declaration.query
+        query = {} if schema is None else {"query": load_query(schema, request)}
+        try:
+            response = render(current.declaration, current.view(scope=scope, **query))
+        except NotFound as error:
+            raise PreconditionFailed from error
+        if not caching.etag_matches(header, caching.compute_etag(response.get_data())):
+            raise PreconditionFailed
+
+
+def _transact(run: Callable[[], Response]) -> Response:
+    """Run a transaction. Repeat it if PostgreSQL ended it to resolve a deadlock: it had no effect."""
+    for _ in range(DEADLOCK_RETRIES):
+        try:
+            return run()
+        except DBAPIError as error:
+            if not is_deadlock(error):
+                raise
+            session.rollback()
+    return run()

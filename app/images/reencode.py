@@ -1,0 +1,209 @@
+"""Re-encoding of images: detection by their bytes, decoding within bounds, output without metadata.
+
+`app.images.worker` runs it in a separate process.
+"""
+
+import struct
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, BinaryIO
+
+from PIL import Image, ImageSequence
+
+from app.images.frames import Frame, duration_ms, plain
+
+HEAD_BYTES = 64
+LARGE_PX = 4_000_000
+"""Larger images use fast encoder settings. The slow settings need half a minute at 40 MP."""
+
+
+class ImageErrorCode(StrEnum):
+    """The reason of a failure."""
+
+    UNSUPPORTED = "unsupported"
+    BROKEN = "broken"
+    TOO_LARGE = "too_large"
+
+
+class ImageError(Exception):
+    """An image that is not accepted. The message is for the sender."""
+
+    def __init__(self, fault: ImageErrorCode, message: str) -> None:
+        super().__init__(message)
+        self.fault = fault
+
+
+@dataclass(frozen=True)
+class ImageBounds:
+    """Maximum pixels per side, pixels in total, frames, and pixels of all frames together."""
+
+    side_px: int
+    area_px: int
+    frames: int
+    animation_px: int
+
+
+@dataclass(frozen=True)
+class ImageInfo:
+    """The description of the written image."""
+
+    mimetype: str
+    extension: str
+    width: int
+    height: int
+    frames: int
+
+
+@dataclass(frozen=True)
+class _Format:
+    """A format with its name in Pillow, its media type, its modes and its encoder options."""
+
+    name: str
+    mimetype: str
+    extension: str
+    modes: tuple[str, ...]
+    options: Callable[[int, bool], dict[str, Any]]
+    """(pixels of all frames, whether the source was lossless) → the encoder's options."""
+
+
+def _webp(area_px: int, lossless: bool) -> dict[str, Any]:
+    method = 4 if area_px < LARGE_PX else 0 if lossless else 2
+    return {"lossless": lossless, "quality": 60 if lossless else 88, "method": method, "exact": lossless}
+
+
+def _avif(area_px: int, _lossless: bool) -> dict[str, Any]:
+    return {"quality": 78, "speed": 8 if area_px < LARGE_PX else 10}
+
+
+def _png(area_px: int, _lossless: bool) -> dict[str, Any]:
+    return {"compress_level": 6 if area_px < LARGE_PX else 3}
+
+
+_COLOURS = ("RGB", "RGBA")
+_FORMATS = {
+    one.name: one
+    for one in (
+        _Format("PNG", "image/png", "png", ("1", "L", "LA", "P", "I", "I;16", *_COLOURS), _png),
+        _Format("JPEG", "image/jpeg", "jpg", ("L", "RGB"), lambda *_: {"quality": 90}),
+        _Format("WEBP", "image/webp", "webp", _COLOURS, _webp),
+        _Format("GIF", "image/gif", "gif", ("1", "L", "P", *_COLOURS), lambda *_: {"optimize": False}),
+        _Format("AVIF", "image/avif", "avif", _COLOURS, _avif),
+    )
+}
+
+
+def reencode(source: BinaryIO, out: BinaryIO, bounds: ImageBounds, *, width: int | None = None) -> ImageInfo:
+    """Re-encode an image in its format, with at most `width` pixels in width if that is set.
+
+    Raises:
+        ImageError: the image is not PNG, JPEG, WebP, GIF or AVIF, is damaged, or exceeds the bounds (by its header).
+    """
+    head = source.read(HEAD_BYTES)
+    source.seek(0)
+    known = _FORMATS.get(detect_format(head) or "")
+    if known is None:
+        raise ImageError(ImageErrorCode.UNSUPPORTED, "The image must be PNG, JPEG, WebP, GIF or AVIF")
+    try:
+        with warnings.catch_warnings(), Image.open(source, formats=[known.name]) as image:
+            # Pillow warns about sizes that the bounds refuse and about defects that the output does not have.
+            warnings.simplefilter("ignore")
+            return _written(known, _frames(known, image, bounds, width), out, _is_lossless(head))
+    except ImageError:
+        raise
+    except (Image.DecompressionBombError, MemoryError) as error:
+        raise ImageError(ImageErrorCode.TOO_LARGE, "The image needs too much memory") from error
+    except Exception as error:
+        # Pillow's decoders raise arbitrary exceptions for damaged files.
+        raise ImageError(ImageErrorCode.BROKEN, "The image is damaged") from error
+
+
+def detect_format(head: bytes) -> str | None:
+    """Return the format by the first bytes, as Pillow names it."""
+    if head.startswith(b"\x89PNG\r\n\x1a\n"):
+        return "PNG"
+    if head.startswith(b"\xff\xd8\xff"):
+        return "JPEG"
+    if head.startswith((b"GIF87a", b"GIF89a")):
+        return "GIF"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "WEBP"
+    if head[4:8] == b"ftyp":
+        size = min(struct.unpack(">I", head[:4])[0], len(head))
+        brands = {head[at : at + 4] for at in (8, *range(16, size, 4))}
+        return "AVIF" if brands & {b"avif", b"avis"} else None
+    return None
+
+
+def _is_lossless(head: bytes) -> bool:
+    return head[12:16] == b"VP8L"
+
+
+@dataclass
+class _Frames:
+    """The decoded frames with their durations and the number of repetitions (0: unlimited, None: once)."""
+
+    images: list[Frame]
+    durations_ms: list[int]
+    loop: int | None
+
+
+def _frames(known: _Format, image: Any, bounds: ImageBounds, width: int | None) -> _Frames:
+    _check_size(image.size, bounds)
+    if known.name in ("WEBP", "PNG", "AVIF"):
+        _check_frames(getattr(image, "n_frames", 1), image.size, bounds)
+    frames = _Frames([], [], image.info.get("loop"))
+    for frame in _each(known, image):
+        _check_size(frame.size, bounds)
+        _check_frames(len(frames.images) + 1, frame.size, bounds)
+        frame.load()
+        frames.durations_ms.append(duration_ms(frame))
+        frames.images.append(plain(frame, known.modes, width))
+    return _in_one_mode(frames, known) if len(frames.images) > 1 else frames
+
+
+def _each(known: _Format, image: Any) -> Iterator[Any]:
+    """Yield the frames; of a JPEG only the main image, not the previews and depth maps that may follow it."""
+    if known.name == "JPEG":
+        yield image
+    else:
+        yield from ImageSequence.Iterator(image)
+
+
+def _check_size(size: tuple[int, int], bounds: ImageBounds) -> None:
+    wide, high = size
+    if max(wide, high) > bounds.side_px or wide * high > bounds.area_px:
+        raise ImageError(
+            ImageErrorCode.TOO_LARGE,
+            f"An image may have {bounds.side_px} pixels per side and {bounds.area_px:,} in total",
+        )
+
+
+def _check_frames(count: int, size: tuple[int, int], bounds: ImageBounds) -> None:
+    if count > bounds.frames:
+        raise ImageError(ImageErrorCode.TOO_LARGE, f"An animation may have {bounds.frames} frames")
+    if count > 1 and count * size[0] * size[1] > bounds.animation_px:
+        raise ImageError(
+            ImageErrorCode.TOO_LARGE, f"The frames of an animation may have {bounds.animation_px:,} pixels in total"
+        )
+
+
+def _in_one_mode(frames: _Frames, known: _Format) -> _Frames:
+    """Convert all frames to one mode, as the encoders of animations require."""
+    if known.name != "PNG" or len({frame.mode for frame in frames.images}) > 1 or frames.images[0].mode == "P":
+        mode = "RGBA" if any(frame.has_transparency_data for frame in frames.images) else "RGB"
+        frames.images = [frame.convert(mode) for frame in frames.images]
+    return frames
+
+
+def _written(known: _Format, frames: _Frames, out: BinaryIO, lossless: bool) -> ImageInfo:
+    first, *others = frames.images
+    options = known.options(first.width * first.height * len(frames.images), lossless)
+    if others:
+        options |= {"save_all": True, "append_images": others, "duration": frames.durations_ms}
+        options |= {} if frames.loop is None else {"loop": frames.loop}
+        if known.name == "GIF" and first.mode == "RGBA":
+            options["disposal"] = 2
+    first.save(out, known.name, **options)
+    return ImageInfo(known.mimetype, known.extension, first.width, first.height, len(frames.images))

@@ -1,0 +1,36 @@
+"""The logger class of gunicorn, without the secrets that URLs contain."""
+
+import logging
+import re
+from typing import Any
+
+from gunicorn.glogging import Logger
+
+SECRET_PARAMETERS = ("preview_token", "token", "code", "state")
+_SECRET = re.compile(rf"\b({'|'.join(SECRET_PARAMETERS)})=[^&\s\"'\\#]+", re.IGNORECASE)
+
+
+def redact(text: str) -> str:
+    """Replace the values of secret query parameters."""
+    return _SECRET.sub(r"\1=***", text)
+
+
+class RedactingFilter(logging.Filter):
+    """A filter that redacts the complete message of each record."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Redact the record."""
+        record.msg, record.args = redact(record.getMessage()), ()
+        return True
+
+
+class RedactingLogger(Logger):
+    """gunicorn's error and access log with redacted messages."""
+
+    def setup(self, cfg: Any) -> None:
+        """Configure both logs."""
+        super().setup(cfg)  # type: ignore[no-untyped-call]
+        for log in (self.error_log, self.access_log):
+            for existing in [each for each in log.filters if isinstance(each, RedactingFilter)]:
+                log.removeFilter(existing)
+            log.addFilter(RedactingFilter())

@@ -1,0 +1,65 @@
+"""Configuration of the logs: console or JSON format, without secrets."""
+
+import json
+import logging
+import re
+import sys
+from collections.abc import Callable, MutableMapping
+from typing import Any
+
+import orjson
+import structlog
+
+_SECRET_NAME = re.compile(r"(password|token|secret|authorization|cookie|api_?key|otp|code_verifier)", re.IGNORECASE)
+
+
+def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
+    """Configure structlog and route the standard library's loggers through it.
+
+    With `is_final`, each logger reads the configuration at its first line only.
+    """
+    shared: list[Any] = [
+        structlog.contextvars.merge_contextvars,
+        structlog.stdlib.add_log_level,
+        structlog.processors.TimeStamper(fmt="iso", utc=True),
+        redact,
+    ]
+    # Plain tracebacks: rich tracebacks print local variables, which may hold secrets.
+    formatter = structlog.dev.plain_traceback
+    renderer: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=formatter)
+    if log_format == "json":
+        shared.append(structlog.processors.format_exc_info)
+        renderer = structlog.processors.JSONRenderer(serializer=_to_json)
+    structlog.configure(
+        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
+        logger_factory=structlog.stdlib.LoggerFactory(),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
+        cache_logger_on_first_use=is_final,
+    )
+    handler = logging.StreamHandler()
+    handler.setFormatter(
+        structlog.stdlib.ProcessorFormatter(
+            foreign_pre_chain=shared, processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer]
+        )
+    )
+    root = logging.getLogger()
+    root.handlers = [handler]
+    root.setLevel(level)
+    for noisy in ("procrastinate", "urllib3", "botocore", "alembic"):
+        logging.getLogger(noisy).setLevel(max(logging.WARNING, root.level))
+
+
+def _to_json(event: MutableMapping[str, Any], default: Callable[[Any], Any]) -> str:
+    """Return a log line. The standard library serializes what orjson refuses: lone surrogates and large integers."""
+    try:
+        return orjson.dumps(event, default=default, option=orjson.OPT_NON_STR_KEYS).decode()
+    except TypeError:
+        return json.dumps(event, default=default)
+
+
+def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Replace the values of keys whose names suggest a secret."""
+    for key in event:
+        if _SECRET_NAME.search(key):
+            event[key] = "[redacted]"
+    return event

@@ -1,0 +1,101 @@
+"""One request to the server in a sandbox and its response, both streamed."""
+
+import errno
+import time
+from collections.abc import Callable, Iterable, Iterator
+from http import HTTPStatus
+from http.client import HTTPException, HTTPResponse
+from typing import Any
+
+from gunicorn.http.errors import ParseException
+
+from app.drivers.sandbox.port import Upstream
+from app.preview_proxy import pages
+from app.preview_proxy.headers import request_head, response_headers
+from app.preview_proxy.reader import SILENCE_S, BoundedReader
+
+PIECE_BYTES = 64 * 1024
+REASONS = {status.value: status.phrase for status in HTTPStatus}
+
+
+class Exchange:
+    """The body of a response. `close` closes the connection to the sandbox."""
+
+    def __init__(self, response: HTTPResponse, incoming: BoundedReader, upstream: Upstream) -> None:
+        self._response, self._incoming, self._upstream = response, incoming, upstream
+
+    def __iter__(self) -> Iterator[bytes]:
+        """Yield the body. An incomplete body also ends the connection of the visitor.
+
+        Raises:
+            ConnectionResetError: the body is incomplete.
+        """
+        remaining = self._response.length
+        self._incoming.reset_budget()
+        try:
+            while piece := self._response.read1(PIECE_BYTES if remaining is None else min(PIECE_BYTES, remaining)):
+                remaining = None if remaining is None else remaining - len(piece)
+                yield piece
+                self._incoming.reset_budget()
+        except (OSError, HTTPException) as error:
+            raise _incomplete_response() from error
+        if remaining:
+            raise _incomplete_response()
+
+    def close(self) -> None:
+        """Close the connection to the sandbox."""
+        self._response.close()
+        self._upstream.connection.close()
+
+
+def proxy_request(
+    environ: dict[str, Any], start_response: Callable[..., Any], upstream: Upstream, *, allowed: Callable[[], bool]
+) -> Iterable[bytes]:
+    """Forward the request and return the response, as long as the user is a member."""
+    upstream.connection.settimeout(SILENCE_S)
+    incoming = BoundedReader(upstream.connection, allowed)
+    response = HTTPResponse(incoming, method=environ["REQUEST_METHOD"])  # type: ignore[arg-type]
+    try:
+        _send(environ, upstream)
+        response.begin()
+        _require_final_status(response)
+    except (OSError, HTTPException, ParseException) as error:
+        response.close()
+        upstream.connection.close()
+        page = pages.invalid_body() if isinstance(error, ParseException) else pages.bad_gateway()
+        return page(environ, start_response)
+    headers = response_headers(response.getheaders(), upstream)
+    if response.chunked:
+        headers = [(name, value) for name, value in headers if name.lower() != "content-length"]
+    start_response(f"{response.status} {REASONS.get(response.status, 'Unknown')}", headers)
+    return Exchange(response, incoming, upstream)
+
+
+def _send(environ: dict[str, Any], upstream: Upstream) -> None:
+    """Send the request. Each connection carries one request, so the end of the body is unambiguous."""
+    connection, length = upstream.connection, environ.get("CONTENT_LENGTH") or None
+    chunked = length is None and environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked"
+    additional = [("Connection", "close")]
+    additional += [("Content-Length", length)] if length is not None else []
+    additional += [("Transfer-Encoding", "chunked")] if chunked else []
+    connection.sendall(request_head(environ, upstream, *additional))
+    remaining = int(length) if length is not None else None
+    while chunked or remaining:
+        piece = environ["wsgi.input"].read(PIECE_BYTES if remaining is None else min(PIECE_BYTES, remaining))
+        if not piece:
+            break
+        connection.sendall(b"%x\r\n%s\r\n" % (len(piece), piece) if chunked else piece)
+        remaining = None if remaining is None else remaining - len(piece)
+        time.sleep(0)
+    if chunked:
+        connection.sendall(b"0\r\n\r\n")
+
+
+def _require_final_status(response: HTTPResponse) -> None:
+    """Raise HTTPException for an informational response or an unrequested upgrade."""
+    if response.status < HTTPStatus.OK:
+        raise HTTPException("the response is informational")
+
+
+def _incomplete_response() -> ConnectionResetError:
+    return ConnectionResetError(errno.ECONNRESET, "The response ended early")

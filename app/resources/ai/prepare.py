@@ -1,0 +1,134 @@
+"""Calls to the model before the transaction of a route."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from app.access import targets
+from app.access.scope import Scope
+from app.core.limits import AiLimits
+from app.database import session
+from app.extensions import context_runner, current_settings, db, drivers
+from app.resources.ai import code, editor_command, handlers, messages, prompts, responses
+from app.resources.ai.conversation import Conversation
+from app.resources.ai.credentials import choose
+from app.resources.ai.responses import Client, HttpResponse
+from app.resources.ai.schemas import requests
+from app.resources.ai.tools import ProjectTools
+from app.resources.ai.usage_ledger import UsageEntry, UsageMeter
+
+CODE_EDITED = "Code edited"
+
+
+def limits() -> AiLimits:
+    """Return the limits of the AI handlers."""
+    return current_settings().limits.ai
+
+
+def command(scope: Scope, body: requests.CommandBody) -> HttpResponse:
+    """Stream the reply to a command of the rich-text editor."""
+    requested = editor_command.read(body, max_characters=limits().context_characters)
+    conversation = _conversation(scope, _client(body), "command")
+    return _stream(conversation, requested.answer(conversation), _optional_tools(scope))
+
+
+def copilot(scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
+    """Return the completion of a text."""
+    conversation = _conversation(scope, _client(body), "copilot", total_s=limits().copilot_timeout_s)
+    return handlers.complete(conversation, body["prompt"], body["instructions"])
+
+
+def chat(scope: Scope, body: requests.ChatBody) -> HttpResponse:
+    """Stream the reply of a chat about a project."""
+    turns = messages.turns(body["messages"], max_characters=limits().context_characters)
+    tools = _tools(scope)
+    conversation = _conversation(scope, _client(body), "chat")
+    blocks = handlers.chat(conversation, turns, scope.project.name, library=tools, limits=limits())
+    return _stream(conversation, blocks, tools)
+
+
+def code_edit(scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
+    """Stream the changed code, or return it as JSON if the client prefers that."""
+    prompt = prompts.code_edit(body["code"], body["instruction"], body["language"], body["path"])
+    client = _client(body)
+    conversation = _conversation(scope, client, "code-edit")
+    old, path = body["code"], body["path"] or code.DEFAULT_PATH
+    if not client.accepts_stream:
+        return responses.json_response(code.complete(conversation, prompt, old=old, path=path), CODE_EDITED)
+    return _stream(conversation, code.stream(conversation, prompt, old=old, path=path), _optional_tools(scope))
+
+
+def code_explain(scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
+    """Stream the explanation of a piece of code."""
+    conversation = _conversation(scope, _client(body), "code-explain")
+    blocks = handlers.explain(
+        conversation, body["code"], language=body["language"], path=body["path"], question=body["question"]
+    )
+    return _stream(conversation, blocks, _optional_tools(scope))
+
+
+def commit(scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
+    """Return a commit message for a diff."""
+    return handlers.write_commit(_conversation(scope, _client(body), "commit"), body["diff"], body["locale"])
+
+
+def metadata(scope: Scope, body: requests.MetadataBody) -> dict[str, Any]:
+    """Return the SEO metadata of a page."""
+    return handlers.write_metadata(
+        _conversation(scope, _client(body), "metadata"),
+        body["content"],
+        path=body["path"],
+        locale=body["locale"],
+        front_matter=body.get("front_matter"),
+    )
+
+
+def seo_fix(scope: Scope, body: requests.FixSeoValues) -> dict[str, Any]:
+    """Return a page without its SEO issues."""
+    conversation = _conversation(scope, _client(body), "seo-fix")
+    return handlers.fix_seo(
+        conversation, body["content"], body["issues"], front_matter=body["front_matter"], locale=body["locale"]
+    )
+
+
+def _client(body: Mapping[str, Any]) -> Client:
+    return responses.client_of_request(body)
+
+
+def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float | None = None) -> Conversation:
+    """Return a conversation for the caller and release the connection of the request.
+
+    Raises:
+        InvalidRequest, KeyRequired: there is no valid key, provider or model.
+    """
+    settings = current_settings()
+    credentials = choose(client.credentials, settings.ai)
+    organization = scope.targets.get("organization")
+    entry = UsageEntry(
+        user_id=scope.actor.id,
+        organization_id=organization.id if organization is not None else None,
+        handler=handler,
+        provider=credentials.provider,
+        model=credentials.access.model,
+        own_key=credentials.own,
+    )
+    meter = UsageMeter(db.engine, settings.limits.ai, entry)
+    session.release_connection()
+    total_s = total_s or settings.limits.ai.total_timeout_s
+    model = drivers.ai[credentials.provider]
+    return Conversation(model, credentials, meter, settings.limits.ai, total_s, watch=client.watch)
+
+
+def _tools(scope: Scope) -> ProjectTools:
+    """Return the tools for the project that the request names."""
+    run = context_runner(session.start_reading)
+    return ProjectTools(run, targets.project_of, scope.actor.id, scope.project.id, drivers.git)
+
+
+def _optional_tools(scope: Scope) -> ProjectTools | None:
+    """Return the tools if the request names a project."""
+    return _tools(scope) if scope.targets.get("project") is not None else None
+
+
+def _stream(conversation: Conversation, blocks: Any, tools: ProjectTools | None) -> HttpResponse:
+    is_allowed = tools.is_allowed if tools is not None else None
+    return responses.event_stream(conversation, blocks, limits(), is_allowed=is_allowed)

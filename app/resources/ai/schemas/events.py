@@ -1,0 +1,166 @@
+"""Schemas of the parts of a UI message stream."""
+
+from typing import Any
+
+from marshmallow import Schema, fields
+
+from app.drivers.ai.port import StopReason
+from app.http.validation import PassthroughSchema
+
+
+def _type(name: str) -> fields.String:
+    """Return the field with the type of a part."""
+    return fields.String(metadata={"const": name})
+
+
+class StartPart(PassthroughSchema):
+    """The first part of a message."""
+
+    type = _type("start")
+    messageId = fields.String()  # noqa: N815 (wire name)
+
+
+class StartStepPart(PassthroughSchema):
+    """The start of a reply of the model."""
+
+    type = _type("start-step")
+
+
+class TextStartPart(PassthroughSchema):
+    """The start of a text."""
+
+    type = _type("text-start")
+    id = fields.String()
+
+
+class TextDeltaPart(PassthroughSchema):
+    """The next piece of a text."""
+
+    type = _type("text-delta")
+    id = fields.String()
+    delta = fields.String()
+
+
+class TextEndPart(PassthroughSchema):
+    """The end of a text."""
+
+    type = _type("text-end")
+    id = fields.String()
+
+
+class FinishStepPart(PassthroughSchema):
+    """The end of a reply of the model."""
+
+    type = _type("finish-step")
+
+
+class FinishPart(PassthroughSchema):
+    """The end of a complete message."""
+
+    type = _type("finish")
+    finishReason = fields.Enum(StopReason, by_value=True)  # noqa: N815 (wire name)
+
+
+class ErrorPart(PassthroughSchema):
+    """A failure after the start of the stream."""
+
+    type = _type("error")
+    errorText = fields.String()  # noqa: N815 (wire name)
+
+
+class CommentSchema(Schema):
+    """A comment on a block of the document."""
+
+    blockId = fields.String()  # noqa: N815 (wire name)
+    comment = fields.String()
+    content = fields.String(metadata={"description": "The text of the block to which the comment belongs"})
+
+
+class CommentData(Schema):
+    """A comment, or null with the status `finished`."""
+
+    comment = fields.Nested(CommentSchema, allow_none=True)
+    status = fields.String(metadata={"enum": ["streaming", "finished"]})
+
+
+class CommentPart(PassthroughSchema):
+    """A comment of the comment mode."""
+
+    type = _type("data-comment")
+    id = fields.String()
+    data = fields.Nested(CommentData)
+
+
+class DiffData(Schema):
+    """The new text of a file and a unified diff that `git apply` accepts."""
+
+    path = fields.String()
+    diff = fields.String()
+    code = fields.String()
+
+
+class DiffPart(PassthroughSchema):
+    """The result of a code edit."""
+
+    type = _type("data-diff")
+    data = fields.Nested(DiffData)
+
+
+class ToolInputPart(PassthroughSchema):
+    """A tool call of the model."""
+
+    type = _type("tool-input-available")
+    toolCallId = fields.String()  # noqa: N815 (wire name)
+    toolName = fields.String()  # noqa: N815 (wire name)
+    input: fields.Field[Any] = fields.Dict()
+
+
+class ToolInputErrorPart(PassthroughSchema):
+    """A tool call that cannot be parsed."""
+
+    type = _type("tool-input-error")
+    toolCallId = fields.String()  # noqa: N815 (wire name)
+    toolName = fields.String()  # noqa: N815 (wire name)
+    input = fields.String()
+    errorText = fields.String()  # noqa: N815 (wire name)
+
+
+class ToolOutputPart(PassthroughSchema):
+    """The result of a tool call."""
+
+    type = _type("tool-output-available")
+    toolCallId = fields.String()  # noqa: N815 (wire name)
+    output = fields.Raw(metadata={"description": "The result as a JSON value"})
+
+
+class ToolErrorPart(PassthroughSchema):
+    """The failure of a tool call."""
+
+    type = _type("tool-output-error")
+    toolCallId = fields.String()  # noqa: N815 (wire name)
+    errorText = fields.String()  # noqa: N815 (wire name)
+
+
+class SourcePart(PassthroughSchema):
+    """A file that the model read."""
+
+    type = _type("source-document")
+    sourceId = fields.String()  # noqa: N815 (wire name)
+    mediaType = fields.String()  # noqa: N815 (wire name)
+    title = fields.String()
+    filename = fields.String()
+
+
+_MESSAGE: tuple[type[Schema], ...] = (StartPart, StartStepPart, FinishStepPart, FinishPart, ErrorPart)
+_TEXT: tuple[type[Schema], ...] = (TextStartPart, TextDeltaPart, TextEndPart)
+TEXT_EVENTS: tuple[type[Schema], ...] = (*_MESSAGE, *_TEXT)
+COMMAND_EVENTS: tuple[type[Schema], ...] = (*TEXT_EVENTS, CommentPart)
+EDIT_EVENTS: tuple[type[Schema], ...] = (*TEXT_EVENTS, DiffPart)
+CHAT_EVENTS: tuple[type[Schema], ...] = (
+    *TEXT_EVENTS,
+    ToolInputPart,
+    ToolInputErrorPart,
+    ToolOutputPart,
+    ToolErrorPart,
+    SourcePart,
+)

@@ -1,0 +1,90 @@
+"""UI message streams of text, changed files with a diff, and comments on a document.
+
+Each generator yields one block of frames per read from the provider, which may be empty. The usage is written before
+the last frame, so that a client that has received it can send the next request.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from app.concurrency.background import Blocks, FinalBlock, run_with_heartbeat
+from app.concurrency.threadpool import offload
+from app.core.ids import new_id
+from app.drivers.ai.port import StopReason, TextDelta
+from app.resources.ai import diffs, ui_stream
+from app.resources.ai.conversation import Conversation, MeteredStream, closing
+from app.resources.ai.errors import AnswerTooLong, InvalidAnswer
+from app.resources.ai.fence_stripper import FenceStripper
+from app.resources.ai.json_scanner import JsonObjectScanner
+
+TEXT_ID = "text_1"
+MAX_COMMENTS = 50
+
+
+def new_message_id() -> str:
+    """Return an id for a new message."""
+    return new_id("msg")
+
+
+def stream_text(conversation: Conversation, answer: MeteredStream) -> Blocks:
+    """Stream the text."""
+    with closing(conversation):
+        yield ui_stream.start(new_message_id())
+        out = ui_stream.Text(TEXT_ID)
+        for batch in answer.batches():
+            yield b"".join([out.delta(event.text) for event in batch if isinstance(event, TextDelta)])
+        conversation.settle()
+        yield FinalBlock(out.end() + ui_stream.finish(answer.reason))
+
+
+def stream_rewrite(conversation: Conversation, answer: MeteredStream, *, old: str, path: str) -> Blocks:
+    """Stream the new text of a file, then the diff. An incomplete reply is an error."""
+    with closing(conversation):
+        yield ui_stream.start(new_message_id())
+        out, stripper = ui_stream.Text(TEXT_ID), FenceStripper(old)
+        for batch in answer.batches():
+            new = stripper.feed("".join([event.text for event in batch if isinstance(event, TextDelta)]))
+            yield out.delta(new) if new else b""
+        remaining = stripper.end()
+        require_complete(answer.reason, stripper.text)
+        diff = yield from run_with_heartbeat(partial(offload, diffs.unified, path, old, stripper.text))
+        edit = {"path": path, "diff": diff, "code": stripper.text}
+        conversation.settle()
+        last = (out.delta(remaining) if remaining else b"") + out.end()
+        yield FinalBlock(last + ui_stream.part("data-diff", data=edit) + ui_stream.finish(answer.reason))
+
+
+def require_complete(reason: StopReason, code: str) -> None:
+    """Reject a reply that would cut off or empty a file. Raises AnswerTooLong, InvalidAnswer."""
+    if reason is StopReason.LENGTH:
+        raise AnswerTooLong
+    if not code.strip():
+        raise InvalidAnswer
+
+
+def stream_comments(conversation: Conversation, answer: MeteredStream, *, blocks: Mapping[str, str]) -> Blocks:
+    """Stream comments on existing blocks. Other text of the model is ignored."""
+    with closing(conversation):
+        yield ui_stream.start(new_message_id())
+        scanner, count = JsonObjectScanner(), 0
+        for batch in answer.batches():
+            objects = scanner.feed("".join([event.text for event in batch if isinstance(event, TextDelta)]))
+            parts = [part for part in (_comment(value, blocks) for value in objects) if part][: MAX_COMMENTS - count]
+            count += len(parts)
+            yield b"".join([_data_comment(part, "streaming") for part in parts])
+        conversation.settle()
+        yield FinalBlock(_data_comment(None, "finished") + ui_stream.finish(answer.reason))
+
+
+def _comment(value: Mapping[str, Any], blocks: Mapping[str, str]) -> dict[str, str] | None:
+    block_id, text, content = value.get("blockId"), value.get("comment"), value.get("content")
+    if not isinstance(block_id, str) or block_id not in blocks or not isinstance(text, str) or not text.strip():
+        return None
+    block = blocks[block_id]
+    about = content if isinstance(content, str) and content and content in block else block
+    return {"blockId": block_id, "comment": text.strip(), "content": about}
+
+
+def _data_comment(comment: dict[str, str] | None, status: str) -> bytes:
+    return ui_stream.part("data-comment", id=new_id("cmt"), data={"comment": comment, "status": status})

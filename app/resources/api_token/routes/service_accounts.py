@@ -1,0 +1,79 @@
+"""Routes of the service accounts of an organization."""
+
+from collections.abc import Sequence
+
+from flask import Blueprint
+
+from app.access.scope import Scope
+from app.extensions import current_settings
+from app.http.endpoint import endpoint
+from app.models.api_token import ApiToken
+from app.resources.api_token import queries, service
+from app.resources.api_token import schemas as s
+from app.resources.api_token.guards import manage_service_accounts, service_account
+
+blueprint = Blueprint("service_account", __name__)
+ALL = "/<org_id>/service-accounts"
+ONE = f"{ALL}/<id>"
+DETAILS = "service_account.details"
+
+
+@blueprint.get(ALL)
+@endpoint(guard=manage_service_accounts(), result=s.TokenObject, many=True, message="Service accounts")
+def list_all(*, scope: Scope) -> Sequence[ApiToken]:
+    """List the service accounts of an organization."""
+    return queries.of_organization(scope.organization.id)
+
+
+@blueprint.post(ALL)
+@endpoint(
+    guard=manage_service_accounts(), body=s.NewToken, result=s.IssuedTokenObject, status=201,
+    message="Service account created", secret_fields=("token",), rate="token_create",
+    errors=("LIMIT_REACHED", "MEMBERSHIP_ENDED"),
+)  # fmt: skip
+def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
+    """Create a service account. Only this response contains the secret."""
+    limits = current_settings().limits.tokens
+    return service.create(body, by=scope.actor, organization=scope.organization, limits=limits)
+
+
+@blueprint.get(ONE)
+@endpoint(guard=service_account(), result=s.TokenObject, message="Service account")
+def details(*, scope: Scope) -> ApiToken:
+    """Read a service account."""
+    token: ApiToken = scope.targets["token"]
+    return token
+
+
+@blueprint.patch(ONE)
+@endpoint(
+    guard=service_account(), body=s.ChangeToken, result=s.TokenObject, etag_of=DETAILS,
+    message="Service account updated", errors=("MEMBERSHIP_ENDED",),
+)  # fmt: skip
+def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
+    """Change the name, scopes, projects or expiry of a service account. You become its owner."""
+    limits = current_settings().limits.tokens
+    return service.update(scope.targets["token"], body, by=scope.actor, organization=scope.organization, limits=limits)
+
+
+@blueprint.delete(ONE)
+@endpoint(
+    guard=service_account(), result=s.DeletedToken, etag_of=DETAILS, allow_archived=True,
+    message="Service account deleted",
+)  # fmt: skip
+def delete(*, scope: Scope) -> dict[str, object]:
+    """Delete a service account. Its secret is invalid from now on."""
+    return {"id": service.delete(scope.targets["token"]), "deleted": True}
+
+
+@blueprint.post(f"{ONE}/rotate")
+@endpoint(
+    guard=service_account(), body=s.RotateToken, result=s.IssuedTokenObject, message="Service account rotated",
+    secret_fields=("token",), rate="token_create", errors=("MEMBERSHIP_ENDED",),
+)  # fmt: skip
+def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
+    """Replace the secret of a service account. You become its owner. Only this response contains the new secret."""
+    limits = current_settings().limits.tokens
+    return service.rotate(
+        scope.targets["token"], by=scope.actor, organization=scope.organization, **body, limits=limits
+    )

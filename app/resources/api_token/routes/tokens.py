@@ -1,0 +1,66 @@
+"""Routes of the personal API tokens of a user."""
+
+from collections.abc import Sequence
+
+from flask import Blueprint
+
+from app.access.guards import verified
+from app.access.scope import Scope
+from app.extensions import current_settings
+from app.http.endpoint import endpoint
+from app.models.api_token import ApiToken
+from app.resources.api_token import queries, service
+from app.resources.api_token import schemas as s
+from app.resources.api_token.guards import own_token
+
+blueprint = Blueprint("api_token", __name__)
+DETAILS = "api_token.details"
+
+
+@blueprint.get("")
+@endpoint(guard=verified(), result=s.TokenObject, many=True, message="API tokens")
+def list_own(*, scope: Scope) -> Sequence[ApiToken]:
+    """List your personal API tokens."""
+    return queries.of_user(scope.caller.id)
+
+
+@blueprint.post("")
+@endpoint(
+    guard=verified(), body=s.NewToken, result=s.IssuedTokenObject, status=201, message="API token created",
+    secret_fields=("token",), rate="token_create", errors=("LIMIT_REACHED", "NOT_FOUND", "NOT_ALLOWED"),
+)  # fmt: skip
+def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
+    """Create a personal API token. Only this response contains the secret."""
+    return service.create(body, by=scope.actor, limits=current_settings().limits.tokens)
+
+
+@blueprint.get("/<id>")
+@endpoint(guard=own_token(), result=s.TokenObject, message="API token")
+def details(*, scope: Scope) -> ApiToken:
+    """Read a personal API token."""
+    token: ApiToken = scope.targets["token"]
+    return token
+
+
+@blueprint.patch("/<id>")
+@endpoint(guard=own_token(), body=s.ChangeToken, result=s.TokenObject, etag_of=DETAILS, message="API token updated")
+def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
+    """Change the name, scopes, projects or expiry of a personal API token."""
+    return service.update(scope.targets["token"], body, by=scope.actor, limits=current_settings().limits.tokens)
+
+
+@blueprint.delete("/<id>")
+@endpoint(guard=own_token(), result=s.DeletedToken, etag_of=DETAILS, message="API token deleted")
+def delete(*, scope: Scope) -> dict[str, object]:
+    """Delete a personal API token. It is invalid from now on."""
+    return {"id": service.delete(scope.targets["token"]), "deleted": True}
+
+
+@blueprint.post("/<id>/rotate")
+@endpoint(
+    guard=own_token(), body=s.RotateToken, result=s.IssuedTokenObject, message="API token rotated",
+    secret_fields=("token",), rate="token_create",
+)  # fmt: skip
+def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
+    """Replace the secret of a personal API token. Only this response contains the new secret."""
+    return service.rotate(scope.targets["token"], by=scope.actor, **body, limits=current_settings().limits.tokens)

@@ -1,0 +1,134 @@
+"""Routes for passwords, sessions and the account of the caller, with the names of better-auth (contract 4.2)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Blueprint
+
+from app.access import authentication
+from app.access.guards import public, verified
+from app.access.scope import Scope
+from app.core.emails import email_key
+from app.core.limits import InputLimits
+from app.extensions import current_settings
+from app.http.endpoint import endpoint
+from app.models.login import Session
+from app.resources.auth import passwords
+from app.resources.auth.prepare import email
+from app.resources.auth.schemas.email import (
+    ChangePassword,
+    ChangePasswordBody,
+    ForgetPassword,
+    ForgetPasswordBody,
+    ResetPassword,
+    ResetPasswordBody,
+    RevokeSession,
+    RevokeSessionBody,
+    UpdateUser,
+    UpdateUserBody,
+)
+from app.resources.auth.schemas.responses import AccountView, ListedSession, PasswordChanged
+from app.resources.user import service as users
+from app.resources.user import sessions, sign_in_methods
+from app.resources.user.schemas import StatusSchema
+from app.resources.user.sessions import OpenedSession
+
+blueprint = Blueprint("auth_account", __name__)
+BYTES = InputLimits.auth_bytes
+DONE = {"status": True}
+
+
+def _forgot() -> str:
+    return f"{current_settings().server.web_url}/forgot-password"
+
+
+@blueprint.post("/forget-password")
+@blueprint.post("/request-password-reset", endpoint="forget_password_alias")
+@endpoint(
+    guard=public("public+rate"), body=ForgetPassword, result=StatusSchema, prepare=email.forget_password,
+    message="If the e-mail address has an account, a link was sent", max_bytes=BYTES, rate="forget_password", errors=("INVALID_REDIRECT",),
+)  # fmt: skip
+def forget_password(*, scope: Scope, body: ForgetPasswordBody, prepared: dict[str, Any]) -> dict[str, bool]:
+    """Mail a link with which the owner of the e-mail address chooses a new password."""
+    return passwords.forget(email_key(body["email"]), **prepared)
+
+
+@blueprint.post("/reset-password")
+@endpoint(
+    guard=public("public+token"), body=ResetPassword, result=StatusSchema, prepare=email.reset_password,
+    message="Password changed", max_bytes=BYTES, rate="reset", errors=("INVALID_TOKEN", "CONFLICT",),
+)  # fmt: skip
+def reset_password(
+    *, scope: Scope, body: ResetPasswordBody, prepared: tuple[tuple[str, str | None], str]
+) -> dict[str, bool]:
+    """Set a new password with a mailed token."""
+    return passwords.reset(*prepared, link=_forgot())
+
+
+@blueprint.post("/change-password")
+@endpoint(
+    guard=verified(), body=ChangePassword, result=PasswordChanged, prepare=email.change_password,
+    message="Password changed", max_bytes=BYTES, errors=("INVALID_PASSWORD", "CONFLICT",),
+)  # fmt: skip
+def change_password(*, scope: Scope, body: ChangePasswordBody, prepared: tuple[str | None, str]) -> OpenedSession:
+    """Change the password. The current session gets a new token."""
+    others, limits = body["revoke_others"], current_settings().limits.sessions
+    return authentication.set_session_cookie(
+        passwords.change(scope.actor, scope.session, prepared, revoke_others=others, limits=limits, link=_forgot())
+    )
+
+
+@blueprint.get("/list-sessions")
+@endpoint(guard=verified(), result=ListedSession, many=True, without_envelope=True, message="Sessions")
+def list_sessions(*, scope: Scope) -> Sequence[Session]:
+    """List the caller's sessions."""
+    return sessions.of_user(scope.actor.id)
+
+
+@blueprint.post("/revoke-session")
+@endpoint(guard=verified(), body=RevokeSession, result=StatusSchema, message="Session ended", max_bytes=BYTES)
+def revoke_session(*, scope: Scope, body: RevokeSessionBody) -> dict[str, bool]:
+    """End one of the caller's sessions."""
+    sessions.end(scope.actor.id, body["token"])
+    return DONE
+
+
+@blueprint.post("/revoke-other-sessions")
+@endpoint(guard=verified(), result=StatusSchema, message="Other sessions ended", max_bytes=BYTES)
+def revoke_other_sessions(*, scope: Scope) -> dict[str, bool]:
+    """End all sessions of the caller except the current one."""
+    sessions.end_all(scope.actor.id, but=scope.session.id)
+    return DONE
+
+
+@blueprint.post("/revoke-sessions")
+@endpoint(guard=verified(), result=StatusSchema, message="All sessions ended", max_bytes=BYTES)
+def revoke_sessions(*, scope: Scope) -> dict[str, bool]:
+    """End all sessions of the caller."""
+    sessions.end_all(scope.actor.id)
+    return authentication.clear_session_cookie(DONE)
+
+
+@blueprint.get("/list-accounts")
+@endpoint(guard=verified(), result=AccountView, many=True, without_envelope=True, message="Accounts")
+def list_accounts(*, scope: Scope) -> list[sign_in_methods.SignInMethod]:
+    """List the sign-in methods of the caller."""
+    return sign_in_methods.sign_in_methods(scope.actor)
+
+
+@blueprint.post("/update-user")
+@endpoint(
+    guard=verified(),
+    body=UpdateUser,
+    result=StatusSchema,
+    message="User updated",
+    max_bytes=BYTES,
+    errors=(
+        "NOT_FOUND",
+        "NOT_ALLOWED",
+    ),
+)
+def update_user(*, scope: Scope, body: UpdateUserBody) -> dict[str, bool]:
+    """Change the name or the image of the caller."""
+    users.update(scope.actor, body)
+    return DONE

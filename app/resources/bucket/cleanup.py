@@ -1,0 +1,97 @@
+"""Repair of old differences between rows and objects: rows without an object, objects without a row."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime, timedelta
+from itertools import islice
+
+import sqlalchemy as sa
+import structlog
+
+from app.core import clock
+from app.database import session
+from app.drivers.storage.port import ObjectStore, StoredObject
+from app.extensions import db
+from app.models.media import MediaAsset, MediaUpload
+from app.resources.bucket.storage_keys import VARIANTS, Folder, asset_key, variants_of
+from app.resources.media_asset.service import delete_assets
+
+BATCH = 500
+MASS_LOSS_THRESHOLD = 20
+"""If more rows than this, and more than half of all rows, have no object, the configured store is a different one."""
+
+PREFIXES = (*(f"{folder}/" for folder in Folder), VARIANTS)
+
+log = structlog.get_logger(__name__)
+
+
+def delete_object(key: str, store: ObjectStore) -> None:
+    """Delete the object of an asset and its variants."""
+    for variant in list(store.list(variants_of(key))):
+        store.delete(variant.key)
+    store.delete(key)
+
+
+def forget_counted_uploads(after: timedelta) -> None:
+    """Delete the counted uploads whose day has passed."""
+    with session.write_transaction():
+        db.session.execute(sa.delete(MediaUpload).where(MediaUpload.created_at < clock.now() - after))
+
+
+def delete_unfinished_rows(after: timedelta) -> None:
+    """Delete the rows of uploads that were never completed, and their objects."""
+    with session.write_transaction():
+        old = MediaAsset.created_at < clock.now() - after
+        delete_assets(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.stored_at.is_(None), old)).all())
+
+
+def delete_objects_without_row(store: ObjectStore, after: timedelta) -> int:
+    """Delete objects without a row and return their number. Other folders of the bucket are ignored."""
+    before, deleted = clock.now() - after, 0
+    for prefix in PREFIXES:
+        objects = store.list(prefix)
+        while batch := list(islice(objects, BATCH)):
+            for stored in _without_row(batch, before):
+                store.delete(stored.key)
+                deleted += 1
+    log.info("media.swept", objects=deleted)
+    return deleted
+
+
+def delete_rows_without_object(store: ObjectStore, after: timedelta) -> int:
+    """Delete rows whose object does not exist and return their number."""
+    missing, checked = [], 0
+    for keys in _stored_keys(clock.now() - after):
+        checked += len(keys)
+        missing += [key for key in keys if store.head(key) is None]
+    if len(missing) > MASS_LOSS_THRESHOLD and len(missing) * 2 > checked:
+        log.error("media.store_mismatch_detected", missing=len(missing), rows=checked)
+        return 0
+    with session.write_transaction():
+        delete_assets(missing)
+    return len(missing)
+
+
+def _without_row(objects: Sequence[StoredObject], before: datetime) -> list[StoredObject]:
+    old = [stored for stored in objects if stored.stored_at < before]
+    keys = {asset_key(stored.key) for stored in old}
+    session.start_reading()
+    known = set(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.key.in_(keys))))
+    session.release_connection()
+    return [stored for stored in old if asset_key(stored.key) not in known]
+
+
+def _stored_keys(before: datetime) -> Iterator[Sequence[str]]:
+    last = ""
+    while True:
+        session.start_reading()
+        keys = db.session.scalars(
+            sa.select(MediaAsset.key)
+            .where(MediaAsset.key > last, MediaAsset.stored_at < before)
+            .order_by(MediaAsset.key)
+            .limit(BATCH)
+        ).all()
+        session.release_connection()
+        if not keys:
+            return
+        yield keys
+        last = keys[-1]

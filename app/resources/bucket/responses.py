@@ -1,0 +1,102 @@
+"""Responses with assets: their URLs, and their bytes as a whole or in ranges."""
+
+from typing import Any
+
+from flask import Request, Response, redirect
+from werkzeug.datastructures import Headers
+from werkzeug.http import is_resource_modified
+
+from app.drivers.storage.port import ObjectStore
+from app.models.media import MediaAsset
+from app.resources.bucket import variants
+from app.resources.bucket.schemas import WhichVariantQuery
+from app.resources.bucket.storage_keys import WIDTHS, signature
+from app.resources.bucket.variants import StoredPiece
+from config import Settings
+
+MEDIA = "/media"
+FIELDS = ("key", "mimetype", "size", "width", "height", "hash")
+HEADERS = {
+    "Cache-Control": "public, max-age=31536000, immutable",
+    "X-Content-Type-Options": "nosniff",
+    "Content-Security-Policy": "sandbox; default-src 'none'",
+    "Cross-Origin-Resource-Policy": "cross-origin",
+    "Accept-Ranges": "bytes",
+}
+
+
+def with_url(asset: MediaAsset, settings: Settings, store: ObjectStore) -> dict[str, Any]:
+    """Return the fields of the asset with its URL."""
+    url = store.public_url(asset.key) or f"{settings.server.base_url}{MEDIA}/{asset.key}"
+    return {name: getattr(asset, name) for name in FIELDS} | {"url": url}
+
+
+def links(asset: MediaAsset, settings: Settings) -> dict[str, str]:
+    """Return the `Link` header with the URLs of the smaller widths."""
+    secret, base = settings.security.secret_key, f"{settings.server.base_url}{MEDIA}/{asset.key}"
+    alternates = [
+        f'<{base}?w={width}&s={signature(asset.key, width, secret)}>; rel="alternate"; title="{width}"'
+        for width in WIDTHS
+        if width < asset.width
+    ]
+    return {"Link": ", ".join(alternates)} if alternates else {}
+
+
+def asset_response(
+    key: str, query: WhichVariantQuery, request: Request, settings: Settings, store: ObjectStore
+) -> Response:
+    """Return the bytes, or a redirect if the store has public URLs.
+
+    Raises:
+        NotFound: the asset does not exist.
+        PermissionDenied: the URL of a width has no valid signature.
+    """
+    asset = variants.original(key)
+    if query["w"] is None:
+        public_url = store.public_url(key)
+        return _redirect(public_url) if public_url else piece_response(variants.whole(asset), request, store)
+    secret, limits = settings.security.secret_key, settings.limits.upload
+    piece = variants.resized(asset, query["w"], query["s"], secret=secret, limits=limits, store=store)
+    return piece_response(piece, request, store)
+
+
+def piece_response(piece: StoredPiece, request: Request, store: ObjectStore) -> Response:
+    """Return 200, 206 for a range, 304 for an unmodified object, or 416 for a range beyond its end."""
+    headers = Headers({**HEADERS, "ETag": f'"{piece.tag}"', "Content-Type": piece.mimetype})
+    if not is_resource_modified(request.environ, etag=piece.tag, ignore_if_range=True):
+        headers.remove("Content-Type")
+        return Response(status=304, headers=headers)
+    requested = _range(request, piece)
+    if requested is None:
+        return _part(piece, headers, 0, piece.size, request, store)
+    start, end = requested
+    if not 0 <= start < end:
+        return Response(status=416, headers={"Content-Range": f"bytes */{piece.size}"})
+    headers["Content-Range"] = f"bytes {start}-{end - 1}/{piece.size}"
+    return _part(piece, headers, start, end, request, store)
+
+
+def _range(request: Request, piece: StoredPiece) -> tuple[int, int] | None:
+    """Return the requested range with an exclusive end; None for several ranges, or for a range of another version."""
+    header = request.range
+    if header is None or header.units != "bytes" or len(header.ranges) != 1:
+        return None
+    condition = request.if_range
+    if (condition.etag is not None or condition.date is not None) and condition.etag != piece.tag:
+        return None
+    return header.range_for_length(piece.size) or (0, 0)
+
+
+def _part(piece: StoredPiece, headers: Headers, start: int, end: int, request: Request, store: ObjectStore) -> Response:
+    headers["Content-Length"] = str(end - start)
+    status = 206 if "Content-Range" in headers else 200
+    if request.method == "HEAD":
+        return Response(status=status, headers=headers)
+    chunks = variants.read(piece, store, start=start, length=end - start)
+    return Response(chunks, status, headers, direct_passthrough=True)
+
+
+def _redirect(url: str) -> Response:
+    response: Any = redirect(url, 302)
+    response.headers["Cache-Control"] = "public, max-age=300"
+    return Response(response.get_data(), 302, response.headers)

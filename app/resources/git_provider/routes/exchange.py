@@ -1,0 +1,101 @@
+"""Routes that connect an account of a Git host (spec 4.12): start, exchange of the code, refresh of the tokens."""
+
+from flask import Blueprint
+
+from app.access.guards import verified
+from app.access.scope import Scope
+from app.access.tokens import MANAGES
+from app.core.limits import InputLimits
+from app.extensions import keyring
+from app.http.endpoint import endpoint
+from app.http.upstream_errors import UPSTREAM
+from app.models.git_credential import GitCredential
+from app.models.project import Provider
+from app.resources.git_provider import credentials
+from app.resources.git_provider.credentials import VerifiedTokens
+from app.resources.git_provider.oauth_state import OAuthState
+from app.resources.git_provider.prepare import exchange as flow
+from app.resources.git_provider.schemas.credentials import CredentialObject
+from app.resources.git_provider.schemas.exchange import (
+    Code,
+    CodeBody,
+    InstallationCode,
+    InstallationCodeBody,
+    Start,
+    StartBody,
+    Started,
+)
+
+blueprint = Blueprint("git_exchange", __name__)
+
+MAX_BYTES = InputLimits.auth_bytes
+
+
+@blueprint.post("/provider_a/start")
+@endpoint(
+    guard=verified(), result=Started, message="Continue at the provider", prepare=flow.start_a, max_bytes=MAX_BYTES,
+    rate="provider_exchange", errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED",),
+)  # fmt: skip
+def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]:
+    """Start to connect an installation and return the URL of the provider."""
+    return flow.store_state(scope, flow.A, *prepared)
+
+
+@blueprint.post("/provider_b/start")
+@endpoint(
+    guard=verified(), body=Start, result=Started, message="Continue at the provider", prepare=flow.start_b,
+    max_bytes=MAX_BYTES, rate="provider_exchange", errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED",),
+)  # fmt: skip
+def start_b(*, scope: Scope, body: StartBody, prepared: tuple[OAuthState, str]) -> dict[str, str]:
+    """Start to connect an account and return the URL of the provider."""
+    return flow.store_state(scope, flow.B, *prepared)
+
+
+@blueprint.post("/provider_a")
+@endpoint(
+    guard=verified("verifyAuth + state"), body=InstallationCode, query=InstallationCode, result=CredentialObject,
+    message="Account connected", prepare=flow.exchange_a, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
+)  # fmt: skip
+def exchange_a(
+    *, scope: Scope, body: InstallationCodeBody, query: InstallationCodeBody, prepared: VerifiedTokens
+) -> GitCredential:
+    """Exchange the code of an installation and store the tokens."""
+    return credentials.store(scope.actor, Provider.GITHUB, prepared, ring=keyring)[0]
+
+
+@blueprint.post("/provider_b")
+@endpoint(
+    guard=verified("verifyAuth + state"), body=Code, result=CredentialObject, message="Account connected",
+    prepare=flow.exchange_b, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
+)  # fmt: skip
+def exchange_b(*, scope: Scope, body: CodeBody, prepared: VerifiedTokens) -> GitCredential:
+    """Exchange an authorization code and store the tokens."""
+    return credentials.store(scope.actor, Provider.GITLAB, prepared, ring=keyring)[0]
+
+
+def _refresh_a(scope: Scope) -> str:
+    return flow.refresh(scope, Provider.GITHUB)
+
+
+def _refresh_b(scope: Scope) -> str:
+    return flow.refresh(scope, Provider.GITLAB)
+
+
+@blueprint.post("/provider_a/refresh")
+@endpoint(
+    guard=verified(token=MANAGES), result=CredentialObject, message="Tokens refreshed", prepare=_refresh_a, max_bytes=MAX_BYTES,
+    rate="provider_refresh", errors=("NOT_FOUND", "NEEDS_RECONNECT", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
+)  # fmt: skip
+def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
+    """Refresh the tokens of the caller and of the installation."""
+    return credentials.own(scope.actor, Provider.GITHUB)
+
+
+@blueprint.post("/provider_b/refresh")
+@endpoint(
+    guard=verified(token=MANAGES), result=CredentialObject, message="Tokens refreshed", prepare=_refresh_b, max_bytes=MAX_BYTES,
+    rate="provider_refresh", errors=("NOT_FOUND", "NEEDS_RECONNECT", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
+)  # fmt: skip
+def refresh_b(*, scope: Scope, prepared: str) -> GitCredential:
+    """Refresh the tokens of the caller."""
+    return credentials.own(scope.actor, Provider.GITLAB)

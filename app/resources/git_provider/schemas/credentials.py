@@ -1,0 +1,239 @@
+"""Request bodies, queries and results of `/git-provider`. No result contains a token."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any, TypedDict
+
+from marshmallow import Schema, ValidationError, fields, validate
+
+from app.http.json_schema import described
+from app.http.validation import DateTimeMs, IdField, PageQuery, RequestSchema, text
+from app.models.git_credential import CredentialStatus
+from app.models.project import Provider
+
+ALIASES = {"provider_a": Provider.GITHUB, "provider_b": Provider.GITLAB}
+TOKEN = re.compile(r"[\x21-\x7e]{1,4096}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,99}")
+
+
+class ProviderName(fields.Field[Provider]):
+    """A provider by its name or its neutral name, in any letter case."""
+
+    names: tuple[str, ...] = ("github", "gitlab", "local", "provider_a", "provider_b")
+
+    def __init__(self, **options: Any) -> None:
+        description = "A Git host. The service accepts any letter case."
+        super().__init__(metadata={"type": "string", "enum": list(self.names), "description": description}, **options)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Provider:
+        name = value.lower() if isinstance(value, str) else ""
+        if name in ALIASES:
+            return ALIASES[name]
+        try:
+            return Provider(name)
+        except ValueError as error:
+            raise ValidationError("Must be one of: github, gitlab, local.") from error
+
+
+class Number(fields.Field[str]):
+    """A numeric id of a provider, as JSON number or text."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(metadata={"type": ["string", "integer"], "pattern": "^[0-9]{1,20}$", "minimum": 0}, **options)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
+        text_of = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(text_of, str) or not text_of.isdecimal() or len(text_of) > 20:
+            raise ValidationError("Must be a number.")
+        return text_of
+
+
+class RemoteProviderName(ProviderName):
+    """A provider whose accounts are connected."""
+
+    names = ("github", "gitlab", "provider_a", "provider_b")
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Provider:
+        provider = super()._deserialize(value, attr, data, **kwargs)
+        if provider == Provider.LOCAL:
+            raise ValidationError("Must be one of: github, gitlab.")
+        return provider
+
+
+class LocalProviderName(ProviderName):
+    """The provider of repositories on this machine."""
+
+    names = ("local",)
+
+
+class Time(fields.Field[datetime]):
+    """A time in a body: ISO-8601 with an offset, or milliseconds since 1970."""
+
+    def __init__(self, **options: Any) -> None:
+        description = "ISO-8601 with an offset, or milliseconds since 1970."
+        super().__init__(metadata={"type": ["string", "number"], "description": description}, **options)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
+        try:
+            if isinstance(value, (int, float)) and not isinstance(value, bool):
+                return datetime.fromtimestamp(value / 1000, UTC)
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else None
+        except (ValueError, OverflowError, OSError):
+            moment = None
+        if moment is None:
+            raise ValidationError("Must be an ISO-8601 time or milliseconds since 1970.")
+        return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _token(*, required: bool = False) -> fields.String:
+    """Build the field of a token that a header can contain."""
+
+    @described(pattern="^[\\x21-\\x7e]{1,4096}$")
+    def fit(value: str) -> None:
+        if not TOKEN.fullmatch(value):
+            raise ValidationError("Must be a token of visible ASCII characters.")
+
+    if required:
+        return fields.String(required=True, validate=fit)
+    return fields.String(load_default=None, allow_none=True, validate=fit)
+
+
+def _time() -> Time:
+    return Time(load_default=None, allow_none=True)
+
+
+class NewCredentialBody(TypedDict):
+    """Loaded body of `NewCredential`."""
+
+    provider: Provider
+    access_token: str
+    token_type: str
+    refresh_token: str | None
+    installation_id: str | None
+    installation_access_token: str | None
+    access_token_expires_at: datetime | None
+    refresh_token_expires_at: datetime | None
+
+
+class NewCredential(RequestSchema):
+    """Tokens of the caller at a provider."""
+
+    provider = RemoteProviderName(required=True)
+    access_token = _token(required=True)
+    token_type = text(1, 40, required=False, load_default="bearer")
+    refresh_token = _token()
+    installation_id = Number(load_default=None, allow_none=True)
+    installation_access_token = _token()
+    access_token_expires_at = _time()
+    refresh_token_expires_at = _time()
+
+
+class RotatedPairBody(TypedDict):
+    """Loaded body of `RotatedPair`."""
+
+    provider: Provider
+    old_refresh_token: str
+    access_token: str
+    refresh_token: str
+    access_token_expires_at: datetime | None
+    refresh_token_expires_at: datetime | None
+
+
+class RotatedPair(RequestSchema):
+    """A pair that the caller refreshed, with the previous refresh token."""
+
+    provider = RemoteProviderName(required=True)
+    old_refresh_token = _token(required=True)
+    access_token = _token(required=True)
+    refresh_token = _token(required=True)
+    access_token_expires_at = _time()
+    refresh_token_expires_at = _time()
+
+
+class RemovedCredential(Schema):
+    """The deleted credential."""
+
+    id = fields.String()
+    deleted = fields.Boolean()
+
+
+@described(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
+def _plain_name(value: str) -> None:
+    if not NAME.fullmatch(value) or ".." in value or value.lower().endswith((".git", ".lock", ".")):
+        raise ValidationError("Must contain letters, digits, “.”, “_” and “-” only and start with a letter or digit.")
+
+
+class NewRepositoryBody(TypedDict):
+    """Loaded body of `NewRepository`."""
+
+    provider: Provider
+    org_id: str
+    name: str
+
+
+class NewRepository(RequestSchema):
+    """A new local repository of an organization."""
+
+    provider = LocalProviderName(required=True, validate=validate.Equal(Provider.LOCAL, error="Must be: local."))
+    org_id = IdField("org", required=True)
+    name = fields.String(required=True, validate=_plain_name)
+
+
+class WhichRepositoriesQuery(TypedDict):
+    """Loaded body of `WhichRepositories`."""
+
+    provider: Provider
+    search: str | None
+    cursor: str | None
+    limit: int
+
+
+class WhichRepositories(PageQuery):
+    """A filter of the repositories of one provider."""
+
+    provider = ProviderName(required=True)
+    search = fields.String(load_default=None, validate=validate.Length(max=255))
+
+
+class RepositoryItem(Schema):
+    """A repository in a listing (contract 4.8)."""
+
+    id = fields.String()
+    full_name = fields.String()
+    owner = fields.Function(lambda one: one.full_name.rpartition("/")[0], metadata={"type": "string"})
+    name = fields.Function(lambda one: one.full_name.rpartition("/")[2], metadata={"type": "string"})
+    default_branch = fields.String()
+    private = fields.Boolean()
+    url = fields.String(allow_none=True)
+    updated_at = DateTimeMs(allow_none=True)
+
+
+class AccountObject(Schema):
+    """The account at the provider."""
+
+    id = fields.String(attribute="account_id", allow_none=True)
+    login = fields.String(attribute="account_login", allow_none=True)
+    name = fields.String(attribute="account_name", allow_none=True)
+
+
+class CredentialObject(Schema):
+    """A stored credential (contract 4.8)."""
+
+    id = fields.String()
+    user_id = fields.String()
+    provider = fields.Enum(Provider, by_value=True)
+    provider_account = fields.Nested(AccountObject, attribute="*")
+    token_type = fields.String()
+    scopes = fields.List(fields.String())
+    installation_id = fields.String(allow_none=True)
+    access_token_expires_at = DateTimeMs(allow_none=True)
+    refresh_token_expires_at = DateTimeMs(allow_none=True)
+    last_refreshed_at = DateTimeMs(allow_none=True)
+    status = fields.Enum(CredentialStatus, by_value=True)
+    token_hint = fields.String(allow_none=True)
+    createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (the contract's name)
+    updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (the contract's name)
+
+    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
+        """Return the row itself for `*`, so that nested fields read its columns."""
+        return obj if attr == "*" else super().get_attribute(obj, attr, default)

@@ -1,0 +1,98 @@
+"""Values that are derived from all states of one entity, independent of the order of their arrival."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from fractions import Fraction
+
+from app.drivers.billing.port import PaymentState, RefundState, SubscriptionState, SubscriptionStatus
+from app.resources.order.event_states import TimedState
+
+MILLION = 1_000_000
+MONTHLY = {"day": Fraction(365, 12), "week": Fraction(52, 12), "month": Fraction(1), "year": Fraction(1, 12)}
+"""Number of intervals in a month. A year has 365 days or 52 weeks."""
+
+
+@dataclass(frozen=True)
+class SubscriptionTerms:
+    """The terms of a subscription in one period."""
+
+    status: SubscriptionStatus
+    plan: str
+    amount_minor: int
+    currency: str
+    interval: str
+    frequency: int
+
+    @property
+    def monthly_millionths(self) -> int:
+        """Monthly amount in millionths of the minor unit. 0 unless the subscription is active."""
+        if self.status is not SubscriptionStatus.ACTIVE:
+            return 0
+        return round(self.amount_minor * MILLION * MONTHLY[self.interval] / self.frequency)
+
+
+@dataclass(frozen=True)
+class Period:
+    """A period with constant terms, from `valid_from` until before `valid_to`. The last one has no end."""
+
+    valid_from: datetime
+    valid_to: datetime | None
+    terms: SubscriptionTerms
+
+
+def build_periods(known: Sequence[TimedState[SubscriptionState]]) -> list[Period]:
+    """Return the history of a subscription without gaps. Neighbouring periods differ."""
+    begun: list[tuple[datetime, SubscriptionTerms]] = []
+    for one in known:
+        since, terms = _since(one, begun[-1][0] if begun else None), _terms(one.state)
+        if begun and begun[-1][0] == since:
+            begun.pop()
+        if not begun or begun[-1][1] != terms:
+            begun.append((since, terms))
+    ends = [since for since, _ in begun[1:]] + [None]
+    return [Period(since, end, terms) for (since, terms), end in zip(begun, ends, strict=True)]
+
+
+def started_at(known: Sequence[TimedState[SubscriptionState]]) -> datetime:
+    """Return the start of the subscription or of its trial."""
+    return known[-1].state.started_at or known[0].occurred_at
+
+
+def canceled_at(known: Sequence[TimedState[SubscriptionState]]) -> datetime | None:
+    """Return the end of the subscription, or None."""
+    if known[-1].state.status is not SubscriptionStatus.CANCELED:
+        return None
+    ends = [one for one in known if one.state.status is SubscriptionStatus.CANCELED]
+    return known[-1].state.canceled_at or ends[0].occurred_at
+
+
+def completed_at(known: Sequence[TimedState[PaymentState]]) -> datetime | None:
+    """Return the time of the payment, or None while it is not completed."""
+    times = [one.state.completed_at for one in known if one.state.completed_at is not None]
+    return min(times) if times and known[-1].state.completed_at is not None else None
+
+
+def approved_at(known: Sequence[TimedState[RefundState]]) -> datetime | None:
+    """Return the time of the approval, or None if the refund is not approved."""
+    return next(one.occurred_at for one in known if one.state.is_approved) if known[-1].state.is_approved else None
+
+
+def _since(one: TimedState[SubscriptionState], before: datetime | None) -> datetime:
+    """Return the start of a state, which is not before the start of the previous one.
+
+    The first state starts with the subscription, which may be years old in an import. A cancellation starts at the
+    time that the provider states, even if its event is later.
+    """
+    since, state = one.occurred_at, one.state
+    if state.status is SubscriptionStatus.CANCELED:
+        since = min(since, state.canceled_at or since)
+    elif before is None:
+        since = min(since, state.started_at or since)
+    return since if before is None else max(since, before)
+
+
+def _terms(state: SubscriptionState) -> SubscriptionTerms:
+    return SubscriptionTerms(
+        state.status, state.plan, state.amount_minor, state.currency, state.interval, state.frequency
+    )

@@ -1,0 +1,74 @@
+"""Reconciliation with the payment provider: missing notifications are stored afterwards.
+
+The events come first, with the provider's ids, so that none counts twice. The present states follow, for changes that
+are older than the event history. Each event has a separate transaction, and no call runs inside of one.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+
+import sqlalchemy as sa
+import structlog
+
+from app.database import session
+from app.drivers.billing.port import BillingProvider, ProviderEvent, State
+from app.extensions import db
+from app.models import order as tables
+from app.models.base import utcnow_ms
+from app.resources.order.event_states import to_json
+from app.resources.order.event_store import store_event
+
+log = structlog.get_logger(__name__)
+
+RECONCILED_PERIOD = timedelta(days=7)
+"""Seven missed nights are covered."""
+
+
+@dataclass(frozen=True)
+class ReconciliationResult:
+    """Number of examined and of stored events."""
+
+    looked_at: int
+    taken_in: int
+
+
+def reconcile(billing: BillingProvider, *, looks_back: timedelta = RECONCILED_PERIOD) -> ReconciliationResult:
+    """Store missing events.
+
+    Raises:
+        DriverError: the provider cannot be reached. Events that were already stored remain.
+    """
+    session.start_reading()
+    since = utcnow_ms() - looks_back
+    looked_at = taken_in = 0
+    for events in (billing.list_events(since), _changed(billing.current_state(since))):
+        for event in events:
+            looked_at += 1
+            taken_in += _store(event)
+    session.release_connection()
+    log.info("billing.reconciled", looked_at=looked_at, taken_in=taken_in)
+    return ReconciliationResult(looked_at, taken_in)
+
+
+def _store(event: ProviderEvent) -> bool:
+    if event.state is None or db.session.get(tables.BillingEvent, event.id) is not None:
+        return False
+    with session.write_transaction():
+        return store_event(event)
+
+
+def _changed(events: Iterable[ProviderEvent]) -> Iterable[ProviderEvent]:
+    """Return the events that differ from the newest stored event of their entity."""
+    return (event for event in events if event.state is not None and _is_news(event, event.state))
+
+
+def _is_news(event: ProviderEvent, state: State) -> bool:
+    table = tables.BillingEvent
+    newest = db.session.scalar(
+        sa.select(table)
+        .where(table.entity_id == state.provider_id)
+        .order_by(table.occurred_at.desc(), table.id.desc())
+        .limit(1)
+    )
+    return newest is None or (newest.occurred_at < event.occurred_at and newest.state != to_json(state))

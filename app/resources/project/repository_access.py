@@ -1,0 +1,103 @@
+"""Access checks of a repository before it is connected. They call the host, so they run before the transaction."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.core.errors import FieldError, InvalidRequest, UnprocessableEntity
+from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import GitProvider, RepoRef, RepositoryUnavailable
+from app.models.project import Generator, Project, Provider
+from app.models.user import User
+from app.resources.git_provider.provider_selection import connect
+from app.resources.project.site_detection import SiteKind, detect
+
+NAMED_BRANCHES, MAX_BRANCHES = 10, 100
+"""Branches in the message and in the result of the error for an unknown branch."""
+
+
+@dataclass(frozen=True)
+class BranchRef:
+    """A branch of a repository as the caller named it."""
+
+    provider: Provider
+    repository: str
+    repository_id: str | None
+    branch: str
+
+
+@dataclass(frozen=True)
+class ReachableBranch:
+    """A branch that was read with the credential of the caller. Name and id of the repository are those of the host."""
+
+    provider: Provider
+    repository: str
+    repository_id: str | None
+    branch: str
+    account: str | None
+    head: str
+    git: GitProvider
+    installation_id: str | None = None
+
+
+def verify_access(target: BranchRef, organization_id: str, *, hosts: GitHosts, actor: User) -> ReachableBranch:
+    """Read the repository and the branch's head with the caller's credential.
+
+    Raises:
+        RepositoryUnavailable: one of them cannot be read, the caller must not write to it, or the repository belongs to
+            another organization.
+    """
+    connection = connect(target.provider, target.repository, organization_id, hosts=hosts, actor=actor)
+    repo = RepoRef(target.repository, target.repository_id)
+    facts = connection.git.repository(repo)
+    connection.check(facts)
+    head = _head(connection.git, RepoRef(facts.full_name, facts.id), target.branch)
+    installation_id = connection.installation_of(facts)
+    return ReachableBranch(
+        target.provider, facts.full_name, facts.id, target.branch, connection.account, head, connection.git,
+        installation_id,
+    )  # fmt: skip
+
+
+def _head(git: GitProvider, repo: RepoRef, branch: str) -> str:
+    """Return the head of a branch. The error for an unknown branch lists the branches of the repository."""
+    try:
+        return git.head(repo, branch)
+    except RepositoryUnavailable as error:
+        names = [one.name for one in git.branches(repo)]
+        if not names or branch in names:
+            raise
+        listed = ", ".join(names[:NAMED_BRANCHES]) + (" …" if len(names) > NAMED_BRANCHES else "")
+        raise UnprocessableEntity(
+            f"The repository has no branch {branch}. Its branches are: {listed}",
+            code="REPO_UNAVAILABLE",
+            fields=[FieldError("branch", "This branch does not exist")],
+            result={"branches": names[:MAX_BRANCHES]},
+        ) from error
+
+
+def detect_site(reached: ReachableBranch, *, framework: str | None, generator: Generator | None) -> SiteKind:
+    """Return the kind of site of the branch. Given values are not replaced."""
+    if framework is not None and generator is not None:
+        return SiteKind(generator, framework)
+    site = detect(reached.git, RepoRef(reached.repository, reached.repository_id), reached.head)
+    return SiteKind(generator or site.generator, framework or site.framework)
+
+
+def changed_branch(project: Project, changes: Mapping[str, Any]) -> BranchRef | None:
+    """Return the branch of a project after `changes`, or None if they disconnect it. Missing fields stay unchanged.
+
+    Raises:
+        InvalidRequest: the project is disconnected, and the changes name no repository or branch.
+    """
+    if changes.get("repository") == "" or changes.get("branch") == "":
+        return None
+    repository = changes.get("repository", project.repository)
+    branch = changes.get("branch", project.branch)
+    if not repository or not branch:
+        raise InvalidRequest.field(
+            "branch" if repository else "repository", "Name the repository and the branch to connect"
+        )
+    is_same = repository == project.repository and changes.get("provider", project.provider) == project.provider
+    repository_id = changes.get("repository_id", project.repository_id if is_same else None)
+    return BranchRef(changes.get("provider", project.provider), repository, repository_id, branch)

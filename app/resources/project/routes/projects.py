@@ -1,0 +1,229 @@
+"""Routes of projects and their branches (spec 4.6)."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from flask import Blueprint
+
+from app.access.guards import can_move_project, own_user, project_permission, roles, roles_in_body
+from app.access.scope import Scope
+from app.access.tokens import READS
+from app.core.permissions import Permission, Role
+from app.drivers.git.port import Branch
+from app.extensions import drivers
+from app.http.endpoint import endpoint
+from app.http.upstream_errors import GIT_READ, GIT_WRITE
+from app.resources.project import branches, queries, repository_access, service
+from app.resources.project import schemas as s
+from app.resources.project.prepare import PreparedProject, prepare_connection, prepare_project
+from app.resources.user.creation_limits import limits_of
+
+blueprint = Blueprint("project", __name__)
+
+MANAGERS = (Role.OWNER, Role.ADMIN)
+EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)
+CURRENT = "project.details"
+
+
+@blueprint.get("/<projectId>")
+@endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.ProjectObject)
+def details(*, scope: Scope) -> queries.Shown:
+    """Read the metadata, settings and connection of a project."""
+    return queries.shown(scope.project, scope.index)
+
+
+@blueprint.get("/orgs/<orgId>")
+@endpoint(guard=roles(*EVERYONE, organization="orgId"), query=s.WhichProjects, result=s.ProjectObject, many=True)
+def list_of_organization(*, scope: Scope, query: s.WhichProjectsQuery) -> list[queries.Shown]:
+    """List the projects of an organization, the active ones by default."""
+    return queries.of_organization(scope.organization, **query)
+
+
+@blueprint.get("/user/<userId>")
+@endpoint(
+    guard=own_user("userId", or_platform_admin=True, token=READS),
+    query=s.AllProjects,
+    result=s.ProjectObject,
+    many=True,
+)
+def list_of_user(*, scope: Scope, query: s.WhichProjectsQuery) -> list[queries.Shown]:
+    """List the projects of all organizations that the user owns."""
+    return queries.of_owner(scope.user, **query)
+
+
+@blueprint.post("/create")
+@endpoint(
+    guard=roles_in_body(*MANAGERS, organization="org_id"),
+    body=s.NewProject,
+    result=s.ProjectObject,
+    status=201,
+    message="Project created",
+    prepare=prepare_project,
+    rate="project_create",
+    errors=(
+        "NAME_TAKEN",
+        "LIMIT_REACHED",
+        *GIT_READ,
+    ),
+)
+def create(*, scope: Scope, body: dict[str, Any], prepared: PreparedProject) -> queries.Shown:
+    """Connect a repository as a new project."""
+    limits = limits_of(scope.organization.owner_id)
+    return queries.reload_project(
+        service.create(scope.organization, prepared.values, prepared.reached, by=scope.actor, limits=limits)
+    )
+
+
+@blueprint.patch("/<projectId>")
+@endpoint(
+    guard=roles(*MANAGERS, project="projectId"),
+    body=s.ChangeProject,
+    result=s.ProjectObject,
+    etag_of=CURRENT,
+    message="Project updated",
+    errors=("NAME_TAKEN",),
+)
+def update(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
+    """Change name, image, address, framework or paths."""
+    return queries.shown(service.update(scope.project, body, by=scope.actor), scope.index)
+
+
+@blueprint.patch("/visibility/<projectId>")
+@endpoint(
+    guard=roles(*MANAGERS, project="projectId"),
+    body=s.ChangeVisibility,
+    result=s.ProjectObject,
+    etag_of=CURRENT,
+    message="Visibility updated",
+)
+def set_visibility(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
+    """Label the published site public or private. The label changes no access to this service."""
+    return queries.shown(service.update(scope.project, body, by=scope.actor), scope.index)
+
+
+@blueprint.patch("/status/<projectId>")
+@endpoint(
+    guard=roles(*MANAGERS, project="projectId"),
+    body=s.ChangeStatus,
+    result=s.ProjectObject,
+    allow_archived=True,
+    etag_of=CURRENT,
+    message="Status updated",
+    errors=("LIMIT_REACHED",),
+)
+def set_status(*, scope: Scope, body: s.ChangeStatusBody) -> queries.Shown:
+    """Archive or activate the project."""
+    limits = limits_of(scope.organization.owner_id)
+    changed = service.set_status(scope.project, scope.organization, body["status"], limits=limits)
+    return queries.shown(changed, scope.index)
+
+
+@blueprint.patch("/generator/<projectId>")
+@endpoint(
+    guard=roles(*MANAGERS, project="projectId"),
+    body=s.ChangeGenerator,
+    result=s.ProjectObject,
+    etag_of=CURRENT,
+    message="Generator updated",
+)
+def set_generator(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
+    """Set the static site generator."""
+    return queries.shown(service.update(scope.project, body, by=scope.actor), scope.index)
+
+
+@blueprint.patch("/git/<projectId>")
+@endpoint(
+    guard=roles(*MANAGERS, project="projectId"),
+    body=s.ChangeConnection,
+    result=s.ProjectObject,
+    etag_of=CURRENT,
+    message="Repository updated",
+    prepare=prepare_connection,
+    errors=GIT_READ,
+)
+def set_connection(
+    *, scope: Scope, body: dict[str, Any], prepared: repository_access.ReachableBranch | None
+) -> queries.Shown:
+    """Change, renew or remove the connection to a repository and working branch."""
+    return queries.reload_project(service.connect(scope.project, prepared, by=scope.actor))
+
+
+@blueprint.patch("/move/<orgId>/<projectId>")
+@endpoint(
+    guard=can_move_project("projectId", "orgId"),
+    result=s.ProjectObject,
+    allow_archived=True,
+    etag_of=CURRENT,
+    message="Project moved",
+    errors=(
+        "OWNER_CHANGED",
+        "NAME_TAKEN",
+        "LIMIT_REACHED",
+        "ARCHIVED",
+    ),
+)
+def move(*, scope: Scope) -> queries.Shown:
+    """Move the project to another organization of the same owner."""
+    limits = limits_of(scope.destination.owner_id)
+    service.move(scope.project, scope.organization, scope.destination, by=scope.actor, limits=limits)
+    return queries.shown(scope.project, scope.index)
+
+
+@blueprint.delete("/<projectId>")
+@endpoint(
+    guard=project_permission(Permission.MANAGE_PROJECTS),
+    result=s.DeletedProject,
+    allow_archived=True,
+    etag_of=CURRENT,
+    message="Project deleted",
+)
+def delete(*, scope: Scope) -> dict[str, object]:
+    """Delete the project. Its repository stays."""
+    return {"project_id": service.delete(scope.project), "deleted": True}
+
+
+@blueprint.get("/<projectId>/branches")
+@endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.BranchObject, many=True, errors=GIT_READ)
+def list_branches(*, scope: Scope) -> Sequence[Branch]:
+    """List the branches of the project's repository."""
+    return branches.list_all(scope.project, hosts=drivers.git, actor=scope.actor)
+
+
+def _create_branch(scope: Scope, body: s.NewBranchBody) -> Branch:
+    return branches.create(scope.project, body["branch"], body["start"], hosts=drivers.git, actor=scope.actor)
+
+
+@blueprint.post("/<projectId>/branches")
+@endpoint(
+    guard=roles(*EVERYONE, project="projectId"),
+    body=s.NewBranch,
+    result=s.BranchObject,
+    status=201,
+    message="Branch created",
+    prepare=_create_branch,
+    errors=GIT_WRITE,
+)
+def create_branch(*, scope: Scope, body: s.NewBranchBody, prepared: Branch) -> Branch:
+    """Create a branch in the project's repository."""
+    return prepared
+
+
+def _delete_branch(scope: Scope) -> str:
+    return branches.delete(scope.project, scope.path["name"], hosts=drivers.git, actor=scope.actor)
+
+
+@blueprint.delete("/<projectId>/branches/<path:name>")
+@endpoint(
+    guard=roles(*EVERYONE, project="projectId"),
+    result=s.DeletedBranch,
+    message="Branch deleted",
+    prepare=_delete_branch,
+    errors=(
+        "WORKING_BRANCH",
+        "DEFAULT_BRANCH",
+        *GIT_WRITE,
+    ),
+)
+def delete_branch(*, scope: Scope, prepared: str) -> dict[str, object]:
+    """Delete a branch of the project's repository. A working branch and the default branch are 409."""
+    return branches.record_deletion(scope.project, prepared)

@@ -1,0 +1,110 @@
+"""Routes of pull requests of provider A and merge requests of provider B (contract 4.6)."""
+
+from collections.abc import Sequence
+from typing import TypedDict
+
+from flask import Blueprint
+from marshmallow import Schema, fields
+
+from app.access.guards import roles
+from app.access.scope import Scope
+from app.access.tokens import PUBLISHES
+from app.core.permissions import Role
+from app.drivers.git.pull_requests import Merged, PullRequest, PullRequestState
+from app.extensions import drivers
+from app.http.endpoint import endpoint
+from app.http.upstream_errors import GIT_READ, GIT_WRITE
+from app.http.validation import RequestSchema, text
+from app.resources.project import pull_requests
+from app.resources.project.pull_requests import Proposal
+from app.resources.project.schemas import branch_field
+
+blueprint = Blueprint("pull_requests", __name__)
+
+EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)
+PATH = "/<projectId>/pull-requests"
+
+
+class NewPullRequestBody(TypedDict):
+    """The loaded form of `NewPullRequest`."""
+
+    title: str
+    head: str
+    base: str
+    body: str
+
+
+class NewPullRequest(RequestSchema):
+    """The branches, title and description of a pull request."""
+
+    title = text(1, 255)
+    head = branch_field()
+    base = branch_field()
+    body = text(0, 65_536, required=False, load_default="")
+
+
+class PullRequestObject(Schema):
+    """A pull request."""
+
+    number = fields.Integer()
+    title = fields.String()
+    state = fields.Enum(PullRequestState, by_value=True)
+    head = fields.String()
+    base = fields.String()
+    url = fields.String()
+
+
+class MergedObject(Schema):
+    """The result of a merge."""
+
+    merged = fields.Boolean()
+    commit_sha = fields.String()
+
+
+@blueprint.get(PATH)
+@endpoint(
+    guard=roles(*EVERYONE, project="projectId"),
+    result=PullRequestObject,
+    many=True,
+    errors=(
+        "NO_PULL_REQUESTS",
+        *GIT_READ,
+    ),
+)
+def list_pull_requests(*, scope: Scope) -> Sequence[PullRequest]:
+    """List the pull requests of the project's repository."""
+    return pull_requests.list_all(scope.project, hosts=drivers.git, actor=scope.actor)
+
+
+def _propose(scope: Scope, body: NewPullRequestBody) -> PullRequest:
+    return pull_requests.propose(scope.project, Proposal(**body), hosts=drivers.git, actor=scope.actor)
+
+
+@blueprint.post(PATH)
+@endpoint(
+    guard=roles(*EVERYONE, project="projectId"), body=NewPullRequest, result=PullRequestObject, status=201,
+    message="Pull request created", prepare=_propose, errors=("NO_PULL_REQUESTS", *GIT_WRITE,),
+)  # fmt: skip
+def create_pull_request(*, scope: Scope, body: NewPullRequestBody, prepared: PullRequest) -> PullRequest:
+    """Create a pull request."""
+    return prepared
+
+
+def _merge(scope: Scope) -> Merged:
+    return pull_requests.merge(scope.project, scope.path["number"], hosts=drivers.git, actor=scope.actor)
+
+
+@blueprint.post(f"{PATH}/<number>/merge")
+@endpoint(
+    guard=roles(*EVERYONE, project="projectId").for_tokens(PUBLISHES),
+    result=MergedObject,
+    message="Pull request merged",
+    prepare=_merge,
+    errors=(
+        "NO_PULL_REQUESTS",
+        *GIT_WRITE,
+    ),
+)
+def merge_pull_request(*, scope: Scope, prepared: Merged) -> dict[str, object]:
+    """Merge a pull request."""
+    return pull_requests.record(scope.project, prepared)

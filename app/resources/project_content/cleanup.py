@@ -1,0 +1,129 @@
+"""Deletion of unreferenced content: files and trees of deleted indexes, and facts and texts of unused blobs.
+
+Rows of files have no foreign key: its check would take longer than the indexing itself.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+from itertools import groupby
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.core import clock
+from app.database import session
+from app.drivers.storage.cached import CachedObjectStore
+from app.extensions import db, jobs
+from app.models.content_search import ContentField, ContentLink, ContentText
+from app.models.project_content import ContentBlob, ContentFile, ContentIndex
+from app.resources.project_content import search_indexing, tree_snapshot
+
+BATCH, ROW_BATCH = 500, 5_000
+
+
+def ask() -> None:
+    """Enqueue the deletion of unreferenced content."""
+    jobs.enqueue("content.sweep", unique="content.sweep")
+
+
+def delete_unreferenced() -> None:
+    """Delete unreferenced content in short transactions. The selection holds no lock."""
+    session.start_reading()
+    orphaned = ~sa.exists().where(ContentIndex.id == ContentFile.index_id)
+    for index_id in db.session.scalars(sa.select(ContentFile.index_id).where(orphaned).distinct()).all():
+        while delete_some(ContentFile.index_id == index_id):
+            pass
+    for project_id in db.session.scalars(sa.select(ContentText.project_id).distinct()).all():
+        for table in (ContentText, ContentLink, ContentBlob):
+            _sweep_blobs(table, project_id)
+        _sweep_fields(project_id)
+
+
+def enqueue_missing() -> None:
+    """Enqueue the storage of missing trees and texts. A job that failed permanently is not repeated otherwise."""
+    index = ContentIndex
+    session.start_reading()
+    for done, enqueue in (
+        (index.snapshot_sha, lambda row: tree_snapshot.ask(row.id)),
+        (index.described_sha, search_indexing.enqueue),
+    ):
+        lacking = sa.or_(done.is_(None), done != index.commit_sha)
+        for index_id in db.session.scalars(sa.select(index.id).where(index.commit_sha.is_not(None), lacking)).all():
+            with session.write_transaction():
+                row = db.session.get(index, index_id)
+                if row is not None:
+                    enqueue(row)
+
+
+def sweep_trees(trees: CachedObjectStore, after: timedelta) -> None:
+    """Delete stored trees older than `after` that no index uses.
+
+    Raises:
+        DriverError: the object store is unavailable. The next run repeats the deletion.
+    """
+    before = clock.now() - after
+    old = sorted(stored.key for stored in trees.list(tree_snapshot.PREFIX) if stored.stored_at < before)
+    session.start_reading()
+    for project_id, keys in groupby(old, key=_project_of):
+        present = sa.select(ContentIndex.snapshot_key).where(ContentIndex.project_id == project_id)
+        named = {key for key in db.session.scalars(present) if key is not None}
+        session.release_connection()
+        used = set().union(*(tree_snapshot.stored_objects(key, trees) for key in named))
+        for key in keys:
+            if key not in used:
+                trees.delete(key)
+
+
+def _project_of(key: str) -> str:
+    return key.removeprefix(tree_snapshot.PREFIX).partition("/")[0]
+
+
+def delete_some(*conditions: sa.ColumnElement[bool]) -> bool:
+    """Delete a batch of file rows in one transaction. Return False if none remain."""
+    file = ContentFile
+    with session.write_transaction():
+        some = sa.select(file.index_id, file.generation, file.path).where(*conditions).limit(ROW_BATCH)
+        deleted = db.session.execute(
+            sa.delete(file)
+            .where(sa.tuple_(file.index_id, file.generation, file.path).in_(some))
+            .execution_options(synchronize_session=False)
+        )
+    return bool(deleted.rowcount == ROW_BATCH)  # type: ignore[attr-defined]
+
+
+def _sweep_blobs(table: Any, project_id: str) -> None:
+    unused = list(db.session.scalars(_unused(table, project_id)))
+    for start in range(0, len(unused), BATCH):
+        some = unused[start : start + BATCH]
+        with session.write_transaction():
+            conditions = (table.project_id == project_id, table.sha.in_(some))
+            db.session.execute(sa.delete(table).where(*conditions).execution_options(synchronize_session=False))
+            _reindex_used(project_id, some)
+
+
+def _sweep_fields(project_id: str) -> None:
+    """Delete the fields of deleted texts, name by name, because the primary key is ordered by name."""
+    field, text = ContentField, ContentText
+    stored = sa.select(text.sha).where(text.project_id == project_id)
+    names = sa.select(field.name).where(field.project_id == project_id, field.sha.not_in(stored)).distinct()
+    for name in db.session.scalars(names).all():
+        with session.write_transaction():
+            conditions = (field.project_id == project_id, field.name == name, field.sha.not_in(stored))
+            db.session.execute(sa.delete(field).where(*conditions).execution_options(synchronize_session=False))
+
+
+def _unused(table: Any, project_id: str) -> sa.Select[str]:
+    """Select shas that no file of the project has. Selects none while an index of the project is incomplete."""
+    files = sa.select(ContentFile.sha).join(ContentIndex, ContentIndex.id == ContentFile.index_id)
+    used = files.where(ContentIndex.project_id == project_id)
+    unready = sa.exists().where(ContentIndex.project_id == project_id, ContentIndex.commit_sha.is_(None))
+    return sa.select(table.sha).where(table.project_id == project_id, table.sha.not_in(used), ~unready).distinct()
+
+
+def _reindex_used(project_id: str, shas: Sequence[str]) -> None:
+    """Enqueue the indexing of branches that a commit has given one of the deleted blobs since the selection."""
+    index = ContentIndex
+    files = sa.select(ContentFile.index_id).where(ContentFile.sha.in_(shas))
+    for row in db.session.scalars(sa.select(index).where(index.project_id == project_id, index.id.in_(files))):
+        row.described_sha = None
+        search_indexing.enqueue(row)

@@ -1,0 +1,140 @@
+"""Commits of several files on the present head of a branch that never overwrite the work of another person.
+
+The base of the edits (`base_sha`, `base_blob_sha`) is compared with the head path by path. Only changed paths are a
+conflict (contract 4.9).
+"""
+
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from app.core.errors import Conflict, FieldError
+from app.drivers.git.commit_message import create_git_commit_message
+from app.drivers.git.port import Action, BranchMoved, Commit, EntryType, FileChange, PathConflict, Person, TreeEntry
+from app.resources.project_content.source import Source
+
+ATTEMPTS = 30
+"""A branch that moves between the read of its head and the write is tried again. Writers of one node are serial."""
+
+DEADLINE_S = 30.0
+"""No attempt starts later than this, so that the caller receives a response."""
+
+
+@dataclass(frozen=True)
+class FileEdit:
+    """One file of a save. `base_blob_sha` is the blob from which the edit started, if the client sends it."""
+
+    change: FileChange
+    base_blob_sha: str | None = None
+
+    @property
+    def paths(self) -> tuple[str, ...]:
+        """All paths of the edit."""
+        previous = self.change.previous_path
+        return (self.change.path, previous) if previous else (self.change.path,)
+
+
+@dataclass(frozen=True)
+class SaveRequest:
+    """The edits, message and base of one save."""
+
+    base_sha: str
+    edits: Sequence[FileEdit]
+    message: str
+    description: str | None = None
+    trailers: Sequence[tuple[str, str]] = field(default=())
+    author: Person | None = None
+
+
+@dataclass(frozen=True)
+class Saved:
+    """A commit that the host accepted, with its save."""
+
+    branch: str
+    commit: Commit
+    save: SaveRequest
+
+
+MISSING_FILE = "The file does not exist"
+MISSING_MESSAGE = "The file does not exist on this branch. Nothing was saved. Use the action create for a new file"
+
+
+class SaveConflict(Conflict):
+    """A conflict with paths that changed since the base (409). Nothing was written; `result` names the head and the paths."""
+
+    message = "Some files have changed since you opened them. Nothing was saved"
+
+    def __init__(self, head_sha: str, faults: dict[str, str]) -> None:
+        reasons = set(faults.values())
+        super().__init__(
+            MISSING_MESSAGE if reasons == {MISSING_FILE} else None,
+            fields=[FieldError(path, fault) for path, fault in faults.items()],
+            result={"head_sha": head_sha, "paths": list(faults)},
+        )
+
+
+def write(source: Source, save: SaveRequest) -> Commit:
+    """Create the commit.
+
+    Raises:
+        SaveConflict: one of the paths has changed, or the paths do not fit the tree.
+        Conflict: the branch moved at every attempt.
+    """
+    message = create_git_commit_message(save.message, save.trailers, save.description)
+    changes = [edit.change for edit in save.edits]
+    with source.git.branch_lock(source.repo, source.branch):
+        until = time.monotonic() + DEADLINE_S
+        for attempt in range(ATTEMPTS):
+            if attempt and time.monotonic() > until:
+                break
+            head = source.git.head(source.repo, source.branch)
+            faults = dict(_faults(source, save, head))
+            if faults:
+                raise SaveConflict(head, faults)
+            try:
+                return source.git.commit(
+                    source.repo, source.branch, changes, message, expected_head=head, author=save.author
+                )
+            except BranchMoved:
+                continue
+            except PathConflict as error:
+                raise SaveConflict(head, dict.fromkeys(error.paths, str(error))) from error
+    raise Conflict("The branch changes too often. Nothing was saved; try again", code="BRANCH_BUSY")
+
+
+def _faults(source: Source, save: SaveRequest, head: str) -> Iterator[tuple[str, str]]:
+    """Yield each path that cannot be written on this head, with the reason."""
+    touched = {path for edit in save.edits for path in edit.paths}
+    if save.base_sha != head:
+        if not source.git.is_ancestor(source.repo, save.base_sha, head):
+            yield from ((path, "The commit you started from is not part of this branch") for path in sorted(touched))
+            return
+        changed = {change.path for change in source.git.changes(source.repo, save.base_sha, head)}
+        yield from ((path, "This file has changed since you opened it") for path in sorted(changed & touched))
+    entries = source.git.entries(source.repo, head, sorted(touched))
+    vacated = set(_vacated_paths(save.edits))
+    for edit in save.edits:
+        yield from _conflicting_paths(edit, entries, vacated)
+
+
+def _vacated_paths(edits: Iterable[FileEdit]) -> Iterator[str]:
+    for edit in edits:
+        if edit.change.action == Action.DELETE:
+            yield edit.change.path
+        if edit.change.previous_path:
+            yield edit.change.previous_path
+
+
+def _conflicting_paths(edit: FileEdit, entries: dict[str, TreeEntry], vacated: set[str]) -> Iterator[tuple[str, str]]:
+    change = edit.change
+    is_new = change.action in (Action.CREATE, Action.MOVE)
+    if is_new and change.path in entries and change.path not in vacated:
+        yield change.path, "A file or folder of this name already exists"
+    origin = change.previous_path if change.action == Action.MOVE else change.path
+    if change.action == Action.CREATE or origin is None:
+        return
+    entry = entries.get(origin)
+    if entry is None or entry.type != EntryType.BLOB:
+        yield origin, MISSING_FILE
+    elif edit.base_blob_sha is not None and entry.sha != edit.base_blob_sha:
+        yield origin, "This file has changed since you opened it"

@@ -1,0 +1,168 @@
+"""Calls to the Git host before the transaction of a route, and reads that may create an index."""
+
+from datetime import timedelta
+from typing import Any, TypedDict
+
+from app.access.scope import Scope
+from app.content.schema.model import ContentSchema
+from app.core.ids import HasId
+from app.core.jobs import LOWEST_PRIORITY
+from app.core.refs import is_sha
+from app.database import session
+from app.drivers.git.hosts import GitHosts
+from app.extensions import drivers, jobs
+from app.models.project import Project
+from app.models.project_content import ContentIndex
+from app.resources.project_content import (
+    commit_builder,
+    comparison,
+    file_metadata,
+    front_matter,
+    history,
+    index_freshness,
+    indexes,
+    raw_file,
+    restore,
+    schema_sources,
+    schema_validation,
+)
+from app.resources.project_content.attribution import attribution_of
+from app.resources.project_content.commit_builder import Saved, SaveRequest
+from app.resources.project_content.commit_refs import find_commit
+from app.resources.project_content.earlier_commit import find_earlier_commit
+from app.resources.project_content.metadata_at_commit import metadata_at_commit
+from app.resources.project_content.schemas.content import CommitBody, FileArguments
+from app.resources.project_content.schemas.front_matter import FrontMatterBody
+from app.resources.project_content.schemas.revisions import CompareArguments, HistoryArguments, RestoreBody
+from app.resources.project_content.source import Source, source_of
+
+VERIFY_DELAY = timedelta(seconds=20)
+
+
+class RefArguments(TypedDict):
+    """A query with a branch; None is the working branch."""
+
+    ref: str | None
+
+
+def read_index(scope: Scope, query: RefArguments) -> ContentIndex | None:
+    """Return the index of the branch of a query. Create it at the first read."""
+    return index_freshness.ensure_index(scope.project, scope.index, query["ref"], hosts=drivers.git, by=scope.caller)
+
+
+def read_fresh_index(scope: Scope, query: RefArguments) -> ContentIndex | None:
+    """Return the index of the branch of a query, marked as stale if a local branch moved."""
+    return index_freshness.mark_stale_if_moved(scope.project, read_index(scope, query), hosts=drivers.git)
+
+
+def read_metadata(scope: Scope, query: FileArguments) -> dict[str, Any]:
+    """Return the metadata of a file. Raises NotFound."""
+    if query["ref"] and is_sha(query["ref"]):
+        source = _source(scope)
+        return metadata_at_commit(source, find_commit(source, query["ref"]), query["file"])
+    index = read_index(scope, {"ref": query["ref"]})
+    return file_metadata.metadata(scope.project, index, query["file"], hosts=drivers.git, by=scope.caller)
+
+
+def find_raw_file(scope: Scope, query: FileArguments) -> raw_file.RawFile:
+    """Return the blob of a file with its source. Raises NotFound."""
+    if query["ref"] and is_sha(query["ref"]):
+        source = _source(scope)
+        return raw_file.find_at_commit(source, find_commit(source, query["ref"]), query["file"])
+    source = source_of(scope.project, drivers.git, branch=query["ref"], actor=scope.actor)
+    return raw_file.find(read_index(scope, {"ref": query["ref"]}), query["file"], source)
+
+
+def read_history(scope: Scope, query: HistoryArguments) -> history.History:
+    """Return a page of the history of a file or branch. Raises NotFound, InvalidRequest."""
+    return history.read_history(_source(scope), **query)
+
+
+def compare(scope: Scope, query: CompareArguments) -> comparison.CommitComparison:
+    """Return the difference of two commits. Raises NotFound, InvalidRequest."""
+    base, head, file = query["base"], query["head"], query["file"]
+    if file is not None:
+        return comparison.compare_one(_source(scope), base=base, head=head, file=file)
+    return comparison.compare(_source(scope), base=base, head=head, cursor=query["cursor"], limit=query["limit"])
+
+
+def _source(scope: Scope) -> Source:
+    """Return the working branch of the project. Release the connection: the host is called next."""
+    source = source_of(scope.project, drivers.git, actor=scope.actor)
+    session.release_connection()
+    return source
+
+
+def commit(scope: Scope, body: CommitBody) -> Saved:
+    """Create the commit of a save."""
+    if body["is_validated"]:
+        schema_validation.check(_schema_of_save(scope, body["branch"]), body["files"])
+    named = attribution_of(scope.actor, scope.grant)
+    save = SaveRequest(
+        body["base_sha"], body["files"], body["message"], body.get("description"), named.trailers, named.author
+    )
+    return commit_to_host(
+        scope.project, save, branch=body["branch"], by=scope.actor, hosts=drivers.git, is_retry=scope.is_retry
+    )
+
+
+def edit_front_matter(scope: Scope, body: FrontMatterBody) -> Saved | front_matter.NoChange:
+    """Create the commit of a front matter edit, or return NoChange."""
+    edit, named = body["edit"], attribution_of(scope.actor, scope.grant)
+    change = front_matter.apply_edit(source_of(scope.project, drivers.git, branch=edit.branch, actor=scope.actor), edit)
+    if isinstance(change, front_matter.NoChange):
+        return change
+    if body["is_validated"]:
+        schema_validation.check(_schema_of_save(scope, edit.branch), [change], prefix="")
+    message = edit.message or f"Edit the front matter of {edit.file}"
+    save = SaveRequest(edit.base_sha, [change], message, None, named.trailers, named.author)
+    return commit_to_host(
+        scope.project, save, branch=edit.branch, by=scope.actor, hosts=drivers.git, is_retry=scope.is_retry
+    )
+
+
+def restore_version(scope: Scope, body: RestoreBody) -> Saved | front_matter.NoChange:
+    """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
+    named, path = attribution_of(scope.actor, scope.grant), body["file"] or body["folder"] or ""
+    source = source_of(scope.project, drivers.git, branch=body["branch"], actor=scope.actor)
+    session.release_connection()
+    request = restore.RestoreRequest(path, body["file"] is None, body["commit_sha"], body["base_sha"])
+    edits = restore.plan_restore(source, request)
+    if isinstance(edits, front_matter.NoChange):
+        return edits
+    message = body["message"] or f"Restore {path} from {body['commit_sha'][:7]}"
+    save = SaveRequest(body["base_sha"], edits, message, None, named.trailers, named.author)
+    return commit_to_host(
+        scope.project, save, branch=body["branch"], by=scope.actor, hosts=drivers.git, is_retry=scope.is_retry
+    )
+
+
+def _schema_of_save(scope: Scope, branch: str | None) -> ContentSchema:
+    """Return the schema for a save. A branch that is not indexed yet has the schema of the working branch."""
+    index = read_index(scope, {"ref": branch})
+    if index is None or index.generation == 0:
+        index = scope.index
+    return schema_sources.content_schema(scope.project, index, hosts=drivers.git, by=scope.caller)
+
+
+def commit_to_host(
+    project: Project, save: SaveRequest, *, branch: str | None, by: HasId, hosts: GitHosts, is_retry: bool = False
+) -> Saved:
+    """Create the commit of a save. Enqueue an update of the index first.
+
+    The job indexes and logs a commit whose record is lost because the process ended. `is_retry` returns the commit of an
+    interrupted earlier attempt, if it made one.
+
+    Raises:
+        SaveConflict, Disconnected, and the errors of the Git host.
+    """
+    source = source_of(project, hosts, branch=branch, actor=by)
+    with session.write_transaction():
+        index = indexes.ensure(project, source.branch)
+        jobs.enqueue(
+            "content.index", delay=VERIFY_DELAY, unique=f"content.check:{index.id}", lock=f"content:{index.id}",
+            priority=LOWEST_PRIORITY, index_id=index.id,
+        )  # fmt: skip
+    session.release_connection()
+    earlier = find_earlier_commit(source, save) if is_retry else None
+    return Saved(source.branch, earlier or commit_builder.write(source, save), save)

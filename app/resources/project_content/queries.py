@@ -1,0 +1,140 @@
+"""Read-only statements on indexed content: parts of a tree, one file, and the head of a ready index."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from app.core.cursors import decode_cursor, encode_cursor
+from app.core.errors import NotFound
+from app.extensions import db
+from app.models.login import Session
+from app.models.organization import Membership
+from app.models.project import Project, Provider
+from app.models.project_content import ContentFile, ContentIndex, IndexStatus
+from app.models.project_log import LogSource, ProjectLogEntry
+from app.models.user import User
+from app.resources.project_content import tree_rows, tree_snapshot
+
+
+@dataclass(frozen=True)
+class TreePage:
+    """Some files of a tree with the metadata of the response."""
+
+    result: dict[str, Any]
+    meta: dict[str, Any] | None
+
+
+ReadyIndex = sa.Select[str, datetime, str | None, str, Provider, str]
+
+
+class IndexHead(NamedTuple):
+    """The head of a ready index of a working branch."""
+
+    commit_sha: str
+    branch: str
+    provider: Provider
+    repository: str
+
+
+def part(
+    project: Project,
+    index: ContentIndex | None,
+    branch: str,
+    *,
+    folder: str | None,
+    limit: int | None,
+    cursor: str | None,
+) -> TreePage:
+    """Return the files below a folder, or a page of them."""
+    after = decode_cursor(cursor, "path") if cursor else ""
+    rows = _rows(index, folder, after, limit) if index is not None else []
+    has_more = limit is not None and len(rows) > limit
+    page = rows[:limit] if has_more else rows
+    total = _count(index, folder) if index is not None else 0
+    facts = tree_snapshot.facts(index, project.id, branch) | {"total": total}
+    meta = None
+    if limit is not None:
+        meta = {"next_cursor": encode_cursor("path", page[-1].path) if has_more else None, "total": total}
+    return TreePage(facts | {"files": [tree_rows.entry(*row) for row in page]}, meta)
+
+
+def _count(index: ContentIndex, folder: str | None) -> int:
+    if folder is None:
+        return index.files
+    count = sa.select(sa.func.count()).select_from(ContentFile)
+    return db.session.scalar(count.where(*_below(index, folder), ContentFile.type == "blob")) or 0
+
+
+def _below(index: ContentIndex, folder: str | None) -> list[sa.ColumnElement[bool]]:
+    file = ContentFile
+    conditions = [file.index_id == index.id, file.generation == index.generation]
+    if folder is None:
+        return conditions
+    # "0" follows "/" in ASCII, so this range contains all paths below the folder.
+    return [*conditions, file.path > f"{folder}/", file.path < f"{folder}0"]
+
+
+def _rows(index: ContentIndex, folder: str | None, after: str, limit: int | None) -> list[Any]:
+    file = ContentFile
+    query = (
+        sa.select(file.path, file.type, file.mode, file.sha, file.size)
+        .where(*_below(index, folder), file.path > after)
+        .order_by(file.path)
+    )
+    return list(db.session.execute(query.limit(limit + 1) if limit is not None else query))
+
+
+def file(index: ContentIndex | None, path: str) -> ContentFile:
+    """Return an indexed file. Raises NotFound."""
+    row = None
+    if index is not None:
+        row = db.session.get(ContentFile, (index.id, index.generation, path))
+    if row is None:
+        raise NotFound("There is no such file on this branch")
+    return row
+
+
+def select_ready_index(*live_session: sa.ColumnElement[bool]) -> ReadyIndex:
+    """Build the statement that returns a ready index, if a member of the project has a live session.
+
+    Parameters: `project_id` and those of the conditions. Columns: user id, last use of the session, then `IndexHead`.
+    """
+    return (
+        sa.select(
+            User.id,
+            Session.last_seen_at,
+            ContentIndex.commit_sha,
+            ContentIndex.branch,
+            Project.provider,
+            Project.repository,
+        )
+        .select_from(Session)
+        .join(User, User.id == Session.user_id)
+        .join(Membership, Membership.user_id == User.id)
+        .join(Project, Project.organization_id == Membership.organization_id)
+        .join(ContentIndex, sa.and_(ContentIndex.project_id == Project.id, ContentIndex.branch == Project.branch))
+        .where(
+            *live_session,
+            User.email_verified.is_(sa.true()),
+            Project.id == sa.bindparam("project_id"),
+            ContentIndex.status == IndexStatus.READY,
+        )
+    )
+
+
+def users_of_commits(project_id: str, shas: Sequence[str]) -> dict[str, str]:
+    """Return the users who made commits through this service, by sha."""
+    statement = (
+        sa.select(ProjectLogEntry.commit_sha, ProjectLogEntry.user_id)
+        .distinct()
+        .where(
+            ProjectLogEntry.project_id == project_id,
+            ProjectLogEntry.commit_sha.in_(shas),
+            ProjectLogEntry.source == LogSource.COMMIT,
+            ProjectLogEntry.user_id.is_not(None),
+        )
+    )
+    return {str(sha): str(user_id) for sha, user_id in db.session.execute(statement)}

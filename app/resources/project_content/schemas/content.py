@@ -1,0 +1,246 @@
+"""Request bodies, queries and response schemas of project content (contract 4.9)."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from typing import Any, NotRequired, TypedDict
+
+from marshmallow import ValidationError, fields, post_load, pre_load, validate, validates_schema
+
+from app.core.errors import PayloadTooLarge
+from app.core.limits import CommitLimits
+from app.drivers.git.port import Action, FileChange
+from app.http.file_paths import FilePathField, plain_path
+from app.http.git_refs import branch_name, full_sha
+from app.http.validation import DateTimeMs, PageQuery, RequestSchema, StrictBoolean, text, without_empty
+from app.models.project_content import IndexStatus
+from app.resources.project_content.commit_builder import FileEdit
+from app.resources.project_content.schemas.results import ENTRY_TYPES, MODE, HeadingSchema, OutlineLink
+
+MAX_FILES, MAX_BYTES = CommitLimits.files, CommitLimits.bytes
+MAX_PAGE = 100
+VALIDATE = {"description": "Refuse values that do not match the schema of the branch with 400"}
+
+
+def without_nul(value: str) -> None:
+    """Refuse U+0000, which PostgreSQL cannot store."""
+    if "\0" in value:
+        raise ValidationError("Must not contain NUL.")
+
+
+class TreeQuery(PageQuery):
+    """A branch and a part of its tree."""
+
+    limit = fields.Integer(load_default=None, validate=validate.Range(min=1))
+    ref = fields.String(load_default=None, validate=branch_name)
+    path = fields.String(load_default=None, validate=plain_path)
+
+    @post_load
+    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """Clamp the limit to the maximum, and set the default limit for a cursor without one."""
+        if data["limit"] is None and data["cursor"]:
+            data["limit"] = 50
+        if data["limit"] is not None:
+            data["limit"] = min(data["limit"], MAX_PAGE)
+        return data
+
+
+class TreeArguments(TypedDict):
+    """The loaded form of `TreeQuery`."""
+
+    ref: str | None
+    path: str | None
+    limit: int | None
+    cursor: str | None
+
+
+class BranchQuery(RequestSchema):
+    """A branch, the working branch by default."""
+
+    ref = fields.String(load_default=None, validate=branch_name)
+
+
+class BranchArguments(TypedDict):
+    """The loaded form of `BranchQuery`."""
+
+    ref: str | None
+
+
+class FileQuery(RequestSchema):
+    """One file of a branch."""
+
+    file = FilePathField(required=True)
+    ref = fields.String(load_default=None, validate=branch_name)
+
+
+class FileAtRefQuery(RequestSchema):
+    """One file of a branch, or of a commit that a branch contains."""
+
+    file = FilePathField(required=True)
+    ref = fields.String(
+        load_default=None,
+        validate=branch_name,
+        metadata={"description": "A branch or the full sha of a commit", "example": "main"},
+    )
+
+
+class FileArguments(TypedDict):
+    """The loaded form of `FileQuery` and `FileAtRefQuery`."""
+
+    file: str
+    ref: str | None
+
+
+class LastCommit(RequestSchema):
+    """The newest commit that changed a file."""
+
+    sha = fields.String(validate=full_sha)
+    message = fields.String()
+    author = fields.String()
+    date = fields.String(metadata={"format": "date-time"})
+
+
+class FileMetadataSchema(RequestSchema):
+    """The metadata of a file."""
+
+    path = fields.String()
+    name = fields.String()
+    extension = fields.String()
+    type = fields.String(validate=validate.OneOf(ENTRY_TYPES))
+    size = fields.Integer(allow_none=True)
+    sha = fields.String(validate=full_sha)
+    mode = fields.String(metadata=MODE)
+    mime = fields.String()
+    language = fields.String(allow_none=True)
+    encoding = fields.String(allow_none=True)
+    lines = fields.Integer(allow_none=True)
+    front_matter = fields.Raw(allow_none=True, metadata={"type": "object", "additionalProperties": {}})
+    title = fields.String(allow_none=True)
+    headings = fields.List(fields.Nested(HeadingSchema))
+    links = fields.List(fields.Nested(OutlineLink))
+    commit_sha = fields.String(allow_none=True, validate=full_sha)
+    last_commit = fields.Nested(LastCommit, allow_none=True)
+    indexed_at = DateTimeMs(allow_none=True)
+
+
+class EditedFile(RequestSchema):
+    """One file of a save."""
+
+    path = fields.String(required=True, validate=plain_path)
+    action = fields.String(required=True, validate=validate.OneOf([str(action) for action in Action]))
+    content = fields.String(load_default=None, allow_none=True)
+    encoding = fields.String(load_default="utf-8", validate=validate.OneOf(["utf-8", "base64"]))
+    previous_path = fields.String(load_default=None, allow_none=True, validate=plain_path)
+    base_blob_sha = fields.String(load_default=None, allow_none=True, validate=full_sha)
+
+    @pre_load
+    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string in an optional field as not given (contract, section 0). Content may be empty."""
+        return without_empty(data, "encoding", "previous_path", "base_blob_sha")
+
+    @post_load
+    def decode(self, data: dict[str, Any], **_kwargs: Any) -> FileEdit:
+        """Decode the content and check the rules between the fields."""
+        action = Action(data["action"])
+        content = _decoded(data["content"], data["encoding"])
+        if action in (Action.CREATE, Action.UPDATE) and content is None:
+            raise ValidationError("The content of the file is required.", "content")
+        if (action == Action.MOVE) != (data["previous_path"] is not None):
+            raise ValidationError("A move needs the previous path, other actions must not have one.", "previous_path")
+        if action == Action.MOVE and data["previous_path"] == data["path"]:
+            raise ValidationError("The file already has this path.", "previous_path")
+        written = None if action == Action.DELETE else content
+        return FileEdit(FileChange(data["path"], action, written, data["previous_path"]), data["base_blob_sha"])
+
+
+def _decoded(content: str | None, encoding: str) -> bytes | None:
+    if content is None:
+        return None
+    if encoding == "utf-8":
+        return content.encode()
+    try:
+        return base64.b64decode(content, validate=True)
+    except (binascii.Error, ValueError) as error:
+        raise ValidationError("This is not valid base64.", "content") from error
+
+
+class MakeCommit(RequestSchema):
+    """A save of all its files in one commit."""
+
+    message = text(1, 2_000)
+    description = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=20_000))
+    branch = fields.String(load_default=None, allow_none=True, validate=branch_name)
+    base_sha = fields.String(required=True, validate=full_sha)
+    files = fields.List(fields.Nested(EditedFile), required=True, validate=validate.Length(min=1))
+    is_validated = StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)
+
+    @pre_load
+    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string in an optional field as not given (contract, section 0)."""
+        return without_empty(data, "branch")
+
+    @pre_load
+    def bound(self, data: Mapping[str, Any], **_kwargs: Any) -> Mapping[str, Any]:
+        """Refuse too many files with 413 before each is validated."""
+        files = data.get("files")
+        if isinstance(files, list) and len(files) > MAX_FILES:
+            raise PayloadTooLarge(f"One commit takes at most {MAX_FILES} files")
+        return data
+
+    @validates_schema
+    def distinct(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        """Require distinct paths and a total size within the limit."""
+        edits: list[FileEdit] = data.get("files", [])
+        if sum(len(edit.change.content or b"") for edit in edits) > MAX_BYTES:
+            raise PayloadTooLarge(f"One commit takes at most {MAX_BYTES // 1024 // 1024} MiB")
+        paths: set[str] = set()
+        for number, edit in enumerate(edits):
+            if edit.change.path in paths:
+                raise ValidationError({"files": {number: {"path": ["This path occurs twice in the commit."]}}})
+            paths.add(edit.change.path)
+
+    @validates_schema
+    def possible(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        """Refuse two changes of one file. A file may be created in the place of a moved one."""
+        taken: set[str] = set()
+        for number, edit in enumerate(data.get("files", [])):
+            change: FileChange = edit.change
+            field = "previous_path" if change.action == Action.MOVE else "path"
+            origin = change.previous_path or change.path
+            if change.action != Action.CREATE and origin in taken:
+                raise ValidationError({"files": {number: {field: ["Another change of this commit uses this file."]}}})
+            taken |= {origin} if change.action != Action.CREATE else set()
+
+
+class CommitBody(TypedDict):
+    """The loaded form of `MakeCommit`."""
+
+    message: str
+    description: NotRequired[str | None]
+    branch: str | None
+    base_sha: str
+    files: list[FileEdit]
+    is_validated: bool
+
+
+class CommittedFile(RequestSchema):
+    """A path of a commit and its new blob, null if it was deleted."""
+
+    path = fields.String()
+    sha = fields.String(allow_none=True, validate=full_sha)
+
+
+class Committed(RequestSchema):
+    """A commit."""
+
+    commit_sha = fields.String(validate=full_sha)
+    branch = fields.String()
+    files = fields.List(fields.Nested(CommittedFile))
+    url = fields.String(allow_none=True)
+
+
+class QueuedJobSchema(RequestSchema):
+    """A requested job. The id is null if a call was already waiting."""
+
+    job_id = fields.String(allow_none=True)
+    status = fields.String(validate=validate.OneOf([str(status) for status in IndexStatus]))

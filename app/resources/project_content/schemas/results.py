@@ -1,0 +1,70 @@
+"""Response schemas of trees, outlines and index events."""
+
+from typing import Any
+
+from marshmallow import fields, validate
+
+from app.drivers.git.port import EntryType
+from app.http.json_schema import SHA
+from app.http.validation import PassthroughSchema, RequestSchema
+from app.models.project_content import IndexStatus
+
+MODE: dict[str, Any] = {
+    "enum": ["100644", "100755", "120000", "160000"],
+    "description": "The file mode of Git",
+}
+ENTRY_TYPES = [str(kind) for kind in EntryType]
+
+
+class HeadingSchema(RequestSchema):
+    """A heading of a Markdown file. `slug` is its anchor."""
+
+    level = fields.Integer(validate=validate.Range(1, 6))
+    text = fields.String()
+    slug = fields.String()
+
+
+class OutlineLink(RequestSchema):
+    """A link or image of a Markdown file."""
+
+    url = fields.String()
+    text = fields.String()
+    kind = fields.String(validate=validate.OneOf(["link", "image"]))
+
+
+class TreeFile(RequestSchema):
+    """A file of a branch, or a submodule (`type` is `commit`)."""
+
+    path = fields.String()
+    type = fields.String(validate=validate.OneOf(ENTRY_TYPES))
+    size = fields.Integer(allow_none=True)
+    sha = fields.String(metadata=SHA)
+    mode = fields.String(metadata=MODE)
+
+
+class TreeSchema(PassthroughSchema):
+    """The files of a branch at a commit. Folders follow from the paths. `total` counts the files of the branch or folder."""
+
+    project_id = fields.String()
+    branch = fields.String()
+    commit_sha = fields.String(allow_none=True, metadata=SHA)
+    status = fields.Enum(IndexStatus, by_value=True)
+    indexed_at = fields.String(allow_none=True, metadata={"format": "date-time"})
+    total = fields.Integer()
+    files = fields.List(fields.Nested(TreeFile))
+
+
+class IndexEvent(PassthroughSchema):
+    """The state of the index. The stream ends after `ready` and `failed`."""
+
+    status = fields.Enum(IndexStatus, by_value=True)
+    commit_sha = fields.String(allow_none=True, metadata=SHA)
+    files = fields.Integer(metadata={"description": "Indexed files"})
+    problem = fields.String(allow_none=True)
+
+
+class StreamFailure(PassthroughSchema):
+    """The last event of a failed stream."""
+
+    error = fields.String()
+    code = fields.String()

@@ -1,0 +1,184 @@
+"""Queries, request bodies and response schemas of the history of a project's files."""
+
+from typing import Any, TypedDict
+
+from marshmallow import ValidationError, fields, post_load, pre_load, validate, validates_schema
+
+from app.core.limits import InputLimits
+from app.drivers.git.revisions import FileStatus
+from app.http.file_paths import FilePathField, plain_path
+from app.http.git_refs import branch_name, full_sha
+from app.http.validation import PageQuery, PassthroughSchema, RequestSchema, text, without_empty
+
+MAX_PAGE = InputLimits.page_size_max
+_SHA = "4f1c0f1f8a4f3c9f4d7f2b7e8e6a1f1de0f5a9c2"
+_BASE = "9b2d5c7e1a3f4b6d8c0e2f4a6b8d0c2e4f6a8b0d"
+_PATH = "content/posts/hello.md"
+
+
+class HistoryQuery(PageQuery):
+    """A file, and a branch or commit whose history is read."""
+
+    file = FilePathField(load_default=None, metadata={"example": _PATH})
+    ref = fields.String(load_default=None, validate=branch_name, metadata={"example": "main"})
+
+    @post_load
+    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """Clamp the limit to the maximum."""
+        return data | {"limit": min(data["limit"], MAX_PAGE)}
+
+
+class HistoryArguments(TypedDict):
+    """The loaded form of `HistoryQuery`."""
+
+    file: str | None
+    ref: str | None
+    limit: int
+    cursor: str | None
+
+
+class CompareQuery(PageQuery):
+    """Two branches or commits, and optionally one file. The head is the working branch by default."""
+
+    base = fields.String(required=True, validate=branch_name, metadata={"example": _BASE})
+    head = fields.String(load_default=None, validate=branch_name, metadata={"example": "main"})
+    file = FilePathField(load_default=None, metadata={"example": _PATH})
+    cursor = fields.String(load_default=None, validate=validate.Length(max=2 * InputLimits.path_bytes))
+
+    @post_load
+    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+        """Clamp the limit to the maximum."""
+        return data | {"limit": min(data["limit"], MAX_PAGE)}
+
+
+class CompareArguments(TypedDict):
+    """The loaded form of `CompareQuery`."""
+
+    base: str
+    head: str | None
+    file: str | None
+    limit: int
+    cursor: str | None
+
+
+class CommitPerson(PassthroughSchema):
+    """A name and an e-mail of a commit."""
+
+    name = fields.String(metadata={"example": "Ada Author"})
+    email = fields.String(metadata={"example": "ada@example.org"})
+
+
+class HistoryCommit(PassthroughSchema):
+    """A commit of a history. `path` is the path of the file at this commit, null in the history of a branch."""
+
+    sha = fields.String(metadata={"example": _SHA})
+    message = fields.String(metadata={"example": "Edit hello.md"})
+    author = fields.Nested(CommitPerson)
+    co_authors = fields.List(fields.Nested(CommitPerson))
+    user_id = fields.String(
+        allow_none=True,
+        metadata={"description": "The user who made the commit through this service", "example": "usr_2x9kq4m1zv"},
+    )
+    date = fields.String(metadata={"format": "date-time", "example": "2026-11-22T09:30:00.000Z"})
+    path = fields.String(allow_none=True, metadata={"example": _PATH})
+
+
+class DiffLineSchema(PassthroughSchema):
+    """A line of a diff. Each range is the start and end of a changed part in characters."""
+
+    type = fields.String(metadata={"enum": ["context", "added", "removed"], "example": "added"})
+    text = fields.String(metadata={"example": "title: Hello again"})
+    old_line = fields.Integer(allow_none=True, metadata={"example": None})
+    new_line = fields.Integer(allow_none=True, metadata={"example": 2})
+    has_newline = fields.Boolean()
+    ranges = fields.List(fields.List(fields.Integer()), metadata={"example": [[12, 18]]})
+
+
+class HunkSchema(PassthroughSchema):
+    """Adjacent lines of a unified diff with three lines of context."""
+
+    old_start = fields.Integer(metadata={"example": 1})
+    old_lines = fields.Integer(metadata={"example": 5})
+    new_start = fields.Integer(metadata={"example": 1})
+    new_lines = fields.Integer(metadata={"example": 6})
+    section = fields.String(metadata={"example": ""})
+    lines = fields.List(fields.Nested(DiffLineSchema))
+
+
+class FrontMatterChange(PassthroughSchema):
+    """A value of the front matter before and after. A missing value is null."""
+
+    pointer = fields.String(metadata={"example": "/title"})
+    before = fields.Raw(allow_none=True, metadata={"description": "A JSON value", "example": "Hello"})
+    after = fields.Raw(allow_none=True, metadata={"description": "A JSON value", "example": "Hello again"})
+
+
+class FileVersionSchema(PassthroughSchema):
+    """One version of a compared file. The URL is that of an image."""
+
+    path = fields.String(metadata={"example": _PATH})
+    commit_sha = fields.String(metadata={"example": _SHA})
+    sha = fields.String(metadata={"example": "8ab686eafeb1f44702738c8b0f24f2567c36da6d"})
+    mode = fields.String(metadata={"example": "100644"})
+    size = fields.Integer(allow_none=True, metadata={"example": 214})
+    url = fields.String(allow_none=True, metadata={"example": None})
+
+
+class ChangedFile(PassthroughSchema):
+    """A path that differs. The fields from `binary` on have values if one file is compared."""
+
+    path = fields.String(metadata={"example": _PATH})
+    previous_path = fields.String(allow_none=True, metadata={"example": None})
+    status = fields.String(metadata={"enum": [str(status) for status in FileStatus], "example": "modified"})
+    additions = fields.Integer(allow_none=True, metadata={"example": 3})
+    deletions = fields.Integer(allow_none=True, metadata={"example": 1})
+    binary = fields.Boolean(allow_none=True)
+    before = fields.Nested(FileVersionSchema, allow_none=True)
+    after = fields.Nested(FileVersionSchema, allow_none=True)
+    diff = fields.List(fields.Nested(HunkSchema), allow_none=True)
+    front_matter = fields.List(fields.Nested(FrontMatterChange), allow_none=True)
+    truncated = fields.Boolean()
+
+
+class ComparisonSchema(PassthroughSchema):
+    """The difference of two commits. `truncated` is true if paths, counts or lines are missing because of a limit."""
+
+    base_sha = fields.String(metadata={"example": _BASE})
+    head_sha = fields.String(metadata={"example": _SHA})
+    files = fields.List(fields.Nested(ChangedFile))
+    truncated = fields.Boolean(metadata={"example": False})
+
+
+class RestoreVersion(RequestSchema):
+    """A file or folder, the commit that has the earlier version, and the commit from which the caller started."""
+
+    file = fields.String(load_default=None, allow_none=True, validate=plain_path, metadata={"example": _PATH})
+    folder = fields.String(load_default=None, allow_none=True, validate=plain_path, metadata={"example": None})
+    commit_sha = fields.String(required=True, validate=full_sha, metadata={"example": _BASE})
+    base_sha = fields.String(required=True, validate=full_sha, metadata={"example": _SHA})
+    branch = fields.String(load_default=None, allow_none=True, validate=branch_name, metadata={"example": "main"})
+    message = text(
+        1, 2_000, required=False, load_default=None, allow_none=True, metadata={"example": "Restore hello.md"}
+    )
+
+    @pre_load
+    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string in an optional field as not given (contract, section 0)."""
+        return without_empty(data, "file", "folder", "branch", "message")
+
+    @validates_schema
+    def one_path(self, data: dict[str, Any], **_kwargs: Any) -> None:
+        """Require exactly one of both paths."""
+        if (data.get("file") is None) == (data.get("folder") is None):
+            raise ValidationError("Give either a file or a folder.", "file")
+
+
+class RestoreBody(TypedDict):
+    """The loaded form of `RestoreVersion`."""
+
+    file: str | None
+    folder: str | None
+    commit_sha: str
+    base_sha: str
+    branch: str | None
+    message: str | None

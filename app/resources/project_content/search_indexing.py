@@ -1,0 +1,199 @@
+"""Indexing of texts: reads new blobs of a project and stores their words, links and front matter.
+
+Texts are stored by blob, so branches share them and moved files cost nothing. The work covers the changes since the commit
+of the previous run. A file that cannot be read is skipped.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any, cast
+
+import orjson
+import sqlalchemy as sa
+import structlog
+
+from app.content.field_values import field_values
+from app.content.links import key_of
+from app.content.search_text import SearchText, has_text, read_text
+from app.core.jobs import LOWEST_PRIORITY
+from app.database import bulk, session
+from app.drivers.git.port import EntryType, GitObjectMissing
+from app.extensions import db, jobs
+from app.models.content_search import ContentField, ContentLink, ContentText
+from app.models.project_content import ContentFile, ContentIndex
+from app.resources.project_content import search_words
+from app.resources.project_content.source import Source
+
+log = structlog.get_logger(__name__)
+
+PAGE, SHAS = 2_000, 500
+MAX_BLOB_BYTES = 2 * 1024 * 1024
+MAX_HELD_CHARACTERS = 4 * 1024 * 1024
+SYMLINK = "120000"
+TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter")
+LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
+FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
+
+
+@dataclass(frozen=True)
+class _Blob:
+    path: str
+    sha: str
+
+
+@dataclass(frozen=True)
+class _Read:
+    sha: str
+    text: SearchText
+
+
+def enqueue(index: ContentIndex, *, delay: timedelta = timedelta(0)) -> None:
+    """Enqueue the indexing of new texts. The runs of one project are serial, delayed runs excepted."""
+    jobs.enqueue(
+        "content.describe", delay=delay, unique=f"content.describe:{index.id}",
+        lock=f"content.describe:{index.project_id}", priority=LOWEST_PRIORITY if delay else None, index_id=index.id,
+    )  # fmt: skip
+
+
+def index_new_texts(
+    index: ContentIndex, source: Source, *, at_most: int | None, progress: Callable[[int, None], None]
+) -> bool:
+    """Read new blobs. Return False if `at_most` of them were read and more remain."""
+    project_id, commit_sha, done, counted = index.project_id, index.commit_sha, 0, 0
+    if commit_sha is None or commit_sha == index.described_sha:
+        return True
+    if index.described_sha is None:
+        _analyze(ContentFile, ("index_id", "generation", "path"))
+    for part in bulk.batches(_missing_blobs(index, source), SHAS):
+        if at_most is not None and done >= at_most:
+            return False
+        for held in _held(_texts(source, part)):
+            _store(project_id, held)
+        done += len(part)
+        if done >= 2 * counted:
+            _analyze(ContentText, ("project_id", "sha"))
+            _analyze(ContentField, ("project_id", "name", "key", "sha"))
+            counted = done
+        progress(done, None)
+    with session.write_transaction():
+        db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index.id).values(described_sha=commit_sha))
+    return True
+
+
+def _analyze(table: Any, columns: Sequence[str]) -> None:
+    with session.write_transaction():
+        bulk.analyze(db.session.connection(), table.__table__, columns)
+
+
+def _missing_blobs(index: ContentIndex, source: Source) -> Iterator[_Blob]:
+    """Yield blobs of text that are not stored, each once."""
+    checked: set[str] = set()
+    changed = _changed(index, source)
+    for page in bulk.batches(changed if changed is not None else _all(index), PAGE):
+        fresh = {blob.sha: blob for blob in page if blob.sha not in checked}
+        known = _known(index.project_id, fresh)
+        checked |= fresh.keys()
+        yield from (blob for sha, blob in fresh.items() if sha not in known)
+
+
+def _changed(index: ContentIndex, source: Source) -> Iterator[_Blob] | None:
+    """Return the blobs that changed since the previous run, or None if that is unknown."""
+    if index.described_sha is None or index.commit_sha is None:
+        return None
+    session.release_connection()
+    try:
+        changes = list(source.git.changes(source.repo, index.described_sha, index.commit_sha))
+    except GitObjectMissing:
+        return None
+    entries = (change.entry for change in changes if change.entry is not None)
+    return (_Blob(e.path, e.sha) for e in entries if _is_readable(e.path, e.type, e.mode, e.size))
+
+
+def _all(index: ContentIndex) -> Iterator[_Blob]:
+    file, after = ContentFile, ""
+    while True:
+        page = db.session.execute(
+            sa.select(file.path, file.type, file.mode, file.size, file.sha)
+            .where(file.index_id == index.id, file.generation == index.generation, file.path > after)
+            .order_by(file.path)
+            .limit(PAGE)
+        ).all()
+        yield from (_Blob(path, sha) for path, kind, mode, size, sha in page if _is_readable(path, kind, mode, size))
+        if len(page) < PAGE:
+            return
+        after = page[-1].path
+
+
+def _is_readable(path: str, kind: str, mode: str, size: int | None) -> bool:
+    return kind == EntryType.BLOB and mode != SYMLINK and (size or 0) <= MAX_BLOB_BYTES and has_text(path)
+
+
+def _known(project_id: str, shas: Iterable[str]) -> set[str]:
+    text, known = ContentText, set()
+    for part in bulk.batches(shas, SHAS):
+        stored = sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(part))
+        known |= set(db.session.scalars(stored.where(text.front_matter.is_not(sa.null()))))
+    return known
+
+
+def _texts(source: Source, blobs: list[_Blob]) -> Iterator[_Read]:
+    paths = {blob.sha: blob.path for blob in blobs}
+    session.release_connection()
+    for sha, data in source.git.blobs(source.repo, paths):
+        try:
+            text = read_text(paths[sha], data) if data is not None and len(data) <= MAX_BLOB_BYTES else None
+        except Exception as error:
+            log.warning("content.unreadable", path=paths[sha], sha=sha, error=type(error).__name__)
+            text = None
+        # Store an empty text for other content, so that it is not read again.
+        yield _Read(sha, text or SearchText(None, "", [], [], []))
+
+
+def _held(texts: Iterable[_Read]) -> Iterator[list[_Read]]:
+    """Yield lists of bounded size in memory."""
+    held: list[_Read] = []
+    size = 0
+    for read in texts:
+        held.append(read)
+        size += len(read.text.body) + 8 * len(read.text.terms)
+        if size > MAX_HELD_CHARACTERS:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _store(project_id: str, held: list[_Read]) -> None:
+    pack = search_words.packer(db.engine.dialect.name)
+    rows = [
+        (project_id, r.sha, r.text.title, r.text.body, pack(project_id, r.text), _json(r.text.front_matter))
+        for r in held
+    ]
+    links: list[tuple[Any, ...]] = [
+        (project_id, r.sha, number, key_of(link.url), link.url, link.kind)
+        for r in held
+        for number, link in enumerate(r.text.links)
+    ]
+    values = [
+        (project_id, *value, r.sha) for r in held if r.text.front_matter for value in field_values(r.text.front_matter)
+    ]
+    with session.write_transaction():
+        _delete_outdated(project_id, [r.sha for r in held])
+        connection = db.session.connection()
+        bulk.insert(connection, cast("sa.Table", ContentText.__table__), TEXT_COLUMNS, rows)
+        bulk.insert(connection, cast("sa.Table", ContentLink.__table__), LINK_COLUMNS, links)
+        bulk.insert(connection, cast("sa.Table", ContentField.__table__), FIELD_COLUMNS, values)
+
+
+def _json(values: dict[str, Any] | None) -> str:
+    return orjson.dumps(values).decode()
+
+
+def _delete_outdated(project_id: str, shas: Sequence[str]) -> None:
+    """Delete texts that a version without front matter has stored. They were read again."""
+    text = ContentText
+    outdated = db.session.scalars(sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(shas))).all()
+    for table in (text, ContentLink) if outdated else ():
+        conditions = (table.project_id == project_id, table.sha.in_(outdated))
+        db.session.execute(sa.delete(table).where(*conditions).execution_options(synchronize_session=False))

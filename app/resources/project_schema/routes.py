@@ -1,0 +1,50 @@
+"""Routes of content schemas: the collections of a branch and their fields."""
+
+from typing import Any
+
+from flask import Blueprint
+
+from app.access.guards import can_commit, member_of_org
+from app.access.scope import Scope
+from app.content.schema.model import ContentSchema
+from app.http.endpoint import ViewResult, endpoint
+from app.http.upstream_errors import GIT_READ, SAVE
+from app.resources.project_content import service
+from app.resources.project_content.commit_builder import Saved
+from app.resources.project_content.front_matter import NoChange
+from app.resources.project_content.schemas.content import BranchArguments, BranchQuery, Committed
+from app.resources.project_schema import prepare
+from app.resources.project_schema.schemas import AdoptBody, AdoptSchema, ContentSchemaSchema
+
+blueprint = Blueprint("project_schema", __name__)
+
+
+@blueprint.get("/<projectId>/schema")
+@endpoint(
+    guard=member_of_org("projectId"),
+    query=BranchQuery,
+    prepare=prepare.read_schema,
+    result=ContentSchemaSchema,
+    message="Content schema",
+    errors=GIT_READ,
+)
+def read(*, scope: Scope, query: BranchArguments, prepared: ContentSchema) -> dict[str, Any]:
+    """Read the collections of a branch with their fields, from its schema file or inferred from its content."""
+    return prepared.to_dict()
+
+
+@blueprint.post("/<projectId>/schema/adopt")
+@endpoint(
+    guard=can_commit(lambda body: body["branch"], "projectId"),
+    body=AdoptSchema,
+    prepare=prepare.adopt_schema,
+    result=Committed,
+    status=201,
+    other_status=200,
+    message="The schema is saved",
+    errors=("SCHEMA_EXISTS", "NOTHING_TO_ADOPT", *SAVE),
+)
+def adopt(*, scope: Scope, body: AdoptBody, prepared: Saved | NoChange) -> ViewResult:
+    """Save the schema of a branch as `.galley.yml`. If the file has it, there is no commit, and the status is 200."""
+    status = 200 if isinstance(prepared, NoChange) else 201
+    return ViewResult(service.record_save(scope.project, prepared, by=scope.actor, grant=scope.grant), status)

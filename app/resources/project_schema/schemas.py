@@ -1,0 +1,99 @@
+"""Query, body and response schemas of content schemas."""
+
+from typing import Any, TypedDict
+
+from marshmallow import fields, pre_load, validate
+
+from app.content.schema.model import FieldType, SourceKind
+from app.http.git_refs import branch_name, full_sha
+from app.http.json_schema import OPTIONAL
+from app.http.validation import PassthroughSchema, RequestSchema, text, with_empty_as_null
+
+SCALARS = ["string", "number", "boolean"]
+
+
+class SchemaSourceSchema(PassthroughSchema):
+    """The origin of a schema. `path` is null if the schema is inferred from the files of the branch."""
+
+    kind = fields.String(required=True, validate=validate.OneOf(list(map(str, SourceKind))))
+    path = fields.String(required=True, allow_none=True, metadata={"example": ".galley.yml"})
+
+
+class SchemaFieldSchema(PassthroughSchema):
+    """A field of the front matter. Absent properties are not sent."""
+
+    name = fields.String(required=True, metadata={"example": "title"})
+    type = fields.String(required=True, validate=validate.OneOf(list(map(str, FieldType))))
+    label = fields.String(metadata=OPTIONAL)
+    required = fields.Boolean(metadata=OPTIONAL)
+    default = fields.Raw(metadata=OPTIONAL | {"type": [*SCALARS, "array", "object"]})
+    options = fields.List(
+        fields.Raw(metadata={"type": SCALARS}), metadata=OPTIONAL | {"description": "The values of a select"}
+    )
+    fields_ = fields.List(
+        fields.Nested(lambda: SchemaFieldSchema()),
+        data_key="fields",
+        metadata=OPTIONAL | {"description": "Fields of an object"},
+    )
+    item = fields.Raw(
+        metadata=OPTIONAL | {"type": "object", "description": "The field of each item of a list, without a name"}
+    )
+    collection = fields.String(metadata=OPTIONAL | {"description": "The collection of a relation"})
+    multiple = fields.Boolean(metadata=OPTIONAL | {"description": "A select or relation is a list"})
+    types = fields.List(fields.String(), metadata=OPTIONAL | {"description": "The types of a mixed field"})
+
+
+class EntryTemplateSchema(PassthroughSchema):
+    """A new entry: its path below the folder with placeholders such as `{{slug}}`, its values and its text."""
+
+    path = fields.String(required=True, metadata={"example": "{{year}}-{{month}}-{{day}}-{{slug}}.md"})
+    values = fields.Dict(required=True, keys=fields.String(), values=fields.Raw(allow_none=True))
+    body = fields.String(required=True)
+
+
+class CollectionSchema(PassthroughSchema):
+    """The files of a folder whose path below it matches the pattern."""
+
+    name = fields.String(required=True, metadata={"example": "posts"})
+    label = fields.String(metadata=OPTIONAL)
+    folder = fields.String(required=True, metadata={"example": "content/posts"})
+    pattern = fields.String(required=True, metadata={"example": "**/*.md"})
+    template = fields.Nested(EntryTemplateSchema, metadata=OPTIONAL)
+    fields_ = fields.List(fields.Nested(SchemaFieldSchema), data_key="fields", required=True)
+
+
+class SchemaProblemSchema(PassthroughSchema):
+    """A fault in a schema file. `pointer` is a JSON pointer into the file."""
+
+    path = fields.String(required=True, allow_none=True)
+    pointer = fields.String(required=True, metadata={"example": "/collections/0/fields/1/type"})
+    message = fields.String(required=True)
+
+
+class ContentSchemaSchema(PassthroughSchema):
+    """The collections of a branch with their source and its problems."""
+
+    source = fields.Nested(SchemaSourceSchema, required=True)
+    collections = fields.List(fields.Nested(CollectionSchema), required=True)
+    problems = fields.List(fields.Nested(SchemaProblemSchema), required=True)
+
+
+class AdoptSchema(RequestSchema):
+    """The branch on which the schema is committed, the commit it starts from and the message. All are optional."""
+
+    branch = fields.String(load_default=None, allow_none=True, validate=branch_name)
+    base_sha = fields.String(load_default=None, allow_none=True, validate=full_sha)
+    message = text(1, 2_000, required=False, load_default=None, allow_none=True)
+
+    @pre_load
+    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
+        """Read an empty string in an optional field as null (contract, section 0)."""
+        return with_empty_as_null(data, "branch", "base_sha", "message")
+
+
+class AdoptBody(TypedDict):
+    """The loaded form of `AdoptSchema`."""
+
+    branch: str | None
+    base_sha: str | None
+    message: str | None

@@ -1,0 +1,93 @@
+"""State of the dependencies of this process."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+import sqlalchemy as sa
+import structlog
+
+from app.drivers.errors import DriverError
+from app.drivers.storage.port import ObjectStore
+from app.resources.system.disk import full_folders
+from app.resources.system.queries import QueueCounter, QueueState, queue_counts
+
+T = TypeVar("T")
+log = structlog.get_logger(__name__)
+
+OK, DOWN, ENDING, LATE, DEGRADED, FULL = "ok", "down", "ending", "late", "degraded", "full"
+WORKER_LATE_S, LAG_LATE_S = 60.0, 60.0
+UNLIKELY_KEY = "readiness/none"
+
+
+class SharedCounter(Protocol):
+    """The part of the rate counter that checks Redis."""
+
+    def ping(self) -> bool | None:
+        """See `RateCounter.ping`."""
+
+
+def check_dependencies(
+    jobs: QueueCounter,
+    store: ObjectStore,
+    rates: SharedCounter,
+    *,
+    ending: bool,
+    folders: Sequence[Path] = (),
+) -> tuple[dict[str, Any], int]:
+    """Return the state of each dependency, and the status of the response: 503 if the database is down.
+
+    If another dependency is down, the service is `degraded`: uploads are 503 and deletions are delayed, rates are counted
+    in each process, jobs wait for a worker. A process that is `ending` responds with 503 and checks nothing, so that a load
+    balancer removes it.
+    """
+    if ending:
+        return {"status": ENDING, "checks": {}}, 503
+    counts = _state("database", lambda: queue_counts(jobs))
+    checks: dict[str, dict[str, Any]] = {
+        "database": {"state": DOWN} if counts is None else {"state": OK},
+        "storage": _state("storage", lambda: _store_state(store)) or {"state": DOWN},
+        "disk": _state("disk", lambda: _disk_state(folders)) or {"state": DOWN},
+    }
+    if counts is not None:
+        checks["jobs"] = _job_state(counts)
+    shared = rates.ping()
+    if shared is not None:
+        checks["redis"] = {"state": OK if shared else DOWN}
+    if counts is None:
+        return {"status": "unavailable", "checks": checks}, 503
+    is_ok = all(check["state"] == OK for name, check in checks.items() if name != "jobs" or counts.waiting)
+    return {"status": OK if is_ok else DEGRADED, "checks": checks}, 200
+
+
+def _state(name: str, check: Callable[[], T]) -> T | None:
+    try:
+        return check()
+    except (sa.exc.SQLAlchemyError, DriverError, OSError) as error:
+        log.warning("readiness.down", dependency=name, error=type(error).__name__)
+        return None
+
+
+def _job_state(counts: QueueState) -> dict[str, Any]:
+    """Return `late` if the oldest due call has waited too long, or if no worker has sent a heartbeat."""
+    heartbeat_s = counts.heartbeat_age_s
+    absent = heartbeat_s is None or heartbeat_s > WORKER_LATE_S
+    return {
+        "state": LATE if absent or counts.lag_s > LAG_LATE_S else OK,
+        "waiting": counts.waiting,
+        "dead": counts.dead,
+        "lag_s": round(counts.lag_s, 1),
+        "worker_seen_s": None if heartbeat_s is None else round(heartbeat_s, 1),
+    }
+
+
+def _store_state(store: ObjectStore) -> dict[str, Any]:
+    store.head(UNLIKELY_KEY)
+    return {"state": OK}
+
+
+def _disk_state(folders: Sequence[Path]) -> dict[str, Any]:
+    full = full_folders(folders)
+    if full:
+        log.warning("readiness.disk_full", folders=[str(folder) for folder in full])
+    return {"state": FULL if full else OK}

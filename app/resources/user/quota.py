@@ -1,0 +1,52 @@
+"""Used parts of the creation limits of a user (contract 4.3). Each creation checks them again under a lock."""
+
+from typing import TypedDict
+
+import sqlalchemy as sa
+
+from app.core.limits import Limits
+from app.extensions import db
+from app.models.base import utcnow_ms
+from app.models.organization import ArchiveStatus, Invitation, Membership, Organization
+from app.models.project import Project
+from app.models.user import User
+
+
+class Quota(TypedDict):
+    """The used part of one limit."""
+
+    limit: int
+    used: int
+    remaining: int
+    allowed: bool
+
+
+def check(user: User, *, limits: Limits) -> dict[str, object]:
+    """Return the limits of a user over all owned organizations, including archived and default ones."""
+    used = _used(user)
+    projects = {org_id: _quota(limits.projects_per_organization, count) for org_id, count, _ in used}
+    members = {org_id: _quota(limits.members, count) for org_id, _, count in used}
+    total = sum(count for _, count, _ in used)
+    return {
+        "organizations": _quota(limits.organizations, len(used)),
+        "projects": {**_quota(limits.projects, total), "per_organization": projects},
+        "members": {"per_organization": members},
+    }
+
+
+def _used(user: User) -> list[tuple[str, int, int]]:
+    """Return organization id, active projects, and members with pending invitations. Runs one statement."""
+    mine = Organization.id
+    projects = _count(Project, Project.organization_id == mine, Project.status == ArchiveStatus.ACTIVE)
+    members = _count(Membership, Membership.organization_id == mine)
+    invited = _count(Invitation, Invitation.organization_id == mine, Invitation.expires_at > utcnow_ms())
+    statement = sa.select(mine, projects, members + invited).where(Organization.owner_id == user.id).order_by(mine)
+    return [(org_id, active, people) for org_id, active, people in db.session.execute(statement)]
+
+
+def _count(table: type, *where: sa.ColumnElement[bool]) -> sa.ScalarSelect[int]:
+    return sa.select(sa.func.count()).select_from(table).where(*where).correlate(Organization).scalar_subquery()
+
+
+def _quota(limit: int, used: int) -> Quota:
+    return {"limit": limit, "used": used, "remaining": max(0, limit - used), "allowed": used < limit}

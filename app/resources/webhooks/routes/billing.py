@@ -1,0 +1,25 @@
+"""Route for notifications of the payment provider (contract 4.11)."""
+
+from flask import Blueprint
+
+from app.access.guards import public
+from app.access.scope import Scope
+from app.core.limits import InputLimits
+from app.drivers.billing.port import ProviderEvent
+from app.http.endpoint import endpoint
+from app.resources.order.event_store import store_event
+from app.resources.webhooks.prepare.billing import read_notification
+from app.resources.webhooks.schemas import Acknowledged, BillingNotification
+
+blueprint = Blueprint("webhooks_billing", __name__)
+
+
+@blueprint.post("/billing")
+@endpoint(
+    guard=public("public+signature"), documented_body=BillingNotification, result=Acknowledged, message="Received",
+    prepare=read_notification, max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
+)  # fmt: skip
+def receive(*, scope: Scope, prepared: ProviderEvent) -> dict[str, bool]:
+    """Store an event of the payment provider."""
+    store_event(prepared)
+    return {"received": True}

@@ -1,0 +1,35 @@
+"""Routes for notifications of Git hosts (contract 4.12)."""
+
+from flask import Blueprint
+
+from app.access.guards import public
+from app.access.scope import Scope
+from app.core.limits import InputLimits
+from app.http.endpoint import endpoint
+from app.resources.webhooks.prepare.git import read_a, read_b
+from app.resources.webhooks.schemas import Acknowledged, EventOfA, EventOfB
+from app.resources.webhooks.service import Notification, process_notification
+
+blueprint = Blueprint("webhooks_git", __name__)
+
+
+@blueprint.post("/provider_a")
+@endpoint(
+    guard=public("public+signature"), documented_body=EventOfA, result=Acknowledged, message="Received", prepare=read_a,
+    max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
+)  # fmt: skip
+def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
+    """Process a notification of provider A."""
+    process_notification(prepared)
+    return {"received": True}
+
+
+@blueprint.post("/provider_b")
+@endpoint(
+    guard=public("public+signature"), documented_body=EventOfB, result=Acknowledged, message="Received", prepare=read_b,
+    max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
+)  # fmt: skip
+def receive_b(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
+    """Process a notification of provider B."""
+    process_notification(prepared)
+    return {"received": True}

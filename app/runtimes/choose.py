@@ -1,0 +1,213 @@
+"""Detection of the recipe of a repository: generator configuration, generator dependencies, scripts, then plain files."""
+
+import dataclasses
+import hashlib
+import posixpath
+import re
+from collections.abc import Callable, Collection
+from functools import partial
+
+from app.runtimes import node, python_sites
+from app.runtimes.preview_options import InvalidPreviewOptions, PreviewOptions, read_options
+from app.runtimes.recipe import HOST, PORT, PreviewAddress, Recipe
+
+Read = Callable[[str], bytes | None]
+
+HUGO = tuple(f"{name}.{ending}" for name in ("hugo", "config") for ending in ("toml", "yaml", "yml", "json"))
+HUGO_FOLDERS = ("content/", "archetypes/", "layouts/", "themes/")
+HUGO_CONFIG_FOLDER = "config/_default/"
+HUGO_CONFIGS = (
+    *HUGO,
+    *(
+        f"{HUGO_CONFIG_FOLDER}{name}"
+        for name in ("hugo.toml", "config.toml", "config.yaml", "module.toml", "module.yaml", "hugo.yaml")
+    ),
+)
+JEKYLL_FOLDERS = ("_posts/", "_layouts/", "_includes/", "_sass/", "_data/")
+SPHINX_SOURCES = ("docs/source/", "docs/", "doc/source/", "doc/", "source/", "")
+SPHINX_CONFIG = re.compile(rb"(?m)^(?:extensions|html_theme|master_doc|root_doc|copyright)\s*=")
+PLAIN_FOLDERS = ("", "public/", "docs/", "site/", "dist/", "_site/", "build/", "src/")
+MARKS = frozenset(
+    {*HUGO[:4], "config.toml", "package.json", "_config.yml", "mkdocs.yml", "index.html", "conf.py", *node.CONFIG_FILES}
+)
+SAMPLE_FOLDERS = re.compile(
+    r"(?:^|/)(?:examples?|exampleSite|tests?|fixtures|demos?|vendor|themes|node_modules|\.[^/]+)/"
+)
+MAX_FOLDERS = 16
+
+
+class RuntimeNotDetected(Exception):
+    """The repository contains nothing that can be served. The message names the reason if there is a specific one."""
+
+
+@dataclasses.dataclass(frozen=True)
+class DetectionHints:
+    """Settings that detection uses: the content folder of the project and the proxy of Hugo modules."""
+
+    content_folder: str = ""
+    module_proxy: str = "https://proxy.golang.org"
+
+
+def choose_recipe(
+    paths: Collection[str], read: Read, address: PreviewAddress, hints: DetectionHints | None = None
+) -> Recipe:
+    """Return the recipe of a repository. The section `preview` of `.galley.yml` overrides what is detected.
+
+    `read` returns the content of a path, or None. It is called for a few small files.
+
+    Raises:
+        RuntimeNotDetected: there is neither a generator nor a page, or `.galley.yml` is invalid.
+    """
+    try:
+        options = read_options(read)
+    except InvalidPreviewOptions as error:
+        raise RuntimeNotDetected(str(error)) from error
+    detector = _Detector(frozenset(paths), read, address, hints or DetectionHints())
+    recipe = detector.detect(options.root)
+    if recipe is None and options.command is None:
+        raise RuntimeNotDetected(
+            ""
+            if options.root is None
+            else f"The folder “{options.root}” (preview.root in .galley.yml) contains no site"
+        )
+    return _apply(options, recipe)
+
+
+def static(folder: str = "") -> Recipe:
+    """Return a recipe that serves files unchanged, with `index.html` for a folder."""
+    return Recipe(("python3", "-m", "http.server", PORT, "--bind", HOST), folder=folder.rstrip("/"))
+
+
+def _apply(options: PreviewOptions, detected: Recipe | None) -> Recipe:
+    recipe = detected or Recipe(options.command or (), folder=options.root or "")
+    if options.command is not None:
+        programs = tuple(name for name in ("hugo", "bundle", "jekyll") if name == options.command[0])
+        recipe = dataclasses.replace(
+            recipe, serve=options.command, tools=tuple(dict.fromkeys((*recipe.tools, *programs)))
+        )
+    if options.install is not None:
+        key = hashlib.sha256(repr((recipe.dependencies, options.install)).encode()).hexdigest()
+        recipe = dataclasses.replace(
+            recipe, install=options.install, dependencies=key if recipe.dependencies is not None else None
+        )
+    return dataclasses.replace(recipe, port=options.port, environment={**recipe.environment, **options.env})
+
+
+class _Detector:
+    """Detection in one tree of paths."""
+
+    def __init__(self, paths: frozenset[str], read: Read, address: PreviewAddress, hints: DetectionHints) -> None:
+        self._paths, self._read, self._address, self._hints = paths, read, address, hints
+
+    def detect(self, root: str | None) -> Recipe | None:
+        """Return the recipe of the folder `root`, or of the best folder of the repository."""
+        folders = [f"{root}/" if root else ""] if root is not None else self._folders()
+        for detect in (self._generator, self._script):
+            for folder in folders:
+                recipe = detect(folder)
+                if recipe is not None:
+                    return recipe
+        plain = [f"{folder}{below}" for folder in (folders if root is not None else [""]) for below in PLAIN_FOLDERS]
+        return next((static(folder) for folder in plain if f"{folder}index.html" in self._paths), None)
+
+    def _folders(self) -> list[str]:
+        """Return the folders to inspect: those above the content of the project, the root, then the nearest ones."""
+        content = self._hints.content_folder.strip("/").split("/")
+        above = ["/".join(content[:depth]) + "/" for depth in range(len(content), 0, -1)] if content != [""] else []
+        marked = {
+            posixpath.dirname(path) + "/" for path in self._paths if "/" in path and posixpath.basename(path) in MARKS
+        }
+        nearest = [folder for folder in marked if folder.count("/") <= 2 and "node_modules/" not in folder]
+        nearest.sort(key=lambda folder: (bool(SAMPLE_FOLDERS.search(folder)), folder.count("/"), folder))
+        return list(dict.fromkeys([*above, "", *nearest[:MAX_FOLDERS]]))
+
+    def _below(self, folder: str) -> tuple[frozenset[str], Read]:
+        paths = frozenset(path[len(folder) :] for path in self._paths if path.startswith(folder))
+        return paths, partial(_read_below, self._read, folder)
+
+    def _generator(self, folder: str) -> Recipe | None:
+        """Return the recipe of the generator that a folder configures, or on which its package.json depends."""
+        paths, read = self._below(folder)
+        name = folder.rstrip("/")
+        if _is_hugo(paths):
+            return self._hugo(paths, read, name)
+        recipe = node.configured(paths, read, name)
+        if recipe is not None:
+            return recipe
+        if "mkdocs.yml" in paths:
+            return python_sites.mkdocs(paths, read, name)
+        if _is_jekyll(paths) and not node.depends_on(read, "hexo"):
+            return _jekyll(paths, read, name)
+        recipe = node.recipe(paths, read, name) if "package.json" in paths else None
+        if recipe is not None:
+            return recipe
+        for source in SPHINX_SOURCES:
+            if f"{source}conf.py" in paths and SPHINX_CONFIG.search(read(f"{source}conf.py") or b""):
+                return python_sites.sphinx(source, paths, read, name)
+        return None
+
+    def _script(self, folder: str) -> Recipe | None:
+        paths, read = self._below(folder)
+        return node.script(paths, read, folder.rstrip("/")) if "package.json" in paths else None
+
+    def _hugo(self, paths: frozenset[str], read: Read, folder: str) -> Recipe:
+        url, port = self._address.url, str(self._address.port)
+        serve = ("hugo", "server", "--bind", HOST, "--port", PORT, "--baseURL", url, "--appendPort=false")
+        reloading = ("--liveReloadPort", port, "--buildDrafts", "--buildFuture", "--noHTTPCache")
+        recipe = node.install(paths, read) if "package.json" in paths else Recipe(())
+        if _has_modules(paths, read):
+            install = (*recipe.install, ("hugo", "mod", "graph"))
+            recipe = dataclasses.replace(recipe, install=install, dependencies=None)
+        proxies = {"GOPROXY": self._hints.module_proxy, "HUGO_MODULE_PROXY": self._hints.module_proxy}
+        return dataclasses.replace(
+            recipe,
+            serve=(*serve, *reloading),
+            environment={**recipe.environment, **proxies},
+            folder=folder,
+            tools=("hugo",),
+        )
+
+
+def _read_below(read: Read, folder: str, path: str) -> bytes | None:
+    return read(folder + path)
+
+
+def _is_hugo(paths: frozenset[str]) -> bool:
+    if any(name in paths for name in HUGO[:4]) or any(path.startswith(HUGO_CONFIG_FOLDER) for path in paths):
+        return True
+    return any(name in paths for name in HUGO[4:]) and any(path.startswith(HUGO_FOLDERS) for path in paths)
+
+
+def _has_modules(paths: frozenset[str], read: Read) -> bool:
+    """Return whether a Hugo site imports modules that are not stored in the repository."""
+    if "_vendor/modules.txt" in paths:
+        return False
+    if re.search(rb"(?m)^\s*require\b", read("go.mod") or b""):
+        return True
+    configs = b"\n".join(read(name) or b"" for name in HUGO_CONFIGS if name in paths)
+    return (
+        re.search(rb"\[\[\s*(?:module\.)?imports\s*\]\]|(?m:^\s*imports\s*[:=])", configs) is not None
+        and "go.mod" in paths
+    )
+
+
+def _is_jekyll(paths: frozenset[str]) -> bool:
+    if "_config.yml" not in paths and "_config.yaml" not in paths:
+        return False
+    return "Gemfile" in paths or "index.html" not in paths or any(path.startswith(JEKYLL_FOLDERS) for path in paths)
+
+
+def _jekyll(paths: frozenset[str], read: Read, folder: str) -> Recipe:
+    serve = ("jekyll", "serve", "--host", HOST, "--port", PORT, "--drafts", "--future", "--destination", "/tmp/site")  # noqa: S108
+    if "Gemfile" not in paths:
+        return Recipe(serve, folder=folder, tools=("jekyll",))
+    gems = b"\0".join(read(name) or b"" for name in ("Gemfile", "Gemfile.lock"))
+    return Recipe(
+        ("bundle", "exec", *serve),
+        install=(("bundle", "install"),),
+        environment={"BUNDLE_PATH": "/tmp/gems", "BUNDLE_APP_CONFIG": "/tmp/bundle", "BUNDLE_FROZEN": "false"},  # noqa: S108
+        folder=folder,
+        tools=("bundle",),
+        dependencies=hashlib.sha256(gems).hexdigest(),
+        dependency_folder="/tmp/gems",  # noqa: S108 (inside the jail)
+    )

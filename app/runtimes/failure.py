@@ -1,0 +1,211 @@
+"""Readable reports of failed previews: the end of the log without escape codes, and a hint for known causes."""
+
+import re
+from collections.abc import Sequence
+
+TAIL_BYTES = 4 * 1024
+SEARCHED_CHARACTERS = 128 * 1024
+MAX_NAME_CHARACTERS = 200
+"""Longest part of a log in a hint. The patterns below bound their repetitions: the site chooses the text."""
+
+_ESCAPES = re.compile(
+    r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
+    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links
+    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
+    r"|\x1b[ -/]*[0-~]"  # other escape sequences
+    r"|[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]"
+)
+_PROGRAMS = {
+    ("ruby", "bundle", "bundler", "jekyll", "gem"): "Install Ruby and Bundler on the machine that runs previews.",
+    ("node", "npm", "npx", "corepack"): "Install Node.js and npm on the machine that runs previews.",
+    ("go",): "Install Go on the machine that runs previews: Hugo modules need it.",
+    ("git",): "Install Git on the machine that runs previews.",
+    ("hugo",): "Install Hugo on the machine that runs previews.",
+}
+_MISSING_PROGRAM = re.compile(
+    r"^(?:[\w/.-]*sh: (?:line )?\d+: )?([\w./-]+): (?:No such file or directory|not found|command not found)$"
+    r"|(?:exec|binary with name) \\?\"(go|npx|node|postcss|sass)\\?\"[^\n]{0,200}not found|spawn ([\w./-]+) ENOENT",
+    re.MULTILINE,
+)
+_MISSING_MODULE = re.compile(
+    r"No module named '?([\w.]+)|Cannot find (?:module|package) '([^'\n]+)'|cannot load such file -- (\S+)"
+    r"|Could not find gem '([^'\n]+)'|The \"([\w/-]+)\" plugin is not installed|Unrecognised theme name: '([\w-]+)'"
+    r"|no theme named '([\w-]+)' found|module \"([\w./-]+)\" not found",
+)
+_LOOKUP = re.compile(
+    r"(?:lookup|getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|Could not resolve host:|resolve host) ([\w.-]+\.[a-z]{2,})"
+    r"|Failed to connect to ([\w.-]+\.[a-z]{2,}) port",
+)
+_MEMORY = re.compile(
+    r"JavaScript heap out of memory|^MemoryError|Cannot allocate memory|out of memory", re.MULTILINE | re.I
+)
+_SIGNATURE = re.compile(
+    r"No compatible signature found in package metadata|Cannot find matching keyid|Signature does not match"
+)
+_NODE_VERSION = (
+    re.compile(
+        r"Node\.js (?P<has>v?\d[\w.]{0,20}) is not supported by [^\n]{0,200}\n[^\n]{0,200}version: \"?(?P<needs>[^\"\n]{1,80})"
+    ),
+    re.compile(
+        r"You are using Node\.js (?P<has>v?\d[\w.]{0,20})[.,]\s[^\n]{0,200}(?:version|Requirement:|requires) \"?(?:Node\.js )?(?P<needs>[^\"\n]{1,80})"
+    ),
+    re.compile(r"Expected version:? \"?(?P<needs>[^\"\n]{1,80})\"?(?:\.|\n)\s*Got:? \"?(?P<has>v?\d[\w.]{0,20})"),
+    re.compile(
+        r"code EBADENGINE\n(?:[^\n]{0,200}\n){0,6}?[^\n]{0,200}Required: [^\n]{0,200}?\"node\": ?\"(?P<needs>[^\"\n]{1,80})\"[^\n]{0,200}\n"
+        r"[^\n]{0,200}Actual: [^\n]{0,200}?\"node\": ?\"(?P<has>[^\"\n]{1,80})\""
+    ),
+)
+_LOCK_FILE = re.compile(
+    r"can only install (?:with an existing package-lock\.json|packages when your package\.json)|ERR_PNPM_NO_LOCKFILE"
+    r"|ERR_PNPM_OUTDATED_LOCKFILE|ERR_PNPM_LOCKFILE_(?:CONFIG_MISMATCH|BREAKING_CHANGE)|Your lockfile needs to be updated"
+    r"|lockfile would have been (?:modified|created) by this install|no lock ?file was found",
+    re.IGNORECASE,
+)
+_UNKNOWN_PACKAGE = re.compile(
+    r"404 +(?:The requested resource )?'([^'\n]+)' (?:could not be found|is not in (?:this|the npm) registry)|ERR_PNPM_FETCH_404\b[^\n]{0,200}?registry[^/\n]{0,200}/([^:\s]+):"
+    r"|No matching distribution found for ([^\s]+)|Couldn't find (?:any versions for |package )\"([^\"\n]+)\""
+)
+_PRIVATE_REGISTRY = re.compile(r"code E40[13]$|ERR_PNPM_FETCH_40[13]\b|HTTP error 40[13] while getting", re.MULTILINE)
+_CONFLICT = re.compile(r"code ERESOLVE$|ResolutionImpossible", re.MULTILINE)
+_WORKSPACE = re.compile(r"EUNSUPPORTEDPROTOCOL|Unsupported URL Type \"workspace:")
+_OCCUPIED_PORT = re.compile(r"EADDRINUSE|Address already in use|Port \d+ is (?:already )?in use", re.IGNORECASE)
+_INSTALLATION_HINTS = (
+    (
+        _LOCK_FILE,
+        "The lock file is missing or does not match package.json. Run the package manager of the site and commit its lock file.",
+    ),
+    (
+        _WORKSPACE,
+        "The site is part of a workspace. Set preview.root in .galley.yml to the root of the workspace and preview.command "
+        "to the command that serves the site.",
+    ),
+    (
+        _PRIVATE_REGISTRY,
+        "The registry requires credentials, and sandboxes have none. Use packages of a public registry.",
+    ),
+    (
+        _CONFLICT,
+        "The versions of the dependencies conflict. Correct them and commit a lock file that can be installed.",
+    ),
+)
+_MODULE_PROXY_HOSTS = frozenset(("proxy.golang.org", "sum.golang.org"))
+_DISK = re.compile(r"No space left on device|ENOSPC|EDQUOT")
+
+
+def log_tail(log: str) -> str:
+    """Return the last 4 KiB of a log without escape codes and control characters."""
+    text = plain(log).encode()[-TAIL_BYTES:]
+    return text.decode(errors="ignore")
+
+
+def plain(text: str) -> str:
+    """Return a text without escape codes and control characters."""
+    return _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def hint_for(
+    cause: str | None,
+    log: str,
+    refused_hosts: Sequence[str],
+    *,
+    is_serving: bool,
+    unreachable_hosts: Sequence[str] = (),
+) -> str | None:
+    """Return what the caller or the operator can do about a failed preview, or None for an unknown cause."""
+    text = plain(log[-SEARCHED_CHARACTERS:])
+    if cause == "memory" or _MEMORY.search(text):
+        return "The site ran out of memory. Reduce what the build loads at once."
+    if cause in ("disk", "files") or _DISK.search(text):
+        return "The site ran out of disk space or files. Remove large or generated files from the repository."
+    version = _hint_for_tools(text)
+    if version is not None:
+        return version
+    hosts = [*refused_hosts] or _lookups(text)
+    if hosts and not is_serving:
+        return _hint_for_hosts(hosts, is_serving=False)
+    if unreachable_hosts:
+        return _hint_for_unreachable(unreachable_hosts)
+    if not is_serving and (installation := _hint_for_installation(text)) is not None:
+        return installation
+    program = _first(_MISSING_PROGRAM, text)
+    if program is not None:
+        return _hint_for_program(program)
+    module = _first(_MISSING_MODULE, text)
+    if module is not None:
+        return f"The module or theme “{module}” is not installed. Add it to the dependencies of the site."
+    if hosts:
+        return _hint_for_hosts(hosts, is_serving=True)
+    if _OCCUPIED_PORT.search(text):
+        return "The site starts more than one server on a port. Start one server on the port in the variable PORT."
+    if cause == "response":
+        return "The server accepts connections, but its first page takes too long. Reduce what the build of the page loads."
+    if cause == "port":
+        return "Start the server on the port in the variable PORT, or set preview.port in .galley.yml."
+    if cause == "install_timeout":
+        return "The installation must end within five minutes. Commit a lock file and remove unused dependencies."
+    return None
+
+
+def hint_for_code(code: str, problem: str) -> str | None:
+    """Return the hint for a start that ended before the sandbox existed."""
+    if code == "RUNTIME_UNAVAILABLE":
+        match = re.search(r"cannot run ([\w.-]+)", problem)
+        return _hint_for_program(match[1]) if match else None
+    return None
+
+
+def _hint_for_hosts(hosts: Sequence[str], *, is_serving: bool) -> str:
+    names = ", ".join(hosts)
+    if is_serving:
+        return (
+            f"The site requested {names} while it was served. Network access while serving is off; "
+            "an owner or admin can permit it in the settings of the project (preview_network)."
+        )
+    return f"The installation requested {names}. An operator can permit the host with SANDBOX_EGRESS."
+
+
+def _hint_for_unreachable(hosts: Sequence[str]) -> str:
+    names = ", ".join(hosts)
+    hint = f"The machine that runs previews cannot connect to {names}. An operator must check its network"
+    if _MODULE_PROXY_HOSTS.isdisjoint(hosts):
+        return f"{hint}."
+    return f"{hint}, or set SANDBOX_MODULE_PROXY to a reachable module proxy. Modules in the folder _vendor need none."
+
+
+def _hint_for_tools(text: str) -> str | None:
+    """Return the hint for a version of Node.js or Corepack that cannot install or serve the site."""
+    if _SIGNATURE.search(text):
+        return (
+            "Corepack cannot verify the package manager: Corepack is outdated, or the registry provides no signatures. "
+            "Use npm exec instead of corepack in preview.install, for example npm exec --yes --package=pnpm@9 -- pnpm install."
+        )
+    for pattern in _NODE_VERSION:
+        if (match := pattern.search(text)) is not None:
+            needs, has = match["needs"].strip(" ."), match["has"].strip(" .")
+            return (
+                f"The site needs Node.js {needs}, and the machine that runs previews has {has}. Install that version on the "
+                "machine, or use versions of the packages that support the present one."
+            )
+    return None
+
+
+def _hint_for_installation(text: str) -> str | None:
+    package = _first(_UNKNOWN_PACKAGE, text)
+    if package is not None:
+        return f"The registry does not have the package “{package}”. Correct its name and version in the dependencies."
+    return next((hint for pattern, hint in _INSTALLATION_HINTS if pattern.search(text)), None)
+
+
+def _hint_for_program(program: str) -> str:
+    name = program.rpartition("/")[2]
+    known = next((text for names, text in _PROGRAMS.items() if name in names), None)
+    return known or f"The program “{name}” does not exist in the sandbox. Add it to the dependencies of the site."
+
+
+def _lookups(text: str) -> list[str]:
+    return list(dict.fromkeys(filter(None, (name for names in _LOOKUP.findall(text) for name in names))))[:5]
+
+
+def _first(pattern: re.Pattern[str], text: str) -> str | None:
+    matches = [name for match in pattern.finditer(text) for name in match.groups() if name]
+    return matches[-1][:MAX_NAME_CHARACTERS] if matches else None

@@ -1,0 +1,113 @@
+"""Recipes of folders with a package.json: package manager by lock file, server by generator."""
+
+import hashlib
+import json
+from collections.abc import Callable, Collection
+from dataclasses import replace
+from typing import Any
+
+from app.runtimes.package_managers import installation_of
+from app.runtimes.recipe import HOST, PORT, Recipe
+
+Read = Callable[[str], bytes | None]
+
+MAX_MANIFEST_BYTES = 1024 * 1024
+SETTINGS = (".npmrc", ".yarnrc", ".yarnrc.yml", "pnpm-workspace.yaml")
+_SCRIPTS = ("js", "mjs", "cjs", "ts", "mts", "cts")
+_VITEPRESS = ("vitepress", "dev", "{root}", "--host", HOST, "--port", PORT)
+# The most specific generators come first: most of them depend on Vite.
+SERVERS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("astro", ("astro", "dev", "--host", HOST, "--port", PORT)),
+    ("@docusaurus/core", ("docusaurus", "start", "--host", HOST, "--port", PORT, "--no-open")),
+    ("vitepress", _VITEPRESS),
+    ("next", ("next", "dev", "-H", HOST, "-p", PORT)),
+    ("nuxt", ("nuxt", "dev", "--host", HOST, "--port", PORT)),
+    ("gatsby", ("gatsby", "develop", "-H", HOST, "-p", PORT)),
+    ("@11ty/eleventy", ("eleventy", "--serve", f"--port={PORT}")),
+    ("hexo", ("hexo", "server", "-i", HOST, "-p", PORT)),
+    ("vite", ("vite", "dev", "--host", HOST, "--port", PORT, "--strictPort")),
+)
+CONFIGS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("astro", tuple(f"astro.config.{ending}" for ending in _SCRIPTS)),
+    ("@docusaurus/core", tuple(f"docusaurus.config.{ending}" for ending in _SCRIPTS)),
+    ("next", tuple(f"next.config.{ending}" for ending in _SCRIPTS)),
+    ("nuxt", tuple(f"nuxt.config.{ending}" for ending in _SCRIPTS)),
+    ("gatsby", tuple(f"gatsby-config.{ending}" for ending in _SCRIPTS)),
+    ("@11ty/eleventy", (".eleventy.js", *(f"eleventy.config.{ending}" for ending in _SCRIPTS))),
+)
+CONFIG_FILES = frozenset(name for _, names in CONFIGS for name in names)
+VITEPRESS_CONFIGS = frozenset(f".vitepress/config.{ending}" for ending in _SCRIPTS)
+SCRIPTS = ("dev", "start", "serve", "develop")
+
+
+def configured(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
+    """Return the recipe of a generator whose configuration file is in the folder."""
+    if "package.json" not in paths:
+        return None
+    name = next((name for name, files in CONFIGS if any(file in paths for file in files)), None)
+    return _recipe(name, paths, read, folder) if name is not None else None
+
+
+def recipe(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
+    """Return the recipe of a generator on which package.json depends."""
+    names = _dependencies(read)
+    name = next((name for name, _ in SERVERS if name in names), None)
+    return _recipe(name, paths, read, folder) if name is not None else None
+
+
+def script(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
+    """Return a recipe that runs the first known script of package.json."""
+    scripts = _mapping(_parsed(read("package.json")).get("scripts"))
+    name = next((name for name in SCRIPTS if name in scripts), None)
+    if name is None:
+        return None
+    return replace(install(paths, read), serve=("npm", "run", name), folder=folder)
+
+
+def depends_on(read: Read, name: str) -> bool:
+    """Return whether package.json depends on a package."""
+    return name in _dependencies(read)
+
+
+def install(paths: Collection[str], read: Read) -> Recipe:
+    """Return a recipe without a server that installs the dependencies. Its result is cached by the lock file."""
+    if not _dependencies(read):
+        return Recipe(())
+    installation = installation_of(paths, read, _parsed(read("package.json")).get("packageManager"))
+    content = read(installation.lock) if installation.lock else None
+    recipe = Recipe((), install=(installation.command,), environment=installation.environment)
+    if not content:
+        return recipe
+    parts = [read("package.json") or b"", content, *(read(name) or b"" for name in SETTINGS if name in paths)]
+    return replace(recipe, dependencies=hashlib.sha256(b"\0".join(parts)).hexdigest())
+
+
+def _recipe(name: str, paths: Collection[str], read: Read, folder: str) -> Recipe:
+    serve = tuple(_root(paths) if part == "{root}" else part for part in dict(SERVERS)[name])
+    return replace(install(paths, read), serve=serve, folder=folder)
+
+
+def _root(paths: Collection[str]) -> str:
+    """Return the folder that contains the configuration of VitePress."""
+    roots = [
+        path[: -len(name)] for path in paths for name in VITEPRESS_CONFIGS if path == name or path.endswith("/" + name)
+    ]
+    return min(roots, key=len, default="docs").rstrip("/") or "."
+
+
+def _dependencies(read: Read) -> set[str]:
+    manifest = _parsed(read("package.json"))
+    return {name for key in ("dependencies", "devDependencies") for name in _mapping(manifest.get(key))}
+
+
+def _parsed(manifest: bytes | None) -> dict[str, Any]:
+    if manifest is None or len(manifest) > MAX_MANIFEST_BYTES:
+        return {}
+    try:
+        return _mapping(json.loads(manifest))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

@@ -1,0 +1,219 @@
+"""Recipes of MkDocs and Sphinx sites: requirements of the repository, or the themes and plugins that they configure."""
+
+import hashlib
+import re
+import tomllib
+from collections.abc import Callable, Collection
+from typing import Any, TypeGuard
+
+import yaml
+
+from app.runtimes.recipe import HOST, PORT, Recipe
+
+Read = Callable[[str], bytes | None]
+
+TARGET = "/tmp/python"  # noqa: S108 (inside the jail)
+REQUIREMENT_FILES = ("docs/requirements.txt", "doc/requirements.txt", "requirements.txt")
+REQUIREMENT_NAME = re.compile(r"(?:docs/|doc/)?requirements[\w.-]*\.txt")
+PREFERRED = ("doc", "mkdocs", "sphinx")
+GROUPS = ("docs", "doc", "documentation", "mkdocs", "sphinx")
+BUILT_IN_PLUGINS = {
+    "search",
+    "meta",
+    "tags",
+    "blog",
+    "social",
+    "privacy",
+    "offline",
+    "group",
+    "info",
+    "optimize",
+    "typeset",
+    "projects",
+}
+# Packages whose name does not follow from the name of the plugin.
+PLUGIN_PACKAGES = {
+    "git-revision-date-localized": "mkdocs-git-revision-date-localized-plugin",
+    "git-revision-date": "mkdocs-git-revision-date-plugin",
+    "git-authors": "mkdocs-git-authors-plugin",
+    "git-committers": "mkdocs-git-committers-plugin-2",
+    "awesome-pages": "mkdocs-awesome-pages-plugin",
+    "awesome-nav": "mkdocs-awesome-nav",
+    "minify": "mkdocs-minify-plugin",
+    "redirects": "mkdocs-redirects",
+    "macros": "mkdocs-macros-plugin",
+    "mkdocstrings": "mkdocstrings[python]",
+    "gen-files": "mkdocs-gen-files",
+    "literate-nav": "mkdocs-literate-nav",
+    "section-index": "mkdocs-section-index",
+    "monorepo": "mkdocs-monorepo-plugin",
+    "include-markdown": "mkdocs-include-markdown-plugin",
+    "glightbox": "mkdocs-glightbox",
+    "mermaid2": "mkdocs-mermaid2-plugin",
+    "rss": "mkdocs-rss-plugin",
+    "exclude": "mkdocs-exclude",
+    "table-reader": "mkdocs-table-reader-plugin",
+    "autorefs": "mkdocs-autorefs",
+    "swagger-ui-tag": "mkdocs-swagger-ui-tag",
+    "mkdocs-jupyter": "mkdocs-jupyter",
+}
+BUILT_IN_THEMES = {"mkdocs", "readthedocs", None}
+THEME_PACKAGES = {"material": "mkdocs-material", "cinder": "mkdocs-cinder", "bootstrap": "mkdocs-bootstrap"}
+SPHINX_THEMES = {
+    "sphinx_rtd_theme": "sphinx-rtd-theme",
+    "furo": "furo",
+    "pydata_sphinx_theme": "pydata-sphinx-theme",
+    "sphinx_book_theme": "sphinx-book-theme",
+    "sphinx_material": "sphinx-material",
+    "press": "sphinx-press-theme",
+    "shibuya": "shibuya",
+    "sphinxawesome_theme": "sphinxawesome-theme",
+}
+SPHINX_EXTENSIONS = {
+    "myst_parser": "myst-parser",
+    "myst_nb": "myst-nb",
+    "recommonmark": "recommonmark",
+    "sphinx_copybutton": "sphinx-copybutton",
+    "sphinx_design": "sphinx-design",
+    "sphinx_tabs.tabs": "sphinx-tabs",
+    "nbsphinx": "nbsphinx",
+    "numpydoc": "numpydoc",
+    "sphinx_autodoc_typehints": "sphinx-autodoc-typehints",
+    "sphinxcontrib.mermaid": "sphinxcontrib-mermaid",
+    "sphinx_rtd_theme": "sphinx-rtd-theme",
+    "sphinxext.opengraph": "sphinxext-opengraph",
+    "sphinx_inline_tabs": "sphinx-inline-tabs",
+    "autoapi.extension": "sphinx-autoapi",
+    "sphinx_click": "sphinx-click",
+    "sphinx_gallery.gen_gallery": "sphinx-gallery",
+}
+
+
+def mkdocs(paths: Collection[str], read: Read, folder: str) -> Recipe:
+    """Return the recipe of a folder with `mkdocs.yml`."""
+    config = _mapping(_load(read("mkdocs.yml")))
+    serve = ("python3", "-m", "mkdocs", "serve", "--dev-addr", f"{HOST}:{PORT}")
+    return _recipe(serve, ["mkdocs", *_mkdocs_packages(config)], paths, read, folder, own="mkdocs")
+
+
+def sphinx(source: str, paths: Collection[str], read: Read, folder: str) -> Recipe:
+    """Return the recipe of a folder whose Sphinx sources are below `source`."""
+    config = (read(f"{source}conf.py") or b"").decode(errors="replace")
+    where = source.rstrip("/") or "."
+    serve = ("python3", "-m", "sphinx_autobuild", "--host", HOST, "--port", PORT, "--no-initial", where, "/tmp/html")  # noqa: S108
+    packages = ["sphinx", "sphinx-autobuild", *_sphinx_packages(config)]
+    return _recipe(tuple(part for part in serve if part != "--no-initial"), packages, paths, read, folder, own="sphinx")
+
+
+def _recipe(
+    serve: tuple[str, ...], packages: list[str], paths: Collection[str], read: Read, folder: str, *, own: str
+) -> Recipe:
+    listed = _requirements(paths, read, own)
+    # Packages of the configuration are installed as well: a list for the application often lacks the generator.
+    arguments = [*listed, *(packages if not _names(listed, read, own) else packages[: 2 if own == "sphinx" else 1])]
+    manifest = b"\0".join(
+        [" ".join(arguments).encode(), *(read(name) or b"" for name in listed if name.endswith(".txt"))]
+    )
+    return Recipe(
+        serve,
+        install=(
+            (
+                "python3",
+                "-m",
+                "pip",
+                "install",
+                "--no-input",
+                "--disable-pip-version-check",
+                "--target",
+                TARGET,
+                *arguments,
+            ),
+        ),
+        environment={"PYTHONPATH": TARGET, "PYTHONDONTWRITEBYTECODE": "1"},
+        folder=folder,
+        tools=("pip",),
+        dependencies=hashlib.sha256(manifest).hexdigest(),
+        dependency_folder=TARGET,
+    )
+
+
+def _requirements(paths: Collection[str], read: Read, own: str) -> list[str]:
+    """Return pip arguments for what the repository lists: requirement files, else groups of pyproject.toml."""
+    files = [name for name in REQUIREMENT_FILES if name in paths]
+    files += sorted(path for path in paths if REQUIREMENT_NAME.fullmatch(path) and any(w in path for w in PREFERRED))
+    chosen = [name for name in dict.fromkeys(files) if _mentions(read(name), own)] or files[:1]
+    if chosen:
+        return [part for name in dict.fromkeys(chosen) for part in ("-r", name)]
+    return _project_dependencies(read("pyproject.toml"), own) if "pyproject.toml" in paths else []
+
+
+def _mentions(content: bytes | None, own: str) -> bool:
+    return content is not None and re.search(rb"(?im)^[ \t]*(" + own.encode() + rb"|furo|myst)", content) is not None
+
+
+def _names(arguments: list[str], read: Read, own: str) -> bool:
+    return any(_mentions(read(name), own) if name.endswith(".txt") else own in name for name in arguments)
+
+
+def _project_dependencies(content: bytes | None, own: str) -> list[str]:
+    try:
+        document = tomllib.loads((content or b"").decode())
+    except (ValueError, RecursionError):
+        return []
+    groups = {
+        **_mapping(_mapping(document.get("project")).get("optional-dependencies")),
+        **_mapping(document.get("dependency-groups")),
+    }
+    lists = [groups[name] for name in GROUPS if isinstance(groups.get(name), list)]
+    lists += [value for value in groups.values() if isinstance(value, list)]
+    lists.append(_mapping(document.get("project")).get("dependencies") or [])
+    for candidates in lists:
+        texts = [item for item in candidates if isinstance(item, str) and not item.startswith("-")]
+        if any(item.lower().startswith(own) for item in texts):
+            return texts
+    return []
+
+
+def _mkdocs_packages(config: dict[str, Any]) -> list[str]:
+    theme = config.get("theme")
+    name = _mapping(theme).get("name") if isinstance(theme, dict) else theme
+    packages = [] if name in BUILT_IN_THEMES or not _is_name(name) else [THEME_PACKAGES.get(name, f"mkdocs-{name}")]
+    plugins = config.get("plugins") or []
+    for plugin in plugins if isinstance(plugins, list | dict) else []:
+        plugin_name = next(iter(plugin), None) if isinstance(plugin, dict) else plugin
+        if _is_name(plugin_name) and plugin_name not in BUILT_IN_PLUGINS and "/" not in plugin_name:
+            packages.append(PLUGIN_PACKAGES.get(plugin_name, f"mkdocs-{plugin_name.removeprefix('mkdocs-')}"))
+    if any("pymdownx" in str(extension) for extension in config.get("markdown_extensions") or []):
+        packages.append("pymdown-extensions")
+    return list(dict.fromkeys(packages))
+
+
+def _sphinx_packages(config: str) -> list[str]:
+    strings = re.findall(r"['\"]([\w.]+)['\"]", config)
+    packages = [SPHINX_EXTENSIONS[name] for name in strings if name in SPHINX_EXTENSIONS]
+    theme = re.search(r"(?m)^html_theme\s*=\s*['\"]([\w-]+)['\"]", config)
+    if theme is not None and theme[1] in SPHINX_THEMES:
+        packages.append(SPHINX_THEMES[theme[1]])
+    return list(dict.fromkeys(packages))
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and re.fullmatch(r"[\w./-]{1,100}", value) is not None
+
+
+class _Loader(yaml.SafeLoader):
+    """Loader that reads unknown tags (`!ENV`, `!!python/name:`) as null."""
+
+
+_Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
+
+
+def _load(content: bytes | None) -> Any:
+    try:
+        return yaml.load(content or b"", _Loader)  # noqa: S506 (a safe loader)
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return {}
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}

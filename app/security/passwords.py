@@ -1,0 +1,72 @@
+"""Password policy, hashing and comparison (ASVS 5.0, chapter 6)."""
+
+import re
+from functools import cache
+from pathlib import Path
+
+from argon2 import PasswordHasher
+from argon2.exceptions import InvalidHashError, VerificationError
+
+from app.concurrency.threadpool import offload
+from app.core.limits import PasswordLimits
+
+SERVICE_NAME = "galley"
+COMMON = Path(__file__).with_name("data") / "common_passwords.txt"
+LIMITS = PasswordLimits()
+_hasher = PasswordHasher(time_cost=LIMITS.iterations, memory_cost=LIMITS.memory_kib, parallelism=LIMITS.parallelism)
+
+
+def hash_password(password: str) -> str:
+    """Return the argon2id hash to store. Takes about 50 ms in the thread pool.
+
+    Raises:
+        ServiceUnavailable: the queue of the thread pool is full.
+    """
+    return offload(_hasher.hash, _bytes(password))
+
+
+def verify_password(stored: str | None, password: str) -> bool:
+    """Return whether a password matches the stored hash. A missing hash takes the same time and never matches.
+
+    Raises:
+        ServiceUnavailable: the queue of the thread pool is full.
+    """
+    return offload(_matches, stored or _dummy_hash(), _bytes(password)) and stored is not None
+
+
+def password_error(password: str, email: str) -> str | None:
+    """Return why a password is refused for the owner of `email`, or None for an accepted one."""
+    plain = password.casefold()
+    if len(password) < LIMITS.min_characters:
+        return f"Use at least {LIMITS.min_characters} characters"
+    if len(password) > LIMITS.max_characters or len(_bytes(password)) > LIMITS.max_bytes:
+        return f"Use at most {LIMITS.max_characters} characters and {LIMITS.max_bytes} bytes"
+    if plain in (email.casefold(), email.casefold().rpartition("@")[0]):
+        return "Do not use your own e-mail address"
+    if plain in common_passwords() or re.fullmatch(rf"{SERVICE_NAME}\d*", plain):
+        return "This password is too easy to guess. Choose another one"
+    return None
+
+
+@cache
+def common_passwords() -> frozenset[str]:
+    """Return the 3,000 most common passwords of 8 or more characters in lower case."""
+    return frozenset(line for line in COMMON.read_text().splitlines() if not line.startswith("# "))
+
+
+def _matches(stored: str, password: bytes) -> bool:
+    try:
+        return _hasher.verify(stored, password)
+    except (VerificationError, InvalidHashError):
+        return False
+
+
+@cache
+def _dummy_hash() -> str:
+    """Return the hash with which the passwords of unknown accounts are compared."""
+    return hash_password("no account has this password")
+
+
+def _bytes(password: str) -> bytes:
+    """Encode the password as received. A lone surrogate must not raise an error."""
+    return password.encode("utf-8", "surrogatepass")

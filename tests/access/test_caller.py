@@ -1,0 +1,80 @@
+"""Who calls: read as rows, made objects of the database session where somebody asks."""
+
+import pytest
+
+from app.access.caller import Caller, caller_of
+from app.database import session as transactions
+from app.extensions import db
+from app.models.login import Session
+from app.models.user import User
+from tests.support.assertions.statements import counted
+from tests.support.world import World
+
+
+def found(token: str) -> Caller:
+    caller = caller_of(token)
+    assert caller is not None
+    return caller
+
+
+class TestCaller:
+    def test_reading_makes_no_session_of_the_database(self, world: World) -> None:
+        token = world.person().token
+        with world.app.app_context(), counted(world.app) as sent:
+            transactions.start_reading()
+            caller = found(token)
+            assert (caller.user_row.id, caller.session_row.user_id) == (caller.id, caller.id)
+            assert len(sent) == 1
+            assert not db.session.registry.has()
+
+    def test_objects_are_those_that_a_query_finds_and_cost_no_statement(self, world: World) -> None:
+        token = world.person().token
+        with world.app.app_context():
+            caller = found(token)
+            with counted(world.app) as sent:
+                user, session = caller.user, caller.session
+                assert (user.email, session.user_id) == (caller.user_row.email, user.id)
+                assert not sent
+                assert not db.session.dirty
+                assert not db.session.new
+            assert db.session.get_one(User, caller.id) is user
+            assert db.session.get_one(Session, session.id) is session
+
+    def test_object_that_was_read_already_is_taken(self, world: World) -> None:
+        token = world.person().token
+        with world.app.app_context():
+            caller = found(token)
+            there = db.session.get_one(User, caller.id)
+            assert caller.user is there
+
+    def test_changes_of_the_object_are_written(self, world: World) -> None:
+        token = world.person().token
+        with world.app.app_context():
+            caller = found(token)
+            transactions.begin_write()
+            caller.user.name = "Somebody else"
+            db.session.commit()
+            assert found(token).user_row.name == "Somebody else"
+
+    def test_token_of_nobody_opens_nothing(self, world: World) -> None:
+        with world.app.app_context():
+            assert caller_of("x" * 43) is None
+
+
+class TestReading:
+    def test_word_ends_with_the_session_that_was_told(self, world: World) -> None:
+        with world.app.app_context():
+            transactions.start_reading()
+            assert transactions.is_reading()
+            db.session()
+            assert transactions.is_reading()
+            db.session.remove()
+            assert not transactions.is_reading()
+
+    def test_nothing_is_flushed_meanwhile(self, world: World) -> None:
+        token = world.person().token
+        with world.app.app_context():
+            transactions.start_reading()
+            found(token).user.name = "Somebody else"
+            with pytest.raises(RuntimeError, match="state READING"):
+                db.session.flush()

@@ -1,0 +1,59 @@
+"""Who the client is, behind proxies and without."""
+
+import pytest
+from flask import Request
+from werkzeug.test import EnvironBuilder
+
+from app.access.client_address import client_address, network_of
+
+
+def asked(peer: str | None, *forwarded: str) -> Request:
+    builder = EnvironBuilder(headers=[("X-Forwarded-For", value) for value in forwarded])
+    environ = builder.get_environ()
+    environ["REMOTE_ADDR"] = peer
+    return Request(environ)
+
+
+class TestClientAddress:
+    def test_is_the_peer_without_trusted_hops(self) -> None:
+        assert client_address(asked("192.0.2.1", "198.51.100.7"), trusted_hops=0) == "192.0.2.1"
+
+    @pytest.mark.parametrize(
+        ("hops", "forwarded", "told"),
+        [
+            (1, ["198.51.100.7"], "198.51.100.7"),
+            (1, ["203.0.113.9, 198.51.100.7"], "198.51.100.7"),
+            (2, ["203.0.113.9, 198.51.100.7"], "203.0.113.9"),
+            (2, ["6.6.6.6, 203.0.113.9, 198.51.100.7"], "203.0.113.9"),
+            (2, ["6.6.6.6, 203.0.113.9", "198.51.100.7"], "203.0.113.9"),
+            (3, ["203.0.113.9"], "203.0.113.9"),
+            (1, [], "192.0.2.1"),
+            (1, ["198.51.100.7:4711"], "198.51.100.7"),
+            (1, ["[2001:db8::1]:4711"], "2001:db8::1"),
+            (1, ["fe80::1%eth0"], "fe80::1"),
+        ],
+    )
+    def test_is_the_nth_hop_from_the_right(self, hops: int, forwarded: list[str], told: str) -> None:
+        assert client_address(asked("192.0.2.1", *forwarded), trusted_hops=hops) == told
+
+    def test_folds_ipv4_inside_ipv6(self) -> None:
+        assert client_address(asked("::ffff:192.0.2.1"), trusted_hops=0) == "192.0.2.1"
+
+    @pytest.mark.parametrize(("peer", "told"), [("unix:", "unix"), ("", None), (None, None)])
+    def test_bears_what_is_no_address(self, peer: str | None, told: str | None) -> None:
+        assert client_address(asked(peer), trusted_hops=0) == told
+
+
+class TestNetworkOf:
+    @pytest.mark.parametrize(
+        ("address", "network"),
+        [
+            ("192.0.2.1", "192.0.2.1"),
+            ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64"),
+            ("2001:db8:1:2::ffff", "2001:db8:1:2::/64"),
+            (None, "unknown"),
+            ("nonsense", "unknown"),
+        ],
+    )
+    def test_is_what_one_subscriber_has(self, address: str | None, network: str) -> None:
+        assert network_of(address) == network

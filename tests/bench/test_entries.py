@@ -1,0 +1,58 @@
+"""Entries and inferred schemas of a site with 50,000 files, compared with a request for one project."""
+
+import time
+
+import pytest
+from flask import Flask
+
+from app.database import session
+from app.extensions import db
+from app.resources.project_content import search_indexing
+from app.resources.project_content.schema_inference import infer
+from tests.bench import large
+from tests.bench.test_content import Site, _cpu_ms, _median_ms
+from tests.support.world import World
+
+FILES = 50_000
+GOAL = 3
+PAGES = (
+    "",
+    "?folder=content/section-0100",
+    "?sort=-date&fields=title,date",
+    "?sort=title",
+    "?sort=-date&filter[tags][contains]=b7",
+    "?filter[date][gte]=2024-01-02&filter[title]=Post 777",
+)
+
+
+class TestEntries:
+    def test_what_a_first_page_and_inference_cost(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
+        site = Site(World(app), FILES)
+        site.index()
+        index, source = large.index_of(app, site.project)
+        search_indexing.index_new_texts(index, source, at_most=None, progress=lambda *_: None)
+        one_cpu = _cpu_ms(lambda: site.owner.get(f"/project/{site.project}"))
+        one = _median_ms(lambda: site.owner.get(f"/project/{site.project}"))
+        lines = [f"\n{db.engine.dialect.name}: first pages of {FILES} entries; one project {one:.1f} ms"]
+        for page in PAGES:
+            url = site.url(f"/entries{page}")
+            assert site.owner.get(url).ok()
+            taken, cpu = (
+                _median_ms(lambda url=url: site.owner.get(url), 15),
+                _cpu_ms(lambda url=url: site.owner.get(url), 20),
+            )
+            lines.append(
+                f"  {page or '/'}: {taken:.1f} ms, {taken / one:.2f} × one project (goal {GOAL}), CPU {cpu / one_cpu:.2f} ×"
+            )
+        session.start_reading()
+        index, _ = large.index_of(app, site.project)
+        started = time.perf_counter()
+        collections = infer(site.project, index)
+        taken = (time.perf_counter() - started) * 1_000
+        session.release_connection()
+        first = _median_ms(lambda: site.owner.get(f"/project/{site.project}/schema"), 15)
+        lines.append(
+            f"  inference: {taken:.0f} ms, {len(collections)} collections; again {first / one:.2f} × one project"
+        )
+        with capsys.disabled():
+            print("\n".join(lines))

@@ -1,0 +1,73 @@
+"""Word lint of the names, docstrings and comments."""
+
+import importlib.util
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+FILE = Path(__file__).resolve().parents[2] / ".ci" / "word_lint.py"
+
+
+@pytest.fixture(scope="module")
+def lint() -> ModuleType:
+    """Return the script as a module."""
+    spec = importlib.util.spec_from_file_location("word_lint", FILE)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["word_lint"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+class TestFindings:
+    @pytest.mark.parametrize(
+        ("source", "finding"),
+        [
+            ('"""What it does."""', (1, "headless docstring", "What it does.")),
+            ('"""Returns it to nobody."""', (1, "word in a docstring", "nobody")),
+            ("x = 1  # of its own", (1, "word in a comment", "of its own")),
+            ("found = 1", (1, "name", "found")),
+            ("def f(told): ...", (1, "name", "told")),
+            ("MAX_OF_ALL = 1", (1, "name", "MAX_OF_ALL")),
+        ],
+    )
+    def test_source_with_a_forbidden_term_is_reported(
+        self, lint: ModuleType, tmp_path: Path, source: str, finding: tuple[int, str, str]
+    ) -> None:
+        assert lint.findings(source, "app/module.py") == [finding]
+
+    @pytest.mark.parametrize("source", ['"""Return it."""', "given_name = 1", "foundation = 1  # rest of the file"])
+    def test_source_without_a_forbidden_term_is_accepted(self, lint: ModuleType, source: str) -> None:
+        assert lint.findings(source, "app/module.py") == []
+
+    def test_local_variable_of_a_test_is_accepted(self, lint: ModuleType) -> None:
+        assert lint.findings("found = 1", "tests/test_module.py") == []
+
+
+class TestExcess:
+    def test_count_within_the_baseline_is_accepted(self, lint: ModuleType) -> None:
+        assert lint.excess({"a.py": {"name: told": 1}}, {"a.py": {"name: told": 2}}) == []
+
+    def test_count_above_the_baseline_is_reported(self, lint: ModuleType) -> None:
+        assert lint.excess({"a.py": {"name: told": 2}}, {"a.py": {"name: told": 1}}) == ["a.py: name: told"]
+
+    def test_file_outside_the_baseline_is_reported(self, lint: ModuleType) -> None:
+        assert lint.excess({"b.py": {"name: told": 1}}, {"a.py": {"name: told": 1}}) == ["b.py: name: told"]
+
+
+class TestReduced:
+    def test_counts_only_decrease(self, lint: ModuleType) -> None:
+        baseline = {"a.py": {"name: told": 2, "name: left": 1}, "b.py": {"name: found": 1}}
+        counts = {"a.py": {"name: told": 3}, "c.py": {"name: said": 1}}
+        assert lint.reduced(baseline, counts) == {"a.py": {"name: told": 2}}
+
+
+class TestDuplicateClasses:
+    def test_public_class_of_two_modules_is_reported(self, lint: ModuleType, tmp_path: Path) -> None:
+        for name in ("a.py", "b.py"):
+            (tmp_path / name).write_text("class Thing: ...\nclass _Private: ...\n")
+        files = sorted(tmp_path.iterdir())
+        assert lint.duplicate_classes(files, tmp_path) == ["Thing: a.py, b.py"]

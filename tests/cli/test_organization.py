@@ -1,0 +1,13 @@
+"""`flask organization` as an operator types it."""
+
+from flask import Flask
+
+from tests.support.world import World
+
+
+def test_list_shows_owner_and_counts(app: Flask, world: World) -> None:
+    person = world.person()
+    org = person.new_organization("Harbour Press")
+    done = app.test_cli_runner().invoke(args=["organization", "list", "--limit", "1000"])
+    (line,) = [one for one in done.output.splitlines() if one.startswith(org)]
+    assert line == f"{org}  Harbour Press  {person.email}  1 members, 0 projects  active"

@@ -1,0 +1,73 @@
+"""The scene of the console tests: an organization with its members, a project, and other users."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from app.core.permissions import Role
+from app.extensions import db
+from app.models.organization import Membership
+from tests.resources.project_content.conftest import Site, make_site
+from tests.support.world import Browser, Person, World
+
+
+@dataclass
+class ConsoleScene:
+    """The callers by name, and the ids of the organization and project."""
+
+    app: Flask
+    people: dict[str, Browser]
+    site: Site
+    ids: dict[str, str]
+
+    def send(self, caller: str, method: str, path: str, **more: Any) -> TestResponse:
+        """Send a request to a path of the authorization data, a form without fields if it is a POST."""
+        for name, value in self.ids.items():
+            path = path.replace(f":{name}", value)
+        client = self.people[caller].client
+        if method == "POST":
+            more = {"data": {"unused": "1"}} | more
+        with self.app.app_context():
+            return client.open(path, method=method, **more)
+
+
+FILES = {
+    "content/posts/first.md": b"---\ntitle: First post\ndate: 2026-05-27\ndraft: true\ntags: [a, b]\n---\nOne line.\n\nAnother line.\n",
+    "content/posts/second.md": b"Second.\n",
+    "static/picture.png": b"\x89PNG\r\n\x1a\n",
+}
+
+
+@pytest.fixture
+def console(app: Flask, world: World) -> ConsoleScene:
+    """A project with three files and eight callers."""
+    site = make_site(world, FILES)
+    owner = site.owner
+    people: dict[str, Browser] = {"anonymous": Browser(app), "owner": owner}
+    people["unverified"] = world.person(verified=False)
+    people["platform_admin"] = world.person(admin=True)
+    for name in ("nonmember", "editor", "admin", "owner_other"):
+        people[name] = world.person()
+    other: Any = people["owner_other"]
+    assert isinstance(other, Person)
+    other.new_organization()
+    with app.app_context():
+        for name in ("editor", "admin"):
+            member: Any = people[name]
+            db.session.add(Membership(organization_id=site.organization, user_id=member.id, role=Role(name)))
+        db.session.commit()
+    ids = {
+        "org_id": site.organization,
+        "project_id": site.project,
+        "file": "content/posts/first.md",
+        "folder": "content/posts",
+        "unknown": "unknown",
+        "name": Path("console.css").name,
+        "session_id": "ses_1",
+        "key": "x",
+    }
+    return ConsoleScene(app, people, site, ids)

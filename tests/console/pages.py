@@ -1,0 +1,86 @@
+"""The pages and forms of the console, and the outcome for each caller: the authorization data of the console.
+
+`show`: the page or the effect of the form. `sign-in`: a redirect to the sign-in, 401 for a form. `verify`: a redirect to
+the verification, 403 for a form. `deny`: 403. `lead`: a redirect.
+"""
+
+from typing import NamedTuple
+
+CALLERS = ("anonymous", "unverified", "nonmember", "editor", "admin", "owner", "owner_other", "platform_admin")
+ANYONE = "show show show show show show show show"
+VERIFIED = "sign-in verify show show show show show show"
+MEMBERS = "sign-in verify deny show show show deny deny"
+MANAGERS = "sign-in verify deny deny show show deny deny"
+OWNER = "sign-in verify deny deny deny show deny deny"
+PLATFORM = "sign-in verify deny deny deny deny deny show"
+LEAD = "lead lead lead lead lead lead lead lead"
+ORGANIZATION, PROJECT = "/console/organizations/:org_id", "/console/projects/:project_id"
+
+
+class Row(NamedTuple):
+    """A page (GET) or a form (POST)."""
+
+    method: str
+    path: str
+    cells: str
+
+
+PAGES = (
+    *(Row("GET", f"/{name}", LEAD) for name in ("sign-in", "forgot-password", "reset-password", "invitation")),
+    *(
+        Row("GET", f"/console/{name}", ANYONE)
+        for name in ("sign-in", "sign-up", "verify", "forgot-password", "reset-password", "invitation")
+    ),
+    *(
+        Row("POST", f"/console/{name}", ANYONE)
+        for name in ("sign-in", "sign-up", "verify", "verify/resend", "forgot-password", "reset-password", "sign-out")
+    ),
+    *(Row("GET", f"/connect/{name}", VERIFIED) for name in ("provider_a", "provider_b")),
+    Row("GET", "/console/static/:name", ANYONE),
+    Row("GET", "/console/:unknown", ANYONE),
+    Row("GET", "/console", VERIFIED),
+    Row("POST", "/console/organizations", VERIFIED),
+    Row("GET", ORGANIZATION, MEMBERS),
+    Row("GET", f"{ORGANIZATION}/members", MEMBERS),
+    Row("POST", f"{ORGANIZATION}/members/invite", MANAGERS),
+    Row("POST", f"{ORGANIZATION}/members/role", MANAGERS),
+    Row("POST", f"{ORGANIZATION}/members/remove", MANAGERS),
+    Row("POST", f"{ORGANIZATION}/leave", MEMBERS),
+    Row("GET", f"{ORGANIZATION}/settings", MEMBERS),
+    Row("POST", f"{ORGANIZATION}/settings", MANAGERS),
+    Row("POST", f"{ORGANIZATION}/transfer", OWNER),
+    Row("POST", f"{ORGANIZATION}/status", MANAGERS),
+    Row("POST", f"{ORGANIZATION}/delete", OWNER),
+    Row("GET", f"{ORGANIZATION}/service-accounts", MANAGERS),
+    *(Row("POST", f"{ORGANIZATION}/service-accounts{path}", MANAGERS) for path in ("", "/rotate", "/revoke")),
+    Row("GET", f"{ORGANIZATION}/connect", MANAGERS),
+    Row("POST", f"{ORGANIZATION}/connect", MANAGERS),
+    Row("POST", f"{ORGANIZATION}/connect/account", MANAGERS),
+    *(
+        Row("GET", f"{PROJECT}{path}", MEMBERS)
+        for path in (
+            *("", "/search", "/activity", "/content/", "/content/:folder", "/edit/:file", "/conflict/:file"),
+            *("/history", "/history/:file", "/media", "/preview", "/settings"),
+        )
+    ),
+    *(
+        Row("POST", f"{PROJECT}{path}", MEMBERS)
+        for path in (
+            *("/reindex", "/content/", "/content/:folder", "/bulk-delete", "/edit/:file", "/draft/:file"),
+            *("/discard-draft/:file", "/conflict/:file", "/rename/:file", "/delete/:file"),
+            *("/restore/:file", "/media", "/preview", "/preview/stop"),
+        )
+    ),
+    *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project")),
+    *(
+        Row("GET", f"/console/account{path}", VERIFIED)
+        for path in ("", "/sessions", "/preferences", "/tokens", "/connections")
+    ),
+    *(
+        Row("POST", f"/console/account/{path}", VERIFIED)
+        for path in (
+            *("profile", "password", "delete", "sessions/end", "preferences", "connections/remove"),
+            *("tokens", "tokens/rotate", "tokens/revoke"),
+        )
+    ),
+)

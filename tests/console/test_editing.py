@@ -1,0 +1,159 @@
+"""The editor without scripts: pages, fields, drafts, conflicts, renaming and deletion. `git` is the judge."""
+
+import html
+import io
+import re
+from urllib.parse import urlsplit
+
+from werkzeug.test import TestResponse
+
+from tests.console.conftest import ConsoleScene
+from tests.console.test_organizations import submit
+from tests.resources.project_content.conftest import Site
+
+FILE = "content/posts/first.md"
+
+
+def form_of(response: TestResponse, action: str) -> dict[str, str]:
+    """Return the fields of the form whose action contains a text, as a browser would send them."""
+    page = next(form for form in re.findall(r"<form.*?</form>", response.text, re.DOTALL) if action in form)
+    fields = {}
+    for tag in re.findall(r"<input[^>]*>", page):
+        names = dict(re.findall(r'([\w-]+)="([^"]*)"', tag))
+        if names.get("type") not in ("checkbox", "radio") or " checked" in tag:
+            fields[names["name"]] = html.unescape(names.get("value", ""))
+    for name, text in re.findall(r'<textarea[^>]*name="([^"]+)"[^>]*>\n(.*?)</textarea>', page, re.DOTALL):
+        fields[name] = html.unescape(text).replace("\n", "\r\n")
+    return fields
+
+
+def diff(site: Site) -> list[str]:
+    """Return the changed lines of the last commit."""
+    lines = site.repo.git("show", "--format=", "-U0", "main").decode().splitlines()
+    return [line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---")]
+
+
+def test_folder_lists_titles_and_creates_a_page(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner = site.owner
+    listed = owner.client.get(f"{base}/content/content/posts").text
+    assert f'href="{base}/edit/{FILE}">First post</a>' in listed
+    assert ">draft</span>" in listed
+    assert 'href="/console' in owner.client.get(f"{base}/content/").text
+    assert "second.md" in owner.client.get(f"{base}/content/content?view=tree&sort=title&q=second").text
+    sent = form_of(owner.client.get(f"{base}/content/content/posts"), f'{base}/content/content/posts"')
+    made = submit(owner, f"{base}/content/content/posts", **sent | {"title": "Fog & Räder"})
+    assert urlsplit(made.location).path == f"{base}/edit/content/posts/fog-r%C3%A4der.md"
+    assert 'title: "Fog & Räder"' in site.repo.git("show", "main:content/posts/fog-räder.md").decode()
+    assert 'value="Fog &amp; Räder"' in owner.client.get(made.location).text
+    again = submit(owner, f"{base}/content/content/posts", **sent | {"title": "Fog & Räder"})
+    assert again.status_code == 409
+    assert 'value="Fog &amp; Räder"' in again.text
+
+
+def test_save_changes_only_the_edited_lines(console: ConsoleScene) -> None:
+    site, url = console.site, f"/console/projects/{console.ids['project_id']}/edit/{FILE}"
+    owner, head = site.owner, site.repo.head()
+    sent = form_of(owner.client.get(url), "editor-form")
+    assert submit(owner, url, **sent).location.endswith("done=unchanged")
+    assert site.repo.head() == head
+    edited = sent | {
+        "fm.title": "New: title",
+        "fm.tags": "a\r\nb\r\nc",
+        "body": sent["body"].replace("Another", "Other"),
+    }
+    edited.pop("fm.draft")
+    assert submit(owner, url, **edited).location.endswith("done=saved")
+    assert diff(site) == [
+        "-title: First post", '+title: "New: title"', "-draft: true", "-tags: [a, b]", "+draft: false",
+        "+tags: [a, b, c]", "-Another line.", "+Other line.",
+    ] or diff(site)[-2:] == ["-Another line.", "+Other line."]  # fmt: skip
+    assert len(diff(site)) == 8
+
+
+def test_conflict_keeps_the_text_and_merges_the_choice(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner, url = site.owner, f"{base}/edit/{FILE}"
+    sent = form_of(owner.client.get(url), "editor-form")
+    site.repo.commit({FILE: site.repo.show(FILE).replace(b"One line.", b"Their line.")})
+    stopped = submit(owner, url, **sent | {"body": sent["body"].replace("One line.", "My line.")})
+    assert stopped.location == f"{base}/conflict/{FILE}"
+    view = owner.client.get(stopped.location)
+    assert view.status_code == 200
+    for text in ("One line.", "My line.", "Their line."):
+        assert text in view.text
+    fields = form_of(view, "conflict-form")
+    applied = submit(owner, stopped.location, **fields | {"part-0": "theirs", "action": "apply"})
+    assert "Their line." in form_of(applied, "conflict-form")["body"]
+    final = fields | {"action": "save", "body": fields["body"].replace("My line.", "Our line.")}
+    assert submit(owner, stopped.location, **final).location.endswith("done=saved")
+    assert diff(site) == ["-Their line.", "+Our line."]
+    assert owner.client.get(stopped.location).status_code == 303
+
+
+def test_draft_is_stored_shown_and_discarded(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner, url = site.owner, f"{base}/edit/{FILE}"
+    sent = form_of(owner.client.get(url), "editor-form")
+    typed = sent | {"fm.title": "Typed", "body": sent["body"] + "More.\r\n"}
+    assert submit(owner, f"{base}/draft/{FILE}", **typed).status_code == 204
+    shown = form_of(owner.client.get(url), "editor-form")
+    assert (shown["fm.title"], shown["body"].endswith("More.\r\n")) == ("Typed", True)
+    assert FILE in owner.client.get(base).text
+    site.repo.commit({FILE: b"Theirs.\n"})
+    site.world.work_off()
+    assert "Compare the versions" in owner.client.get(url).text
+    assert submit(owner, f"{base}/discard-draft/{FILE}").status_code == 303
+    assert "Theirs." in owner.client.get(url).text
+
+
+def test_rename_delete_and_bulk_delete(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner = site.owner
+    fields = form_of(owner.client.get(f"{base}/edit/{FILE}"), f"{base}/rename/")
+    taken = submit(owner, f"{base}/rename/{FILE}", **fields | {"new_path": "content/posts/second.md"})
+    assert taken.status_code == 409
+    assert 'value="content/posts/second.md"' in taken.text
+    renamed = submit(owner, f"{base}/rename/{FILE}", **fields | {"new_path": "content/moved.md"})
+    assert urlsplit(renamed.location).path == f"{base}/edit/content/moved.md"
+    fields = form_of(owner.client.get(f"{base}/edit/content/moved.md"), f"{base}/delete/")
+    assert submit(owner, f"{base}/delete/content/moved.md", **fields).location == f"{base}/content/content?done=deleted"
+    head = site.repo.head()
+    bulk = {"base_sha": head, "folder": "", "select": "content/posts/second.md"}
+    assert submit(owner, f"{base}/bulk-delete", **bulk).status_code == 303
+    assert site.repo.git("ls-tree", "-r", "--name-only", "main").decode().split() == ["static/picture.png"]
+
+
+def test_binary_file_is_shown_and_unknown_file_is_not_found(console: ConsoleScene) -> None:
+    base = f"/console/projects/{console.ids['project_id']}"
+    client = console.site.owner.client
+    assert "<img src=" in client.get(f"{base}/edit/static/picture.png").text
+    assert client.get(f"{base}/edit/nothing.md").status_code == 404
+    assert client.get(f"{base}/search?q=first").status_code == 200
+
+
+def test_history_compares_and_restores_a_version(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    client = site.owner.client
+    before = site.repo.show(FILE)
+    site.repo.commit({FILE: before.replace(b"Another line.", b"Replaced line.")}, "Replace a line")
+    listed = client.get(f"{base}/history/{FILE}")
+    assert "Replace a line" in listed.text
+    comparison = html.unescape(re.findall(r'href="([^"]*[?]base=[^"]*)"', listed.text)[0])
+    shown = client.get(comparison)
+    assert "Replaced" in shown.text
+    assert "Another" in shown.text
+    fields = form_of(shown, "/restore/")
+    assert submit(site.owner, f"{base}/restore/{FILE}", **fields).location.endswith("done=restored")
+    assert site.repo.show(FILE) == before
+    assert client.get(f"{base}/history").status_code == 200
+
+
+def test_upload_adds_an_image_to_the_repository(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    fields = form_of(site.owner.client.get(f"{base}/media"), 'enctype="multipart/form-data"')
+    data = fields | {"folder": "static/img", "file": (io.BytesIO(b"\x89PNG\r\n\x1a\nx"), "My photo.png")}
+    with site.owner.app.app_context():
+        sent = site.owner.client.post(f"{base}/media", data=data)
+    assert sent.status_code == 303
+    assert site.repo.show("static/img/My-photo.png") == b"\x89PNG\r\n\x1a\nx"

@@ -1,0 +1,52 @@
+"""Organizations, members and the connection of a repository with plain forms."""
+
+import re
+
+from flask import Flask
+from werkzeug.test import TestResponse
+
+from tests.console.conftest import ConsoleScene
+from tests.support.world import Person, World
+
+
+def submit(person: Person, path: str, **fields: str) -> TestResponse:
+    """Send a form of a signed-in user."""
+    with person.app.app_context():
+        return person.client.post(path, data=fields, headers={"Origin": "http://127.0.0.1:8000"})
+
+
+def test_organization_with_members_and_a_new_repository(app: Flask, world: World) -> None:
+    owner, other = world.person(), world.person()
+    made = submit(owner, "/console/organizations", name="Pier & Sons")
+    url = made.location.partition("?")[0]
+    assert "Pier &amp; Sons" in owner.client.get("/console").text
+    assert submit(owner, f"{url}/members/invite", email=other.email, role="editor").status_code == 303
+    assert submit(owner, f"{url}/members/invite", email="new@mail.example.org", role="admin").status_code == 303
+    members = owner.client.get(f"{url}/members").text
+    assert other.email in members
+    assert "Revoke the invitation of new@mail.example.org" in members
+    assert submit(owner, f"{url}/members/remove", email="new@mail.example.org").status_code == 303
+    assert "new@mail.example.org" not in owner.client.get(f"{url}/members").text
+    assert submit(owner, f"{url}/members/role", member_id=other.id, role="admin").status_code == 303
+    connected = submit(owner, f"{url}/connect?provider=local", repository="new", new_name="journal")
+    assert re.fullmatch(r"/console/projects/prj_\w+\?done=connected", connected.location)
+    again = submit(owner, f"{url}/connect?provider=local", repository="new", new_name="journal", project_name="Kept")
+    assert again.status_code == 409
+    assert 'value="Kept"' in again.text
+    assert "journal" in owner.client.get(url).text
+
+
+def test_failed_form_shows_the_values_again(console: ConsoleScene) -> None:
+    owner = console.site.owner
+    url = f"/console/organizations/{console.ids['org_id']}"
+    response = submit(owner, f"{url}/members/invite", email="not-an-address", role="editor")
+    assert response.status_code == 400
+    assert 'value="not-an-address"' in response.text
+    assert 'id="email-error"' in response.text
+
+
+def test_ended_session_keeps_the_values(console: ConsoleScene) -> None:
+    anonymous = console.people["anonymous"]
+    response = anonymous.client.post(f"/console/organizations/{console.ids['org_id']}/settings", data={"name": "Typed"})
+    assert response.status_code == 401
+    assert 'value="Typed"' in response.text

@@ -1,0 +1,15 @@
+"""Texts of the scripts and their translations."""
+
+import re
+from pathlib import Path
+
+from app.console import script_texts
+
+SOURCES = Path(script_texts.__file__).parent / "assets" / "src"
+CALL = re.compile(r'\btext\("((?:[^"\\]|\\.)*)"')
+
+
+class TestTexts:
+    def test_texts_are_those_of_the_scripts(self) -> None:
+        used = {match[1] for file in SOURCES.rglob("*.ts") for match in CALL.finditer(file.read_text())}
+        assert set(script_texts.TEXTS) == used

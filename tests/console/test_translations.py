@@ -1,0 +1,56 @@
+"""Catalogues of the console: complete, without unknown texts, and with the placeholders of the source."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from babel.messages.extract import extract
+from babel.messages.pofile import read_po
+from jinja2.ext import babel_extract
+
+from app.console.script_texts import TEXTS
+from app.console.translation import FOLDER, translations
+from app.core.locales import LANGUAGES
+
+PLACEHOLDER = re.compile(r"%\(\w+\)s|\{\w+\}")
+CONSOLE = FOLDER.parent
+KEYWORDS = {"_": None, "gettext": None, "ngettext": (1, 2)}
+TRANSLATED = sorted(set(LANGUAGES) - {"en"})
+
+
+def marked(path: Path) -> Iterator[str]:
+    """Yield the texts of a template or a module."""
+    with path.open("rb") as file:
+        if path.suffix == ".html":
+            messages = [message for _, _, message, _ in babel_extract(file, list(KEYWORDS), [], {})]
+        else:
+            messages = [message for _, message, _, _ in extract("python", file, keywords=KEYWORDS)]
+    yield from (message if isinstance(message, str) else message[0] for message in messages)
+
+
+def sources() -> set[str]:
+    """Return all texts of the console, the singular form of those with two."""
+    paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.glob("*.py")]
+    return {text for path in paths for text in marked(path)} | set(TEXTS)
+
+
+@pytest.mark.parametrize("language", TRANSLATED)
+class TestCatalogue:
+    def test_every_text_is_translated_and_none_is_unknown(self, language: str) -> None:
+        with (FOLDER / f"{language}.po").open("rb") as file:
+            catalogue = read_po(file, locale=language)
+        translated = {m.id if isinstance(m.id, str) else m.id[0]: m for m in catalogue if m.id and m.string}
+        assert (sources() - set(translated), set(translated) - sources()) == (set(), set())
+
+    def test_placeholders_are_those_of_the_source(self, language: str) -> None:
+        with (FOLDER / f"{language}.po").open("rb") as file:
+            messages = [message for message in read_po(file, locale=language) if message.id]
+        for message in messages:
+            ids = (message.id,) if isinstance(message.id, str) else message.id
+            forms = (message.string,) if isinstance(message.string, str) else message.string
+            for form in forms:
+                assert sorted(PLACEHOLDER.findall(form)) == sorted(PLACEHOLDER.findall(ids[-1])), ids
+
+    def test_catalogue_is_compiled(self, language: str) -> None:
+        assert translations(language).gettext("Sign in") != "Sign in"

@@ -1,0 +1,162 @@
+"""Structured edits of front matter: what is not edited stays as it is, byte for byte."""
+
+import random
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
+from app.content.front_matter.edits import values_equal
+from app.content.front_matter.reader import find_block, split_front_matter
+from app.content.text import decode
+from tests.core.content.front_matters import make
+
+FILES = 2_000
+VALUES: list[Any] = ["New words", "it's: a # trap", "yes", "2025-05-05", "", "line one\nline two\n", "日本 😀", 7, 1.5, True,
+                     None, [], ["a", "b: c"], {}, {"x": [1, {"y": "z"}]}, " spaces ", "tab\there", "\x85 nel", "- x"]  # fmt: skip
+
+
+def values_of(data: bytes) -> dict[str, Any] | None:
+    return split_front_matter(decode(data)[0] or "").values
+
+
+class TestGenerated:
+    def test_saving_what_is_there_changes_no_byte(self) -> None:
+        dice = random.Random(1)
+        for _ in range(FILES):
+            made = make(dice)
+            values = values_of(made.data)
+            assert values is not None, made.data
+            assert edit_front_matter(made.path, made.data, values) == made.data
+
+    def test_one_set_key_changes_its_own_lines_alone(self) -> None:
+        dice, outcomes = random.Random(2), Counter[str]()
+        for _ in range(FILES):
+            made, value = make(dice), dice.choice(VALUES)
+            values = values_of(made.data) or {}
+            key = dice.choice([*values, "added"])
+            outcome = _check(made.data, made.language, values | {key: value}, {key: value}, [])
+            outcomes[outcome if made.language == "yaml" or value is not None else "null in TOML"] += 1
+        assert outcomes["kept"] > 0.9 * FILES, outcomes
+
+    def test_one_key_taken_out_takes_its_own_lines_alone(self) -> None:
+        dice, outcomes = random.Random(3), Counter[str]()
+        for _ in range(FILES):
+            made = make(dice)
+            values = values_of(made.data) or {}
+            key = dice.choice(list(values))
+            left = {name: value for name, value in values.items() if name != key}
+            outcomes[_check(made.data, made.language, left, {}, [key])] += 1
+        assert outcomes["kept"] > 0.9 * FILES, outcomes
+
+
+def _check(data: bytes, language: str, expected: dict[str, Any], changes: dict[str, Any], unset: list[str]) -> str:
+    try:
+        edited = edit_front_matter("content/a.md", data, changes, unset)
+    except UnsupportedEdit as refusal:
+        return str(refusal)
+    [key] = [*changes, *unset]
+    assert values_equal(values_of(edited), expected), (data, edited, changes, unset)
+    assert _others(edited, key, language) == _others(data, key, language), (data, edited, changes, unset)
+    return "kept"
+
+
+def _others(data: bytes, key: str, language: str) -> list[str]:
+    """What is not the key's, told by reading line by line: other keys' lines, comments that stand alone, and the rest."""
+    text = decode(data)[0] or ""
+    block = find_block(text)
+    assert block is not None
+    kept, inside, in_table = [], False, False
+    for line in text[block.start : block.end].splitlines(keepends=True):
+        bare = line.strip()
+        if bare.startswith("#") and not line[0].isspace():
+            kept.append(line)
+        elif (opened := OPENS[language].match(line)) and (line.startswith("[") or not in_table):
+            inside, in_table = opened[1] == key, line.startswith("[")
+        if bare and not bare.startswith("#") and not inside:
+            kept.append(line if language != "json" else line.rstrip().rstrip(","))
+    mark = data[: len(data) - len(text.encode())]
+    return [mark.hex(), text[: block.start], *kept, text[block.end :]]
+
+
+OPENS = {
+    "yaml": re.compile(r"""(?:\? )?["']?([\w-]+)["']?(?::|\r?$)"""),
+    "toml": re.compile(r"""\[{0,2}["']?(\w+)["']?(?: *=|\])"""),
+    "json": re.compile(r"""(?:\s*"((?:key|added)\d*)"|\}\r?$)"""),
+}
+
+
+class TestYaml:
+    @pytest.mark.parametrize(
+        ("before", "changes", "after"),
+        [
+            ("title: Old  # why\n", {"title": "New"}, "title: New  # why\n"),
+            ("title: 'Old'\n", {"title": "It's"}, "title: 'It''s'\n"),
+            ('title: "Old"\n', {"title": 'a "b"'}, 'title: "a \\"b\\""\n'),
+            ("title: Old\n", {"title": "a: b"}, 'title: "a: b"\n'),
+            ("draft: yes\n", {"draft": True}, "draft: true\n"),
+            ("date: 2024-01-01\n", {"date": "2025-02-02"}, "date: 2025-02-02\n"),
+            ("title: Old\n", {"title": "2025-02-02"}, 'title: "2025-02-02"\n'),
+            ("tags: [a, b] # t\n", {"tags": ["c", "d, e"]}, 'tags: [c, "d, e"] # t\n'),
+            ("tags:\n- a\n- b\n", {"tags": ["c"]}, "tags:\n- c\n"),
+            ("tags:\n    - a\n# c\nx: 1\n", {"tags": ["c"]}, "tags:\n    - c\n# c\nx: 1\n"),
+            ("x: 1\n\n# end\n", {"z": 2}, "x: 1\nz: 2\n\n# end\n"),
+            ("x: 1\n", {"date": "2025-02-02"}, "x: 1\ndate: 2025-02-02\n"),
+            ("text: |\n  a\n  b\nx: 1\n", {"text": "c\nd\n"}, "text: |\n  c\n  d\nx: 1\n"),
+            ("x:\ny: 1\n", {"x": "now"}, "x: now\ny: 1\n"),
+            ("x: # why\ny: 1\n", {"x": ["a"]}, "x: # why\n  - a\ny: 1\n"),
+            ("a: &n 1\nb: *n\n", {"b": 2}, "a: &n 1\nb: 2\n"),
+            ("{a: 1, b: 2}\n", {"a": "x, y"}, '{a: "x, y", b: 2}\n'),
+        ],
+    )
+    def test_it_is_written_as_a_person_would(self, before: str, changes: dict[str, Any], after: str) -> None:
+        made = edit_front_matter("a.md", f"---\n{before}---\nBody\n".encode(), changes)
+        assert made.decode() == f"---\n{after}---\nBody\n"
+
+    @pytest.mark.parametrize(
+        ("before", "changes", "unset"),
+        [
+            ("a: &n 1\nb: *n\n", {"a": 2}, []),
+            ("base: &b {x: 1}\n<<: *b\n", {}, ["x"]),
+            ("{}\n", {"b": 2}, []),
+            ("a: 1\na: 2\n", {"a": 3}, []),
+            ("a: [unclosed\n", {"a": 1}, []),
+        ],
+    )
+    def test_what_cannot_be_kept_is_refused(self, before: str, changes: dict[str, Any], unset: list[str]) -> None:
+        with pytest.raises(UnsupportedEdit):
+            edit_front_matter("a.md", f"---\n{before}---\n".encode(), changes, unset)
+
+
+class TestWhole:
+    def test_missing_front_matter_is_made_in_markdown_alone(self) -> None:
+        assert edit_front_matter("a.md", b"Body\r\n", {"title": "X"}) == b"---\r\ntitle: X\r\n---\r\n\r\nBody\r\n"
+        with pytest.raises(UnsupportedEdit):
+            edit_front_matter("a.html", b"<p>\n", {"title": "X"})
+
+    @pytest.mark.parametrize(
+        ("path", "data"), [("a.png", b"x"), ("a.md", b"\xff\xfea\0"), ("a.md", b"caf\xe9"), ("a.md", b"\0")]
+    )
+    def test_other_files_and_encodings_are_refused(self, path: str, data: bytes) -> None:
+        with pytest.raises(UnsupportedEdit):
+            edit_front_matter(path, data, {"a": 1})
+
+    def test_a_mark_and_line_ends_are_kept(self) -> None:
+        data = b"\xef\xbb\xbf---\r\na: 1\r\nb: [x]\r\n---\r\nBody\nmixed\r\n"
+        assert edit_front_matter("a.md", data, {"a": ["p", "q"], "c": 2}) == (
+            b"\xef\xbb\xbf---\r\na:\r\n  - p\r\n  - q\r\nb: [x]\r\nc: 2\r\n---\r\nBody\nmixed\r\n"
+        )
+
+    def test_no_bytes_break_it(self) -> None:
+        dice = random.Random(4)
+        for _ in range(1_500):
+            made = bytearray(make(dice).data)
+            for _ in range(dice.randint(1, 6)):
+                made[dice.randrange(len(made))] = dice.randrange(256)
+            try:
+                edited = edit_front_matter("a.md", bytes(made), {"title": "x"})
+            except UnsupportedEdit:
+                continue
+            assert (values_of(edited) or {})["title"] == "x"

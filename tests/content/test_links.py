@@ -1,0 +1,84 @@
+"""Links in texts, and what they may lead to."""
+
+import time
+
+import pytest
+
+from app.content.links import Link, can_resolve_to, find_links, is_local, key_of, link_keys
+
+
+class TestFindLinks:
+    @pytest.mark.parametrize(
+        ("text", "url", "kind"),
+        [
+            ("[a](../about.md)", "../about.md", "link"),
+            ("[a](</with.md>)", "/with.md", "link"),
+            ('[a](/x.md "Title")', "/x.md", "link"),
+            ("![a](img/pic_(1).png)", "img/pic_(1).png", "image"),
+            ("[![alt](/in.png)](/out/)", "/out/", "link"),
+            ("[ref]: /posts/hello/", "/posts/hello/", "link"),
+            ("<a href='/contact'>", "/contact", "html"),
+            ('<img src="/a.png">', "/a.png", "html"),
+            ("[[Hello World|text]]", "Hello World", "wiki"),
+            ('{{< ref "posts/hello.md" >}}', "posts/hello.md", "reference"),
+            ("{% link _posts/a.md %}", "_posts/a.md", "reference"),
+            ('{{< figure src="/i/x.jpg" >}}', "/i/x.jpg", "media"),
+            ("url('/font.woff2')", "/font.woff2", "style"),
+        ],
+    )
+    def test_each_way_of_writing_one(self, text: str, url: str, kind: str) -> None:
+        assert Link(url, kind) in find_links(f"Some words {text} more." if kind != "link" else text, {})
+
+    def test_values_of_the_front_matter_that_are_paths(self) -> None:
+        values = {"image": "cover.png", "gallery": [{"src": "/g/1.jpg"}], "title": "About/us today", "draft": True}
+        assert find_links("", values) == [Link("cover.png", "field"), Link("/g/1.jpg", "field")]
+
+    @pytest.mark.parametrize("url", ["https://x.org/a", "//x.org", "mailto:a@b.org", "#top", "data:x", "?q=1", ""])
+    def test_what_leaves_the_site_is_none(self, url: str) -> None:
+        assert not is_local(url)
+        assert find_links(f"[a]({url})", {}) == []
+
+    @pytest.mark.parametrize(
+        "bait", ["[", "![", "[[", "](", "[a](", "<a href=", "{{< ref ", "url(", "[a]: ", "(" * 40, "[![a]("]
+    )
+    def test_hostile_text_takes_bounded_time(self, bait: str) -> None:
+        started = time.monotonic()
+        find_links(bait * 40_000, {})
+        assert time.monotonic() - started < 5
+
+
+class TestMayMean:
+    @pytest.mark.parametrize(
+        ("source", "url", "target"),
+        [
+            ("content/a.md", "b.md", "content/b.md"),
+            ("content/posts/a.md", "../b.md", "content/b.md"),
+            ("content/posts/a.md", "/posts/b/", "content/posts/b.md"),
+            ("content/posts/a.md", "/posts/b/#part", "content/posts/b/index.md"),
+            ("content/posts/a.md", "../b/", "content/posts/b.md"),
+            ("content/a.md", "/img/x.png?v=2", "static/img/x.png"),
+            ("src/pages/a.astro", "/img/x%20y.png", "public/img/x y.png"),
+            ("docs/a.md", "/b.html", "docs/b.md"),
+            ("content/a.md", "/posts/b", "content/en/posts/b.md"),
+            ("README.md", "LICENSE", "LICENSE"),
+            ("content/a.md", "/about", "content/about/_index.md"),
+        ],
+    )
+    def test_the_ways_sites_are_built(self, source: str, url: str, target: str) -> None:
+        assert can_resolve_to(source, Link(url, "link"), target)
+        assert key_of(url) in link_keys(target)
+
+    @pytest.mark.parametrize(
+        ("source", "url", "target"),
+        [
+            ("content/a.md", "b.md", "content/other/b.md"),
+            ("content/a.md", "/b", "content/deep/er/b.md"),
+            ("content/a.md", "../../../b.md", "b.md"),
+            ("content/a.md", "/b.png", "static/b.jpg"),
+        ],
+    )
+    def test_other_places_of_that_name(self, source: str, url: str, target: str) -> None:
+        assert not can_resolve_to(source, Link(url, "link"), target)
+
+    def test_a_wiki_link_goes_by_the_name_alone(self) -> None:
+        assert can_resolve_to("x/a.md", Link("Hello", "wiki"), "y/hello.md")

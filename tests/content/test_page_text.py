@@ -1,0 +1,40 @@
+"""The text of a page: only edited lines and values change."""
+
+import pytest
+
+from app.content.front_matter.editor import UnsupportedEdit
+from app.content.page_text import read_page, with_line_ends, write_page
+
+PAGE = b"---\ntitle: A  # note\ndate: 2026-05-27\n---\n\nOne.\nTwo.\n"
+
+
+def test_write_page_changes_only_the_edited_parts() -> None:
+    page = read_page("a.md", PAGE)
+    assert page is not None
+    assert page.values == {"title": "A", "date": "2026-05-27"}
+    sent = page.body.replace("\n", "\r\n")
+    assert write_page("a.md", PAGE, sent) == PAGE
+    assert write_page("a.md", PAGE, sent.replace("Two", "2")) == PAGE.replace(b"Two", b"2")
+    assert write_page("a.md", PAGE, sent, {"title": "B"}) == PAGE.replace(b"title: A", b"title: B")
+
+
+@pytest.mark.parametrize("data", [b"\xef\xbb\xbfOne\r\nTwo", b"One\rTwo\n\r\nThree\n", b"\n\nOne", b"", b"no end"])
+def test_write_page_without_a_change_keeps_every_byte(data: bytes) -> None:
+    page = read_page("a.txt", data)
+    assert page is not None
+    sent = page.body.replace("\r\n", "\n").replace("\r", "\n").replace("\n", "\r\n")
+    assert write_page("a.txt", data, sent) == data
+
+
+def test_mixed_line_ends_stay_on_unchanged_lines() -> None:
+    assert with_line_ends("a\r\nb\nc\r\n", "a\nb\nnew\nc\n") == "a\r\nb\nnew\r\nc\r\n"
+
+
+def test_binary_files_and_broken_front_matter() -> None:
+    assert read_page("a.png", b"\x89PNG\x00") is None
+    broken = read_page("a.md", b"---\ntitle: [\n---\nText\n")
+    assert broken is not None
+    assert broken.problem
+    assert broken.body.startswith("---\n")
+    with pytest.raises(UnsupportedEdit):
+        write_page("a.md", b"---\ntitle: [\n---\nText\n", "Text\n", {"title": "B"})

@@ -1,0 +1,45 @@
+"""Questions as they are typed."""
+
+import random
+
+import pytest
+
+from app.content.search_query import MAX_TERMS, ParsedQuery, Term, TermField, parse
+
+
+class TestParse:
+    @pytest.mark.parametrize(
+        ("text", "terms"),
+        [
+            ("Post 1234", [Term(("post",), "post"), Term(("1234",), "1234")]),
+            ("thy*", [Term(("thy",), "thy", begun=True)]),
+            ('"two words"', [Term(("two", "words"), "two words")]),
+            ('"two wo"*', [Term(("two", "wo"), "two wo", begun=True)]),
+            ("path:content/posts", [Term((), "content/posts", TermField.PATH)]),
+            ("draft:true", [Term(("=draft=true",), "true", TermField.FIELD)]),
+            ("og-title:x", [Term(("=og_title=x",), "x", TermField.FIELD)]),
+            ("語", [Term(("語",), "語", begun=True)]),
+            ("12:30", [Term(("12", "30"), "12:30")]),
+            ("https://x.org", [Term(("https", "x", "org"), "https://x.org")]),
+            ("same same", [Term(("same",), "same")]),
+        ],
+    )
+    def test_terms(self, text: str, terms: list[Term]) -> None:
+        assert parse(text) == ParsedQuery(tuple(terms))
+
+    def test_types_stand_apart(self) -> None:
+        assert parse("a type:Markdown type:md") == ParsedQuery((Term(("a",), "a"),), ("markdown", "md"))
+
+    @pytest.mark.parametrize("text", ["", " ", '"', "%", "*", "-", ":", '""', "🎉"])
+    def test_what_holds_no_word_asks_for_nothing(self, text: str) -> None:
+        assert parse(text) == ParsedQuery(())
+
+    def test_there_are_at_most_eight_terms(self) -> None:
+        assert len(parse(" ".join(f"w{n}" for n in range(50))).terms) == MAX_TERMS
+
+    def test_no_text_breaks_it_and_no_syntax_gets_through(self) -> None:
+        dice = random.Random(5)
+        for _ in range(3_000):
+            text = "".join(dice.choices("ab:\"*\\'()&|!<->{}^=~ \t\0éß日語_.-", k=dice.randint(0, 24)))
+            for term in parse(text).terms:
+                assert all(character.isalnum() or character in "_=" for word in term.tokens for character in word)

@@ -1,0 +1,23 @@
+"""Snippets: the words around what was found."""
+
+from app.content.search_query import parse
+from app.content.snippets import LENGTH, make_snippet
+
+
+def marked(body: str, q: str) -> list[str]:
+    snippet = make_snippet(body, parse(q).terms)
+    return [snippet.text[a:b] for a, b in snippet.marks]
+
+
+class TestMakeSnippet:
+    def test_it_lies_where_most_terms_stand_together(self) -> None:
+        body = "rose " + "filler " * 100 + "the rose beside thyme grows " + "filler " * 100
+        assert marked(body, "rose thyme") == ["rose", "thyme"]
+        assert len(make_snippet(body, parse("rose thyme").terms).text) <= LENGTH
+
+    def test_words_are_marked_as_they_are_written(self) -> None:
+        assert marked("Un Café, deux CAFÉS", "cafe*") == ["Café", "CAFÉS"]
+        assert marked("今日は日本語を", "日本") == ["今日は日本語を"]
+
+    def test_without_a_found_word_it_is_the_beginning_on_one_line(self) -> None:
+        assert make_snippet("First\nsecond", parse("x").terms).text == "First second"

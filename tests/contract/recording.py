@@ -1,0 +1,114 @@
+"""Recording of the examples of the OpenAPI document from requests of the owner of the scene."""
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+
+from tests.contract.matrix import filled, opened
+from tests.contract.requests import DOUBLES, SPOILS, Key, arguments, ids_of
+from tests.contract.scene import PASSWORD, Scene
+from tests.resources.bucket.places import upload
+from tests.support.world import World
+
+ID = re.compile(r"\b([a-z]{3,4})_[0-7][0-9a-hjkmnp-tv-z]{25}\b")
+ADDRESS = re.compile(r"\b([a-z-]+)-?[0-9a-f]{12}@mail\.example\.org")
+SHA = re.compile(r"\b[0-9a-f]{40}\b")
+LOOPBACK = re.compile(r"http://(?:127\.0\.0\.1|localhost)(?::\d+)?")
+TIME = re.compile(r"\b20\d\d-\d\d-\d\dT[0-9:.]+(Z|\+00:00)")
+HEX = re.compile(r"\b([Rr]|Org |Project |acme/r)?[0-9a-f]{12}\b")
+SECRET = re.compile(r"([?&](?:state|token|code_challenge|nonce|s)=)[^&\"#]+")
+API_TOKEN = re.compile(r"glly_[0-9A-Za-z]{49}")
+LIST_LENGTH = 3
+CALLERS = {"order_read_summary": "platform_admin", "organization_leave": "admin"}
+"""Callers of operations that refuse the owner."""
+
+WRITTEN = frozenset(
+    {
+        *("git_provider_create", "git_provider_rotate", "git_provider_provider_create", "git_provider_provider_rotate"),
+        *("webhooks_billing_receive", "webhooks_git_receive_a", "webhooks_git_receive_b"),
+    }
+)
+"""Operations whose examples are written by hand, because they need a token or a signature."""
+
+
+class Recorder:
+    """Sends one request per operation and normalises random values."""
+
+    def __init__(self, app: Flask, source: Path) -> None:
+        self.app, self.source = app, source
+        self.problems: list[str] = []
+        self.scene = self._scene()
+
+    def _scene(self) -> Scene:
+        scene = Scene(self.app, self.source)
+        World(self.app).work_off()
+        scene.served_key = upload(scene.owner).ok(201)["key"]
+        return scene
+
+    def record(self, method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
+        """Return `{request, status, media_type, response}` of one operation."""
+        scene, key = self.scene, self._key(method, path, operation)
+        if key in SPOILS or method in ("delete",):
+            scene = self._scene()
+        who = scene.double("owner") if key in DOUBLES else scene.caller("owner")
+        who = scene.caller(CALLERS[operation["operationId"]]) if operation["operationId"] in CALLERS else who
+        ids = ids_of(scene, key, who)
+        if operation["operationId"] == "user_delete":
+            who = scene.double("owner")
+            ids["id"] = getattr(who, "id", "")
+        sent = arguments(scene, key, who)
+        response = opened(who, key[0], filled(key[1], ids), sent)
+        if response.status_code >= 300:
+            self.problems.append(f"{key}: {response.status_code} {response.get_data(as_text=True)[:300]}")
+        example: dict[str, Any] = {"status": response.status_code, "media_type": response.mimetype}
+        if "json" in sent and "requestBody" in operation:
+            example["request"] = sent["json"]
+        elif "data" in sent:
+            example["request"] = {"folder": "users", "file": "(bytes of an image)"}
+        example["response"] = (
+            _events(response.get_data(as_text=True))
+            if response.mimetype == "text/event-stream"
+            else response.get_json()
+        )
+        return json.loads(normalised(json.dumps(shortened(example), ensure_ascii=False)))
+
+    def _key(self, method: str, path: str, operation: dict[str, Any]) -> Key:
+        """Return the key of the request data. It contains the names of the variables as served."""
+        for rule in self.app.url_map.iter_rules():
+            if rule.endpoint.replace(".", "_") == operation["operationId"]:
+                text = re.sub(r"<(?:[^:>]+:)?([^>]+)>", r":\1", str(rule))
+                return method.upper(), text.removeprefix("/api/v1")
+        raise LookupError(operation["operationId"])
+
+
+def _events(text: str) -> list[Any]:
+    lines = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
+    return [json.loads(line) for line in lines if line != "[DONE]"]
+
+
+def shortened(value: Any) -> Any:
+    """Return a value whose lists have at most three items."""
+    if isinstance(value, list):
+        return [shortened(item) for item in value[:LIST_LENGTH]]
+    return {name: shortened(item) for name, item in value.items()} if isinstance(value, dict) else value
+
+
+def normalised(text: str) -> str:
+    """Replace ids, addresses, times and secrets of a run by fixed values."""
+    numbers: dict[str, int] = {}
+
+    def number(match: re.Match[str]) -> int:
+        return numbers.setdefault(match[0], len(numbers) + 1)
+
+    text = ID.sub(lambda match: f"{match[1]}_01jcq8m4w{number(match):017d}", text)
+    text = SHA.sub(lambda match: f"{number(match):02d}" + "5f2c9a1b7e3d4068" * 2 + "5f2c9a", text)
+    text = ADDRESS.sub(lambda match: f"{match[1].rstrip('-')}@example.org", text)
+    text = LOOPBACK.sub("https://galley.example.org", text)
+    text = text.replace(PASSWORD, "Tidal-Lantern-Meadow")
+    text = API_TOKEN.sub("glly_…", text)
+    text = SECRET.sub(r"\1…", text)
+    text = HEX.sub(lambda match: f"{match[1] or 'name-'}{number(match)}", text)
+    return TIME.sub("2026-03-02T09:30:00.000Z", text)

@@ -1,0 +1,78 @@
+"""States of the database session, and the check before outbound calls."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+from structlog.testing import capture_logs
+
+from app.core import outbound
+from app.database import session
+from app.database.session import SessionState, require_state, session_state
+from app.extensions import db
+
+
+@pytest.fixture
+def context(app: Flask) -> Iterator[None]:
+    with app.app_context():
+        yield
+        db.session.rollback()
+
+
+def read() -> None:
+    db.session.execute(sa.text("SELECT 1"))
+
+
+@pytest.mark.usefixtures("context")
+class TestStates:
+    def test_session_starts_idle(self) -> None:
+        assert session_state() is SessionState.IDLE
+
+    def test_query_enters_reading_and_release_connection_leaves_it(self) -> None:
+        session.start_reading()
+        read()
+        assert session_state() is SessionState.READING
+        session.release_connection()
+        assert session_state() is SessionState.IDLE
+
+    @pytest.mark.parametrize("end", [session.commit, session.rollback])
+    def test_begin_write_enters_writing_and_its_end_leaves_it(self, end: Callable[[], None]) -> None:
+        session.begin_write()
+        assert session_state() is SessionState.WRITING
+        end()
+        assert session_state() is SessionState.IDLE
+
+    def test_write_transaction_returns_to_idle(self) -> None:
+        with session.write_transaction():
+            assert session_state() is SessionState.WRITING
+        assert session_state() is SessionState.IDLE
+
+    def test_nested_transaction_raises(self) -> None:
+        with session.write_transaction(), pytest.raises(RuntimeError, match="nested"), session.write_transaction():
+            pass
+
+    def test_release_connection_in_a_transaction_raises(self) -> None:
+        with session.write_transaction(), pytest.raises(RuntimeError, match="commit"):
+            session.release_connection()
+
+    def test_require_state_in_another_state_raises(self) -> None:
+        require_state(SessionState.IDLE, SessionState.READING)
+        with pytest.raises(RuntimeError, match="idle"):
+            require_state(SessionState.WRITING)
+
+
+@pytest.mark.usefixtures("context")
+class TestOutboundCheck:
+    def test_call_in_idle_logs_nothing(self) -> None:
+        with capture_logs() as lines:
+            outbound.before_call("http")
+        assert lines == []
+
+    @pytest.mark.parametrize("begin", [session.start_reading, session.begin_write])
+    def test_call_with_a_connection_is_logged(self, begin: Callable[[], None]) -> None:
+        begin()
+        read()
+        with capture_logs() as lines:
+            outbound.before_call("http")
+        assert [(line["event"], line["client"]) for line in lines] == [("session.held_during_call", "http")]

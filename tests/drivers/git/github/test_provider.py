@@ -1,0 +1,403 @@
+"""The GitHub driver: the contract of all providers, GitHub's own calls, and every way the host may fail."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import ClassVar
+
+import pytest
+
+from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled
+from app.drivers.git.github import revisions
+from app.drivers.git.github.provider import GitHubProvider
+from app.drivers.git.port import Action, BranchMoved, FileChange, PathConflict, Person, RepoRef, RepositoryUnavailable
+from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
+from tests.drivers.git.remote import Acting, RemoteContract
+from tests.drivers.git.revisions import RevisionsContract, revisions_of
+from tests.support.doubles.github import GitHub
+from tests.support.doubles.plumbing import Plumbing
+from tests.support.doubles.server import Fault, Reply
+from tests.support.samples.gitrepo import Content
+
+BOT = Person("Galley Bot", "bot@mail.example.org")
+REPO = RepoRef("team/site")
+
+
+@pytest.fixture
+def host() -> Iterator[GitHub]:
+    double = GitHub()
+    yield double
+    double.close()
+    assert double.violations == []
+
+
+@pytest.fixture
+def make(host: GitHub, tmp_path: Path) -> Make:
+    def create(files: Mapping[str, Content]) -> Subject:
+        git = Plumbing(tmp_path / "site.git", files)
+        host.add(REPO.name, git, "ada")
+        host.install("team", REPO.name)
+        return Subject(provider(host), REPO, git)
+
+    return create
+
+
+@pytest.fixture
+def good(host: GitHub) -> str:
+    return host.installation_token(90)
+
+
+@pytest.fixture
+def acting(host: GitHub) -> Acting:
+    return lambda supplier: GitHubProvider(host.api_url, supplier, bot=BOT)
+
+
+def provider(host: GitHub) -> GitHubProvider:
+    token = host.installation_token(90)
+    return GitHubProvider(host.api_url, lambda rejected=None: token, bot=BOT)
+
+
+class TestGitHub(GitContract, PathConflictContract):
+    """The contract."""
+
+
+class TestGitHubRevisions(RevisionsContract):
+    """The contract of past commits, and comparisons that GitHub truncates."""
+
+    def test_comparison_of_more_files_than_github_returns_is_made_from_contents(
+        self, old: Subject, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(revisions, "MAX_FILES", 1)
+        self.test_comparison_equals_git_diff_numstat(old)
+
+    def test_very_large_comparison_has_no_counts(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(revisions, "MAX_FILES", 1)
+        subject = make({"a.md": b"a\n", "b.md": b"b\n"})
+        base = subject.git.head()
+        head = subject.git.commit({f"new/{number:03}.md": b"x\n" for number in range(101)} | {"b.md": None})
+        differences = revisions_of(subject).compare(subject.repo, base, head)
+        assert (len(differences.files), differences.truncated) == (102, True)
+        assert tuple(differences.files[0]) == ("b.md", None, "removed", None, None)
+        assert {(file.status, file.additions) for file in differences.files[1:]} == {("added", None)}
+
+    def test_only_the_mode_of_a_file_differs_on_diverged_branches(self, make: Make) -> None:
+        subject = make({"run": b"x\n"})
+        start = subject.git.head()
+        left = subject.git.commit({"a.md": b"a\n"}, branch="left", start=start)
+        right = subject.git.commit({"run": ("100755", b"x\n")}, branch="right", start=start)
+        files = revisions_of(subject).compare(subject.repo, left, right).files
+        assert [tuple(file) for file in files] == [("a.md", None, "removed", 0, 1), ("run", None, "modified", 0, 0)]
+
+    def test_failing_host_is_reported(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a\n"})
+        host.faults.append(Fault("GET .*/commits$", times=9, reply=Reply(502)))
+        with pytest.raises(UpstreamError):
+            revisions_of(subject).log(subject.repo, subject.git.head(), path=None, skip=0, limit=5)
+
+
+class TestGitHubFailing(RemoteContract):
+    """The contract of failing hosts."""
+
+    READS = "GET .*/git/ref/heads/main$"
+    WRITES = "PATCH .*/git/refs/heads/main$"
+    STEPS: ClassVar = [
+        READS,
+        "GET .*/git/trees/",
+        "POST .*/git/blobs$",
+        "POST .*/git/trees$",
+        "POST .*/git/commits$",
+        WRITES,
+    ]
+
+    def test_race_that_is_worded_as_another_refusal_is_a_moved_branch(self, subject: Subject, host: GitHub) -> None:
+        def push() -> None:
+            subject.git.commit({"other.md": b"theirs\n"}, "Theirs")
+
+        refused = Reply(422, {"message": "Reference cannot be updated"})
+        host.faults.append(Fault(self.WRITES, reply=refused, first=push))
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+
+    def test_commit_made_anew_on_a_newer_head_makes_its_blobs_once(self, subject: Subject, host: GitHub) -> None:
+        def push() -> None:
+            subject.git.commit({"other.md": b"theirs\n"}, "Theirs")
+
+        host.faults.append(Fault(self.WRITES, first=push))
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+        self.write(subject)
+        assert self.is_written_once(subject)
+        assert len(host.calls("POST .*/git/blobs$")) == 2
+
+    def test_exhausted_budget_is_told_with_its_reset(self, subject: Subject, host: GitHub) -> None:
+        host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
+        with pytest.raises(UpstreamThrottled) as told:
+            subject.provider.head(subject.repo, "main")
+        assert 1700 < told.value.retry_after_s <= 1800
+
+    def test_last_call_of_the_budget_is_noticed(self, subject: Subject, host: GitHub) -> None:
+        host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 1)
+        subject.provider.head(subject.repo, "main")
+        with pytest.raises(UpstreamThrottled):
+            subject.provider.head(subject.repo, "main")
+        assert len(host.calls(self.READS)) == 1
+
+    def test_secondary_limit_without_a_time_waits_a_minute(self, subject: Subject, host: GitHub) -> None:
+        said = {"message": "You have exceeded a secondary rate limit. Please wait a few minutes."}
+        host.faults.append(Fault(self.READS, reply=Reply(403, said)))
+        with pytest.raises(UpstreamThrottled) as told:
+            subject.provider.head(subject.repo, "main")
+        assert told.value.retry_after_s == 60
+
+    def test_delete_branch_of_a_protected_branch_raises_upstream_rejected(self, subject: Subject, host: GitHub) -> None:
+        subject.git.commit({"w.md": b"w"}, branch="work", start=subject.git.head())
+        host.repositories[REPO.name].protected.add("work")
+        with pytest.raises(UpstreamRejected) as caught:
+            subject.provider.delete_branch(subject.repo, "work")
+        assert caught.value.code == "BRANCH_PROTECTED"
+        assert subject.git.head("work")
+
+    def test_protected_branch_is_refused_with_the_hosts_reason(self, subject: Subject, host: GitHub) -> None:
+        host.repositories[REPO.name].protected.add("main")
+        with pytest.raises(UpstreamRejected, match="pull request") as refused:
+            self.write(subject)
+        assert refused.value.code == "BRANCH_PROTECTED"
+
+    def test_read_only_repository_refuses_a_commit(self, subject: Subject, host: GitHub) -> None:
+        host.repositories[REPO.name].read_only = True
+        with pytest.raises(UpstreamRejected, match="archived"):
+            self.write(subject)
+
+    def test_deleted_branch_is_unavailable(self, subject: Subject, host: GitHub) -> None:
+        subject.git.commit({"x": b"x"}, branch="work")
+        host.faults.append(Fault("PATCH", first=lambda: subject.git.git("update-ref", "-d", "refs/heads/work")))
+        with pytest.raises(RepositoryUnavailable):
+            subject.commit(FileChange("n.md", Action.CREATE, b"n"), branch="work")
+
+    def test_other_bytes_than_sent_are_noticed(self, subject: Subject, host: GitHub) -> None:
+        wrong = {"sha": "0" * 40, "url": host.url}
+        host.faults.append(Fault("POST .*/git/blobs$", reply=Reply(201, wrong)))
+        with pytest.raises(UpstreamError):
+            self.write(subject)
+
+    def test_other_bytes_than_asked_for_are_noticed(self, subject: Subject, host: GitHub) -> None:
+        host.faults.append(Fault("GET .*/git/blobs/", reply=Reply(200, b"other")))
+        with pytest.raises(UpstreamError):
+            subject.provider.blob(subject.repo, subject.git.entries()["a.md"][2])
+
+    def test_empty_repository_has_no_branch(self, subject: Subject, host: GitHub, tmp_path: Path) -> None:
+        host.add("team/empty", Plumbing(tmp_path / "empty.git"))
+        host.installations[90].repositories.add("team/empty")
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(RepoRef("team/empty"), "main")
+        assert subject.provider.branches(RepoRef("team/empty")) == []
+
+    def test_repository_under_the_name_of_another_is_unavailable(self, subject: Subject) -> None:
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.repository(RepoRef(REPO.name, "1"))
+
+    def test_repository_outside_the_installation_is_unavailable(self, subject: Subject, host: GitHub) -> None:
+        host.installations[90].repositories.clear()
+        with pytest.raises(RepositoryUnavailable):
+            list(subject.provider.tree(subject.repo, subject.git.head()))
+
+
+class TestRename:
+    """Calls on a former name of a repository."""
+
+    def test_calls_with_the_id_follow_the_repository(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        known = RepoRef(REPO.name, str(host.repositories[REPO.name].id))
+        host.rename(REPO.name, "team/renamed")
+        git = subject.provider
+        head = git.head(known, "main")
+        assert (git.repository(known).full_name, head) == ("team/renamed", subject.git.head())
+        assert [entry.path for entry in git.tree(known, head)] == ["a.md"]
+        made = git.commit(known, "main", [FileChange("b.md", Action.CREATE, b"b")], "Add", expected_head=head)
+        assert subject.git.head() == made.sha
+        assert git.content(known, made.sha, "b.md") == b"b"
+        git.create_branch(known, "work", made.sha)
+        git.delete_branch(known, "work")
+        assert [branch.name for branch in git.branches(known)] == ["main"]
+
+    def test_calls_without_an_id_are_unavailable(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        host.rename(REPO.name, "team/renamed")
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(REPO, "main")
+
+    def test_redirect_to_another_repository_is_not_followed(self, host: GitHub, make: Make, tmp_path: Path) -> None:
+        subject = make({"a.md": b"a"})
+        other = host.add("team/other", Plumbing(tmp_path / "other.git", {"secret.md": b"s"}), "ada")
+        host.installations[90].repositories.add(other.name)
+        host.rename(REPO.name, "team/renamed")
+        host.former[REPO.name] = other.id
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(RepoRef(REPO.name, "7000"), "main")
+        assert host.calls(f"/repositories/{other.id}") == []
+
+    def test_redirect_to_another_host_is_not_followed(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        location = {"Location": "http://127.0.0.1:9/api/repositories/7000/git/ref/heads/main"}
+        host.faults.append(Fault("GET .*/git/ref/", reply=Reply(301, {"message": "Moved"}, location)))
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(RepoRef(REPO.name, "7000"), "main")
+
+
+class TestWritable:
+    def test_is_what_github_says_of_the_one_who_asks(self, host: GitHub, make: Make) -> None:
+        make({"a": b"a"})
+        host.repositories[REPO.name].collaborators |= {"reader", "writer"}
+        host.repositories[REPO.name].readers.add("reader")
+        for login, writes in (("reader", False), ("writer", True)):
+            token = host.user_token(login)
+            acting = GitHubProvider(host.api_url, lambda rejected=None, token=token: token, bot=BOT)
+            assert acting.repository(REPO).writable is writes
+
+
+class TestTrees:
+    """Trees that the host cuts, and what reading them costs."""
+
+    def test_truncated_tree_is_walked_to_what_git_has(self, host: GitHub, make: Make) -> None:
+        host.tree_entries = 400
+        subject = make(many_files(3000))
+        entries = list(subject.provider.tree(subject.repo, subject.git.head()))
+        witness = subject.git.entries()
+        assert [(e.path, e.type, e.mode, e.sha, e.size) for e in entries] == [
+            (p, *about) for p, about in witness.items()
+        ]
+
+    def test_flat_folder_beyond_the_limit_is_listed(self, host: GitHub, make: Make) -> None:
+        host.tree_entries = 50
+        subject = make({f"posts/{number:04}.md": b"%d" % number for number in range(300)} | {"README.md": b"r"})
+        assert [entry.path for entry in subject.provider.tree(subject.repo, subject.git.head())] == list(
+            subject.git.entries()
+        )
+
+    def test_folder_that_cannot_be_listed_is_an_error(self, host: GitHub, make: Make) -> None:
+        subject = make({"a/b.md": b"b"})
+        cut = {"sha": "0" * 40, "url": "u", "tree": [], "truncated": True}
+        host.faults.append(Fault("GET .*/git/trees/", times=99, reply=Reply(200, cut)))
+        with pytest.raises(UpstreamError):
+            list(subject.provider.tree(subject.repo, subject.git.head()))
+
+    def test_commit_on_a_truncated_tree_checks_its_paths(self, host: GitHub, make: Make) -> None:
+        host.tree_entries = 400
+        subject = make(many_files(1000))
+        with pytest.raises(PathConflict):
+            subject.commit(FileChange("d00/s00", Action.CREATE, b"x"))
+        subject.commit(FileChange("d00/new.md", Action.CREATE, b"x"), FileChange("d01/s00/f0001.md", Action.DELETE))
+        assert subject.git.show("d00/new.md") == b"x"
+        assert "d01/s00/f0001.md" not in subject.git.entries()
+
+    def test_difference_of_a_small_commit_is_a_few_small_reads(self, host: GitHub, make: Make) -> None:
+        subject = make(many_files(1000))
+        old = subject.git.head()
+        new = subject.git.commit({"d03/s01/new.md": b"n"})
+        host.journal.clear()
+        [change] = subject.provider.changes(subject.repo, old, new)
+        assert change.path == "d03/s01/new.md"
+        assert len(host.journal) == 2
+        assert not any(call.one("recursive") for call in host.journal)
+
+    @pytest.mark.parametrize("spread", [1, 3, 10])
+    def test_push_of_ten_files_is_told_by_four_calls(self, host: GitHub, make: Make, spread: int) -> None:
+        subject = make(many_files(1000))
+        old = subject.git.head()
+        edited = {f"d{n % spread:02}/s00/f{n:04}.md": ("100755", b"new") for n in range(9)}
+        new = subject.git.commit({**edited, "d01/s00/f0001.md": None}, "Push")
+        host.journal.clear()
+        assert subject.provider.head(subject.repo, "main") == new
+        told = list(subject.provider.changes(subject.repo, old, new))
+        after = subject.git.entries(new)
+        assert {c.path: c.entry and (c.entry.type, c.entry.mode, c.entry.sha, c.entry.size) for c in told} == {
+            path: after.get(path) for path in {*edited, "d01/s00/f0001.md"}
+        }
+        assert subject.provider.is_ancestor(subject.repo, old, new)
+        [info] = subject.provider.history(subject.repo, new, since=old)
+        assert (info.sha, info.message.strip(), info.paths) == (
+            new,
+            "Push",
+            tuple(sorted(change.path for change in told)),
+        )
+        assert len(host.journal) <= 5
+
+    def test_difference_that_github_gives_up_on_is_read_from_trees(self, host: GitHub, make: Make) -> None:
+        subject = make(many_files(100))
+        old = subject.git.head()
+        new = subject.git.commit({"d03/s01/new.md": b"n"})
+        for status in (404, 422, 500):
+            host.faults.append(Fault("GET .*/compare/", times=4, reply=Reply(status, {"message": "Diff too large"})))
+            assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["d03/s01/new.md"]
+            host.faults.clear()
+
+    def test_folders_that_are_not_found_by_path_are_walked_to(self, host: GitHub, make: Make) -> None:
+        subject = make(many_files(100))
+        old = subject.git.head()
+        new = subject.git.commit({"d03/s01/new.md": b"n"})
+        host.faults.append(Fault("GET .*/git/trees/.*:", reply=Reply(404, {"message": "Not Found"})))
+        assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["d03/s01/new.md"]
+
+    def test_branch_that_went_back_is_compared_by_its_trees(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        old = subject.git.commit({"b.md": b"b"})
+        new = subject.git.commit({"c.md": b"c"}, start=subject.git.commits()[1], branch="other")
+        assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["b.md", "c.md"]
+        assert not subject.provider.is_ancestor(subject.repo, old, new)
+
+    def test_difference_everywhere_is_read_from_whole_trees(self, host: GitHub, make: Make) -> None:
+        subject = make(many_files(1000))
+        old = subject.git.head()
+        new = subject.git.commit(dict.fromkeys(subject.git.entries(), b"changed"))
+        host.journal.clear()
+        assert len(list(subject.provider.changes(subject.repo, old, new))) == 1000
+        assert len(host.journal) <= 64
+
+    def test_unchanged_head_costs_no_rate(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        heads = {subject.provider.head(subject.repo, "main") for _ in range(3)}
+        assert heads == {subject.git.head()}
+        assert [call.status for call in host.calls("/git/ref/")] == [200, 304, 304]
+
+    def test_changed_head_is_seen_at_once(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        subject.provider.head(subject.repo, "main")
+        assert subject.git.commit({"a.md": b"b"}) == subject.provider.head(subject.repo, "main")
+
+    def test_merge_has_the_paths_it_changed_itself(self, make: Make) -> None:
+        subject = make({"a.md": b"a", "b.md": b"b"})
+        base = subject.git.head()
+        side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)
+        subject.git.commit({"a.md": b"main"})
+        merged = subject.git.commit({"b.md": b"both"}, "Merge", merge=side)
+        found = {info.sha: info.paths for info in subject.provider.history(subject.repo, merged, since=base)}
+        assert found[merged] == ("b.md",)
+        assert len(found) == 3
+
+
+class TestCommitSteps:
+    """The four steps of the specification's table."""
+
+    def test_steps_come_in_order_and_cost_as_many_calls(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        head = subject.git.head()
+        host.journal.clear()
+        changes = [FileChange(f"n{number}.md", Action.CREATE, b"%d" % number) for number in range(30)]
+        subject.provider.commit(subject.repo, "main", changes, "m", expected_head=head)
+        writes = [(call.method, call.path.rsplit("/repos/team/site/", 1)[1]) for call in host.calls("POST|PATCH")]
+        assert writes == [("POST", "git/blobs")] * 30 + [
+            ("POST", "git/trees"),
+            ("POST", "git/commits"),
+            ("PATCH", "git/refs/heads/main"),
+        ]
+        assert len(host.journal) == 30 + 6
+        assert host.calls("PATCH")[0].data == {"sha": subject.git.head(), "force": False}
+
+    def test_moved_file_keeps_its_blob_and_uploads_nothing(self, host: GitHub, make: Make) -> None:
+        subject = make({"a.md": b"a"})
+        subject.commit(FileChange("b.md", Action.MOVE, None, "a.md"))
+        assert host.calls("POST .*/git/blobs$") == []
+
+
+def many_files(count: int) -> dict[str, Content]:
+    """Files in folders of folders."""
+    return {f"d{n % 10:02}/s{n // 10 % 10:02}/f{n:04}.md": b"%d\n" % n for n in range(count)}

@@ -1,0 +1,280 @@
+"""The GitLab driver: the contract of all providers, GitLab's own calls, and every way the host may fail."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled
+from app.drivers.git.gitlab import values
+from app.drivers.git.gitlab.provider import GitLabProvider
+from app.drivers.git.port import Action, BranchMoved, FileChange, PathConflict, Person, RepoRef, RepositoryUnavailable
+from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
+from tests.drivers.git.remote import Acting, RemoteContract
+from tests.drivers.git.revisions import RevisionsContract, revisions_of
+from tests.support.doubles.gitlab import GitLab
+from tests.support.doubles.plumbing import Plumbing
+from tests.support.doubles.server import Fault, Reply
+from tests.support.samples.gitrepo import EXECUTABLE, SUBMODULE, SYMLINK, Content
+
+BOT = Person("Galley Bot", "bot@mail.example.org")
+REPO = RepoRef("team/sub/site")
+
+
+@pytest.fixture
+def host() -> Iterator[GitLab]:
+    double = GitLab()
+    yield double
+    double.close()
+
+
+@pytest.fixture
+def make(host: GitLab, tmp_path: Path) -> Make:
+    def create(files: Mapping[str, Content]) -> Subject:
+        git = Plumbing(tmp_path / "site.git", files)
+        host.add(REPO.name, git, "grace")
+        return Subject(provider(host), REPO, git)
+
+    return create
+
+
+@pytest.fixture
+def good(host: GitLab) -> str:
+    return host.token("grace")
+
+
+@pytest.fixture
+def acting(host: GitLab) -> Acting:
+    return lambda supplier: GitLabProvider(host.url, supplier, bot=BOT)
+
+
+def provider(host: GitLab) -> GitLabProvider:
+    token = host.token("grace")
+    return GitLabProvider(host.url, lambda rejected=None: token, bot=BOT)
+
+
+class TestGitLab(GitContract, PathConflictContract):
+    """The contract."""
+
+    def test_commit_is_the_bots_with_the_message_as_given(self, subject: Subject) -> None:
+        """The committer is the owner of the token (contract 4.13)."""
+        message = "Änderung ✓\n\nBody with  spaces\n\nCo-authored-by: A <a@mail.example.org>"
+        subject.commit(FileChange("x.md", Action.CREATE, b"x"), message=message)
+        assert subject.git.text("log", "-1", "--format=%B", "main") == message
+        author, committer = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", "main").splitlines()
+        assert author == "Galley Bot <bot@mail.example.org>"
+        assert committer == "Grace Owner <grace@mail.example.org>"
+
+
+class TestGitLabRevisions(RevisionsContract):
+    """The contract of past commits, and incomplete comparisons of GitLab."""
+
+    def test_comparison_that_gitlab_gives_up_on_is_made_from_contents(self, host: GitLab, old: Subject) -> None:
+        host.compare_files = 0
+        self.test_comparison_equals_git_diff_numstat(old)
+
+    def test_counts_of_a_diff_that_gitlab_leaves_out_are_read(self, host: GitLab, make: Make) -> None:
+        subject = make({"a.md": b"a\n" * 9, "b.png": b"\0a"})
+        base = subject.git.head()
+        head = subject.git.commit({"a.md": b"b\n" * 8, "b.png": b"\0b"})
+        call = "GET .*/repository/compare$"
+        revisions_of(subject).compare(subject.repo, base, head)
+        diffs = host.calls(call)[-1]
+        body = host.answer(diffs).body
+        for diff in body["diffs"]:
+            diff |= {"diff": "", "too_large": True}
+        host.faults.append(Fault(call, reply=Reply(200, body)))
+        files = revisions_of(subject).compare(subject.repo, base, head).files
+        assert [(file.additions, file.deletions) for file in files] == [(8, 9), (None, None)]
+
+
+class TestWritable:
+    def test_is_what_gitlab_says_of_the_one_who_asks(self, host: GitLab, make: Make) -> None:
+        make({"a": b"a"})
+        host.projects[0].members |= {"reader", "writer"}
+        host.projects[0].readers.add("reader")
+        for login, writes in (("reader", False), ("writer", True)):
+            token = host.token(login)
+            acting = GitLabProvider(host.url, lambda rejected=None, token=token: token, bot=BOT)
+            assert acting.repository(REPO).writable is writes
+
+    @pytest.mark.parametrize(
+        ("permissions", "writes"),
+        [
+            (None, True),
+            ({"project_access": None, "group_access": {"access_level": 40}}, True),
+            ({"project_access": {"access_level": 20}, "group_access": {"access_level": 30}}, True),
+            ({"project_access": {"access_level": 20}, "group_access": None}, False),
+            ({"project_access": None, "group_access": None}, False),
+        ],
+    )
+    def test_higher_of_two_roles_counts(self, permissions: dict | None, writes: bool) -> None:
+        facts = {"id": 1, "path_with_namespace": "a/b", "permissions": permissions}
+        assert values.repository(facts).writable is writes
+
+
+class TestGitLabFailing(RemoteContract):
+    """The contract of failing hosts."""
+
+    READS = "GET .*/repository/branches/main$"
+    WRITES = "POST .*/repository/commits$"
+    STEPS: ClassVar = [READS, "GET .*/repository/tree$", "HEAD .*/repository/files/", WRITES]
+
+    def test_push_of_another_file_at_the_last_moment_is_built_upon(self, subject: Subject, host: GitLab) -> None:
+        head = subject.git.head()
+        host.faults.append(Fault(self.WRITES, first=lambda: subject.git.commit({"other.md": b"pushed"}, "Theirs")))
+        made = subject.commit(FileChange("a.md", Action.UPDATE, b"mine\n"), message="Mine")
+        assert subject.git.commits() == [made.sha, made.parent, head]
+        assert {"other.md", "a.md"} <= set(subject.git.entries())
+
+    def test_push_between_check_and_update_of_the_branch_is_not_lost(self, subject: Subject, host: GitLab) -> None:
+        host.racing = lambda: subject.git.commit({"other.md": b"pushed"}, "Theirs")
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+        assert subject.git.show("other.md") == b"pushed"
+        assert subject.git.show("a.md") == b"one\n"
+
+    def test_push_of_the_same_file_after_the_check_is_restored(self, subject: Subject, host: GitLab) -> None:
+        host.after_check = lambda: subject.git.commit({"a.md": b"theirs\n"}, "Theirs")
+        with pytest.raises(PathConflict) as conflict:
+            self.write(subject)
+        assert conflict.value.paths == ("a.md",)
+        assert subject.git.show("a.md") == b"theirs\n"
+        assert set(subject.git.entries()) == {"a.md", "docs/b.md"}
+
+    def test_push_of_another_file_after_the_check_is_the_parent(self, subject: Subject, host: GitLab) -> None:
+        pushed: list[str] = []
+        host.after_check = lambda: pushed.append(subject.git.commit({"other.md": b"pushed"}, "Theirs"))
+        made = subject.commit(FileChange("a.md", Action.UPDATE, b"mine\n"), message="Mine")
+        assert made.parent == pushed[0]
+        assert subject.git.show("a.md") == b"mine\n"
+        assert subject.git.show("other.md") == b"pushed"
+
+    def test_created_file_that_somebody_else_creates_first_is_theirs(self, subject: Subject, host: GitLab) -> None:
+        host.faults.append(Fault(self.WRITES, first=lambda: subject.git.commit({"new.md": b"theirs"}, "Theirs")))
+        with pytest.raises(BranchMoved):
+            self.write(subject)
+        assert subject.git.show("new.md") == b"theirs"
+
+    def test_delete_branch_of_a_protected_branch_raises_upstream_rejected(self, subject: Subject, host: GitLab) -> None:
+        subject.git.commit({"w.md": b"w"}, branch="work", start=subject.git.head())
+        host.projects[0].protected.add("work")
+        with pytest.raises(UpstreamRejected) as caught:
+            subject.provider.delete_branch(subject.repo, "work")
+        assert caught.value.code == "BRANCH_PROTECTED"
+        assert subject.git.head("work")
+
+    def test_protected_branch_is_refused_with_the_hosts_reason(self, subject: Subject, host: GitLab) -> None:
+        host.projects[0].protected.add("main")
+        with pytest.raises(UpstreamRejected, match="not allowed to push") as refused:
+            self.write(subject)
+        assert refused.value.code == "BRANCH_PROTECTED"
+
+    def test_commit_is_one_call_whatever_it_holds(self, subject: Subject, host: GitLab) -> None:
+        self.write(subject)
+        [call] = host.calls("POST")
+        assert [act["action"] for act in call.data["actions"]] == ["update", "create"]
+        assert call.data["actions"][0]["last_commit_id"] == subject.git.commits()[1]
+
+    def test_exhausted_budget_is_told_with_its_reset(self, subject: Subject, host: GitLab) -> None:
+        host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
+        with pytest.raises(UpstreamThrottled) as told:
+            subject.provider.head(subject.repo, "main")
+        assert told.value.retry_after_s == 50
+
+    def test_project_is_found_by_its_id_after_a_rename(self, subject: Subject, host: GitLab) -> None:
+        host.projects[0].name = "team/renamed"
+        known = RepoRef(REPO.name, str(host.projects[0].id))
+        assert subject.provider.head(known, "main") == subject.git.head()
+        assert subject.provider.repository(known).full_name == "team/renamed"
+
+    def test_project_of_others_is_unavailable(self, subject: Subject, host: GitLab) -> None:
+        host.projects[0].members.clear()
+        with pytest.raises(RepositoryUnavailable):
+            list(subject.provider.tree(subject.repo, subject.git.head()))
+
+
+class TestTrees:
+    """Trees page by page, and comparisons that GitLab gives up."""
+
+    def test_tree_of_many_pages_is_what_git_has(self, host: GitLab, make: Make) -> None:
+        subject = make({f"d{n % 30:02}/f{n:04}.md": b"%d\n" % n for n in range(1500)})
+        entries = list(subject.provider.tree(subject.repo, subject.git.head()))
+        assert [entry.path for entry in entries] == list(subject.git.entries())
+        assert len(host.calls("GET .*/repository/tree$")) == 16
+
+    def test_paths_in_a_large_folder_are_looked_up_one_by_one(self, host: GitLab, make: Make) -> None:
+        files: dict[str, Content] = {f"posts/f{n:04}.md": b"%d\n" % n for n in range(700)}
+        odd: dict[str, Content] = {
+            "posts/x-run.sh": (EXECUTABLE, b"#!/bin/sh\n"),
+            "posts/y-link": (SYMLINK, b"f0001.md"),
+            "posts/z-line": b"no end",
+        }
+        subject = make(files | odd | {"posts/zz/in.md": b"in\n", "a.md": b"a"})
+        host.journal.clear()
+        wanted = ["posts/f0699.md", "posts/x-run.sh", "posts/none.md", "posts/zz", "a.md"]
+        found = subject.provider.entries(subject.repo, subject.git.head(), wanted)
+        witness = subject.git.entries()
+        assert found.pop("posts/zz").type == "tree"
+        assert {path: e[1:4] for path, e in found.items()} == {path: witness[path][:3] for path in found}
+        assert set(found) == {"posts/f0699.md", "posts/x-run.sh", "a.md"}
+        assert len(host.journal) <= 12
+
+    def test_symlink_in_a_large_folder_is_told_from_a_file(self, make: Make) -> None:
+        files: dict[str, Content] = {f"f{n:04}.md": b"%d\n" % n for n in range(400)}
+        subject = make(files | {"y-link": (SYMLINK, b"f0001.md"), "z-line": b"no end"})
+        found = subject.provider.entries(subject.repo, subject.git.head(), ["y-link", "z-line"])
+        assert (found["y-link"].mode, found["z-line"].mode) == (SYMLINK, "100644")
+
+    def test_submodule_in_a_large_folder_is_among_the_changes(self, make: Make) -> None:
+        subject = make({f"f{n:04}.md": b"%d\n" % n for n in range(400)})
+        old = subject.git.head()
+        new = subject.git.commit({"z-theme": (SUBMODULE, "5a1e" * 10)})
+        [change] = subject.provider.changes(subject.repo, old, new)
+        assert change.entry
+        assert change.entry[:4] == ("z-theme", "commit", SUBMODULE, "5a1e" * 10)
+
+    def test_commit_into_a_large_folder_takes_few_calls(self, host: GitLab, make: Make) -> None:
+        subject = make({f"posts/f{n:04}.md": b"%d\n" % n for n in range(2000)})
+        host.journal.clear()
+        subject.commit(
+            FileChange("posts/new.md", Action.CREATE, b"new\n"),
+            FileChange("posts/f1999.md", Action.UPDATE, b"changed\n"),
+        )
+        assert len(host.journal) <= 16
+        with pytest.raises(PathConflict):
+            subject.commit(FileChange("posts/new.md", Action.CREATE, b"again\n"))
+
+    @pytest.mark.parametrize("fault", [{"cut": True}, {"lose": True}, {"reply": Reply(502)}])
+    def test_page_that_fails_is_asked_for_again(self, host: GitLab, make: Make, fault: dict[str, Any]) -> None:
+        subject = make({f"f{n:03}.md": b"x" for n in range(350)})
+        host.faults.append(Fault("GET .*/repository/tree$", skip=2, **fault))
+        assert len(list(subject.provider.tree(subject.repo, subject.git.head()))) == 350
+
+    def test_page_that_stays_away_gives_no_part_of_a_tree(self, host: GitLab, make: Make) -> None:
+        subject = make({f"f{n:03}.md": b"x" for n in range(350)})
+        host.faults.append(Fault("GET .*/repository/tree$", skip=2, times=99, reply=Reply(502)))
+        found = []
+        with pytest.raises(UpstreamError):
+            found.extend(subject.provider.tree(subject.repo, subject.git.head()))
+        assert found == []
+
+    def test_comparison_that_is_given_up_is_read_from_whole_trees(self, host: GitLab, make: Make) -> None:
+        host.compare_files = 10
+        subject = make({f"f{n:03}.md": b"x%d" % n for n in range(50)})
+        old = subject.git.head()
+        new = subject.git.commit({f"f{n:03}.md": b"changed" for n in range(40)})
+        assert len(list(subject.provider.changes(subject.repo, old, new))) == 40
+        [info] = subject.provider.history(subject.repo, new, since=old)
+        assert len(info.paths) == 40
+
+    def test_merge_has_the_paths_it_changed_itself(self, make: Make) -> None:
+        subject = make({"a.md": b"a", "b.md": b"b"})
+        base = subject.git.head()
+        side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)
+        subject.git.commit({"a.md": b"main"})
+        merged = subject.git.commit({"b.md": b"both"}, "Merge", merge=side)
+        found = {info.sha: info.paths for info in subject.provider.history(subject.repo, merged, since=base)}
+        assert found[merged] == ("b.md",)
+        assert len(found) == 3

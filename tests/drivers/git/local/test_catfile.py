@@ -1,0 +1,146 @@
+"""The pool of reading processes: right answers in order, none left over, none shared after a fork."""
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.drivers.errors import UpstreamError
+from app.drivers.git.local.catfile import MAX_IDLE, CatFiles
+from app.drivers.git.port import GitObjectMissing
+from tests.support.samples.gitrepo import GitRepo
+
+
+@pytest.fixture
+def repo(tmp_path: Path) -> GitRepo:
+    return GitRepo(tmp_path / "r.git", {f"f{n:03}.md": b"%d\n" % n * n for n in range(200)})
+
+
+@pytest.fixture
+def objects() -> Iterator[CatFiles]:
+    pool = CatFiles(timeout_s=10)
+    yield pool
+    pool.close()
+
+
+def shas_of(repo: GitRepo) -> list[str]:
+    return [known[2] for known in repo.entries().values()]
+
+
+_OTHERS: set[int] = set()
+
+
+def _reading() -> list[psutil.Process]:
+    return [child for child in psutil.Process().children() if "cat-file" in child.cmdline()]
+
+
+@pytest.fixture(autouse=True)
+def others() -> None:
+    """Applications of other tests in this process keep readers of their own; they are not counted."""
+    _OTHERS.clear()
+    _OTHERS.update(child.pid for child in _reading())
+
+
+def readers() -> list[psutil.Process]:
+    return [child for child in _reading() if child.pid not in _OTHERS]
+
+
+class TestReading:
+    def test_answers_come_in_order(self, repo: GitRepo, objects: CatFiles) -> None:
+        shas = shas_of(repo)
+        assert [found.sha for found, _ in objects.read(repo.folder, shas)] == shas
+        assert [len(content) for _, content in objects.read(repo.folder, shas)] == [
+            len(b"%d\n" % n) * n for n in range(200)
+        ]
+
+    def test_missing_is_none_when_checked_and_an_error_when_read(self, repo: GitRepo, objects: CatFiles) -> None:
+        known = shas_of(repo)[1]
+        told = [found and found.size for found in objects.check(repo.folder, [known, "dead" * 10, known])]
+        assert told == [2, None, 2]
+        with pytest.raises(GitObjectMissing):
+            list(objects.read(repo.folder, [known, "dead" * 10]))
+
+    def test_nothing_asked_is_nothing_told(self, repo: GitRepo, objects: CatFiles) -> None:
+        assert list(objects.read(repo.folder, [])) == []
+
+    def test_one_process_serves_reader_after_reader(self, repo: GitRepo, objects: CatFiles) -> None:
+        for sha in shas_of(repo)[:20]:
+            objects.one(repo.folder, sha)
+        assert len(readers()) == 1
+
+    def test_reader_that_left_early_does_not_mix_up_the_next(self, repo: GitRepo, objects: CatFiles) -> None:
+        shas = shas_of(repo)
+        left = objects.read(repo.folder, shas)
+        next(left)
+        left.close()  # type: ignore[attr-defined]
+        assert objects.one(repo.folder, shas[150])[0].sha == shas[150]
+
+    def test_process_that_died_is_replaced(self, repo: GitRepo, objects: CatFiles) -> None:
+        sha = shas_of(repo)[3]
+        objects.one(repo.folder, sha)
+        [reader] = readers()
+        reader.kill()
+        reader.wait(5)
+        assert objects.one(repo.folder, sha)[1] == b"3\n" * 3
+
+    def test_process_that_dies_in_use_is_an_error(self, repo: GitRepo, objects: CatFiles) -> None:
+        answers = objects.read(repo.folder, shas_of(repo) * 50)
+        next(answers)
+        [reader] = readers()
+        reader.kill()
+        with pytest.raises(UpstreamError):
+            list(answers)
+
+    def test_threads_each_get_their_own_answers(self, repo: GitRepo, objects: CatFiles) -> None:
+        shas, wrong = shas_of(repo), []
+
+        def read(start: int) -> None:
+            for place in range(start, 200, 8):
+                if objects.one(repo.folder, shas[place])[0].sha != shas[place]:
+                    wrong.append(place)
+
+        threads = [threading.Thread(target=read, args=(n,)) for n in range(8)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(30)
+        assert wrong == []
+        assert len(readers()) <= 8
+
+
+class TestPool:
+    def test_keeps_a_bounded_number(self, repo: GitRepo, objects: CatFiles) -> None:
+        sha = shas_of(repo)[1]
+        held = [objects.read(repo.folder, [sha]) for _ in range(MAX_IDLE + 4)]
+        for each in held:
+            next(each)
+        assert len(readers()) == MAX_IDLE + 4
+        for each in held:
+            list(each)
+        assert len(readers()) == MAX_IDLE
+
+    def test_closing_leaves_no_process_and_can_be_followed_by_reading(self, repo: GitRepo, objects: CatFiles) -> None:
+        sha = shas_of(repo)[1]
+        objects.one(repo.folder, sha)
+        objects.close()
+        assert readers() == []
+        assert objects.one(repo.folder, sha)[1] == b"1\n"
+
+    def test_forgotten_pool_ends_its_processes(self, repo: GitRepo) -> None:
+        CatFiles(timeout_s=10).one(repo.folder, shas_of(repo)[1])
+        assert readers() == []
+
+    def test_child_after_a_fork_reads_through_its_own(self, repo: GitRepo, objects: CatFiles) -> None:
+        shas = shas_of(repo)
+        objects.one(repo.folder, shas[1])
+        child = os.fork()
+        if child == 0:
+            right = objects.one(repo.folder, shas[5])[1] == b"5\n" * 5 and len(readers()) == 1
+            for reader in readers():
+                reader.kill()
+            os._exit(0 if right else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert objects.one(repo.folder, shas[7])[1] == b"7\n" * 7

@@ -1,0 +1,28 @@
+"""Local repositories on a full disk. Needs the right to mount a small file system."""
+
+from pathlib import Path
+
+import pytest
+
+from app.drivers.errors import UpstreamUnavailable
+from app.drivers.git.local.provider import LocalGit
+from app.drivers.git.port import Action, FileChange, Person, RepoRef
+from tests.faults.small_disk import SmallDisk
+
+REPO = RepoRef("team/new")
+
+
+def test_commit_on_a_full_disk_raises_unavailable_and_keeps_the_branch(tmp_path: Path) -> None:
+    source = tmp_path / "source"
+    source.mkdir()
+    (source / "a.md").write_bytes(b"first\n")
+    with SmallDisk(tmp_path / "disk", size_mib=8) as disk:
+        git = LocalGit(disk.folder, bot=Person("Galley Bot", "bot@mail.example.org"))
+        git.create("team/new", source=source)
+        head = git.head(REPO, "main")
+        change = FileChange("b.md", Action.CREATE, b"x" * 100_000)
+        with disk.full(), pytest.raises(UpstreamUnavailable):
+            git.commit(REPO, "main", [change], "Add a file", expected_head=head)
+        assert git.head(REPO, "main") == head
+        git.commit(REPO, "main", [change], "Add a file", expected_head=head)
+        git.close()

@@ -1,0 +1,274 @@
+"""The local driver: the contract of all providers, and what only bare repositories on this machine have."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from app.drivers.errors import UpstreamError, UpstreamRejected
+from app.drivers.git.local.provider import LocalGit
+from app.drivers.git.port import (
+    Action,
+    BranchMoved,
+    FileChange,
+    GitObjectMissing,
+    PathConflict,
+    Person,
+    RepoRef,
+    RepositoryUnavailable,
+)
+from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject, write_in_parallel
+from tests.drivers.git.revisions import RevisionsContract, read_log
+from tests.support.samples.gitrepo import SUBMODULE, Content, GitRepo
+
+BOT = Person("Galley Bot", "bot@mail.example.org")
+REPO = RepoRef("team/site")
+BAD_NAMES = [
+    "", "site", "team/", "/site", "team/site/x", "../git/team/site", "team/..", "team/site.git", "team/a.lock", ".t/site",
+    "-t/site", "team/-site", "te am/site", "team/si\0te", "team/s\nite", "team/a..b", "téam/site", "team/" + "x" * 101,
+]  # fmt: skip
+
+
+@pytest.fixture
+def local(tmp_path: Path) -> Iterator[LocalGit]:
+    provider = LocalGit(tmp_path / "git", bot=BOT)
+    yield provider
+    provider.close()
+
+
+@pytest.fixture
+def make(local: LocalGit, tmp_path: Path) -> Make:
+    def create(files: Mapping[str, Content]) -> Subject:
+        return Subject(local, REPO, GitRepo(tmp_path / "git/team/site.git", files))
+
+    return create
+
+
+@pytest.fixture
+def subject(make: Make) -> Subject:
+    return make({"a.md": b"one\n", "docs/b.md": b"two\n", "bin/run.sh": b"#!/bin/sh\n"})
+
+
+class TestLocalGit(GitContract, PathConflictContract):
+    """The contract."""
+
+
+class TestLocalRevisions(RevisionsContract):
+    """The contract of past commits."""
+
+    FOLLOW = ("--follow",)
+
+    def test_entries_before_a_rename_have_the_earlier_path(self, make: Make) -> None:
+        text = b"".join(b"%d\n" % number for number in range(20))
+        subject = make({"old name.md": text})
+        subject.git.commit({"old name.md": None, "new.md": text + b"20\n"})
+        subject.git.commit({"new.md": text + b"21\n"})
+        assert [entry.path for entry in read_log(subject, "new.md")] == ["new.md", "new.md", "old name.md"]
+
+
+class TestNames:
+    @pytest.mark.parametrize("name", BAD_NAMES)
+    def test_bad_name_is_unavailable(self, subject: Subject, name: str) -> None:
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.repository(RepoRef(name))
+
+    def test_link_to_a_repository_is_unavailable(self, subject: Subject, tmp_path: Path) -> None:
+        (tmp_path / "git/other").symlink_to(tmp_path / "git/team")
+        (tmp_path / "git/team/alias.git").symlink_to(subject.git.folder)
+        for name in ("other/site", "team/alias"):
+            with pytest.raises(RepositoryUnavailable):
+                subject.provider.head(RepoRef(name), "main")
+
+    def test_link_out_of_the_root_is_unavailable(self, subject: Subject, tmp_path: Path) -> None:
+        GitRepo(tmp_path / "outside.git", {"secret": b"s"})
+        (tmp_path / "git/team/out.git").symlink_to(tmp_path / "outside.git")
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(RepoRef("team/out"), "main")
+
+    def test_folder_that_is_no_repository_is_unavailable(self, local: LocalGit, tmp_path: Path) -> None:
+        (tmp_path / "git/team/empty.git").mkdir(parents=True)
+        with pytest.raises(RepositoryUnavailable):
+            local.branches(RepoRef("team/empty"))
+
+    def test_root_itself_may_be_a_link(self, subject: Subject, tmp_path: Path) -> None:
+        (tmp_path / "link").symlink_to(tmp_path / "git")
+        through = LocalGit(tmp_path / "link", bot=BOT)
+        assert through.head(REPO, "main") == subject.git.head()
+        through.close()
+
+    @pytest.mark.parametrize(
+        "branch", ["--all", "main..work", "HEAD", "HEAD~1", "main^", "@", "refs/heads/main", "ma\nin", ""]
+    )
+    def test_what_is_no_branch_name_is_unavailable(self, subject: Subject, branch: str) -> None:
+        with pytest.raises(RepositoryUnavailable):
+            subject.provider.head(REPO, branch)
+
+    @pytest.mark.parametrize("commit", ["main", "HEAD", "-x", "", "deadbeef", "--all"])
+    def test_only_whole_shas_name_commits(self, subject: Subject, commit: str) -> None:
+        with pytest.raises(GitObjectMissing):
+            subject.provider.tree(REPO, commit)
+        with pytest.raises(GitObjectMissing):
+            subject.provider.entries(REPO, commit, ["a.md"])
+        with pytest.raises(GitObjectMissing):
+            subject.provider.changes(REPO, commit, subject.git.head())
+
+
+class TestReading:
+    def test_sizes_are_told(self, subject: Subject) -> None:
+        witness = {path: known[3] for path, known in subject.git.entries().items()}
+        head, first = subject.git.head(), subject.git.commit({"a.md": None}, branch="other")
+        provider = subject.provider
+        assert {entry.path: entry.size for entry in provider.tree(REPO, head)} == witness
+        assert {path: entry.size for path, entry in provider.entries(REPO, head, list(witness)).items()} == witness
+        assert {
+            change.path: change.entry and change.entry.size for change in provider.changes(REPO, first, head)
+        } == witness
+
+    def test_path_that_is_not_utf8_is_left_out_and_kept(self, subject: Subject) -> None:
+        repo = subject.git
+        blob = repo.git("hash-object", "-w", "--stdin", data=b"latin").strip()
+        listing = repo.git("ls-tree", "-z", "main") + b"100644 blob " + blob + b"\tcaf\xe9.md\0"
+        tree = repo.git("mktree", "-z", data=listing).strip().decode()
+        commit = repo.text("-c", "user.name=A", "-c", "user.email=a@b.c", "commit-tree", "-m", "m", "-p", "main", tree)
+        repo.git("update-ref", "refs/heads/main", commit)
+        assert {entry.path for entry in subject.provider.tree(REPO, commit)} == {"a.md", "docs/b.md", "bin/run.sh"}
+        subject.commit(FileChange("a.md", Action.UPDATE, b"2"))
+        assert b"caf\xe9.md\0" in repo.git("ls-tree", "-z", "main")
+
+    def test_message_in_another_encoding_is_read(self, subject: Subject) -> None:
+        repo, head = subject.git, subject.git.head()
+        tree = repo.text("rev-parse", "main^{tree}")
+        raw = (
+            f"tree {tree}\nparent {head}\nauthor A <a@b.c> 1 +0000\ncommitter A <a@b.c> 1 +0000\n\n".encode()
+            + b"caf\xe9\n"
+        )
+        sha = repo.git("hash-object", "-t", "commit", "-w", "--stdin", data=raw).decode().strip()
+        assert [info.message for info in subject.provider.history(REPO, sha, since=head)] == ["caf\ufffd\n"]
+
+    def test_merge_is_given_what_it_changed_itself(self, subject: Subject) -> None:
+        base = subject.git.head()
+        side = subject.git.commit({"side.md": b"s"}, branch="side", start=base)
+        subject.git.commit({"main.md": b"m"})
+        merge = subject.git.commit({"side.md": b"s", "own.md": b"o"}, "Merge", merge=side)
+        paths = {info.sha: info.paths for info in subject.provider.history(REPO, merge, since=base)}
+        assert paths[merge] == ("own.md",)
+        assert paths[side] == ("side.md",)
+        assert len(paths) == 3
+
+    def test_blob_can_be_read_in_pieces(self, subject: Subject, local: LocalGit) -> None:
+        content = bytes(range(256)) * 12_000
+        subject.git.commit({"large.bin": content})
+        pieces = list(local.open_blob(REPO, subject.git.entries()["large.bin"][2]))
+        assert len(pieces) > 1
+        assert b"".join(pieces) == content
+
+    def test_tree_of_a_damaged_repository_is_an_error_without_paths_of_the_machine(
+        self, subject: Subject, tmp_path: Path
+    ) -> None:
+        tree = subject.git.text("rev-parse", "main:docs")
+        loose = subject.git.folder / "objects" / tree[:2] / tree[2:]
+        loose.unlink()
+        with pytest.raises(UpstreamError) as broken:
+            list(subject.provider.tree(REPO, subject.git.head()))
+        assert str(tmp_path) not in str(broken.value)
+
+    def test_environment_configuration_and_hooks_are_ignored(
+        self, subject: Subject, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        hook = subject.git.folder / "hooks/reference-transaction"
+        hook.parent.mkdir(exist_ok=True)
+        hook.write_text(f"#!/bin/sh\ntouch {tmp_path}/hooked\n")
+        hook.chmod(0o755)
+        (tmp_path / ".gitconfig").write_text("[broken")
+        for name, value in {"HOME": str(tmp_path), "GIT_DIR": "/nowhere", "GIT_OBJECT_DIRECTORY": "/nowhere"}.items():
+            monkeypatch.setenv(name, value)
+        made = subject.commit(FileChange("x.md", Action.CREATE, b"x"))
+        assert subject.git.head() == made.sha
+        assert not (tmp_path / "hooked").exists()
+
+    def test_objects_that_were_packed_meanwhile_are_still_found(self, subject: Subject, local: LocalGit) -> None:
+        head, sha = subject.git.head(), subject.git.entries()["a.md"][2]
+        assert local.blob(REPO, sha) == b"one\n"
+        subject.git.git("gc", "-q", "--prune=now")
+        subject.git.commit({"a.md": b"two\n"})
+        assert (local.blob(REPO, sha), len(list(local.tree(REPO, head)))) == (b"one\n", 3)
+        assert local.blob(REPO, subject.git.entries()["a.md"][2]) == b"two\n"
+
+    def test_repository_in_the_place_of_another_shares_nothing_with_it(self, subject: Subject, local: LocalGit) -> None:
+        sha = subject.git.entries()["a.md"][2]
+        assert local.blob(REPO, sha) == b"one\n"
+        subject.git.folder.rename(subject.git.folder.with_name("old.git"))
+        GitRepo(subject.git.folder, {"new.md": b"new\n"})
+        with pytest.raises(GitObjectMissing):
+            local.blob(REPO, sha)
+
+    def test_tidying_loses_nothing(self, subject: Subject, local: LocalGit) -> None:
+        before = subject.git.entries()
+        local.repack(REPO)
+        assert subject.git.entries() == before
+
+
+class TestWriting:
+    def test_twenty_threads_on_one_branch_all_finish(self, subject: Subject) -> None:
+        told = write_in_parallel(subject, writers=20, each=2)
+        assert sorted(told) == sorted(subject.git.commits()[:-1])
+        assert len(subject.git.entries()) == 3 + 40
+        subject.git.check()
+
+    def test_writers_need_no_turn(self, subject: Subject) -> None:
+        head = subject.git.head()
+        first = subject.provider.commit(REPO, "main", [FileChange("x", Action.CREATE, b"x")], "m", expected_head=head)
+        with pytest.raises(BranchMoved):
+            subject.provider.commit(REPO, "main", [FileChange("y", Action.CREATE, b"y")], "m", expected_head=head)
+        assert subject.git.head() == first.sha
+
+    def test_commit_leaves_no_other_ref(self, subject: Subject) -> None:
+        subject.commit(FileChange("x", Action.CREATE, b"x"))
+        assert subject.git.text("for-each-ref", "--format=%(refname)") == "refs/heads/main"
+
+    def test_commit_of_three_hundred_files(self, subject: Subject) -> None:
+        made = subject.commit(*(FileChange(f"f/{n}.md", Action.CREATE, b"%d" % n * 100) for n in range(300)))
+        assert len(made.changes) == 300
+        assert {c.entry.size for c in made.changes if c.entry} == {100, 200, 300}
+        subject.git.check()
+
+    @pytest.mark.parametrize("message", ["nul\0", "lone \ud800"])
+    def test_message_that_is_no_text_is_refused(self, subject: Subject, message: str) -> None:
+        with pytest.raises(UpstreamRejected):
+            subject.commit(FileChange("x", Action.CREATE, b"x"), message=message)
+
+    def test_message_may_look_like_commands(self, subject: Subject) -> None:
+        message = "one\nM 100644 inline evil\ndata 4\nevil\ndone\n\nreset refs/heads/main\n"
+        subject.commit(FileChange("x", Action.CREATE, b"data 3\ndone\n"), message=message)
+        assert set(subject.git.entries()) == {"a.md", "docs/b.md", "bin/run.sh", "x"}
+        assert subject.git.git("log", "-1", "--format=%B", "main").decode() == message + "\n"
+
+    @pytest.mark.parametrize("bad", ["A\nB", "A<", "A>", "A\0", "", "  ", "A\r"])
+    def test_bot_that_breaks_a_header_is_refused(self, tmp_path: Path, bad: str) -> None:
+        with pytest.raises(ValueError, match="line breaks"):
+            LocalGit(tmp_path, bot=Person(bad, "b@mail.example.org"))
+        with pytest.raises(ValueError, match="line breaks"):
+            LocalGit(tmp_path, bot=Person("B", bad))
+
+    def test_submodule_can_be_deleted_but_not_written(self, make: Make) -> None:
+        subject = make({"a.md": b"a", "theme": (SUBMODULE, "5a1e" * 10)})
+        with pytest.raises(PathConflict):
+            subject.commit(FileChange("theme", Action.UPDATE, b"x"))
+        subject.commit(FileChange("theme", Action.DELETE))
+        assert set(subject.git.entries()) == {"a.md"}
+
+
+class TestCreating:
+    def test_new_repository_is_empty(self, local: LocalGit, tmp_path: Path) -> None:
+        made = local.create("team/new")
+        assert (made.full_name, made.default_branch, made.updated_at) == ("team/new", "main", None)
+        assert list(local.branches(RepoRef("team/new"))) == []
+        with pytest.raises(RepositoryUnavailable):
+            local.head(RepoRef("team/new"), "main")
+        GitRepo.existing(tmp_path / "git/team/new.git").commit({"first.md": b"1"})
+        assert [branch.name for branch in local.branches(RepoRef("team/new"))] == ["main"]
+
+    @pytest.mark.parametrize("name", ["new", "../x/y", "a/b.git", "a/b/c", "a/.b"])
+    def test_bad_name_is_refused(self, local: LocalGit, name: str) -> None:
+        with pytest.raises(UpstreamRejected):
+            local.create(name)

@@ -1,0 +1,126 @@
+"""Rate limits that a host reports."""
+
+import os
+import time
+import uuid
+from collections.abc import Iterator
+
+import pytest
+from redis import Redis
+from redis.exceptions import RedisError
+
+from app.drivers.errors import UpstreamThrottled
+from app.drivers.git.rest.rate_board import PREFIX, RedisBudgets
+from app.drivers.git.rest.rate_budget import MAX_ENTRIES, RateBudgets, retry_after_s
+from app.drivers.http.client import HttpResponse
+
+
+def answer(status: int, body: bytes = b"", **headers: object) -> HttpResponse:
+    return HttpResponse(status, {name.replace("_", "-"): str(value) for name, value in headers.items()}, body)
+
+
+class TestRefusedForS:
+    @pytest.mark.parametrize(
+        ("told", "wait_s"),
+        [
+            (answer(429, Retry_After=7), 7),
+            (answer(403, Retry_After=0), 1),
+            (answer(429), 60),
+            (answer(403, b'{"message": "You have exceeded a secondary rate limit."}'), 60),
+            (answer(403, b'{"message": "Resource not accessible by integration"}'), None),
+            (answer(403, **{"X-RateLimit-Remaining": 12, "X-RateLimit-Reset": 1}), None),
+            (answer(404, b"rate limit"), None),
+            (answer(200, **{"X-RateLimit-Remaining": 0}), None),
+        ],
+    )
+    def test_only_refusals_for_rate_name_a_wait(self, told: HttpResponse, wait_s: int | None) -> None:
+        assert retry_after_s(told) == wait_s
+
+    @pytest.mark.parametrize("prefix", ["X-", ""])
+    def test_exhausted_budget_waits_for_its_reset(self, prefix: str) -> None:
+        headers = {f"{prefix}RateLimit-Remaining": 0, f"{prefix}RateLimit-Reset": int(time.time()) + 300}
+        assert retry_after_s(answer(403, **headers)) in (299, 300)
+
+
+class TestRateBudgets:
+    def test_used_up_token_is_refused_until_its_reset_and_others_are_not(self) -> None:
+        budgets = RateBudgets()
+        budgets.observe("a", answer(200, **{"X-RateLimit-Remaining": 0, "X-RateLimit-Reset": int(time.time()) + 300}))
+        with pytest.raises(UpstreamThrottled) as told:
+            budgets.check("a")
+        assert 298 <= told.value.retry_after_s <= 300
+        budgets.check("b")
+
+    def test_reset_in_the_past_refuses_nothing(self) -> None:
+        budgets = RateBudgets()
+        budgets.observe("a", answer(200, **{"X-RateLimit-Remaining": 0, "X-RateLimit-Reset": int(time.time()) - 1}))
+        budgets.check("a")
+
+    def test_answer_without_a_limit_changes_nothing(self) -> None:
+        budgets = RateBudgets()
+        budgets.observe("a", answer(429, Retry_After=30))
+        budgets.observe("a", answer(200, **{"X-RateLimit-Remaining": 4999}))
+        with pytest.raises(UpstreamThrottled):
+            budgets.check("a")
+
+    def test_only_so_many_tokens_are_kept(self) -> None:
+        budgets = RateBudgets()
+        for number in range(MAX_ENTRIES + 1):
+            budgets.observe(str(number), answer(429, Retry_After=30))
+        budgets.check("0")
+        with pytest.raises(UpstreamThrottled):
+            budgets.check(str(MAX_ENTRIES))
+
+    def test_last_tenth_is_left_to_requests(self) -> None:
+        budgets = RateBudgets()
+        at = int(time.time()) + 300
+        limit = {"X-RateLimit-Limit": 5000, "X-RateLimit-Reset": at}
+        budgets.observe("a", answer(200, **limit, **{"X-RateLimit-Remaining": 500}))
+        budgets.check("a", background=True)
+        budgets.observe("a", answer(200, **limit, **{"X-RateLimit-Remaining": 499}))
+        budgets.check("a")
+        with pytest.raises(UpstreamThrottled) as told:
+            budgets.check("a", background=True)
+        assert 298 <= told.value.retry_after_s <= 300
+        budgets.observe("a", answer(200, **limit, **{"X-RateLimit-Remaining": 0}))
+        with pytest.raises(UpstreamThrottled):
+            budgets.check("a")
+
+
+class TestRedisBoard:
+    URL = "redis://127.0.0.1:6379/0"
+
+    @pytest.fixture
+    def token(self) -> Iterator[str]:
+        redis = Redis.from_url(self.URL)
+        if not os.environ.get("CI"):
+            try:
+                redis.ping()
+            except RedisError:
+                pytest.skip("Redis is not reachable on 127.0.0.1:6379")
+        name = uuid.uuid4().hex
+        yield name
+        redis.delete("none", *redis.scan_iter(f"{PREFIX}{name}*"))
+
+    def test_what_one_node_is_told_the_others_know(self, token: str) -> None:
+        here, there = RateBudgets(RedisBudgets(self.URL)), RateBudgets(RedisBudgets(self.URL))
+        here.observe(token, answer(429, Retry_After=30))
+        with pytest.raises(UpstreamThrottled) as told:
+            there.check(token)
+        assert 28 <= told.value.retry_after_s <= 30
+        there.check(token + "other")
+
+    def test_what_is_kept_for_requests_is_kept_on_every_node(self, token: str) -> None:
+        here, there = RateBudgets(RedisBudgets(self.URL)), RateBudgets(RedisBudgets(self.URL))
+        said = {"X-RateLimit-Limit": 100, "X-RateLimit-Remaining": 9, "X-RateLimit-Reset": int(time.time()) + 60}
+        here.observe(token, answer(200, **said))
+        there.check(token)
+        with pytest.raises(UpstreamThrottled):
+            there.check(token, background=True)
+
+    def test_without_redis_each_node_knows_what_it_was_told_itself(self) -> None:
+        nowhere = RateBudgets(RedisBudgets("redis://127.0.0.1:1/0"))
+        nowhere.check("a")
+        nowhere.observe("a", answer(429, Retry_After=30))
+        with pytest.raises(UpstreamThrottled):
+            nowhere.check("a")

@@ -1,0 +1,45 @@
+"""Messages of a host as they are shown to people."""
+
+import pytest
+
+from app.drivers.git.rest.responses import error_sentence, quotable
+from app.drivers.http.client import HttpResponse
+
+SECRETS = ["ghu_16C7e42F292c6912E7710c838347Ae178B4a", "glpat-abcDEF-12345678901234", "5f" * 32, "github_pat_11ABC_x9"]
+
+
+class TestQuotable:
+    @pytest.mark.parametrize("secret", SECRETS)
+    def test_what_may_be_a_secret_is_left_out(self, secret: str) -> None:
+        told = error_sentence(
+            HttpResponse(
+                422, {}, f'{{"message": "Bad token {secret}", "errors": [{{"message": "{secret}"}}]}}'.encode()
+            )
+        )
+        assert secret not in told
+        assert told.startswith("Bad token …")
+
+    @pytest.mark.parametrize(
+        "words", ["A file with this name already exists: content/posts/2026-11-20-a-rather-long-name.md", "Not Found"]
+    )
+    def test_other_words_stay(self, words: str) -> None:
+        assert quotable(words) == words
+
+    @pytest.mark.parametrize(
+        ("message", "told"),
+        [
+            (
+                b'{"base": ["You cannot use the same branch", "Try another"]}',
+                "You cannot use the same branch; Try another",
+            ),
+            (b'{"title": ["can\'t be blank"]}', "title can't be blank"),
+            (b'["Another open merge request already exists"]', "Another open merge request already exists"),
+            (b"{}", ""),
+        ],
+    )
+    def test_what_is_told_of_each_field_is_read_as_sentences(self, message: bytes, told: str) -> None:
+        assert error_sentence(HttpResponse(422, {}, b'{"message": %s}' % message)) == told
+
+    def test_it_is_one_line_of_bounded_length(self) -> None:
+        assert quotable("a\n b\t" + "word " * 100).startswith("a b word")
+        assert len(quotable("word " * 100)) == 300

@@ -1,0 +1,129 @@
+"""The contract of `Revisions`: a suite that the tests of each driver inherit. Plain git is the witness."""
+
+import random
+from typing import ClassVar
+
+import pytest
+
+from app.drivers.git.port import GitObjectMissing
+from app.drivers.git.revisions import CommitLogEntry, FileStatus, Revisions
+from tests.drivers.git.contract import UNKNOWN, Make, Subject
+from tests.support.samples import renames
+from tests.support.samples.gitrepo import EXECUTABLE
+
+SEED, COMMITS = 7, 24
+
+
+def revisions_of(subject: Subject) -> Revisions:
+    assert isinstance(subject.provider, Revisions)
+    return subject.provider
+
+
+def read_log(subject: Subject, path: str | None, *, page: int = 7) -> list[CommitLogEntry]:
+    """Read all pages of a log."""
+    entries: list[CommitLogEntry] = []
+    while True:
+        entries += (
+            read := revisions_of(subject).log(
+                subject.repo, subject.git.head(), path=path, skip=len(entries), limit=page
+            )
+        )
+        if len(read) < page:
+            return entries
+
+
+class RevisionsContract:
+    """Inherit it, and give the fixture `make`."""
+
+    FOLLOW: ClassVar[tuple[str, ...]] = ()
+
+    @pytest.fixture
+    def old(self, make: Make) -> Subject:
+        """Return a repository with many commits."""
+        subject = make(renames.first_files(SEED))
+        renames.extend(subject.git, SEED, COMMITS)
+        return subject
+
+    def test_log_of_the_branch_equals_git_log(self, old: Subject) -> None:
+        entries = read_log(old, None)
+        assert [entry.commit.sha for entry in entries] == old.git.commits()
+        assert {entry.path for entry in entries} == {None}
+        newest = entries[0].commit
+        assert (newest.author.name, newest.author.email) == ("Ada Author", "ada@mail.example.org")
+        assert newest.message.startswith(f"Change {COMMITS - 1}\n")
+
+    def test_log_of_each_file_equals_git_log(self, old: Subject) -> None:
+        for path in renames.all_paths(old.git):
+            expected = old.git.text("log", *self.FOLLOW, "--format=%H", "main", "--", path).split()
+            entries = read_log(old, path)
+            assert [entry.commit.sha for entry in entries] == expected, path
+            assert entries[0].path == path
+
+    def test_log_of_an_unknown_path_is_empty_and_of_an_unknown_commit_an_error(self, make: Make) -> None:
+        subject = make({"a.md": b"one\n"})
+        assert read_log(subject, "no/such.md") == []
+        with pytest.raises(GitObjectMissing):
+            revisions_of(subject).log(subject.repo, UNKNOWN, path=None, skip=0, limit=5)
+
+    def test_comparison_equals_git_diff_numstat(self, old: Subject) -> None:
+        choice, commits = random.Random(SEED), old.git.commits()
+        for _ in range(12):
+            base, head = choice.sample(commits, 2)
+            differences = revisions_of(old).compare(old.repo, base, head)
+            found = {file.path: (file.previous_path, file.additions, file.deletions) for file in differences.files}
+            assert found == renames.numstat(old.git, base, head)
+            assert not differences.truncated
+
+    def test_comparison_reports_the_status_of_each_path(self, make: Make) -> None:
+        text = b"".join(b"%d\n" % number for number in range(20))
+        subject = make({"a.md": b"a\n", "b.md": text, "c.md": b"c\n", "run": b"x\n", "d.png": b"\0old"})
+        base = subject.git.head()
+        head = subject.git.commit(
+            {
+                "a.md": b"A\n",
+                "b.md": None,
+                "ü b.md": text + b"20\n",
+                "c.md": None,
+                "new.md": b"new\n",
+                "empty": b"",
+                "run": (EXECUTABLE, b"x\n"),
+                "d.png": b"\0new",
+            }
+        )
+        differences = revisions_of(subject).compare(subject.repo, base, head)
+        assert [tuple(file) for file in differences.files] == [
+            ("a.md", None, FileStatus.MODIFIED, 1, 1),
+            ("c.md", None, FileStatus.REMOVED, 0, 1),
+            ("d.png", None, FileStatus.MODIFIED, None, None),
+            ("empty", None, FileStatus.ADDED, 0, 0),
+            ("new.md", None, FileStatus.ADDED, 1, 0),
+            ("run", None, FileStatus.MODIFIED, 0, 0),
+            ("ü b.md", "b.md", FileStatus.RENAMED, 1, 0),
+        ]
+
+    def test_comparison_of_diverged_branches_is_direct(self, make: Make) -> None:
+        subject = make({"a.md": b"a\n", "b.md": b"b\n"})
+        start = subject.git.head()
+        left = subject.git.commit({"a.md": b"left\n"}, branch="left", start=start)
+        right = subject.git.commit({"b.md": b"right\n"}, branch="right", start=start)
+        differences = revisions_of(subject).compare(subject.repo, left, right)
+        assert {file.path for file in differences.files} == {"a.md", "b.md"}
+        assert revisions_of(subject).compare(subject.repo, left, left).files == ()
+
+    def test_comparison_with_an_unknown_commit_is_an_error(self, make: Make) -> None:
+        subject = make({"a.md": b"one\n"})
+        for ends in ((UNKNOWN, subject.git.head()), (subject.git.head(), UNKNOWN)):
+            with pytest.raises(GitObjectMissing):
+                revisions_of(subject).compare(subject.repo, *ends)
+
+    def test_commit_is_reachable_if_a_branch_contains_it(self, make: Make) -> None:
+        subject = make({"a.md": b"one\n"})
+        first = subject.git.head()
+        head = subject.git.commit({"a.md": b"two\n"})
+        work = subject.git.commit({"w.md": b"w\n"}, branch="work/one", start=first)
+        gone = subject.git.commit({"g.md": b"g\n"}, branch="gone", start=first)
+        subject.git.git("update-ref", "-d", "refs/heads/gone")
+        tree = subject.git.text("rev-parse", f"{head}^{{tree}}")
+        expected = {first: True, head: True, work: True, gone: False, UNKNOWN: False, tree: False, "main": False}
+        found = {sha: revisions_of(subject).is_reachable(subject.repo, sha, branch="main") for sha in expected}
+        assert found == expected

@@ -1,0 +1,137 @@
+"""The one way out, against peers that misbehave."""
+
+import dataclasses
+import gzip
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import structlog
+
+from app.drivers.errors import UpstreamError
+from app.drivers.http.client import (
+    LIMITS,
+    ConnectFailed,
+    ConnectionDropped,
+    HttpClient,
+    ResponseTimeout,
+    ResponseTooLarge,
+    ResponseTruncated,
+)
+from tests.support.doubles.sockets import RawPeer, Script
+
+HURRIED = dataclasses.replace(LIMITS, connect_timeout_s=0.3, read_timeout_s=0.3, deadline_s=0.6)
+SECRET = "s3cr3t"
+
+
+def answer(body: bytes, *headers: str, length: int | None = None, status: str = "200 OK") -> bytes:
+    head = [f"HTTP/1.1 {status}", f"Content-Length: {len(body) if length is None else length}", *headers]
+    return "\r\n".join([*head, "Connection: close", "", ""]).encode() + body
+
+
+@pytest.fixture
+def client() -> Iterator[HttpClient]:
+    made = HttpClient(limits=HURRIED)
+    yield made
+    made.close()
+
+
+def get(client: HttpClient, script: Script, **options: Any) -> Any:
+    with RawPeer(script) as peer:
+        return client.send("GET", f"{peer.url}/x?token={SECRET}", **options)
+
+
+class TestHttpClient:
+    def test_whole_answer_is_given_whatever_its_status(self, client: HttpClient) -> None:
+        told = get(client, [answer(b'{"a": 1}', "ETag: 7", status="404 Not Found")])
+        assert (told.status, told.headers["etag"], told.json()) == (404, "7", {"a": 1})
+
+    def test_request_carries_json_query_and_headers(self, client: HttpClient) -> None:
+        with RawPeer([answer(b"")]) as peer:
+            client.send("POST", peer.url, params={"q": "a b", "r": ["1", "2"]}, json={"x": 1}, headers={"X-It": "y"})
+        head = peer.heads[0].lower()
+        assert head.startswith("post /?q=a+b&r=1&r=2 http/1.1")
+        assert "content-type: application/json" in head
+        assert "x-it: y" in head
+
+    def test_nobody_there_is_unreachable(self, client: HttpClient) -> None:
+        with socket.socket() as unused:
+            unused.bind(("127.0.0.1", 0))
+            with pytest.raises(ConnectFailed):
+                client.send("GET", f"http://127.0.0.1:{unused.getsockname()[1]}/")
+
+    def test_connection_closed_without_an_answer_is_lost(self, client: HttpClient) -> None:
+        with pytest.raises(ConnectionDropped):
+            get(client, [])
+
+    def test_silence_times_out(self, client: HttpClient) -> None:
+        with pytest.raises(ResponseTimeout):
+            get(client, [1.0])
+
+    def test_dripping_bytes_do_not_stretch_the_deadline(self, client: HttpClient) -> None:
+        with pytest.raises(ResponseTimeout):
+            get(client, [answer(b"", length=100), *([b"x", 0.1] * 12)])
+
+    def test_stalled_body_times_out(self, client: HttpClient) -> None:
+        with pytest.raises(ResponseTimeout):
+            get(client, [answer(b"half", length=8), 1.0])
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            [answer(b"half", length=8)],
+            [b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n8\r\nhalf"],
+            [answer(gzip.compress(b"x" * 9000)[:30], "Content-Encoding: gzip", length=300)],
+            [answer(b"not gzip", "Content-Encoding: gzip")],
+        ],
+    )
+    def test_cut_body_is_an_error_not_a_short_answer(self, client: HttpClient, script: Script) -> None:
+        with pytest.raises(ResponseTruncated):
+            get(client, script)
+
+    def test_long_body_is_refused(self, client: HttpClient) -> None:
+        assert len(get(client, [answer(b"x" * 100)], max_bytes=100).body) == 100
+        with pytest.raises(ResponseTooLarge):
+            get(client, [answer(b"x" * 101)], max_bytes=100)
+
+    def test_small_body_that_unpacks_to_a_long_one_is_refused(self, client: HttpClient) -> None:
+        bomb = gzip.compress(b"\0" * 30_000_000)
+        with pytest.raises(ResponseTooLarge):
+            get(client, [answer(bomb, "Content-Encoding: gzip")], max_bytes=1_000_000)
+
+    def test_html_for_json_is_broken(self, client: HttpClient) -> None:
+        told = get(client, [answer(b"<html>Bad gateway</html>")])
+        with pytest.raises(UpstreamError):
+            told.json()
+
+    def test_rubbish_for_http_is_broken_or_lost(self, client: HttpClient) -> None:
+        with pytest.raises((UpstreamError, ConnectionDropped)):
+            get(client, [b"SSH-2.0-OpenSSH\r\n\r\n"])
+
+    def test_redirect_is_not_followed(self, client: HttpClient) -> None:
+        with RawPeer([answer(b"", "Location: /other", status="302 Found")]) as peer:
+            assert client.send("GET", peer.url).status == 302
+        assert len(peer.heads) == 1
+
+    def test_cookies_are_not_kept(self, client: HttpClient) -> None:
+        with RawPeer([answer(b"", "Set-Cookie: id=1; Path=/")]) as peer:
+            client.send("GET", peer.url)
+            client.send("GET", peer.url)
+        assert "cookie" not in peer.heads[1].lower()
+
+    def test_proxy_of_the_environment_is_not_used(self, client: HttpClient, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+        monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
+        assert get(client, [answer(b"direct")]).body == b"direct"
+
+    def test_log_line_tells_the_call_and_no_secret(self, client: HttpClient) -> None:
+        with structlog.testing.capture_logs() as lines:
+            get(client, [answer(SECRET.encode(), f"X-Secret: {SECRET}")], headers={"Authorization": f"Bearer {SECRET}"})
+            with pytest.raises(ConnectionDropped):
+                get(client, [])
+        assert [(line["method"], line["path"], line.get("status"), line.get("failure")) for line in lines] == [
+            ("GET", "/x", 200, None),
+            ("GET", "/x", None, "ConnectionDropped"),
+        ]
+        assert SECRET not in str(lines)

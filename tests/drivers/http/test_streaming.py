@@ -1,0 +1,186 @@
+"""Bodies that are read while they come, however they are cut on the way."""
+
+import gzip
+import socket
+import ssl
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import urllib3
+
+from app.concurrency.background import HEARTBEAT_S
+from app.drivers.http.streaming import CallCancelled, ResponseTimeout, ResponseTruncated, StreamingResponse
+from tests.support.doubles.certificates import self_signed
+from tests.support.doubles.sockets import RawPeer, Script
+
+HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+END = b"0\r\n\r\n"
+SILENCE = 3 * HEARTBEAT_S
+EIGHT_KIB = 8192
+"""What the standard library's reader takes at once."""
+
+IN_GREENLETS = """
+from gevent import monkey; monkey.patch_all()
+import sys, threading, time
+import urllib3
+from app.drivers.http.streaming import CallCancelled, StreamingResponse
+raw = urllib3.PoolManager().request("GET", sys.argv[1], preload_content=False)
+answer = StreamingResponse(raw, idle_s=20, until=time.monotonic() + 60)
+seen = []
+try:
+    for piece in answer.chunks():
+        seen.append(piece)
+        if b"c" in piece:
+            threading.Timer(0.1, answer.close).start()
+except CallCancelled:
+    print(b"".join(seen), seen[0], b"" in seen)
+"""
+
+
+def chunk(data: bytes) -> bytes:
+    return b"%X;x=y\r\n%s\r\n" % (len(data), data)
+
+
+def open_stream(url: str, *, idle_s: float = 20, total_s: float = 60, **options: Any) -> StreamingResponse:
+    raw = urllib3.PoolManager(**options).request("GET", url, preload_content=False)
+    return StreamingResponse(raw, idle_s=idle_s, until=time.monotonic() + total_s)
+
+
+def pieces(script: Script, **options: float) -> list[bytes]:
+    with RawPeer(script) as peer:
+        answer = open_stream(peer.url, **options)
+        try:
+            return list(answer.chunks())
+        finally:
+            answer.close()
+
+
+class TestPieces:
+    @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+    def test_body_is_the_same_however_it_is_cut(self, size: int) -> None:
+        wire = chunk(b"data: a\n\n") + chunk(b"\r\n") + chunk(b"b" * 30) + b"0\r\nX-A: b\r\n\r\n"
+        script = [HEAD + b"\r\n", *(step for at in range(0, len(wire), size) for step in (wire[at : at + size], 0.002))]
+        assert b"".join(pieces(script)) == b"data: a\n\n" + b"\r\n" + b"b" * 30
+
+    def test_what_is_there_comes_as_one(self) -> None:
+        assert pieces([HEAD + b"\r\n" + chunk(b"a") + chunk(b"b") + chunk(b"c") + END]) == [b"abc"]
+
+    @pytest.mark.parametrize("silent_after", [b"", chunk(b"a"), chunk(b"a")[:-1], chunk(b"a")[:-2], b"2\r\na"])
+    def test_silence_is_told_wherever_it_falls(self, silent_after: bytes) -> None:
+        """Among others behind a chunk whose line end has come: a read would then wait for the next one's size."""
+        wire = (b"2\r\nab\r\n" if silent_after == b"2\r\na" else chunk(b"a")) + END
+        seen = pieces([HEAD + b"\r\n" + silent_after, SILENCE, wire[len(silent_after) :]])
+        assert b"" in seen
+        assert b"".join(seen) in {b"a", b"ab"}
+
+    def test_body_of_no_length_ends_with_the_connection(self) -> None:
+        seen = pieces([b"HTTP/1.1 200 OK\r\n\r\n", SILENCE, b"a" * 20_000, SILENCE])
+        assert b"".join(seen) == b"a" * 20_000
+        assert seen[0] == b""
+
+    @pytest.mark.parametrize(
+        "script",
+        [
+            [HEAD + b"\r\n" + chunk(b"a")],
+            [HEAD + b"\r\n" + chunk(b"a") + b"5\r\nb"],
+            [HEAD + b"\r\n" + chunk(b"a") + b"no size\r\n"],
+            [b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na"],
+        ],
+    )
+    def test_what_came_before_it_was_cut_is_given(self, script: Script) -> None:
+        seen: list[bytes] = []
+        with RawPeer(script) as peer, pytest.raises(ResponseTruncated):
+            seen += open_stream(peer.url).chunks()
+        assert b"".join(seen)[:1] == b"a"
+
+    @pytest.mark.parametrize("opening", [b"", chunk(b"a"), b"5\r\na", b"5"])
+    @pytest.mark.parametrize("patience", [{"idle_s": 0.3}, {"total_s": 0.3}])
+    def test_silence_has_an_end_wherever_it_falls(self, opening: bytes, patience: dict[str, float]) -> None:
+        with pytest.raises(ResponseTimeout):
+            pieces([HEAD + b"\r\n" + opening, 1.5], **patience)
+
+    @pytest.mark.parametrize("opening", [b"", chunk(b"a"), b"5\r\na", b"5"])
+    def test_whoever_waits_is_woken_by_the_close(self, opening: bytes) -> None:
+        with RawPeer([HEAD + b"\r\n" + opening, 1.5]) as peer:
+            answer = open_stream(peer.url)
+            threading.Timer(0.2, answer.close).start()
+            with pytest.raises(CallCancelled):
+                list(answer.chunks())
+
+    def test_compressed_all_the_same_comes_whole_before_the_silence(self) -> None:
+        body = gzip.compress(b"\0" * 300_000)
+        head = HEAD + b"Content-Encoding: gzip\r\n\r\n"
+        with RawPeer([head + chunk(body), 3.0]) as peer:
+            answer, size = open_stream(peer.url, idle_s=2), 0
+            for piece in answer.chunks():
+                size += len(piece)
+                if size == 300_000:
+                    break
+            answer.close()
+        assert size == 300_000
+
+    def test_in_greenlets_it_is_told_and_woken_too(self) -> None:
+        with RawPeer([HEAD + b"\r\n" + chunk(b"a"), SILENCE, chunk(b"b") + b"5\r\nc", 3.0]) as peer:
+            command = [sys.executable, "-c", IN_GREENLETS, peer.url]
+            done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+        assert (done.stderr, done.stdout) == ("", "b'abc' b'a' True\n")
+
+
+class TestOverTls:
+    @pytest.fixture
+    def certificate(self, tmp_path: Path) -> Path:
+        return self_signed(tmp_path / "server.pem")
+
+    @pytest.fixture
+    def listener(self, certificate: Path) -> Iterator[ssl.SSLSocket]:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        context.load_cert_chain(certificate)
+        with socket.create_server(("127.0.0.1", 0)) as plain, context.wrap_socket(plain, server_side=True) as made:
+            yield made
+
+    def test_what_is_unpacked_already_is_not_waited_for(self, listener: ssl.SSLSocket, certificate: Path) -> None:
+        """One record, of which the reader's first read ends just behind a chunk."""
+        first = b"%X\r\n%s\r\n" % (EIGHT_KIB - 8, b"a" * (EIGHT_KIB - 8))
+        assert len(first) == EIGHT_KIB
+        has_head, has_all = threading.Event(), threading.Event()
+
+        def serve() -> None:
+            connection, _ = listener.accept()
+            with connection:
+                connection.recv(65536)
+                connection.sendall(HEAD + b"\r\n")
+                has_head.wait(10)
+                connection.sendall(first + chunk(b"b"))
+                has_all.wait(10)
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        answer = open_stream(f"https://127.0.0.1:{listener.getsockname()[1]}", idle_s=2, ca_certs=str(certificate))
+        has_head.set()
+        seen = b""
+        for piece in answer.chunks():
+            seen += piece
+            if seen.endswith(b"b"):
+                break
+        has_all.set()
+        answer.close()
+        serving.join(10)
+        assert seen == b"a" * (EIGHT_KIB - 8) + b"b"
+
+
+class TestFinish:
+    def test_connection_of_a_whole_answer_serves_the_next_call(self) -> None:
+        whole = HEAD + b"\r\n" + chunk(b"a") + END
+        with RawPeer([whole, 0.2, whole, 1.0]) as peer, urllib3.PoolManager() as pool:
+            for _ in range(2):
+                raw = pool.request("GET", peer.url, preload_content=False)
+                answer = StreamingResponse(raw, idle_s=20, until=time.monotonic() + 20)
+                assert next(iter(answer.chunks())) == b"a"
+                answer.finish()
+            assert len(peer.heads) == 1, "one connection: the peer reads one head on each"

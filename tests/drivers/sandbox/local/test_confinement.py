@@ -1,0 +1,69 @@
+"""Tests of the requirements of a jail. Without them no site runs."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from app.drivers.errors import UpstreamRejected
+from app.drivers.sandbox.local.confinement import tools
+from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS
+from app.drivers.sandbox.none import NoSandboxes
+from app.drivers.sandbox.port import Phase, SandboxUnavailable
+
+ROOT = Path(__file__).resolve().parents[4]
+START = """
+import sys
+from pathlib import Path
+from app.runtimes.choose import static
+from app.drivers.sandbox.local.host import LocalSandboxes
+from app.drivers.sandbox.port import SandboxSpec, SandboxUnavailable
+host = LocalSandboxes(Path(sys.argv[1]))
+try:
+    host.start(SandboxSpec("a", "o", static(), 60), [])
+except SandboxUnavailable as error:
+    print(error.code, list(host.list_sandboxes()))
+"""
+
+
+class TestConfinement:
+    @pytest.mark.parametrize("bwrap", [None, "#!/bin/sh\nexit 1\n"], ids=["there is none", "it is not allowed"])
+    def test_without_a_working_bubblewrap_nothing_is_started(self, tmp_path: Path, bwrap: str | None) -> None:
+        path = tmp_path / "bin"
+        path.mkdir()
+        for name in ("sh", "unshare", "setpriv", "mount", "true"):
+            (path / name).symlink_to(f"/usr/bin/{name}")
+        if bwrap is not None:
+            (path / "bwrap").write_text(bwrap)
+            (path / "bwrap").chmod(0o755)
+        done = subprocess.run(
+            [sys.executable, "-c", START, str(tmp_path / "sandboxes")],
+            cwd=ROOT,
+            env={"PATH": str(path)},
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        assert done.stdout == "SANDBOX_UNAVAILABLE ()\n" or done.stdout == "SANDBOX_UNAVAILABLE []\n"
+
+    def test_a_switched_off_host_says_so(self) -> None:
+        host = NoSandboxes()
+        with pytest.raises(SandboxUnavailable) as refused:
+            host.check()
+        assert refused.value.code == "SANDBOX_UNAVAILABLE"
+        assert host.status("x").phase is Phase.ENDED
+        host.stop("x")
+
+
+class TestTools:
+    def test_hugo_comes_with_the_service(self) -> None:
+        (probe_results,) = tools(["hugo"])
+        assert probe_results["inside"] == f"{TOOLS}/hugo"
+        assert os.access(str(probe_results["source"]), os.X_OK)
+
+    def test_what_is_not_there_is_refused(self) -> None:
+        with pytest.raises(UpstreamRejected, match="cannot run no_such_thing"):
+            tools(["no_such_thing"])

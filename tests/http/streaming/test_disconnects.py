@@ -1,0 +1,31 @@
+"""Callers who hang up."""
+
+import socket
+import threading
+
+from flask import Flask, request
+
+from app.http.streaming import disconnects
+
+
+class TestWatch:
+    def test_caller_who_hangs_up_is_noticed_within_a_second(self, app: Flask) -> None:
+        near, far = socket.socketpair()
+        left = threading.Event()
+        with near, app.test_request_context(environ_overrides={disconnects.SOCKET: near}):
+            disconnects.on_disconnect(request, left.set)
+            assert not left.wait(0.8)
+            far.close()
+            assert left.wait(1)
+
+    def test_watch_that_was_ended_says_nothing(self, app: Flask) -> None:
+        near, far = socket.socketpair()
+        left = threading.Event()
+        with near, app.test_request_context(environ_overrides={disconnects.SOCKET: near}):
+            disconnects.on_disconnect(request, left.set)()
+            far.close()
+            assert not left.wait(1)
+
+    def test_server_that_shows_no_connection_is_not_watched(self, app: Flask) -> None:
+        with app.test_request_context():
+            disconnects.on_disconnect(request, lambda: None)()

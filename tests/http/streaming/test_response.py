@@ -1,0 +1,173 @@
+"""Streams, read the way a server reads them."""
+
+import threading
+import time
+from collections.abc import Generator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+
+from app.concurrency.background import HEARTBEAT_S, prefetch
+from app.core.errors import PermissionDenied
+from app.http.streaming import response as streaming
+from app.http.streaming.response import EventStream, StreamSettings, sse_response
+
+
+class Source:
+    """Makes blocks, waits where told to, and notes how it ended."""
+
+    def __init__(self, *steps: bytes | float | Exception) -> None:
+        self.steps, self.cancelled, self.ended = steps, threading.Event(), threading.Event()
+        self.given = 0
+
+    def blocks(self) -> Generator[bytes, None, None]:
+        try:
+            for step in self.steps:
+                if isinstance(step, bytes):
+                    self.given += 1
+                    yield step
+                elif isinstance(step, Exception):
+                    raise step
+                elif self.cancelled.wait(step):
+                    raise OSError("cancelled")
+        finally:
+            self.ended.set()
+
+    def events(self, **more: Any) -> EventStream:
+        return EventStream(
+            prefetch(self.blocks()),
+            self.cancelled.set,
+            lambda error: f"!{type(error).__name__}".encode(),
+            b"<end>",
+            **more,
+        )
+
+
+def stream(source: Source, timing: StreamSettings | None = None, **more: Any) -> Any:
+    return sse_response(source.events(**more), timing=timing).response
+
+
+def read(source: Source, timing: StreamSettings | None = None, **more: Any) -> bytes:
+    return b"".join(stream(source, timing, **more))
+
+
+class TestSseResponse:
+    def test_headers_keep_proxies_from_collecting(self) -> None:
+        response = sse_response(Source(b"a").events(), headers={"X-More": "1"})
+        assert response.headers["Content-Type"] == "text/event-stream"
+        assert response.headers["Cache-Control"] == "no-cache"
+        assert response.headers["X-Accel-Buffering"] == "no"
+        assert response.headers["X-More"] == "1"
+        response.close()
+
+    def test_blocks_come_in_order_and_the_end_stands_last(self) -> None:
+        assert read(Source(b"a", b"b", 0.05, b"c")) == b"abc<end>"
+
+    def test_block_is_not_held_back_for_the_next(self) -> None:
+        reading = iter(stream(Source(b"a", 5.0, b"b")))
+        start = time.monotonic()
+        assert next(reading) == b"a"
+        assert time.monotonic() - start < 0.5
+        reading.close()
+
+    def test_failure_is_told_before_the_end(self) -> None:
+        assert read(Source(b"a", ValueError("x"))) == b"a!ValueError<end>"
+
+    def test_silence_is_filled_with_comments_in_two_writes(self) -> None:
+        writes = list(stream(Source(b"a", 3 * HEARTBEAT_S, b"b"), StreamSettings(comment_interval_s=0.1)))
+        said = b"".join(writes)
+        assert writes[:2] == [b"a", b":"]
+        assert said.replace(b":\n\n", b"") == b"ab<end>"
+        assert said.count(b":\n\n") >= 1
+
+    def test_reader_who_leaves_ends_the_source(self) -> None:
+        source = Source(b"a", 30.0, b"b")
+        reading = iter(stream(source))
+        next(reading)
+        reading.close()
+        assert source.ended.wait(1)
+        assert source.cancelled.is_set()
+
+    def test_stream_that_nobody_begins_to_read_gives_everything_back(self) -> None:
+        source = Source(b"a", 30.0, b"b")
+        stream(source).close()
+        assert source.ended.wait(1)
+
+    def test_stream_read_to_its_end_is_not_cancelled(self) -> None:
+        source = Source(b"a")
+        reading = stream(source)
+        assert b"".join(reading) == b"a<end>"
+        reading.close()
+        assert not source.cancelled.is_set()
+        assert source.ended.is_set()
+
+    def test_total_ends_a_stream_that_talks_and_one_that_is_silent(self) -> None:
+        for steps in ([b"x", 0.01] * 500, [b"x", 30.0]):
+            source = Source(*steps)
+            start = time.monotonic()
+            said = read(source, StreamSettings(comment_interval_s=0.1, total_s=0.4))
+            assert said.endswith(b"!GatewayTimeout<end>")
+            assert time.monotonic() - start < 1.5
+            assert source.ended.wait(1)
+
+    def test_reader_whose_rights_end_is_cut_off(self) -> None:
+        rights = iter([True, False])
+        said = read(
+            Source(b"a", *([0.02, b"x"] * 400)),
+            StreamSettings(comment_interval_s=0.1, check_s=0.15),
+            allowed=lambda: next(rights),
+        )
+        assert said.startswith(b"ax")
+        assert said.endswith(f"!{PermissionDenied.__name__}<end>".encode())
+
+    def test_database_that_is_away_takes_nobody_s_rights(self) -> None:
+        asked = []
+
+        def unknown() -> bool:
+            asked.append(1)
+            raise sa.exc.OperationalError("SELECT", None, Exception("the database is away"))
+
+        said = read(Source(b"a", *([0.02, b"x"] * 20)), StreamSettings(check_s=0.05), allowed=unknown)
+        assert said == b"a" + 20 * b"x" + b"<end>"
+        assert asked
+
+    def test_fault_in_looking_at_rights_is_no_right(self) -> None:
+        def broken() -> bool:
+            raise ValueError
+
+        said = read(Source(b"a", *([0.02, b"x"] * 400)), StreamSettings(check_s=0.1), allowed=broken)
+        assert said.endswith(f"x!{PermissionDenied.__name__}<end>".encode())
+
+    def test_reader_who_takes_nothing_is_given_up_in_the_end(self) -> None:
+        source = Source(b"a", 30.0, b"b")
+        reading = iter(stream(source, StreamSettings(total_s=0.2)))
+        assert next(reading) == b"a"
+        assert source.ended.wait(2)
+        assert b"".join(reading) == b"!GatewayTimeout<end>"
+        reading.close()
+
+    def test_blocks_made_on_the_way_are_read_in_the_thread_that_writes(self) -> None:
+        threads: list[threading.Thread] = []
+
+        def blocks() -> Generator[bytes, None, None]:
+            threads.append(threading.current_thread())
+            yield b"a"
+
+        events = EventStream(blocks(), cancel=lambda: None, failed=lambda error: b"")
+        assert b"".join(sse_response(events).response) == b"a"
+        assert threads == [threading.current_thread()]
+
+    def test_signs_of_life_are_no_blocks(self) -> None:
+        def blocks() -> Generator[bytes, None, None]:
+            yield from (b"a", b"", b"", b"b")
+
+        events = EventStream(blocks(), cancel=lambda: None, failed=lambda error: b"", end=b"<end>")
+        assert list(sse_response(events).response) == [b"a", b"b", b"<end>"]
+
+    def test_server_that_ends_ends_streams_with_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(streaming, "DRAIN_GRACE_S", 0.2)
+        monkeypatch.setattr(streaming, "draining", lambda: True)
+        assert read(Source(b"a")) == b"a<end>"
+        said = read(Source(b"a", 30.0), StreamSettings(comment_interval_s=0.1))
+        assert said.endswith(b"!ServiceUnavailable<end>")

@@ -1,0 +1,61 @@
+"""Request bodies: dataclasses with schemas, absent fields and empty strings."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+from marshmallow import fields
+
+from app.core.errors import InvalidRequest
+from app.http.validation import ABSENT, Absent, RequestBody, load
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleBody(RequestBody):
+    """A body with one field of each kind."""
+
+    name: Annotated[str, fields.String(required=True)]
+    color: Annotated[str | Absent | None, fields.String(allow_none=True, data_key="colour")] = ABSENT
+    size: Annotated[int | Absent, fields.Integer()] = ABSENT
+
+
+def load_body(data: dict[str, Any], *, is_change: bool = False) -> ExampleBody:
+    body = load(ExampleBody.schema, data, is_change=is_change)
+    assert isinstance(body, ExampleBody)
+    return body
+
+
+class TestRequestBody:
+    def test_load_returns_the_dataclass(self) -> None:
+        assert load_body({"name": "a", "colour": "red", "size": 3}) == ExampleBody(name="a", color="red", size=3)
+
+    def test_fields_that_are_not_sent_are_absent(self) -> None:
+        body = load_body({"name": "a"})
+        assert (body.color, body.size) == (ABSENT, ABSENT)
+        assert body.sent() == {"name": "a"}
+
+    def test_unknown_field_is_dropped(self) -> None:
+        assert load_body({"name": "a", "is_admin": True}).sent() == {"name": "a"}
+
+    def test_missing_field_is_refused_by_its_name(self) -> None:
+        with pytest.raises(InvalidRequest) as error:
+            load_body({})
+        assert [item.path for item in error.value.fields] == ["name"]
+
+
+class TestEmptyStrings:
+    @pytest.mark.parametrize(("is_change", "expected"), [(False, ABSENT), (True, None)])
+    def test_optional_nullable_field_is_absent_in_a_post_and_null_in_a_change(
+        self, is_change: bool, expected: object
+    ) -> None:
+        assert load_body({"name": "a", "colour": ""}, is_change=is_change).color is expected
+
+    def test_optional_field_that_cannot_be_null_is_absent_in_a_post(self) -> None:
+        assert load_body({"name": "a", "size": ""}).size is ABSENT
+
+    def test_optional_field_that_cannot_be_null_is_refused_in_a_change(self) -> None:
+        with pytest.raises(InvalidRequest):
+            load_body({"name": "a", "size": ""}, is_change=True)
+
+    def test_required_field_receives_the_empty_string(self) -> None:
+        assert load_body({"name": ""}).name == ""

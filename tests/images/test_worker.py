@@ -1,0 +1,153 @@
+"""Tests of the image subprocess: results, limits and 150 hostile files."""
+
+import os
+import subprocess
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
+from app.core.limits import UploadLimits
+from app.images import worker
+from app.images.worker import ReencodedImage, remake
+from tests.support.full_disk import files_of_at_most
+from tests.support.samples import hostile
+from tests.support.samples.hostile import MARKS, Hostile
+from tests.support.samples.pictures import FORMATS, noise, opened, picture
+
+KINDS = [hostile.wrong_types, hostile.trailers, hostile.metadata, hostile.truncated, hostile.flipped, hostile.bombs]
+
+
+def reencoded(content: bytes, *, width: int | None = None) -> tuple[ReencodedImage, bytes]:
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out:
+        source.write(content)
+        told = remake(source, out, UploadLimits(), width=width)
+        return told, out.read()
+
+
+class TestReencode:
+    @pytest.mark.parametrize("name", FORMATS)
+    def test_result_describes_the_bytes(self, name: str) -> None:
+        told, content = reencoded(picture(name, 40, 30))
+        assert (told.mimetype, told.size) == (FORMATS[name], len(content))
+        assert (told.width, told.height) == opened(content).size == (40, 30)
+
+    def test_width_is_applied(self) -> None:
+        assert reencoded(picture("PNG", 40, 30), width=10)[0].width == 10
+
+    @pytest.mark.parametrize(
+        ("content", "error"),
+        [
+            (b"words", UnsupportedMediaType),
+            (picture()[:40], InvalidRequest),
+            (hostile.png(9000, 1, bytes(9)), PayloadTooLarge),
+        ],
+    )
+    def test_error_code_has_its_status(self, content: bytes, error: type[AppError]) -> None:
+        with pytest.raises(error):
+            reencoded(content)
+
+    def test_damaged_image_is_an_error_of_the_field(self) -> None:
+        with pytest.raises(InvalidRequest) as raised:
+            reencoded(picture()[:40])
+        assert [fault.path for fault in raised.value.fields] == ["file"]
+
+    def test_five_megabytes_do_not_pass_through_this_process(self) -> None:
+        source = noise(1300, 1300)
+        assert len(source) > 5_000_000
+        assert reencoded(source)[0].size > 5_000_000
+
+
+class TestBounds:
+    def test_slow_process_is_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(worker, "TIMEOUT_S", 0.05)
+        with pytest.raises(PayloadTooLarge, match="too long"):
+            reencoded(noise(1300, 1300))
+
+    def test_process_above_the_memory_limit_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(worker, "MEMORY_BYTES", 150_000_000)
+        with pytest.raises(PayloadTooLarge, match="memory"):
+            reencoded(picture("PNG", 8000, 5000, mode="RGBA"))
+
+    def test_killed_process_is_reported_as_a_damaged_image(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        killed = _kill_next_process(monkeypatch)
+        with pytest.raises(InvalidRequest):
+            reencoded(noise(1300, 1300))
+        assert killed == [-9]
+
+    def test_full_disk_raises_service_unavailable(self) -> None:
+        with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out:
+            source.write(noise(1300, 1300))
+            with files_of_at_most(1_000_000), pytest.raises(ServiceUnavailable):
+                remake(source, out, UploadLimits())
+
+    def test_no_process_remains(self) -> None:
+        before = _children()
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(reencoded, [picture()] * 8))
+        assert _children() == before
+
+    def test_reencode_queue_timeout_raises_service_unavailable(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(worker, "_slots", threading.BoundedSemaphore(1))
+        monkeypatch.setattr(worker, "WAIT_S", 0.05)
+        with worker._slots, pytest.raises(ServiceUnavailable):
+            reencoded(picture())
+        assert reencoded(picture())[0].width == 12
+
+
+class TestHostileFiles:
+    def test_hostile_files_are_150_different_files(self) -> None:
+        files = hostile.files()
+        assert len(files) >= 150
+        assert len({file.content for file in files}) == len({file.name for file in files}) == len(files)
+
+    @pytest.mark.parametrize("kind", KINDS)
+    def test_hostile_file_is_refused_or_cleaned(
+        self, kind: Callable[[], Iterator[Hostile]], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(worker, "TIMEOUT_S", 120)  # a busy machine is not an error of the file
+        monkeypatch.setattr(worker, "WAIT_S", 120)
+        with ThreadPoolExecutor(2) as pool:
+            outcomes = list(pool.map(_outcome, kind()))
+        assert [outcome for outcome in outcomes if outcome] == []
+
+
+def _outcome(file: Hostile) -> str | None:
+    """Return a description of the wrong treatment of a file, or None."""
+    started = time.monotonic()
+    try:
+        told, content = reencoded(file.content)
+    except (InvalidRequest, PayloadTooLarge, UnsupportedMediaType):
+        return None if time.monotonic() - started < 10 else f"{file.name}: slow"
+    if not file.taken:
+        return f"{file.name}: taken"
+    left = [mark for mark in MARKS if mark in content]
+    if left or opened(content).size != (told.width, told.height):
+        return f"{file.name}: not clean, {left}"
+    return None
+
+
+def _kill_next_process(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Kill the next process when it runs. Return the list that receives its exit status."""
+    statuses: list[int] = []
+
+    class Short(subprocess.Popen[bytes]):
+        def communicate(self, input: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
+            self.kill()
+            told = super().communicate(input, timeout)
+            statuses.append(self.returncode)
+            return told
+
+    monkeypatch.setattr(worker.subprocess, "Popen", Short)
+    return statuses
+
+
+def _children() -> list[str]:
+    ended = subprocess.run(
+        ["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
+    )
+    return sorted(line for line in ended.stdout.splitlines() if "images.py" in line)

@@ -1,0 +1,100 @@
+"""The chat's rounds: what goes to the model after its tools have run, and where it is stopped."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from app.core.limits import AiLimits
+from app.drivers.ai.port import Event, Message, MessageRole, Prompt, ToolCall
+from app.resources.ai.chat import MAX_CALLS_PER_ROUND, TOOL_LIMIT_PROMPT, stream_chat
+from app.resources.ai.tools import TOOLS, Document, ToolResult
+from tests.resources.ai.fakes import FakeModel, calls, conversation, words
+from tests.resources.ai.streams import kinds, of_kind, parts, text
+
+LIMITS = AiLimits()
+PROMPT = Prompt("Help.", (Message(MessageRole.USER, "Which tea?"),), LIMITS.chat_tokens, TOOLS)
+READ = ("read_file", '{"path": "a.md", "start_line": 1}')
+
+
+class FakeLibrary:
+    """Finds a file of that name for every call, or has a problem with it."""
+
+    def __init__(self, problem: str | None = None) -> None:
+        self.used: list[ToolCall] = []
+        self.problem = problem
+
+    def use(self, call: ToolCall) -> ToolResult:
+        self.used.append(call)
+        if self.problem:
+            return ToolResult(None, self.problem)
+        path = json.loads(call.arguments)["path"]
+        return ToolResult({"path": path}, document=Document(path, "text/markdown"))
+
+
+def spoken(model: FakeModel, library: FakeLibrary) -> list[dict[str, Any]]:
+    """The parts of a talk."""
+    asked = conversation(model)
+    stream = stream_chat(asked, asked.stream(PROMPT), PROMPT, library=library, limits=LIMITS)  # type: ignore[arg-type]
+    return parts(b"".join(stream) + b"data: [DONE]\n\n")
+
+
+class TestTalk:
+    def test_model_is_told_what_its_calls_found_and_keeps_its_tools(self) -> None:
+        model, library = FakeModel(calls(READ), words("Green.")), FakeLibrary()
+        found = spoken(model, library)
+        assert text(found) == "Green."
+        assert model.asked[1].messages[1:] == (
+            Message(MessageRole.ASSISTANT, "", (ToolCall("call_0", *READ),)),
+            Message(MessageRole.TOOL, '{"path":"a.md"}', call_id="call_0"),
+        )
+        assert model.asked[1].tools == TOOLS
+        assert model.asked[1].system == "Help."
+
+    def test_file_that_is_read_twice_is_named_once(self) -> None:
+        other = ("read_file", '{"path": "b.md"}')
+        found = spoken(FakeModel(calls(READ, other), calls(READ), words("x")), FakeLibrary())
+        assert [part["sourceId"] for part in of_kind(found, "source-document")] == ["a.md", "b.md"]
+
+    def test_problem_is_told_to_model_and_reader(self) -> None:
+        model = FakeModel(calls(READ), words("x"))
+        found = spoken(model, FakeLibrary("Not there"))
+        assert [part["errorText"] for part in of_kind(found, "tool-output-error")] == ["Not there"]
+        assert model.asked[1].messages[-1].text == "Not there"
+
+    def test_arguments_that_are_no_object_go_back_as_an_empty_one(self) -> None:
+        """Providers refuse a history that holds broken JSON."""
+        model, library = FakeModel(calls(("read_file", "{broken")), words("x")), FakeLibrary("No JSON")
+        found = spoken(model, library)
+        assert kinds(found).count("tool-input-error") == 1
+        assert model.asked[1].messages[1].calls[0].arguments == "{}"
+
+    def test_calls_of_one_round_are_bounded(self) -> None:
+        model, library = FakeModel(calls(*[READ] * (MAX_CALLS_PER_ROUND + 3)), words("x")), FakeLibrary()
+        found = spoken(model, library)
+        assert len(library.used) == MAX_CALLS_PER_ROUND
+        assert len(of_kind(found, "tool-output-error")) == 3
+
+    def test_rounds_are_bounded_and_the_last_is_told_so(self) -> None:
+        model = FakeModel(*[calls(READ)] * (LIMITS.tool_rounds + 1))
+        found = spoken(model, FakeLibrary())
+        assert len(model.asked) == LIMITS.tool_rounds + 1
+        assert [TOOL_LIMIT_PROMPT in prompt.system for prompt in model.asked] == [False] * LIMITS.tool_rounds + [True]
+        assert found[-1]["finishReason"] == "tool-calls"
+
+    @pytest.mark.parametrize(
+        ("answers", "limits", "reason"),
+        [
+            ([calls(READ, tokens=(1, 4000)), words("x", tokens=(1, 50))], [4096, 96], "stop"),
+            ([calls(READ, tokens=(1, 4000)), words("x", tokens=(1, 96))], [4096, 96], "length"),
+            ([calls(READ, tokens=(1, 4096))], [4096], "length"),
+        ],
+    )
+    def test_output_limit_is_one_for_all_rounds(
+        self, answers: Sequence[Sequence[Event]], limits: list[int], reason: str
+    ) -> None:
+        model = FakeModel(*answers)
+        found = spoken(model, FakeLibrary())
+        assert [prompt.max_tokens for prompt in model.asked] == limits
+        assert found[-1]["finishReason"] == reason

@@ -1,0 +1,62 @@
+"""The editor's commands, read from bodies."""
+
+from typing import Any
+
+import pytest
+
+from app.core.errors import InvalidRequest
+from app.drivers.ai.port import Message, MessageRole
+from app.resources.ai.editor_command import DOCUMENT_CHARACTERS, ToolName, read
+
+NODES = [
+    {"type": "h1", "id": "b1", "children": [{"text": "Tea"}]},
+    {"type": "p", "id": "b2", "children": [{"text": "Hot."}]},
+    {"type": "p", "id": "b3", "children": [{"text": " "}]},
+    {"type": "p", "children": [{"text": "Nameless."}]},
+]
+SELECTION = {"anchor": {"path": [0, 0], "offset": 0}, "focus": {"path": [0, 0], "offset": 3}}
+
+
+def command(**context: Any) -> Any:
+    return read({"prompt": "Do it", "ctx": context}, max_characters=100)
+
+
+class TestRead:
+    def test_prompt_is_the_only_turn(self) -> None:
+        assert command().prompt.messages == (Message(MessageRole.USER, "Do it"),)
+
+    def test_messages_win_over_a_prompt(self) -> None:
+        body = {"prompt": "x", "messages": [{"role": "user", "content": "y"}]}
+        assert read(body, max_characters=100).prompt.messages[0].text == "y"
+
+    @pytest.mark.parametrize("context", [None, {}, {"toolName": None}, {"children": [], "markdown": None}])
+    def test_no_tool_is_generate(self, context: Any) -> None:
+        assert read({"prompt": "x", "ctx": context}, max_characters=9).tool is ToolName.GENERATE
+
+    def test_nodes_win_over_markdown(self) -> None:
+        told = command(children=NODES, markdown="# Old").prompt.system
+        assert "# Tea\n\nHot." in told
+        assert "# Old" not in told
+
+    def test_edit_has_the_selection_or_the_whole(self) -> None:
+        assert (
+            "Rewrite the selected part" in command(children=NODES, selection=SELECTION, toolName="edit").prompt.system
+        )
+        assert "Rewrite the document" in command(children=NODES, toolName="edit").prompt.system
+
+    def test_comments_are_on_blocks_with_an_id_and_a_text(self) -> None:
+        assert command(children=NODES, toolName="comment").blocks == {"b1": "Tea", "b2": "Hot."}
+
+    @pytest.mark.parametrize(
+        ("body", "path"),
+        [
+            ({}, "messages"),
+            ({"prompt": "x", "ctx": {"markdown": "x" * (DOCUMENT_CHARACTERS + 1)}}, "ctx"),
+            ({"prompt": "x", "ctx": {"toolName": "comment", "markdown": "# Tea"}}, "ctx.children"),
+            ({"prompt": "x", "ctx": {"toolName": "comment", "children": NODES[2:]}}, "ctx.children"),
+        ],
+    )
+    def test_what_cannot_be_asked_names_its_field(self, body: dict[str, Any], path: str) -> None:
+        with pytest.raises(InvalidRequest) as caught:
+            read(body, max_characters=100)
+        assert path in str(vars(caught.value))

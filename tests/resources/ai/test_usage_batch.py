@@ -1,0 +1,100 @@
+"""Ended calls that are written down although the database does not answer at first."""
+
+import contextlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+
+import pytest
+import sqlalchemy as sa
+
+from app.core.retry import RetryOptions
+from app.extensions import db
+from app.models.ai_usage import AiBudget, AiUsage
+from app.resources.ai.usage_batch import FAILURES, CompletedCall, UsageBatchWriter
+from tests.resources.ai.test_usage_ledger import EACH, meter, used
+from tests.support.world import Person
+
+AT_ONCE = RetryOptions(lambda failure: isinstance(failure, FAILURES), attempts=3, base_s=0.0)
+LOST = sa.exc.TimeoutError("no answer")
+
+
+def failing(times: int, *, committed: bool) -> Callable[[sa.Engine], contextlib.AbstractContextManager[sa.Connection]]:
+    """Transactions of which the first ones fail: before they begin, or after they were committed."""
+    left = [times]
+
+    @contextlib.contextmanager
+    def begin(engine: sa.Engine) -> Iterator[sa.Connection]:
+        fails, left[0] = left[0] > 0, left[0] - 1
+        if fails and not committed:
+            raise LOST
+        with engine.begin() as connection:
+            yield connection
+        if fails:
+            raise LOST
+
+    return begin
+
+
+def ended(person: Person, tokens: int) -> CompletedCall:
+    """A call that has reserved `EACH` and spent `tokens`."""
+    running = meter(person.id)
+    running.reserve(EACH)
+    assert running.usage_id is not None
+    return CompletedCall(
+        engine=db.engine, usage_id=running.usage_id, user_id=person.id, day=running.day.date(), input_tokens=tokens,
+        output_tokens=0, ended_at=datetime.now(UTC), more=tokens - EACH,
+    )  # fmt: skip
+
+
+def running(person: Person) -> int:
+    with person.app.app_context():
+        left = sa.select(sa.func.count()).where(AiUsage.user_id == person.id, AiUsage.ended_at.is_(None))
+        return db.session.scalar(left) or 0
+
+
+class TestSettle:
+    @pytest.mark.parametrize("committed", [False, True])
+    @pytest.mark.parametrize("times", [1, 2])
+    def test_call_is_written_down_once_by_a_database_that_answers_later(
+        self, me: Person, times: int, committed: bool
+    ) -> None:
+        with me.app.app_context():
+            UsageBatchWriter(failing(times, committed=committed), retry_options=AT_ONCE).write(ended(me, 10))
+            assert db.session.scalar(sa.select(AiBudget.tokens).where(AiBudget.user_id == me.id)) == 10
+        assert (running(me), used(me)) == (0, 10)
+
+    def test_database_that_never_answers_is_told_and_the_reservation_stays_spent(self, me: Person) -> None:
+        with me.app.app_context(), pytest.raises(sa.exc.TimeoutError):
+            UsageBatchWriter(failing(9, committed=False), retry_options=AT_ONCE).write(ended(me, 10))
+        assert (running(me), used(me)) == (1, EACH)
+
+    def test_everybody_whose_calls_were_tried_together_is_told(self, me: Person) -> None:
+        tried = []
+        all_wait = threading.Event()
+
+        @contextlib.contextmanager
+        def begin(_engine: sa.Engine) -> Iterator[sa.Connection]:
+            tried.append(None)
+            assert all_wait.wait(10)
+            raise LOST
+            yield
+
+        def settle(each: CompletedCall) -> Exception | None:
+            try:
+                settling.write(each)
+            except sa.exc.TimeoutError as failure:
+                return failure
+            return None
+
+        settling = UsageBatchWriter(begin, retry_options=AT_ONCE)
+        with me.app.app_context():
+            calls = [ended(me, 10) for _ in range(4)]
+        with ThreadPoolExecutor(4) as pool:
+            told = [pool.submit(settle, each) for each in calls]
+            time.sleep(0.2)  # for the first to try and the others to wait
+            all_wait.set()
+        assert [each.result() for each in told] == [LOST] * 4
+        assert len(tried) <= 2 * (1 + AT_ONCE.attempts)

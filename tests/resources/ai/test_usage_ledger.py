@@ -1,0 +1,151 @@
+"""The budget and the places under many calls at once, decided in the database."""
+
+import dataclasses
+from collections import Counter
+from datetime import UTC, datetime
+
+import pytest
+import sqlalchemy as sa
+import structlog
+
+from app.core.errors import AppError, NotAuthenticated, ServiceUnavailable
+from app.core.limits import AiLimits
+from app.extensions import db
+from app.models.ai_usage import AiBudget, AiUsage
+from app.resources.ai import prompts
+from app.resources.ai.errors import BudgetUsed, TooManyStreams
+from app.resources.ai.usage_ledger import UsageEntry, UsageMeter, next_day
+from tests.resources.ai.conftest import Limits
+from tests.support.doubles.ai import AiDouble, say
+from tests.support.parallel import at_once
+from tests.support.world import Person
+
+CALLS, ROOM, EACH = 100, 10, 1000
+LIMITS = dataclasses.replace(AiLimits(), operator_tokens_a_day=ROOM * EACH)
+
+
+def meter(user_id: str, *, handler: str = "copilot", own_key: bool = False) -> UsageMeter:
+    return UsageMeter(db.engine, LIMITS, UsageEntry(user_id, None, handler, "openai", "m", own_key))
+
+
+def used(person: Person) -> int:
+    with person.app.app_context():
+        return db.session.scalar(sa.select(AiBudget.tokens).where(AiBudget.user_id == person.id)) or 0
+
+
+def reserved(person: Person, made: UsageMeter) -> str:
+    """Whether there was room; a database with too much to do is asked again."""
+    while True:
+        try:
+            with person.app.app_context():
+                made.reserve(EACH)
+        except (ServiceUnavailable, sa.exc.OperationalError, sa.exc.TimeoutError):
+            continue
+        except AppError as error:
+            return error.code
+        return "taken"
+
+
+class TestBudget:
+    def test_hundred_calls_at_once_get_exactly_what_there_is(self, me: Person) -> None:
+        with me.app.app_context():
+            meters = [meter(me.id) for _ in range(CALLS)]
+        told = Counter(at_once(CALLS, lambda: reserved(me, meters.pop())))
+        assert told == {"taken": ROOM, "AI_BUDGET_USED": CALLS - ROOM}
+        assert used(me) == ROOM * EACH
+
+    def test_hundred_requests_at_once_spend_no_more_than_there_is(
+        self, me: Person, double: AiDouble, limits: Limits
+    ) -> None:
+        """Each costs all that it reserves, so that ten of them are the whole budget."""
+        prompt = prompts.copilot("The quick", None)
+        cost = prompt.max_input_tokens + prompt.max_tokens
+        limits.set(operator_tokens_a_day=ROOM * cost)
+        double.script = [say("x", tokens=(cost - 1, 1))]
+        ask = {"prompt": "The quick"}
+        told = Counter(at_once(CALLS, lambda: str(me.again().post("/api/ai/copilot", ask).status)))
+        assert set(told) <= {"200", "429", "503"}
+        while told["200"] < ROOM and me.post("/api/ai/copilot", ask).status == 200:
+            told["200"] += 1
+        me.post("/api/ai/copilot", ask).fails(429, "AI_BUDGET_USED")
+        assert told["200"] == len(double.asked) == ROOM
+        assert used(me) == ROOM * cost
+
+    def test_what_was_not_spent_is_there_again(self, me: Person) -> None:
+        with me.app.app_context():
+            first = meter(me.id)
+            first.reserve(ROOM * EACH)
+            with pytest.raises(BudgetUsed):
+                meter(me.id).reserve(1)
+            first.count(100, 50)
+            first.settle()
+            first.settle()
+            meter(me.id).reserve(ROOM * EACH - 150)
+        assert used(me) == ROOM * EACH
+
+    def test_second_prompt_releases_what_the_first_did_not_use(self, me: Person) -> None:
+        with me.app.app_context():
+            running = meter(me.id)
+            running.reserve(ROOM * EACH)
+            running.count(100, 50)
+            running.reserve(ROOM * EACH - 150)
+            with pytest.raises(BudgetUsed):
+                running.reserve(ROOM * EACH)
+            running.reserve(EACH)
+            assert used(me) == 150 + EACH
+            running.settle()
+        assert used(me) == 150
+
+    def test_report_above_the_reservation_is_charged_as_the_reservation(self, me: Person) -> None:
+        with me.app.app_context(), structlog.testing.capture_logs() as lines:
+            running = meter(me.id)
+            running.reserve(EACH)
+            running.count(10 * ROOM * EACH, 7)
+            running.settle()
+            row = db.session.execute(
+                sa.select(AiUsage.input_tokens, AiUsage.output_tokens).where(AiUsage.user_id == me.id)
+            ).one()
+        assert used(me) == EACH
+        assert tuple(row) == (10 * ROOM * EACH, 7)
+        assert [line["event"] for line in lines] == ["ai.usage_above_reservation"]
+
+    def test_own_key_takes_nothing_of_it(self, me: Person) -> None:
+        with me.app.app_context():
+            meter(me.id, own_key=True).reserve(10**9)
+        assert used(me) == 0
+
+
+class TestRunningCalls:
+    def test_hundred_calls_at_once_get_four(self, me: Person) -> None:
+        with me.app.app_context():
+            meters = [meter(me.id, handler="chat", own_key=True) for _ in range(CALLS)]
+        assert Counter(at_once(CALLS, lambda: reserved(me, meters.pop())))["taken"] == LIMITS.streams
+
+    def test_further_question_of_one_call_needs_no_further_place(self, me: Person) -> None:
+        with me.app.app_context():
+            running = [meter(me.id, handler="chat", own_key=True) for _ in range(LIMITS.streams)]
+            for each in running:
+                each.reserve(1)
+                each.reserve(1)
+            with pytest.raises(TooManyStreams):
+                meter(me.id, handler="chat", own_key=True).reserve(1)
+            running[0].settle()
+            meter(me.id, handler="chat", own_key=True).reserve(1)
+            rows = db.session.scalar(sa.select(sa.func.count()).where(AiUsage.user_id == me.id))
+        assert rows == LIMITS.streams + 1
+
+    def test_user_who_is_gone_is_not_signed_in(self, me: Person) -> None:
+        with me.app.app_context(), pytest.raises(NotAuthenticated):
+            meter("usr_gone").reserve(1)
+
+
+class TestNextDay:
+    @pytest.mark.parametrize(
+        ("now", "next_"),
+        [
+            (datetime(2026, 2, 28, 23, 59, 59, tzinfo=UTC), datetime(2026, 3, 1, tzinfo=UTC)),
+            (datetime(2026, 12, 31, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)),
+        ],
+    )
+    def test_budget_is_whole_again_at_midnight(self, now: datetime, next_: datetime) -> None:
+        assert next_day(now) == next_

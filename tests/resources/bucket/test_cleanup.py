@@ -1,0 +1,153 @@
+"""Rows and objects that a crash has parted come together again, a day later and not before."""
+
+import io
+import os
+from datetime import timedelta
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.core import clock
+from app.core.jobs import registry
+from app.database import session
+from app.drivers.storage.local import LocalStore
+from app.extensions import db
+from app.models.media import MediaAsset, MediaUpload
+from app.models.user import User
+from app.resources.bucket import cleanup, jobs
+from tests.resources.bucket.places import upload
+from tests.support.world import World
+
+DAY = timedelta(days=1)
+ORPHAN = "users/" + "a" * 32 + "-" + "b" * 16 + ".png"
+
+
+def sweep(app: Flask, objects: LocalStore, world: World) -> None:
+    with app.app_context():
+        jobs.sweep(storage=objects)
+        db.session.commit()
+    world.work_off()
+
+
+def put(objects: LocalStore, key: str, *, old: bool) -> str:
+    objects.put(key, io.BytesIO(b"x"), mimetype="image/png")
+    if old:
+        place = objects._root / key
+        before = place.stat().st_mtime - DAY.total_seconds() - 60
+        os.utime(place, (before, before))
+    return key
+
+
+def unfinished(app: Flask, key: str, *, old: bool) -> None:
+    """The state of a process that died between row and confirmation."""
+    with app.app_context():
+        db.session.execute(
+            sa.update(MediaAsset)
+            .where(MediaAsset.key == key)
+            .values(stored_at=None, created_at=clock.now() - (2 * DAY if old else timedelta(hours=1)))
+        )
+        db.session.commit()
+
+
+class TestSweep:
+    def test_it_is_run_by_itself(self) -> None:
+        assert registry["media.sweep"].every == timedelta(hours=6)
+
+    def test_an_object_without_a_row_goes_after_a_day(self, app: Flask, objects: LocalStore, world: World) -> None:
+        young = put(objects, ORPHAN.replace("b", "c"), old=False)
+        put(objects, ORPHAN, old=True)
+        sweep(app, objects, world)
+        assert objects.head(ORPHAN) is None
+        assert objects.head(young) is not None
+        objects.delete(young)
+
+    def test_a_variant_goes_when_its_asset_has_no_row(self, app: Flask, objects: LocalStore, world: World) -> None:
+        asset = upload(world.person()).ok(201)
+        kept = put(objects, f"variants/{asset['key']}/64", old=True)
+        lost = put(objects, f"variants/{ORPHAN}/64", old=True)
+        sweep(app, objects, world)
+        assert (objects.head(kept) is not None, objects.head(lost)) == (True, None)
+
+    def test_what_lies_beside_our_folders_is_left_alone(self, app: Flask, objects: LocalStore, world: World) -> None:
+        put(objects, "backup/of-somebody", old=True)
+        sweep(app, objects, world)
+        assert objects.head("backup/of-somebody") is not None
+
+    def test_an_upload_that_died_goes_with_its_object(self, app: Flask, objects: LocalStore, world: World) -> None:
+        dead, running = (upload(world.person()).ok(201)["key"] for _ in range(2))
+        unfinished(app, dead, old=True)
+        unfinished(app, running, old=False)
+        sweep(app, objects, world)
+        with app.app_context():
+            left = set(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.key.in_([dead, running]))))
+        assert left == {running}
+        assert (objects.head(dead), objects.head(running) is not None) == (None, True)
+
+    def test_a_row_whose_object_is_lost_goes_and_images_with_it(
+        self, app: Flask, objects: LocalStore, world: World
+    ) -> None:
+        me = world.person()
+        key = upload(me).ok(201)["key"]
+        with app.app_context():
+            db.session.execute(sa.update(User).where(User.id == me.id).values(image=key))
+            db.session.execute(
+                sa.update(MediaAsset).where(MediaAsset.key == key).values(stored_at=clock.now() - 2 * DAY)
+            )
+            db.session.commit()
+        objects.delete(key)
+        sweep(app, objects, world)
+        with app.app_context():
+            assert db.session.get_one(User, me.id).image is None
+            assert db.session.scalar(sa.select(MediaAsset.id).where(MediaAsset.key == key)) is None
+
+    def test_a_store_that_lost_nearly_everything_is_not_believed(
+        self, app: Flask, objects: LocalStore, world: World, tmp_path: object
+    ) -> None:
+        me = world.person()
+        keys = [f"users/{number:032x}-{'d' * 16}.png" for number in range(40)]
+        with app.app_context():
+            for key in keys:
+                db.session.add(
+                    MediaAsset(key=key, uploader_id=me.id, mimetype="image/png", size=1, width=1, height=1,
+                               hash="0" * 64, stored_at=clock.now() - 2 * DAY)
+                )  # fmt: skip
+            db.session.commit()
+            assert cleanup.delete_rows_without_object(objects, DAY) == 0
+            session.release_connection()
+            assert db.session.scalar(sa.select(sa.func.count()).where(MediaAsset.key.in_(keys))) == 40
+            db.session.execute(sa.delete(MediaAsset).where(MediaAsset.key.in_(keys)))
+            db.session.commit()
+
+    def test_bytes_are_counted_for_a_day(self, app: Flask, objects: LocalStore, world: World) -> None:
+        me = world.person()
+        upload(me).ok(201)
+        upload(me).ok(201)
+        with app.app_context():
+            one = db.session.scalars(sa.select(MediaUpload.id).where(MediaUpload.user_id == me.id)).first()
+            old = sa.update(MediaUpload).where(MediaUpload.id == one).values(created_at=clock.now() - 2 * DAY)
+            db.session.execute(old)
+            db.session.commit()
+        sweep(app, objects, world)
+        with app.app_context():
+            assert db.session.scalar(sa.select(sa.func.count()).where(MediaUpload.user_id == me.id)) == 1
+
+    def test_many_rows_and_objects_are_all_looked_at(
+        self, app: Flask, objects: LocalStore, world: World, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(cleanup, "BATCH", 3)
+        kept = [upload(world.person()).ok(201)["key"] for _ in range(5)]
+        lost = [put(objects, f"orgs/{number:032x}-{'e' * 16}.gif", old=True) for number in range(10)]
+        for key in kept:
+            put(objects, key, old=True)
+        sweep(app, objects, world)
+        assert [objects.head(key) for key in lost] == [None] * 10
+        assert all(objects.head(key) for key in kept)
+
+
+class TestDeleteObjects:
+    def test_it_may_run_twice(self, objects: LocalStore) -> None:
+        put(objects, ORPHAN, old=False)
+        for _ in range(2):
+            jobs.delete_objects(keys=[ORPHAN], storage=objects)
+        assert objects.head(ORPHAN) is None

@@ -1,0 +1,285 @@
+"""Tokens that end: renewed once however many ask, in however many processes; and every way that may fail."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.drivers.errors import ReconnectRequired, UpstreamTimeout, UpstreamUnavailable
+from app.extensions import db, drivers
+from app.models.base import utcnow_ms
+from app.models.git_credential import GitCredential
+from app.resources.git_provider import token_refresh
+from app.resources.git_provider.provider_selection import token_refresher
+from app.resources.git_provider.token_refresh import TokenRefresher
+from tests.support.doubles.server import Fault, Reply
+from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of
+from tests.support.parallel import at_once
+from tests.support.world import World
+
+ROOT = Path(__file__).parents[3]
+RENEWAL = "POST /oauth/token"
+
+
+@pytest.fixture
+def kept(app: Flask) -> TokenRefresher:
+    with app.app_context():
+        return token_refresher(drivers.git)
+
+
+def expired(world: World, hosts: Hosts) -> str:
+    """A GitLab credential whose access token has ended; its id."""
+    me = world.person()
+    made: str = connect_gitlab(me, hosts)["id"]
+    change(world, made, access_token_expires_at=utcnow_ms() - timedelta(minutes=1))
+    hosts.gitlab.journal.clear()
+    return made
+
+
+def change(world: World, credential_id: str, **columns: object) -> None:
+    with world.app.app_context():
+        db.session.execute(sa.update(GitCredential).where(GitCredential.id == credential_id).values(**columns))
+        db.session.commit()
+
+
+def column(world: World, credential_id: str, name: str) -> object:
+    with world.app.app_context():
+        return getattr(db.session.get_one(GitCredential, credential_id), name)
+
+
+class TestToken:
+    def test_living_one_is_given_without_a_call(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+        made = connect_gitlab(world.person(), hosts)
+        hosts.gitlab.journal.clear()
+        assert kept.token(made["id"]) in hosts.gitlab.grants
+        assert hosts.gitlab.journal == []
+
+    def test_one_that_ended_is_renewed(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+        made = expired(world, hosts)
+        first = kept.token(made)
+        assert first in hosts.gitlab.grants
+        assert kept.token(made) == first
+        assert len(hosts.gitlab.calls(RENEWAL)) == 1
+
+    def test_many_threads_ask_the_host_once(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+        made = expired(world, hosts)
+        hosts.gitlab.latency_s = 0.3
+        assert len(set(at_once(40, lambda: kept.token(made)))) == 1
+        assert len(hosts.gitlab.calls(RENEWAL)) == 1
+
+    def test_many_that_saw_it_refused_ask_the_host_once(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+        made: str = connect_gitlab(world.person(), hosts)["id"]
+        old = kept.token(made)
+        hosts.gitlab.journal.clear()
+        hosts.gitlab.latency_s = 0.3
+        new = set(at_once(20, lambda: kept.token(made, old)))
+        assert len(new) == 1
+        assert new != {old}
+        assert len(hosts.gitlab.calls(RENEWAL)) == 1
+
+    def test_one_that_cannot_be_renewed_is_used_to_its_end(
+        self, world: World, hosts: Hosts, kept: TokenRefresher
+    ) -> None:
+        me = world.person()
+        body = {"provider": "gitlab", "access_token": hosts.gitlab.token(login_of(me))}
+        ends = utcnow_ms() + timedelta(seconds=20)
+        made = me.post("/git-provider/create", body | {"access_token_expires_at": ends.isoformat()}).ok(201)["id"]
+        assert kept.token(made) == body["access_token"]
+        change(world, made, access_token_expires_at=utcnow_ms() - timedelta(seconds=1))
+        with pytest.raises(ReconnectRequired):
+            kept.token(made)
+        assert column(world, made, "status") == "needs_reconnect"
+
+    def test_github_without_our_app_cannot_renew(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+        me = world.person()
+        made = connect_github(me, hosts, hosts.on_github(login_of(me)).installation)["id"]
+        change(world, made, access_token_expires_at=utcnow_ms() - timedelta(minutes=1))
+        bare = drivers_without_apps(kept)
+        with pytest.raises(UpstreamUnavailable):
+            bare.token(made)
+        assert kept.token(made) in hosts.github.grants
+
+    def test_unknown_credential_needs_reconnecting(self, kept: TokenRefresher) -> None:
+        with pytest.raises(ReconnectRequired):
+            kept.token("cred_none")
+
+
+def drivers_without_apps(kept: TokenRefresher) -> TokenRefresher:
+    from app.drivers.git.hosts import GitHosts
+
+    return TokenRefresher(kept.side, kept.keyring, GitHosts(None))
+
+
+class TestFailures:
+    def test_refusal_is_asked_for_once_by_all(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+        made = expired(world, hosts)
+        hosts.gitlab.refreshing.clear()
+
+        def ask() -> str:
+            with pytest.raises(ReconnectRequired):
+                kept.token(made)
+            return "refused"
+
+        assert at_once(20, ask) == ["refused"] * 20
+        assert len(hosts.gitlab.calls(RENEWAL)) == 1
+        assert column(world, made, "refreshing_until") is None
+
+    @pytest.mark.parametrize("fault", [{"reply": Reply(503)}, {"reply": Reply(200, b"<html>")}])
+    def test_host_that_fails_before_it_renews_is_asked_again(
+        self, world: World, hosts: Hosts, kept: TokenRefresher, fault: dict
+    ) -> None:
+        made = expired(world, hosts)
+        hosts.gitlab.faults.append(Fault(RENEWAL, **fault))
+        with pytest.raises(Exception) as told:
+            kept.token(made)
+        assert not isinstance(told.value, ReconnectRequired)
+        assert kept.token(made) in hosts.gitlab.grants
+
+    def test_answer_that_is_lost_ends_in_needs_reconnect(
+        self, world: World, hosts: Hosts, kept: TokenRefresher
+    ) -> None:
+        made = expired(world, hosts)
+        hosts.gitlab.faults.append(Fault(RENEWAL, lose=True))
+        with pytest.raises(Exception) as told:
+            kept.token(made)
+        assert not isinstance(told.value, ReconnectRequired)
+        with pytest.raises(ReconnectRequired):
+            kept.token(made)
+        assert column(world, made, "status") == "needs_reconnect"
+
+    def test_lease_of_another_process_is_waited_for(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+        made = expired(world, hosts)
+        change(world, made, refreshing_until=utcnow_ms() + timedelta(seconds=30))
+        with pytest.raises(UpstreamTimeout):
+            replace(kept, wait_s=0.3).token(made)
+        assert hosts.gitlab.journal == []
+        change(world, made, refreshing_until=utcnow_ms() - timedelta(seconds=1))
+        assert kept.token(made) in hosts.gitlab.grants
+
+    def test_pair_renewed_while_the_user_connected_anew_is_dropped(
+        self, world: World, hosts: Hosts, kept: TokenRefresher
+    ) -> None:
+        me = world.person()
+        made = connect_gitlab(me, hosts)["id"]
+        change(world, made, access_token_expires_at=utcnow_ms() - timedelta(minutes=1))
+        replaced: list[str] = []
+
+        def replace() -> None:
+            body = {"provider": "gitlab", "access_token": hosts.gitlab.token(login_of(me))}
+            me.again().post("/git-provider/create", body).ok(200)
+            replaced.append(str(body["access_token"]))
+
+        hosts.gitlab.faults.append(Fault(RENEWAL, first=replace))
+        assert kept.token(made) == replaced[0]
+
+
+class TestProcesses:
+    def start(self, world: World, hosts: Hosts, folder: Path, credential_id: str, name: str) -> subprocess.Popen[str]:
+        settings = world.app.config["SETTINGS"]
+        told = {
+            "home": str(settings.server.instance_dir),
+            "environment": hosts.environment() | {"DATABASE_URL": settings.database.url},
+            "credential_id": credential_id,
+            "ready": str(folder / f"ready-{name}"),
+            "go": str(folder / "go"),
+            "greenlets": 50,
+        }
+        command = [sys.executable, "tests/support/token_clients.py"]
+        process = subprocess.Popen(
+            command,
+            cwd=ROOT,
+            env=os.environ | {"PYTHONPATH": str(ROOT)},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert process.stdin is not None
+        process.stdin.write(json.dumps(told))
+        process.stdin.close()
+        return process
+
+    def release(self, folder: Path, count: int) -> None:
+        deadline = time.monotonic() + 40
+        while len(list(folder.glob("ready-*"))) < count and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert len(list(folder.glob("ready-*"))) == count
+        (folder / "go").touch()
+
+    def test_four_of_them_with_many_greenlets_each_ask_the_host_once(
+        self, world: World, hosts: Hosts, tmp_path: Path
+    ) -> None:
+        made = expired(world, hosts)
+        hosts.gitlab.latency_s = 0.4
+        running = [self.start(world, hosts, tmp_path, made, str(number)) for number in range(4)]
+        self.release(tmp_path, 4)
+        got = []
+        for process in running:
+            assert process.stdout is not None
+            got += json.loads(process.stdout.read())
+            process.stdout.close()
+            process.wait(30)
+        assert len(got) == 200
+        assert len(set(got)) == 1
+        assert got[0] in hosts.gitlab.grants
+        assert len(hosts.gitlab.calls(RENEWAL)) == 1
+
+    def test_one_killed_between_the_hosts_answer_and_the_write_leaves_an_honest_state(
+        self,
+        world: World,
+        hosts: Hosts,
+        kept: TokenRefresher,
+        tmp_path: Path,
+        later: Callable[..., AbstractContextManager[None]],
+    ) -> None:
+        made = expired(world, hosts)
+        hosts.gitlab.faults.append(Fault(RENEWAL, delay_s=3))
+        process = self.start(world, hosts, tmp_path, made, "0")
+        self.release(tmp_path, 1)
+        deadline = time.monotonic() + 20
+        while not [call for call in hosts.gitlab.calls(RENEWAL) if call.status] and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.send_signal(signal.SIGKILL)
+        process.wait(10)
+        assert process.stdout is not None
+        process.stdout.close()
+        with later(seconds=token_refresh.LEASE.total_seconds() + 1), pytest.raises(ReconnectRequired):
+            kept.token(made)
+        assert column(world, made, "status") == "needs_reconnect"
+        assert len(hosts.gitlab.calls(RENEWAL)) == 2
+
+
+class TestSealed:
+    def test_changed_ciphertext_is_refused(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+        made = connect_gitlab(world.person(), hosts)["id"]
+        stored = str(column(world, made, "access_token_secret"))
+        place = len(stored) // 2
+        change(
+            world,
+            made,
+            access_token_secret=stored[:place] + ("A" if stored[place] != "A" else "B") + stored[place + 1 :],
+        )
+        with pytest.raises(ReconnectRequired):
+            kept.token(made)
+
+    def test_ciphertext_of_another_row_or_field_is_refused(
+        self, world: World, hosts: Hosts, kept: TokenRefresher
+    ) -> None:
+        mine, theirs = (connect_gitlab(world.person(), hosts)["id"] for _ in range(2))
+        change(world, mine, access_token_secret=column(world, theirs, "access_token_secret"))
+        with pytest.raises(ReconnectRequired):
+            kept.token(mine)
+        change(world, theirs, access_token_secret=column(world, theirs, "refresh_token_secret"))
+        with pytest.raises(ReconnectRequired):
+            kept.token(theirs)

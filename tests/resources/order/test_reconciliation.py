@@ -1,0 +1,101 @@
+"""Nightly reconciliation with the provider."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+import sqlalchemy as sa
+
+from app.core.jobs import registry
+from app.drivers.errors import UpstreamError
+from app.extensions import db, drivers
+from app.models.order import Order, Subscription
+from app.resources.order.reconciliation import ReconciliationResult, reconcile
+from tests.support.doubles.paddle import Paddle
+from tests.support.doubles.paddle_data import adjustment, customer, event, rfc3339, subscription, transaction
+from tests.support.doubles.server import Fault, Reply
+from tests.support.payments import notify
+from tests.support.world import World
+
+NOW = datetime.now(UTC)
+DAY = timedelta(days=1)
+
+
+@pytest.fixture(autouse=True)
+def empty(paddle: Paddle) -> None:
+    """Paddle knows nothing but what the test tells."""
+    for kept in paddle.kept.values():
+        kept.clear()
+
+
+def run(world: World) -> ReconciliationResult:
+    with world.app.app_context():
+        return reconcile(drivers.billing)
+
+
+class TestReconcile:
+    def test_events_that_never_arrived_are_taken_in_once(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        data = subscription(user_id=me.id, started_at=NOW - 3 * DAY)
+        told = event("subscription.created", data, NOW - 3 * DAY)
+        ended = data | {"status": "canceled", "canceled_at": rfc3339(NOW - DAY)}
+        missed = event("subscription.canceled", ended, NOW - DAY)
+        notify(world, told).ok()
+        paddle.keep(told, missed, event("product.created", {"id": "pro_1"}, NOW - DAY))
+        assert run(world) == ReconciliationResult(looked_at=3, taken_in=1)
+        assert run(world) == ReconciliationResult(looked_at=3, taken_in=0)
+        assert me.get(f"/order/{me.id}").ok()["subscriptions"][0]["status"] == "canceled"
+
+    def test_what_arrives_after_all_changes_nothing(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        missed = event("subscription.created", subscription(user_id=me.id), NOW - DAY)
+        paddle.keep(missed)
+        run(world)
+        before = me.get(f"/order/{me.id}").ok()
+        notify(world, missed).ok()
+        assert me.get(f"/order/{me.id}").ok() == before
+
+    def test_what_is_older_than_the_providers_memory_is_imported(self, world: World, paddle: Paddle) -> None:
+        me = world.person()
+        who = customer(me.email)
+        data = subscription(customer_id=who["id"], started_at=NOW - 400 * DAY)
+        paid = transaction(of=data, at=NOW - 2 * DAY)
+        back = adjustment(paid, 2900)
+        paddle.keep(who, data, paid, back)
+        assert run(world).taken_in == 4
+        assert run(world).taken_in == 0
+        found = me.get(f"/order/{me.id}").ok()
+        assert (found["active_package"], found["orders"][0]["status"]) == ("Pro", "refunded")
+
+    def test_a_state_that_says_nothing_new_is_left_alone(self, world: World, paddle: Paddle) -> None:
+        data = subscription(started_at=NOW - 10 * DAY)
+        notify(world, event("subscription.created", data, NOW - 10 * DAY)).ok()
+        data["updated_at"] = rfc3339(NOW - DAY)
+        paddle.keep(data)
+        assert run(world).taken_in == 0
+
+    def test_a_newer_state_counts_and_an_older_one_does_not(self, world: World, paddle: Paddle) -> None:
+        data = subscription(started_at=NOW - 10 * DAY)
+        notify(world, event("subscription.created", data, NOW - 5 * DAY)).ok()
+        paddle.keep(data | {"status": "paused", "updated_at": rfc3339(NOW - 6 * DAY)})
+        assert run(world).taken_in == 0
+        paddle.keep(data | {"status": "paused", "updated_at": rfc3339(NOW - 4 * DAY)})
+        assert run(world).taken_in == 1
+        with world.app.app_context():
+            wanted = sa.select(Subscription.status).where(Subscription.provider_id == data["id"])
+            assert db.session.scalars(wanted).one() == "paused"
+
+    def test_what_was_taken_in_before_a_failure_stays(self, world: World, paddle: Paddle) -> None:
+        data = transaction(at=NOW - DAY)
+        paddle.keep(event("transaction.completed", data, NOW - DAY))
+        paddle.faults.append(Fault("GET /customers", reply=Reply(403)))
+        with pytest.raises(UpstreamError):
+            run(world)
+        with world.app.app_context():
+            wanted = sa.select(Order.status).where(Order.provider_id == data["id"])
+            assert db.session.scalars(wanted).one() == "completed"
+
+    def test_it_is_a_nightly_job(self, world: World) -> None:
+        declared = registry["billing.reconcile"]
+        assert (declared.every, declared.uses) == (DAY, ("billing",))
+        with world.app.app_context():
+            declared.run(billing=drivers.billing)

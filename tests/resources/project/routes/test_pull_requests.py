@@ -1,0 +1,96 @@
+"""Pull and merge requests of a project over HTTP, at both hosts."""
+
+import pytest
+from flask import Flask
+
+from app.core.permissions import Role
+from tests.support.factories import organization, repository
+from tests.support.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
+from tests.support.world import Person, World
+
+At = tuple[Person, str, OnGitHub | OnGitLab]
+
+
+@pytest.fixture(scope="session")
+def app(hosted: tuple[Flask, Hosts]) -> Flask:
+    return hosted[0]
+
+
+@pytest.fixture(params=["github", "gitlab"])
+def at(request: pytest.FixtureRequest, world: World, hosts: Hosts) -> At:
+    """An editor without an account there, the address of the project's pull requests, and its repository."""
+    me, editor = world.person(), world.person()
+    if request.param == "github":
+        made: OnGitHub | OnGitLab = hosts.on_github(login_of(me))
+        connect_github(me, hosts, hosts.installation_of(made.name))
+    else:
+        made = hosts.on_gitlab(login_of(me))
+        connect_gitlab(me, hosts)
+    project = new_project(me, organization(world, me, (editor, Role.EDITOR)), request.param, made.name)
+    made.git.commit({"content/new.md": b"# New\n"}, branch="work", start=made.git.head())
+    return editor, f"/project/{project}/pull-requests", made
+
+
+BODY = {"title": "A page", "head": "work", "base": "main"}
+
+
+class TestPullRequests:
+    def test_pull_requests_are_created_listed_and_merged(self, at: At) -> None:
+        me, path, made = at
+        assert me.get(path).ok() == []
+        one = me.post(path, BODY | {"body": "Why"}).ok(201)
+        assert set(one) == {"number", "title", "state", "head", "base", "url"}
+        assert (one["title"], one["state"], one["head"], one["base"]) == ("A page", "open", "work", "main")
+        assert me.get(path).ok() == [one]
+        merged = me.post(f"{path}/{one['number']}/merge", {}).ok()
+        assert merged == {"merged": True, "commit_sha": made.git.head()}
+        assert made.git.show("content/new.md") == b"# New\n"
+        assert me.get(path).ok() == [one | {"state": "merged"}]
+
+    def test_merged_branch_is_indexed_at_once(self, world: World, at: At) -> None:
+        me, path, made = at
+        content = path.replace("/project/", "/project-content/").removesuffix("/pull-requests")
+        world.work_off()
+        number = me.post(path, BODY).ok(201)["number"]
+        me.post(f"{path}/{number}/merge", {}).ok()
+        assert me.get(content).ok()["status"] == "stale"
+        world.work_off()
+        tree = me.get(content).ok()
+        assert (tree["status"], tree["commit_sha"]) == ("ready", made.git.head())
+        assert "content/new.md" in {file["path"] for file in tree["files"]}
+
+    def test_merge_of_a_merged_pull_request_is_409(self, at: At) -> None:
+        me, path, _ = at
+        number = me.post(path, BODY).ok(201)["number"]
+        me.post(f"{path}/{number}/merge", {}).ok()
+        me.post(f"{path}/{number}/merge", {}).fails(409)
+
+    def test_second_of_the_same_branches_is_a_conflict(self, at: At) -> None:
+        me, path, _ = at
+        me.post(path, BODY).ok(201)
+        me.post(path, BODY).fails(409)
+
+    def test_unknown_number_is_not_found(self, at: At) -> None:
+        me, path, _ = at
+        for number in ("99", "0", "x", "%2e%2e", "-1", "1" * 40):
+            me.post(f"{path}/{number}/merge", {}).fails(404)
+
+    def test_create_with_an_invalid_value_is_400_naming_the_field(self, at: At) -> None:
+        me, path, _ = at
+        for name, value in (("title", " "), ("head", "--x"), ("base", "a..b"), ("body", 7)):
+            me.post(path, BODY | {name: value}).fails(400, "VALIDATION_FAILED", name)
+
+    def test_nonmember_is_refused(self, world: World, at: At) -> None:
+        _, path, _ = at
+        world.person().get(path).fails(403)
+        world.person().post(path, BODY).fails(403)
+
+
+class TestLocal:
+    def test_local_repository_has_no_pull_requests(self, world: World) -> None:
+        me = world.person()
+        project = me.new_project(me.new_organization(), repository(world, {"a": b"a"})[0])
+        path = f"/project/{project}/pull-requests"
+        me.get(path).fails(422, "NO_PULL_REQUESTS")
+        me.post(path, BODY).fails(422, "NO_PULL_REQUESTS")
+        me.post(f"{path}/1/merge", {}).fails(422, "NO_PULL_REQUESTS")

@@ -1,0 +1,147 @@
+"""Comparisons of commits through the API, with `git diff` as the witness."""
+
+import random
+from typing import Any
+
+import pytest
+
+from tests.resources.project_content.conftest import POST, Site, make_site
+from tests.resources.project_content.test_history import get
+from tests.support.samples import renames
+from tests.support.world import World
+
+IMAGES = {"a.png": renames.IMAGE + b"old", "content/a.md": POST}
+NEW = renames.IMAGE + bytes(range(200))
+
+
+def one(site: Site, file: str, base: str, head: str | None = None) -> dict[str, Any]:
+    """Return the only file of a comparison."""
+    query = {"base": base, "file": file} | ({"head": head} if head else {})
+    [found] = get(site, "compare", **query).ok()["files"]
+    return dict(found)
+
+
+class TestCompare:
+    def test_files_equal_git_diff_numstat(self, world: World) -> None:
+        site = make_site(world, renames.first_files(4), indexed=False)
+        commits = renames.extend(site.repo, 4, 20)
+        for _ in range(4):
+            base, head = random.Random(4).sample(commits, 2)
+            answer = get(site, "compare", base=base, head=head)
+            files = answer.ok()["files"]
+            found = {f["path"]: (f["previous_path"], f["additions"], f["deletions"]) for f in files}
+            assert found == renames.numstat(site.repo, base, head)
+            assert answer.json["meta"] == {"next_cursor": None, "total": len(files)}
+        assert (answer.ok()["base_sha"], answer.ok()["head_sha"]) == (base, head)
+
+    def test_pages_contain_every_path_once_in_order(self, site: Site) -> None:
+        base = site.repo.head()
+        paths = [f"new/{'x' * 200}/{'y' * 200}/{'z' * 200}/{number}.md" for number in range(5)]
+        site.repo.commit({path: path.encode() for path in paths})
+        seen, query = [], {"base": base, "limit": 2}
+        while query.get("cursor", "") is not None:
+            answer = get(site, "compare", **query)
+            seen += [file["path"] for file in answer.ok()["files"]]
+            query["cursor"] = answer.json["meta"]["next_cursor"]
+        assert seen == paths
+
+    def test_file_has_lines_words_and_front_matter(self, site: Site) -> None:
+        base = site.repo.head()
+        after = POST.replace(b"title: Hello", b"title: Hello again").replace(b"[a, b]", b"[a, c]")
+        after = after.replace(b"draft: false\n", b"weight: 3\n").replace(b"Words.", b"Other words.")
+        site.repo.commit({"content/posts/hello.md": after})
+        found = one(site, "content/posts/hello.md", base)
+        assert (found["status"], found["additions"], found["deletions"]) == ("modified", 4, 4)
+        assert found["front_matter"] == [
+            {"pointer": "/title", "before": "Hello", "after": "Hello again"},
+            {"pointer": "/tags", "before": ["a", "b"], "after": ["a", "c"]},
+            {"pointer": "/draft", "before": False, "after": None},
+            {"pointer": "/weight", "before": None, "after": 3},
+        ]
+        lines = [line for hunk in found["diff"] for line in hunk["lines"]]
+        assert [line["type"] for line in lines].count("added") == 4
+        title = next(line for line in lines if line["text"] == "title: Hello again")
+        assert (title["old_line"], title["new_line"], title["ranges"]) == (None, 2, [[12, 18]])
+        assert (found["before"]["size"], found["after"]["size"]) == (len(POST), len(after))
+        assert (found["binary"], found["truncated"], found["before"]["url"]) == (False, False, None)
+
+    def test_lines_of_a_file_equal_git_diff(self, world: World) -> None:
+        site = make_site(world, renames.first_files(5), indexed=False)
+        commits = renames.extend(site.repo, 5, 10)
+        base, head = commits[-1], commits[0]
+        signs = {"context": " ", "added": "+", "removed": "-"}
+        for path, (previous, additions, _) in renames.numstat(site.repo, base, head).items():
+            found = one(site, path, base, head)
+            if additions is None:
+                assert found["binary"]
+                continue
+            expected = site.repo.git("diff", base, head, "--", path, *([previous] if previous else [])).decode()
+            lines = [signs[line["type"]] + line["text"] for hunk in found["diff"] for line in hunk["lines"]]
+            start = expected.find("\n@@ ")
+            body = expected[start + 1 :].splitlines() if start >= 0 else []
+            assert lines == [line for line in body if not line.startswith(("@@ ", "\\"))]
+
+    def test_versions_of_an_image_have_urls_that_return_their_bytes(self, world: World) -> None:
+        site = make_site(world, IMAGES)
+        base = site.repo.head()
+        site.repo.commit({"a.png": None, "b.png": NEW})
+        removed, added = (one(site, path, base) for path in ("a.png", "b.png"))
+        assert (removed["status"], removed["binary"], removed["diff"], removed["after"]) == (
+            "removed",
+            True,
+            None,
+            None,
+        )
+        assert (added["before"], added["after"]["size"]) == (None, len(NEW))
+        assert site.owner.get(added["after"]["url"]).response.data == NEW
+        assert site.owner.get(removed["before"]["url"]).response.data == IMAGES["a.png"]
+
+    def test_large_file_is_truncated(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({"large.txt": b"line\n" * 220_000, "long.txt": b"line\n" * 6_000})
+        large, long = one(site, "large.txt", base), one(site, "long.txt", base)
+        assert (large["additions"], large["diff"], large["truncated"]) == (220_000, None, True)
+        assert (long["additions"], long["truncated"]) == (6_000, True)
+        assert sum(len(hunk["lines"]) for hunk in long["diff"]) < 6_000
+
+    def test_renamed_file_is_found_by_both_paths_and_an_unchanged_one_is_empty(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({"content/posts/hello.md": None, "content/moved.md": POST + b"more\n"})
+        for path in ("content/moved.md", "content/posts/hello.md"):
+            found = one(site, path, base)
+            assert (found["path"], found["previous_path"], found["status"]) == (
+                "content/moved.md",
+                "content/posts/hello.md",
+                "renamed",
+            )
+        assert get(site, "compare", base=base, file="hugo.toml").ok()["files"] == []
+
+    def test_unreadable_front_matter_is_null(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({"content/posts/hello.md": b"---\ntitle: [\n---\n"})
+        assert one(site, "content/posts/hello.md", base)["front_matter"] is None
+
+    def test_unreachable_commit_and_missing_file_are_404(self, site: Site) -> None:
+        start = site.repo.head()
+        gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=start)
+        site.repo.git("update-ref", "-d", "refs/heads/gone")
+        for query in (
+            {"base": gone},
+            {"base": start, "head": gone},
+            {"base": "no/branch"},
+            {"base": start, "file": "no/such.md"},
+        ):
+            get(site, "compare", **query).fails(404)
+
+    @pytest.mark.parametrize(
+        ("query", "field"),
+        [
+            ({}, "base"),
+            ({"base": "a..b"}, "base"),
+            ({"base": "main", "head": "--all"}, "head"),
+            ({"base": "main", "file": "content/../x"}, "file"),
+            ({"base": "main", "cursor": "rubbish"}, "cursor"),
+        ],
+    )
+    def test_query_with_an_invalid_value_is_400(self, site: Site, query: dict[str, str], field: str) -> None:
+        get(site, "compare", **query).fails(400, None, field)

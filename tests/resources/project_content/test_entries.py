@@ -1,0 +1,137 @@
+"""Entries: fields, order, filters, cursors and freshness, without a call of Git."""
+
+from typing import Any
+
+import pytest
+
+from app.drivers.git.local.provider import LocalGit
+from tests.resources.project_content.conftest import Site, make_site
+from tests.support.world import World
+
+PAGES = {
+    "content/posts/a.md": b"---\ntitle: Alpha\ndate: 2026-01-02\ndraft: true\ntags: [sea, sun]\nseo: {title: A}\n---\n",
+    "content/posts/b.md": b"+++\ntitle = 'beta'\ndate = 2025-12-31T23:00:00-02:00\nweight = 10\n+++\n",
+    "content/posts/c.md": b"---\ntitle: Gamma 100%\ndate: 2024-05-06\nweight: 9\ntags: [Sea]\ndraft: false\n---\n",
+    "content/posts/d.md": b"---\ntitle: delta\nweight: -2\n---\n",
+    "content/posts/e.md": b"# No front matter\n",
+    "content/pages/about.html": b"---\ntitle: About\n---\n<p>",
+    "layouts/index.html": b"<html>",
+    "data/site.yaml": b"title: Data\n",
+    "hugo.toml": b"title = 'Site'\n",
+}
+
+ORDERS = [
+    ("path", "abcde"),
+    ("-path", "edcba"),
+    ("title", "abdce"),
+    ("-date", "abcde"),
+    ("date", "cbade"),
+    ("weight", "dcbae"),
+    ("-weight", "bcdae"),
+]
+FILTERS = [
+    ({"filter[draft]": "true"}, "a"),
+    ({"filter[draft]": "false"}, "c"),
+    ({"filter[date][gte]": "2026-01-01"}, "ab"),
+    ({"filter[date][gt]": "2026-01-01"}, "a"),
+    ({"filter[date][lte]": "2026-01-01"}, "bc"),
+    ({"filter[date][lt]": "2025-01-01"}, "c"),
+    ({"filter[tags][contains]": "sea"}, "ac"),
+    ({"filter[title][contains]": "100%"}, "c"),
+    ({"filter[title][contains]": "L"}, "ad"),
+    ({"filter[title][eq]": "BETA"}, "b"),
+    ({"filter[title][missing]": "true"}, "e"),
+    ({"filter[weight][missing]": "false"}, "bcd"),
+    ({"filter[weight][gte]": "9"}, "bc"),
+    ({"filter[weight]": "10.0"}, "b"),
+    ({"filter[seo.title]": "a"}, "a"),
+    ({"filter[path][contains]": "posts/d"}, "d"),
+    ({"filter[tags][contains]": "sea", "filter[draft]": "true"}, "a"),
+    ({"filter[none]": "x"}, ""),
+]
+INVALID = [
+    ({"filter[title][like]": "x"}, "filter[title][like]"),
+    ({"filter[title": "x"}, "filter[title"),
+    ({"filter[title][missing]": "1"}, "filter[title][missing]"),
+    ({"sort": "-"}, "sort"),
+    ({"fields": "[a]"}, "fields"),
+    ({"folder": "../x"}, "folder"),
+    ({"cursor": "nonsense"}, "cursor"),
+    ({"limit": "0"}, "limit"),
+]
+
+
+@pytest.fixture
+def pages(world: World) -> Site:
+    return make_site(world, PAGES)
+
+
+def listed(site: Site, **query: Any) -> Any:
+    return site.owner.get(site.path("/entries"), query_string=query)
+
+
+def names(site: Site, **query: Any) -> list[str]:
+    return [entry["path"].rpartition("/")[2][0] for entry in listed(site, folder="content/posts", **query).ok()]
+
+
+class TestEntries:
+    def test_entries_of_a_branch_are_markup_and_files_with_front_matter(self, pages: Site) -> None:
+        answer = listed(pages, fields="title,seo.title")
+        assert [(e["path"], e["fields"]["title"]) for e in answer.ok()] == [
+            ("content/pages/about.html", "About"),
+            ("content/posts/a.md", "Alpha"),
+            ("content/posts/b.md", "beta"),
+            ("content/posts/c.md", "Gamma 100%"),
+            ("content/posts/d.md", "delta"),
+            ("content/posts/e.md", None),
+        ]
+        assert answer.ok()[1]["fields"]["seo.title"] == "A"
+        assert answer.json["meta"] == {"next_cursor": None, "commit_sha": pages.repo.head(), "complete": True}
+
+    def test_entries_are_sorted_by_type_and_paged_without_gaps(self, pages: Site) -> None:
+        for sort, expected in ORDERS:
+            assert "".join(names(pages, sort=sort)) == expected
+            seen, cursor = "", None
+            for _ in range(3):
+                more = {"cursor": cursor} if cursor else {}
+                answer = listed(pages, folder="content/posts", sort=sort, limit=2, **more)
+                seen += "".join(entry["path"][-4] for entry in answer.ok())
+                cursor = answer.json["meta"]["next_cursor"]
+            assert (seen, cursor) == (expected, None)
+
+    def test_filters_compare_typed_values(self, pages: Site) -> None:
+        for query, expected in FILTERS:
+            assert ("".join(names(pages, **query)), query) == (expected, query)
+
+    def test_invalid_query_returns_400_with_the_parameter(self, pages: Site) -> None:
+        for query, path in INVALID:
+            listed(pages, **query).fails(400, "VALIDATION_FAILED", path)
+
+    def test_cursor_of_another_order_returns_400(self, pages: Site) -> None:
+        cursor = listed(pages, limit=1).json["meta"]["next_cursor"]
+        listed(pages, limit=1, cursor=cursor).ok()
+        listed(pages, limit=1, cursor=cursor, sort="title").fails(400, "VALIDATION_FAILED", "cursor")
+        listed(pages, limit=1, cursor=cursor, **{"filter[a]": "b"}).fails(400, "VALIDATION_FAILED", "cursor")
+
+    def test_etag_of_an_unchanged_list_returns_304(self, pages: Site) -> None:
+        tag = listed(pages, sort="-date").headers["ETag"]
+        again = pages.owner.get(pages.path("/entries?sort=-date"), headers={"If-None-Match": tag})
+        assert again.status == 304
+
+    def test_entries_call_no_git(self, pages: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+        for name in ("head", "blob", "tree", "entries", "history"):
+            monkeypatch.setattr(LocalGit, name, lambda *_a, **_k: pytest.fail("Git was called"))
+        assert names(pages, sort="-date") == list("abcde")
+
+    def test_save_is_visible_before_and_after_its_text_is_indexed(self, pages: Site) -> None:
+        page = {"path": "content/posts/f.md", "action": "create", "content": "---\ntitle: New\ndate: 2027-01-01\n---\n"}
+        pages.commit(page).ok(201)
+        answer = listed(pages, folder="content/posts", fields="title")
+        assert answer.ok()[-1]["fields"] == {"title": "New"}
+        assert answer.json["meta"]["complete"] is False
+        pages.world.work_off()
+        assert names(pages, sort="-date") == list("fabcde")
+
+    def test_stranger_receives_403(self, pages: Site) -> None:
+        pages.world.person().get(pages.path("/entries")).fails(403)
+        pages.world.anonymous().get(pages.path("/entries")).fails(401)

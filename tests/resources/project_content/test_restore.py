@@ -1,0 +1,138 @@
+"""Restore of past versions through the API, with plain git as the witness."""
+
+from typing import Any
+
+import pytest
+
+from tests.resources.project_content.conftest import FILES, POST, Site, make_site
+from tests.support.restores import race_restores
+from tests.support.samples.gitrepo import SUBMODULE, SYMLINK
+from tests.support.world import Answer, World
+
+HELLO = "content/posts/hello.md"
+
+
+def restore(site: Site, commit: str, *, base: str | None = None, **path: str) -> Answer:
+    body = {"commit_sha": commit, "base_sha": base or site.repo.head(), **path}
+    return site.owner.again().post(site.path("/restore"), body)
+
+
+class TestFile:
+    def test_changed_file_gets_its_earlier_bytes_as_one_commit(self, site: Site) -> None:
+        first = site.repo.head()
+        base = site.repo.commit({HELLO: b"# Other\n", "content/about.md": b"# Mine\n"})
+        made = restore(site, first, file=HELLO).ok(201)
+        assert (made["commit_sha"], made["branch"]) == (site.repo.head(), "main")
+        assert site.repo.text("rev-list", "--parents", "-1", "main").split()[1:] == [base]
+        assert (site.repo.show(HELLO), site.repo.show("content/about.md")) == (POST, b"# Mine\n")
+        assert site.repo.text("log", "-1", "--format=%s") == f"Restore {HELLO} from {first[:7]}"
+        [logged] = site.owner.get(f"/project-log/{site.project}").ok()["logs"]
+        assert (logged["file"], logged["action"], logged["source"]) == (HELLO, "update", "commit")
+
+    def test_deleted_file_is_created_again(self, site: Site) -> None:
+        first = site.repo.head()
+        site.repo.commit({HELLO: None})
+        made = restore(site, first, file=HELLO, message="Bring it back").ok(201)
+        assert made["files"] == [{"path": HELLO, "sha": site.repo.text("rev-parse", f"{first}:{HELLO}")}]
+        assert site.repo.show(HELLO) == POST
+        assert site.repo.text("log", "-1", "--format=%s") == "Bring it back"
+
+    def test_renamed_file_gets_its_earlier_bytes_under_its_present_path(self, site: Site) -> None:
+        first = site.repo.head()
+        site.repo.commit({HELLO: None, "content/moved.md": POST + b"more\n"})
+        restore(site, first, file="content/moved.md").ok(201)
+        assert site.repo.show("content/moved.md") == POST
+        assert HELLO not in site.repo.entries()
+
+    def test_other_branch_is_restored(self, site: Site) -> None:
+        first = site.repo.head()
+        work = site.repo.commit({HELLO: b"# Work\n"}, branch="work/one", start=first)
+        restore(site, first, base=work, file=HELLO, branch="work/one").ok(201)
+        assert site.repo.show(HELLO, "work/one") == POST
+        assert site.repo.head() == first
+
+    def test_equal_file_makes_no_commit(self, site: Site) -> None:
+        first = site.repo.head()
+        assert restore(site, first, file=HELLO).ok(200)["files"] == []
+        assert site.repo.head() == first
+
+    def test_file_that_changed_since_the_base_is_409(self, site: Site) -> None:
+        first = site.repo.head()
+        base = site.repo.commit({HELLO: b"# Second\n"})
+        head = site.repo.commit({HELLO: b"# Third\n"})
+        told = restore(site, first, base=base, file=HELLO).fails(409, "CONFLICT", HELLO)
+        assert told["result"] == {"head_sha": head, "paths": [HELLO]}
+        assert site.repo.head() == head
+
+    def test_change_of_another_file_since_the_base_is_kept(self, site: Site) -> None:
+        first = site.repo.head()
+        base = site.repo.commit({HELLO: b"# Second\n"})
+        site.repo.commit({"content/about.md": b"# Later\n"})
+        restore(site, first, base=base, file=HELLO).ok(201)
+        assert (site.repo.show(HELLO), site.repo.show("content/about.md")) == (POST, b"# Later\n")
+
+    def test_unreachable_commit_and_missing_path_are_404(self, site: Site) -> None:
+        first = site.repo.head()
+        gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=first)
+        site.repo.git("update-ref", "-d", "refs/heads/gone")
+        for path in ({"file": "g.md"}, {"file": HELLO}):
+            restore(site, gone, **path).fails(404)
+        for path in ({"file": "no/such.md"}, {"file": "content"}, {"folder": "no"}, {"folder": HELLO}):
+            restore(site, first, **path).fails(404)
+        assert site.repo.head() == first
+
+    def test_unknown_base_is_409(self, site: Site) -> None:
+        restore(site, site.repo.head(), base="dead" * 10, file=HELLO).fails(409, "CONFLICT", HELLO)
+
+    def test_links_and_submodules_are_422(self, world: World) -> None:
+        site = make_site(world, {"link": (SYMLINK, b"a.md"), "sub": (SUBMODULE, "5a1e" * 10), "a.md": b"a\n"})
+        first = site.repo.head()
+        base = site.repo.commit({"link": None, "sub": None})
+        for path in ("link", "sub"):
+            restore(site, first, file=path).fails(422, "CANNOT_RESTORE")
+        assert site.repo.head() == base
+
+    @pytest.mark.parametrize(
+        ("body", "field"),
+        [
+            ({}, "file"),
+            ({"file": "a.md", "folder": "a"}, "file"),
+            ({"file": "content/../a.md"}, "file"),
+            ({"folder": "/"}, "folder"),
+            ({"file": "a.md", "commit_sha": "main"}, "commit_sha"),
+            ({"file": "a.md", "base_sha": "HEAD"}, "base_sha"),
+        ],
+    )
+    def test_body_with_an_invalid_value_is_400(self, site: Site, body: dict[str, Any], field: str) -> None:
+        shas = {"commit_sha": site.repo.head(), "base_sha": site.repo.head()}
+        site.owner.post(site.path("/restore"), shas | body).fails(400, None, field)
+
+
+class TestFolder:
+    def test_folder_equals_the_past_and_other_files_stay(self, site: Site) -> None:
+        first = site.repo.head()
+        site.repo.commit(
+            {HELLO: None, "content/about.md": b"# Other\n", "content/new.md": b"new\n", "hugo.toml": b"x = 1\n"}
+        )
+        restore(site, first, folder="content").ok(201)
+        expected = {path: data for path, data in site.repo.entries(first).items() if path.startswith("content/")}
+        found = {path: data for path, data in site.repo.entries().items() if path.startswith("content/")}
+        assert found == expected
+        assert site.repo.show("hugo.toml") == b"x = 1\n"
+
+    def test_deleted_folder_is_created_again(self, site: Site) -> None:
+        first = site.repo.head()
+        site.repo.commit(dict.fromkeys(FILES))
+        restore(site, first, folder="content").ok(201)
+        assert set(site.repo.entries()) == {path for path in FILES if path.startswith("content/")}
+
+    def test_folder_with_too_many_changed_files_is_413(self, world: World) -> None:
+        site = make_site(world, {f"many/{number}.md": b"x\n" for number in range(301)}, indexed=False)
+        first = site.repo.head()
+        site.repo.commit({f"many/{number}.md": b"y\n" for number in range(301)})
+        restore(site, first, folder="many").fails(413)
+
+
+@pytest.mark.parametrize("store", ["postgresql"], indirect=True)
+def test_parallel_restores_and_commits_are_each_in_the_log_once(world: World) -> None:
+    race_restores(make_site(world, FILES), writers=8)

@@ -1,0 +1,167 @@
+"""Trees stored in parts: after each commit the joined tree is the branch, and only changed parts are stored."""
+
+import random
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+from flask import Flask
+
+from app.database import session
+from app.drivers.storage.cached import CachedObjectStore
+from app.drivers.storage.file_cache import FileCache
+from app.drivers.storage.local import LocalStore
+from app.extensions import db
+from app.models.project import Project
+from app.models.project_content import ContentIndex
+from app.resources.project_content import cleanup, indexes, packed_tree, tree_parts, tree_snapshot
+from tests.resources.project_content.conftest import Site, make_site
+from tests.support.world import World
+
+PATHS = [f"{folder}/{n:02}-é.md" for folder in ("a", "b b", "ß") for n in range(12)]
+
+
+class Store:
+    """An object store of a test, with the number of bytes of each stored object."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.trees = CachedObjectStore(LocalStore(folder / "store"), FileCache(folder / "near", max_bytes=10_000_000))
+
+    def objects(self) -> dict[str, int]:
+        root = self.folder / "store"
+        return {str(file.relative_to(root)): file.stat().st_size for file in root.glob("trees/*/*")}
+
+
+@pytest.fixture
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
+    monkeypatch.setattr(tree_parts, "PART_FILES", 4)
+    monkeypatch.setattr(tree_parts, "MAX_OBJECTS", 5)
+    return Store(tmp_path)
+
+
+@pytest.fixture
+def site(world: World) -> Site:
+    return make_site(world, {path: path.encode() for path in PATHS})
+
+
+def index_of(site: Site) -> ContentIndex:
+    db.session.expire_all()
+    index = indexes.find(db.session.get_one(Project, site.project), "main")
+    assert index is not None
+    return index
+
+
+def restart(site: Site) -> None:
+    """Make the index one without a stored tree."""
+    with session.write_transaction():
+        index = index_of(site)
+        index.snapshot_sha = index.snapshot_key = index.snapshot_changes = None
+
+
+def set_changes(site: Site, changes: dict[str, Any] | None) -> None:
+    with session.write_transaction():
+        index_of(site).snapshot_changes = changes
+
+
+def entries(site: Site, stored: Store) -> list[dict[str, Any]]:
+    files = tree_snapshot.read(index_of(site), stored.trees)
+    result: list[dict[str, Any]] = orjson.loads(b'{"a":{"files":[' + packed_tree.plain(b"", files))["a"]["files"]
+    return result
+
+
+def check(site: Site, stored: Store) -> None:
+    listed = entries(site, stored)
+    assert [entry["path"] for entry in listed] == sorted(entry["path"] for entry in listed)
+    assert {entry["path"]: (entry["mode"], entry["sha"], entry["size"]) for entry in listed} == site.oracle()
+
+
+def test_stored_tree_equals_the_branch_after_each_commit(site: Site, stored: Store, app: Flask) -> None:
+    dice, present = random.Random(1), set(PATHS)
+    with app.app_context():
+        restart(site)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        for number in range(12):
+            removed = dice.sample(sorted(present), 1 if number != 6 else len(present) - 2)
+            added = [
+                f"{dice.choice(['', 'a', 'c', 'z/y', '~'])}/n{number}-{k}".strip("/")
+                for k in range(dice.choice([1, 9]))
+            ]
+            present = present - set(removed) | set(added)
+            site.commit(
+                *({"path": path, "action": "delete"} for path in removed),
+                *({"path": path, "action": "create", "content": path} for path in sorted(set(added))),
+            ).ok(201)
+            if number % 3 == 1:
+                check(site, stored)  # before the tree is stored
+            tree_snapshot.refresh(index_of(site).id, stored.trees)
+            assert tree_snapshot.is_fresh(index_of(site))
+            check(site, stored)
+            check(site, Store(stored.folder))
+            key = str(index_of(site).snapshot_key)
+            assert len(tree_snapshot.stored_objects(key, stored.trees)) <= tree_parts.MAX_OBJECTS
+
+
+def test_commit_stores_only_its_part(site: Site, stored: Store, app: Flask) -> None:
+    with app.app_context():
+        restart(site)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        before = stored.objects()
+        site.commit({"path": PATHS[0], "action": "update", "content": "changed"}).ok(201)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        [(key, _)] = stored.objects().items() - before.items()
+        parts = tree_parts.decode(key, stored.trees.get(key, tree_parts.is_valid))
+        assert [part.object == key for part in parts] == [True] + [False] * (len(PATHS) // 4 - 1)
+        check(site, stored)
+
+
+@pytest.mark.parametrize("changes", [None, {"from": "a", "to": "b", "paths": []}], ids=["none", "of-another-commit"])
+def test_unknown_changes_store_the_whole_tree(
+    site: Site, stored: Store, app: Flask, changes: dict[str, Any] | None
+) -> None:
+    with app.app_context():
+        restart(site)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        site.commit({"path": PATHS[0], "action": "update", "content": "changed"}).ok(201)
+        set_changes(site, changes)
+        site.commit({"path": PATHS[30], "action": "update", "content": "changed"}).ok(201)
+        assert not tree_parts.can_update(index_of(site))
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        assert len(tree_snapshot.stored_objects(str(index_of(site).snapshot_key), stored.trees)) == 1
+        check(site, stored)
+
+
+def test_counts_that_differ_store_the_whole_tree(site: Site, stored: Store, app: Flask) -> None:
+    with app.app_context():
+        restart(site)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        site.commit({"path": PATHS[0], "action": "delete"}).ok(201)
+        set_changes(site, (index_of(site).snapshot_changes or {}) | {"paths": []})
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        check(site, stored)
+
+
+def test_sweep_does_not_delete_the_objects_of_parts(site: Site, stored: Store, app: Flask) -> None:
+    with app.app_context():
+        restart(site)
+        for n in range(3):
+            tree_snapshot.refresh(index_of(site).id, stored.trees)
+            site.commit({"path": PATHS[n * 10], "action": "update", "content": "changed"}).ok(201)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        used = tree_snapshot.stored_objects(str(index_of(site).snapshot_key), stored.trees)
+        (stored.folder / "store" / f"trees/{site.project}/left-over").write_bytes(b"x")
+        cleanup.sweep_trees(stored.trees, timedelta(hours=-1))
+        assert set(stored.objects()) == used
+        check(site, Store(stored.folder))
+
+
+def test_is_valid_of_damaged_object_is_false(site: Site, stored: Store, app: Flask) -> None:
+    with app.app_context():
+        restart(site)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        data = stored.trees.get(str(index_of(site).snapshot_key), tree_parts.is_valid)
+    assert not any(tree_parts.is_valid(data[:end]) for end in range(0, len(data), 7))
+    for position in range(0, len(data), 11):
+        assert not tree_parts.is_valid(data[:position] + bytes([data[position] ^ 1]) + data[position + 1 :])

@@ -1,0 +1,30 @@
+"""Which files of a commit a sandbox is given."""
+
+from collections.abc import Iterable, Iterator
+
+from app.drivers.git.port import EntryType, GitProvider, RepoRef, TreeEntry
+from app.resources.project_content.source import Source
+from app.resources.sandbox.starter import Site
+
+PAGE, VIDEO = "a" * 40, "b" * 40
+
+
+class OneTooLarge(GitProvider):
+    """A page, and a video that its host does not give many at a time."""
+
+    def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
+        for path, sha in (("index.html", PAGE), ("video.mp4", VIDEO)):
+            yield TreeEntry(path, EntryType.BLOB, "100644", sha, None)
+
+    def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
+        for sha in shas:
+            yield sha, b"<h1>Page</h1>" if sha == PAGE else None
+
+
+class TestSite:
+    def test_files_too_large_to_be_read_are_left_out(self) -> None:
+        site = Site(Source(OneTooLarge(), RepoRef("owner/site"), "main"), "c" * 40, {"typed.html": b"typed"})
+        assert {file.path: file.content for file in site.files()} == {
+            "typed.html": b"typed",
+            "index.html": b"<h1>Page</h1>",
+        }

@@ -1,0 +1,107 @@
+"""Tests of the mail templates in every language."""
+
+import re
+from io import BytesIO
+
+import pytest
+from babel.messages.extract import extract
+from jinja2 import TemplateNotFound, UndefinedError
+
+from app.core.locales import LANGUAGES
+from app.core.translations import read_catalog
+from app.resources.system import mail_templates
+
+VALUES = {
+    "code": "123456",
+    "minutes": 10,
+    "days": 7,
+    "link": "https://galley.example.org/reset#token=a&b",
+    "inviter": "Grace <b>",
+    "organization": "Ships & Sons",
+}
+PLACEHOLDER = re.compile(r"%\((\w+)\)s")
+TO_VERIFIED_USERS = {"member_added"}
+
+
+def messages() -> set[str]:
+    """Return every text of every template, as Babel extracts them."""
+    texts: set[str] = set()
+    for file in (mail_templates.HERE / "templates").iterdir():
+        content = BytesIO(file.read_bytes())
+        options = {"newstyle_gettext": "true", "trimmed": "false"}
+        texts |= {
+            str(text) for _, text, *_ in extract("jinja2.ext:babel_extract", content, {"_": None}, options=options)
+        }
+    return texts
+
+
+class TestRender:
+    @pytest.mark.parametrize("language", LANGUAGES)
+    @pytest.mark.parametrize("name", sorted(mail_templates.names()))
+    def test_mail_is_complete_in_every_language(self, name: str, language: str) -> None:
+        mail = mail_templates.render(name, language, **VALUES)
+        assert mail.subject
+        assert "\n" not in mail.subject
+        assert f'lang="{language}"' in mail.html
+        for part in (mail.text, mail.html):
+            assert "%(" not in part
+            assert "{{" not in part
+
+    @pytest.mark.parametrize("language", LANGUAGES)
+    @pytest.mark.parametrize("name", sorted(mail_templates.names()))
+    def test_subject_is_the_same_for_all_values(self, name: str, language: str) -> None:
+        others = {key: f"other {value}" for key, value in VALUES.items()}
+        assert (
+            mail_templates.render(name, language, **VALUES).subject
+            == mail_templates.render(name, language, **others).subject
+        )
+
+    @pytest.mark.parametrize("language", LANGUAGES)
+    @pytest.mark.parametrize("name", sorted(mail_templates.names() - TO_VERIFIED_USERS))
+    def test_mail_to_unverified_address_needs_no_text_of_users(self, name: str, language: str) -> None:
+        safe = {key: VALUES[key] for key in ("code", "minutes", "days", "link")}
+        assert mail_templates.render(name, language, **safe) == mail_templates.render(name, language, **VALUES)
+
+    def test_values_are_escaped_in_html_only(self) -> None:
+        mail = mail_templates.render("member_added", "en", **VALUES)
+        assert "Grace <b>" in mail.text
+        assert "Grace &lt;b&gt;" in mail.html
+        assert "<b>" not in mail.html
+        assert "token=a&amp;b" in mail.html
+
+    def test_host_name_in_a_name_is_not_linkable(self) -> None:
+        values = VALUES | {"inviter": "evil.example.org", "organization": "a@evil.example.org"}
+        mail = mail_templates.render("member_added", "en", **values)
+        for part in (mail.text, mail.html):
+            assert "evil.example" not in part
+            assert "@evil" not in part
+            assert "evil.\u2060example.\u2060org" in part
+
+    def test_arabic_mail_reads_from_right_to_left(self) -> None:
+        assert 'dir="rtl"' in mail_templates.render("account_deleted", "ar", **VALUES).html
+
+    @pytest.mark.parametrize("language", ["xx", "../../etc"])
+    def test_unknown_language_renders_english(self, language: str) -> None:
+        assert mail_templates.render("account_deleted", language, **VALUES).subject == "Your account was deleted"
+
+    def test_unknown_mail_raises_template_not_found(self) -> None:
+        with pytest.raises(TemplateNotFound):
+            mail_templates.render("no_such_mail", "en")
+
+    def test_missing_value_raises_undefined_error(self) -> None:
+        with pytest.raises(UndefinedError):
+            mail_templates.render("reset_password", "en", minutes=10)
+
+
+class TestTranslations:
+    @pytest.mark.parametrize("language", [language for language in LANGUAGES if language != "en"])
+    def test_catalog_is_complete_and_preserves_every_placeholder(self, language: str) -> None:
+        catalog = read_catalog(mail_templates.CATALOGS, language)
+        for message in messages():
+            translated = catalog.gettext(message)
+            assert translated != message, f"{language} lacks {message!r}"
+            assert sorted(PLACEHOLDER.findall(translated)) == sorted(PLACEHOLDER.findall(message)), translated
+
+    def test_extraction_returns_the_texts_of_the_templates(self) -> None:
+        assert "Choose a new password" in messages()
+        assert len(messages()) >= 20

@@ -1,0 +1,27 @@
+"""What a subscriber may create."""
+
+from tests.support.doubles.paddle_data import event, subscription
+from tests.support.payments import app, faultless, notify, paddle, settings
+from tests.support.world import World
+
+__all__ = ["app", "faultless", "paddle", "settings"]
+
+
+class TestPlan:
+    def test_is_told_and_kept_to(self, world: World) -> None:
+        me, another = world.person(), world.person()
+        data = subscription(plan="Patron", user_id=me.id)
+        notify(world, event("subscription.created", data)).ok()
+        for person, most in ((me, 11), (another, 10)):
+            assert person.post("/user/check-limits").ok()["organizations"]["limit"] == most
+            for _ in range(most):
+                person.new_organization()
+            person.post("/organization", {"org_name": "One more"}).fails(403, "LIMIT_REACHED")
+
+    def test_of_an_organization_is_its_owners(self, world: World) -> None:
+        me = world.person()
+        org_id = me.new_organization()
+        notify(world, event("subscription.created", subscription(plan="Patron", user_id=me.id))).ok()
+        found = me.post("/user/check-limits").ok()
+        assert found["projects"]["per_organization"][org_id]["limit"] == 26
+        assert found["members"]["per_organization"][org_id]["limit"] == 51

@@ -1,0 +1,179 @@
+"""Run the test suite in the kinds of processes that production has, several processes at a time.
+
+On SQLite the web half runs in processes that gevent has patched, like the gunicorn workers. The worker half runs unpatched,
+like `flask worker` and the commands. The drivers that both use run in both kinds. On PostgreSQL both halves run unpatched:
+many route tests run waiting jobs in the test process, and the asyncio loop of that job engine cannot share a thread with
+greenlets. `tests/serving` drives gunicorn on both databases. A test without a database runs once, with SQLite.
+
+Usage: run.py [quick | coverage] [-j PROCESSES] [PYTEST-ARGUMENT ...]
+
+`coverage` runs the same parts, measures the branches of those on SQLite, and prints the report at the end.
+"""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import zip_longest
+from pathlib import Path
+from queue import SimpleQueue
+
+ROOT = Path(__file__).resolve().parents[1]
+TESTS = ROOT / "tests"
+PROCESSES = 4
+WEB_SHARES, WORKER_SHARES = 6, 3
+TIMEOUT_S = 1500
+COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
+NO_TESTS_COLLECTED = 5
+
+WEB = ("access", "console", "http", "preview_proxy", "resources")
+CONTRACT = ("contract", "fuzz")
+BOTH = ("concurrency", "database", "rate_limiting", "drivers/git", "drivers/http", "drivers/mail", "drivers/storage")
+QUICK = (
+    "access", "content", "core", "database", "http", "observability", "rate_limiting", "resources", "runtimes", "security", "settings",
+)  # fmt: skip
+LONG_RUNS = ("bench", "faults", "load")
+
+
+@dataclass(frozen=True)
+class Part:
+    """A share of the suite that one process runs."""
+
+    name: str
+    paths: tuple[str, ...]
+    is_patched: bool
+    arguments: tuple[str, ...]
+    is_measured: bool = False
+
+    def run(self, number: int, more: Sequence[str]) -> tuple[int, str]:
+        """Run the part and return its exit status and its output."""
+        environment = os.environ | {"GALLEY_TEST_PROCESS": str(number)}
+        measure = ["-m", "coverage", "run", "--parallel-mode"] if self.is_measured else []
+        command = [sys.executable, *measure, "-m", "pytest", *self.arguments, *more, *self.paths]
+        if self.is_patched:
+            environment["PYTHONPATH"] = str(TESTS / "support" / "plugins")
+            first = command.index("pytest") + 1
+            command[first:first] = ["-p", "gevent_patch"]
+        # Each process has a separate temporary folder, because pytest removes old folders at its end.
+        folder = tempfile.mkdtemp(prefix="galley-test-")
+        environment["PYTEST_DEBUG_TEMPROOT"] = folder
+        try:
+            return run_bounded(command, environment)
+        finally:
+            # Some tests nest folders deeper than `shutil.rmtree` can follow.
+            subprocess.run(["rm", "-rf", folder], check=False)
+
+
+def run_bounded(command: list[str], environment: dict[str, str], timeout_s: float = TIMEOUT_S) -> tuple[int, str]:
+    """Run a command and return its exit status and output; end it with its children when the time is over."""
+    with tempfile.TemporaryFile("w+", errors="replace") as output:
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True
+        )
+        try:
+            status = process.wait(timeout_s)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            status = process.wait()
+            output.write(f"\nended after {timeout_s:.0f} s\n")
+        output.seek(0)
+        return status, output.read()
+
+
+def parts(quick: bool, coverage: bool = False) -> Iterator[Part]:
+    """Yield the parts of the suite, the longest first. With `coverage`, the parts on SQLite are measured."""
+    if quick:
+        for number, files in enumerate(shares(QUICK, 4), 1):
+            yield Part(f"quick {number}", files, True, ("--quick", "--store=sqlite"))
+        return
+    # The databases take turns, so that few processes use the connections of PostgreSQL at a time.
+    for pair in zip_longest(_parts_of("postgresql", False), _parts_of("sqlite", coverage)):
+        yield from filter(None, pair)
+
+
+def _parts_of(store: str, is_measured: bool) -> Iterator[Part]:
+    is_patched, arguments = store == "sqlite", (f"--store={store}",)
+    yield Part(f"contract {store}", shares(CONTRACT, 1)[0], is_patched, arguments, is_measured)
+    for number, files in enumerate(shares((*WEB, *BOTH) if is_patched else WEB, WEB_SHARES), 1):
+        yield Part(f"web {store} {number}", files, is_patched, arguments, is_measured)
+    for number, files in enumerate(shares(_worker_names(), WORKER_SHARES), 1):
+        yield Part(f"worker {store} {number}", files, False, arguments, is_measured)
+
+
+def shares(names: Sequence[str], number: int) -> list[tuple[str, ...]]:
+    """Divide the test modules of folders, and modules, of `tests/` into so many shares of similar size.
+
+    A process runs one share, because a process that has run some hundred tests is large and forks slowly.
+    """
+    modules = [module for name in names for module in modules_of(TESTS / name)]
+    modules.sort(key=lambda module: (-module.stat().st_size, module))
+    return [tuple(str(module.relative_to(ROOT)) for module in modules[first::number]) for first in range(number)]
+
+
+def modules_of(path: Path) -> list[Path]:
+    """Return the test modules of a folder, or the module itself."""
+    return [path] if path.is_file() else [*path.rglob("test_*.py")]
+
+
+def _worker_names() -> list[str]:
+    """Return everything outside the web half, and the drivers that both halves use."""
+    excluded = {*WEB, *CONTRACT, *LONG_RUNS, "__pycache__"}
+    folders = [p.name for p in TESTS.iterdir() if p.is_dir() and p.name not in excluded]
+    return sorted([*folders, *(p.name for p in TESTS.glob("test_*.py"))])
+
+
+def main(arguments: list[str]) -> int:
+    """Run all parts, print the output of each as it ends, and print the sums."""
+    quick, coverage = arguments[:1] == ["quick"], arguments[:1] == ["coverage"]
+    more = arguments[1:] if quick or coverage else arguments
+    processes = PROCESSES
+    if more[:1] == ["-j"]:
+        processes, more = int(more[1]), more[2:]
+    counts: Counter[str] = Counter()
+    failed: list[str] = []
+    lock = threading.Lock()
+
+    # Parts that run at the same time have different numbers, and so different ports.
+    numbers: SimpleQueue[int] = SimpleQueue()
+    for number in range(1, processes + 1):
+        numbers.put(number)
+
+    def run(part: Part) -> None:
+        number = numbers.get()
+        try:
+            status, output = part.run(number, more)
+        finally:
+            numbers.put(number)
+        with lock:
+            print(f"== {part.name}\n{output.strip()}", flush=True)
+            summary = output.strip().rpartition("\n")[2]
+            for count, word in COUNT.findall(summary):
+                counts["failed" if word.startswith("error") else word] += int(count)
+            if status not in (0, NO_TESTS_COLLECTED):
+                failed.append(part.name)
+
+    with ThreadPoolExecutor(processes) as pool:
+        list(pool.map(run, parts(quick, coverage)))
+    if failed:
+        print(f"Failed: {', '.join(failed)}")
+    print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
+    covered = not coverage or report_coverage()
+    return 0 if covered and not failed and not counts["failed"] else 1
+
+
+def report_coverage() -> bool:
+    """Combine the measurements, print the report, and return whether the threshold of pyproject.toml is reached."""
+    subprocess.run([sys.executable, "-m", "coverage", "combine", "--quiet"], cwd=ROOT, check=True)
+    report = [sys.executable, "-m", "coverage", "report", "--skip-covered"]
+    return subprocess.run(report, cwd=ROOT, check=False).returncode == 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

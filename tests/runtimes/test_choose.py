@@ -1,0 +1,212 @@
+"""How a repository's site is served, told by its files."""
+
+import json
+
+import pytest
+
+from app.runtimes.choose import DetectionHints, RuntimeNotDetected, choose_recipe
+from app.runtimes.recipe import PreviewAddress, Recipe
+
+ADDRESS = PreviewAddress("http://label.preview.localhost:8000/", 8000)
+
+
+def chosen(*paths: str, **contents: str) -> Recipe:
+    files = dict.fromkeys(paths, b"") | {name.replace("__", "/"): text.encode() for name, text in contents.items()}
+    return choose_recipe(files, files.get, ADDRESS)
+
+
+def package(files: dict[str, bytes] | None = None, **manifest: object) -> Recipe:
+    found = {"package.json": json.dumps(manifest).encode(), **(files or {})}
+    return choose_recipe(found, found.get, ADDRESS)
+
+
+class TestHugo:
+    @pytest.mark.parametrize(
+        "paths",
+        [
+            ["hugo.toml"],
+            ["hugo.yaml", "index.html"],
+            ["config.toml", "content/a.md"],
+            ["config.yaml", "layouts/index.html"],
+            ["hugo.toml", "package.json"],
+        ],
+    )
+    def test_its_own_files_tell(self, paths: list[str]) -> None:
+        found = chosen(*paths)
+        assert found.serve[:2] == ("hugo", "server")
+        assert found.tools == ("hugo",)
+        assert found.install == ()
+
+    def test_pages_and_the_reloading_script_get_the_preview_s_address(self) -> None:
+        serve = chosen("hugo.toml").serve
+        assert serve[serve.index("--baseURL") + 1] == ADDRESS.url
+        assert serve[serve.index("--liveReloadPort") + 1] == "8000"
+        assert "--appendPort=false" in serve
+
+    def test_a_site_in_a_folder_is_served_there(self) -> None:
+        assert chosen("README.md", "docs/hugo.toml", "docs/content/a.md").folder == "docs"
+
+    def test_the_root_comes_before_folders(self) -> None:
+        assert chosen("hugo.toml", "example/package.json").folder == ""
+
+    def test_what_lies_deep_or_was_installed_is_not_looked_at(self) -> None:
+        with pytest.raises(RuntimeNotDetected):
+            chosen("a/b/c/hugo.toml", "node_modules/x/package.json")
+
+
+class TestNode:
+    @pytest.mark.parametrize(
+        ("dependency", "program"),
+        [
+            ("astro", "astro"),
+            ("next", "next"),
+            ("nuxt", "nuxt"),
+            ("gatsby", "gatsby"),
+            ("@11ty/eleventy", "eleventy"),
+            ("vite", "vite"),
+        ],
+    )
+    def test_what_it_depends_on_tells_the_server(self, dependency: str, program: str) -> None:
+        found = package(dependencies={dependency: "1"}, scripts={"dev": "something else"})
+        assert found.serve[0] == program
+        assert any("{port}" in part for part in found.serve)
+
+    def test_a_generator_comes_before_the_bundler_below_it(self) -> None:
+        assert package(dependencies={"astro": "1"}, devDependencies={"vite": "1"}).serve[0] == "astro"
+
+    @pytest.mark.parametrize(
+        ("scripts", "expected"),
+        [({"dev": "x", "start": "y"}, "dev"), ({"start": "y", "serve": "z"}, "start"), ({"develop": "d"}, "develop")],
+    )
+    def test_else_its_own_script_is_run(self, scripts: dict[str, str], expected: str) -> None:
+        assert package(scripts=scripts).serve == ("npm", "run", expected)
+
+    @pytest.mark.parametrize(
+        ("lock", "manager"),
+        [
+            ("pnpm-lock.yaml", "pnpm@10 -- pnpm install --frozen-lockfile"),
+            ("yarn.lock", "yarn@1.22.22 -- yarn install --frozen-lockfile"),
+            ("package-lock.json", "npm ci"),
+            ("nothing", "npm install"),
+        ],
+    )
+    def test_the_lock_file_tells_the_package_manager(self, lock: str, manager: str) -> None:
+        found = package({lock: b"lock"}, dependencies={"astro": "1"})
+        assert manager in " ".join(found.install[0])
+
+    def test_without_dependencies_nothing_is_installed(self) -> None:
+        assert package(scripts={"dev": "x"}).install == ()
+
+    def test_the_same_lock_makes_the_same_dependencies_and_another_one_others(self) -> None:
+        one = package({"package-lock.json": b"1"}, dependencies={"astro": "1"})
+        same = package({"package-lock.json": b"1"}, dependencies={"astro": "1"})
+        other = package({"package-lock.json": b"2"}, dependencies={"astro": "1"})
+        assert one.dependencies == same.dependencies
+        assert one.dependencies != other.dependencies
+        assert package(dependencies={"astro": "1"}).dependencies is None
+
+    @pytest.mark.parametrize("text", ["{", "[]", '"x"', "null", "[" * 100_000, '{"scripts": 3, "dependencies": []}'])
+    def test_a_manifest_that_is_none_tells_nothing(self, text: str) -> None:
+        found = {"package.json": text.encode(), "index.html": b""}
+        assert choose_recipe(found, found.get, ADDRESS).serve[:3] == ("python3", "-m", "http.server")
+
+
+class TestOthers:
+    def test_jekyll_with_its_own_gems(self) -> None:
+        found = chosen("_config.yml", "Gemfile", "index.html")
+        assert found.serve[:3] == ("bundle", "exec", "jekyll")
+        assert found.install == (("bundle", "install"),)
+
+    def test_mkdocs_with_what_it_requires(self) -> None:
+        assert chosen("mkdocs.yml", "requirements.txt").install[0][-3:] == ("-r", "requirements.txt", "mkdocs")
+        assert chosen("mkdocs.yml").install[0][-1] == "mkdocs"
+
+    @pytest.mark.parametrize(
+        ("config", "program"),
+        [
+            ("mkdocs.yml", "mkdocs"),
+            ("hugo.toml", "hugo"),
+            ("_config.yml", "jekyll"),
+            ("astro.config.mjs", "astro"),
+            (".eleventy.js", "eleventy"),
+            ("docusaurus.config.ts", "docusaurus"),
+            ("next.config.js", "next"),
+        ],
+    )
+    def test_choose_recipe_configuration_precedes_bare_package(self, config: str, program: str) -> None:
+        manifest = {"scripts": {"dev": "x"}, "devDependencies": {"prettier": "1"}}
+        files = {"package.json": json.dumps(manifest).encode(), config: b""}
+        assert program in choose_recipe(files, files.get, ADDRESS).serve
+
+    def test_choose_recipe_generator_in_folder_precedes_root_script(self) -> None:
+        root = {"scripts": {"dev": "turbo dev"}, "devDependencies": {"turbo": "1"}}
+        site = {"dependencies": {"@docusaurus/core": "3"}}
+        files = {"package.json": json.dumps(root).encode(), "website/package.json": json.dumps(site).encode()}
+        assert choose_recipe(files, files.get, ADDRESS).folder == "website"
+
+    def test_choose_recipe_sample_folder_follows_site_folder(self) -> None:
+        assert chosen("example/hugo.toml", "website/hugo.toml").folder == "website"
+
+    def test_choose_recipe_content_folder_decides_in_monorepo(self) -> None:
+        files = dict.fromkeys(("apps/one/hugo.toml", "apps/two/hugo.toml", "apps/two/content/a.md"), b"")
+        hints = DetectionHints("apps/two/content")
+        assert choose_recipe(files, files.get, ADDRESS, hints).folder == "apps/two"
+
+    def test_choose_recipe_hugo_with_dependencies_installs_them(self) -> None:
+        files = {"hugo.toml": b"", "package.json": json.dumps({"devDependencies": {"postcss": "8"}}).encode()}
+        recipe = choose_recipe(files, files.get, ADDRESS)
+        assert (recipe.serve[0], recipe.install[0][:2]) == ("hugo", ("npm", "install"))
+
+    def test_choose_recipe_hugo_modules_use_the_proxy(self) -> None:
+        files = {"hugo.toml": b"[module]\n[[module.imports]]\npath = 'x'", "go.mod": b"module a\nrequire x v1"}
+        recipe = choose_recipe(files, files.get, ADDRESS, DetectionHints(module_proxy="https://go.example.org"))
+        assert recipe.install == (("hugo", "mod", "graph"),)
+        assert recipe.environment["HUGO_MODULE_PROXY"] == recipe.environment["GOPROXY"] == "https://go.example.org"
+
+    def test_choose_recipe_vitepress_serves_the_folder_of_its_configuration(self) -> None:
+        files = {
+            "package.json": json.dumps({"devDependencies": {"vitepress": "1"}}).encode(),
+            "guide/.vitepress/config.mts": b"",
+        }
+        assert choose_recipe(files, files.get, ADDRESS).serve[:3] == ("vitepress", "dev", "guide")
+
+    @pytest.mark.parametrize("path", ["docs/conf.py", "conf.py", "doc/source/conf.py"])
+    def test_choose_recipe_sphinx_installs_theme_and_extensions_of_its_configuration(self, path: str) -> None:
+        files = {path: b"extensions = ['myst_parser', 'sphinx.ext.autodoc']\nhtml_theme = 'furo'\n"}
+        install = choose_recipe(files, files.get, ADDRESS).install[0]
+        assert install[-4:] == ("sphinx", "sphinx-autobuild", "myst-parser", "furo")
+
+    def test_choose_recipe_mkdocs_installs_theme_and_plugins_of_its_configuration(self) -> None:
+        text = "theme: {name: material}\nplugins: [search, redirects, minify: {}]\nextra: !ENV [A, b]\n"
+        files = {"mkdocs.yml": text.encode()}
+        install = choose_recipe(files, files.get, ADDRESS).install[0]
+        assert install[-4:] == ("mkdocs", "mkdocs-material", "mkdocs-redirects", "mkdocs-minify-plugin")
+
+    @pytest.mark.parametrize(
+        ("files", "expected"),
+        [
+            ({"docs/requirements.txt": b"mkdocs-material"}, ("-r", "docs/requirements.txt")),
+            ({"requirements-docs.txt": b"mkdocs==1.6", "requirements.txt": b"flask"}, ("-r", "requirements-docs.txt")),
+            (
+                {"pyproject.toml": b"[dependency-groups]\ndocs = ['mkdocs>=1', 'mkdocs-material']"},
+                ("mkdocs>=1", "mkdocs-material"),
+            ),
+            ({"pyproject.toml": b"[project.optional-dependencies]\nx = ['mkdocs']"}, ("mkdocs",)),
+        ],
+    )
+    def test_choose_recipe_mkdocs_reads_lists_of_requirements(
+        self, files: dict[str, bytes], expected: tuple[str, ...]
+    ) -> None:
+        files = {"mkdocs.yml": b"theme: material", **files}
+        install = choose_recipe(files, files.get, ADDRESS).install[0]
+        assert set(expected) <= set(install)
+        assert "flask" not in " ".join(install)
+
+    @pytest.mark.parametrize("folder", ["", "public", "docs", "dist"])
+    def test_plain_pages_are_served_as_they_are(self, folder: str) -> None:
+        path = f"{folder}/index.html" if folder else "index.html"
+        assert chosen(path).folder == folder
+
+    def test_a_repository_without_a_site_has_none(self) -> None:
+        with pytest.raises(RuntimeNotDetected):
+            chosen("README.md", "src/main.c")

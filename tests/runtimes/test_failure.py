@@ -1,0 +1,124 @@
+"""Hints for known causes, and the readable end of a log."""
+
+import pytest
+
+from app.runtimes.failure import hint_for, hint_for_code, log_tail
+
+
+def test_log_tail_removes_escape_codes_and_keeps_the_end() -> None:
+    log = "x" * 9000 + "\x1b[31mred\x1b[0m \x1b]8;;http://a\x07link\x1b]8;;\x07\x00\r\nlast é\n"
+    tail = log_tail(log)
+    assert tail.endswith("red link\nlast é\n")
+    assert len(tail.encode()) <= 4096
+    assert "\x1b" not in tail
+
+
+@pytest.mark.parametrize(
+    ("cause", "log", "hosts", "expected"),
+    [
+        ("missing_program", "$ bundle install\nbundle: No such file or directory\n", (), "Install Ruby and Bundler"),
+        ("ended", "sh: 1: postcss: not found\n", (), "“postcss” does not exist"),
+        ("ended", 'Error: failed to load modules: binary with name "go" not found\n', (), "Install Go"),
+        ("ended", "ModuleNotFoundError: No module named 'sphinx_rtd_theme'\n", (), "“sphinx_rtd_theme”"),
+        ("ended", "Error: Cannot find module 'gray-matter'\n", (), "“gray-matter”"),
+        ("ended", 'The "redirects" plugin is not installed\n', (), "“redirects”"),
+        ("ended", 'Error: module "ananke" not found in "/work/themes"\n', (), "“ananke”"),
+        ("ended", "", ("codeload.github.com",), "SANDBOX_EGRESS"),
+        ("ended", "getaddrinfo ENOTFOUND api.example.org\n", (), "api.example.org"),
+        ("memory", "", (), "memory"),
+        ("ended", "FATAL ERROR: JavaScript heap out of memory\n", (), "memory"),
+        ("disk", "", (), "disk"),
+        ("ended", "OSError: [Errno 28] No space left on device\n", (), "disk"),
+        ("port", "", (), "PORT"),
+        ("response", "", (), "first page"),
+        ("install_timeout", "", (), "five minutes"),
+        ("ended", "Error: No compatible signature found in package metadata\n", (), "npm exec"),
+        (
+            "ended",
+            'npm error code EBADENGINE\nnpm error engine Unsupported engine\nnpm error notsup Required: {"node":">=99"}\n'
+            'npm error notsup Actual:   {"node":"v20.20.2","npm":"11.19.1"}\n',
+            (),
+            "needs Node.js >=99, and the machine that runs previews has v20.20.2.",
+        ),
+        (
+            "ended",
+            " ERR_PNPM_UNSUPPORTED_ENGINE  Unsupported environment\n\nExpected version: >=24\nGot: v20.20.2\n",
+            (),
+            "needs Node.js >=24, and the machine that runs previews has v20.20.2.",
+        ),
+        (
+            "ended",
+            'error x@1.0.0: The engine "node" is incompatible with this module. Expected version ">=24". Got "20.20.2"\n',
+            (),
+            "needs Node.js >=24, and the machine that runs previews has 20.20.2.",
+        ),
+        (
+            "ended",
+            'Node.js v20.20.2 is not supported by Astro!\nPlease upgrade Node.js to a supported version: ">=22.12.0"\n',
+            (),
+            "needs Node.js >=22.12.0, and the machine that runs previews has v20.20.2.",
+        ),
+        (
+            "ended",
+            'You are using Node.js 18.1.0. For Next.js, Node.js version ">=20.9.0" is required.\n',
+            (),
+            "needs Node.js >=20.9.0, and the machine that runs previews has 18.1.0.",
+        ),
+        (
+            "ended",
+            "[ERROR] Minimum Node.js version not met :(\n[INFO] You are using Node.js v18.1.0, Requirement: Node.js >=20.0.\n",
+            (),
+            "needs Node.js >=20.0, and the machine that runs previews has v18.1.0.",
+        ),
+        ("ended", "The `npm ci` command can only install with an existing package-lock.json or\n", (), "lock file"),
+        ("ended", " ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with frozen-lockfile\n", (), "lock file"),
+        ("ended", "npm error 404  The requested resource 'left@9' could not be found\n", (), "“left@9”"),
+        ("ended", "ERROR: No matching distribution found for mkdocs-x==9\n", (), "“mkdocs-x==9”"),
+        ("ended", 'npm error Unsupported URL Type "workspace:": workspace:*\n', (), "preview.root"),
+        ("ended", "npm error code E401\n", (), "credentials"),
+        ("ended", "npm error code ERESOLVE\n", (), "conflict"),
+        ("ended", "Error: listen EADDRINUSE: address already in use :::3000\n", (), "PORT"),
+    ],
+)
+def test_hint_for_known_cause_names_what_to_do(cause: str, log: str, hosts: tuple[str, ...], expected: str) -> None:
+    assert expected in (hint_for(cause, log, hosts, is_serving=False) or "")
+
+
+def test_hint_for_refused_host_while_serving_names_the_setting() -> None:
+    hint = hint_for("ended", "", ("api.example.org",), is_serving=True) or ""
+    assert "api.example.org" in hint
+    assert "preview_network" in hint
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"), [("proxy.golang.org", "SANDBOX_MODULE_PROXY"), ("rubygems.org", "must check its network.")]
+)
+def test_hint_for_unreachable_host_names_what_the_operator_can_do(host: str, expected: str) -> None:
+    hint = hint_for("ended", "", (), is_serving=False, unreachable_hosts=(host,)) or ""
+    assert f"cannot connect to {host}" in hint
+    assert expected in hint
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "You are using Node.js 1. ",
+        "ERR_PNPM_FETCH_404 registry ",
+        'exec "go" ',
+        "code EBADENGINE\n",
+        "No module named ",
+    ],
+)
+def test_hint_for_repeated_text_is_bounded(text: str) -> None:
+    hint = hint_for("ended", (text * 10_000) + "x" * 5000, (), is_serving=False)
+    assert len(hint or "") < 500
+
+
+def test_hint_for_unknown_cause_is_none() -> None:
+    assert hint_for("ended", "Segmentation fault\n", (), is_serving=True) is None
+
+
+def test_hint_for_code_unavailable_runtime_names_the_programs() -> None:
+    assert hint_for_code("RUNTIME_UNAVAILABLE", "This machine cannot run bundle: install Ruby and Bundler") == (
+        "Install Ruby and Bundler on the machine that runs previews."
+    )

@@ -1,0 +1,38 @@
+"""Tests of the package manager and the version that a lock file and package.json select."""
+
+import pytest
+
+from app.runtimes.package_managers import installation_of
+
+
+@pytest.mark.parametrize(
+    ("lock", "content", "field", "package"),
+    [
+        ("pnpm-lock.yaml", b"lockfileVersion: '6.0'\n", None, "pnpm@8"),
+        ("pnpm-lock.yaml", b"lockfileVersion: '9.0'\n", None, "pnpm@10"),
+        ("pnpm-lock.yaml", b"lockfileVersion: 5.4\n", None, "pnpm@7"),
+        ("pnpm-lock.yaml", b"lockfileVersion: '9.0'\n", "pnpm@10.2.1+sha512.aa", "pnpm@10.2.1"),
+        ("pnpm-lock.yaml", b"", "yarn@4.1.0", "pnpm@10"),
+        ("pnpm-lock.yaml", b"", "pnpm@file:../x", "pnpm@10"),
+        ("pnpm-lock.yaml", b"", ["pnpm@9.0.0"], "pnpm@10"),
+        ("yarn.lock", b"# yarn lockfile v1\n", None, "yarn@1.22.22"),
+        ("yarn.lock", b"__metadata:\n  version: 8\n", None, "@yarnpkg/cli-dist@4"),
+        ("yarn.lock", b"__metadata:\n", "yarn@3.6.1", "@yarnpkg/cli-dist@3.6.1"),
+        ("yarn.lock", b"", "yarn@1.22.19", "yarn@1.22.19"),
+    ],
+)
+def test_package_of_a_lock_file(lock: str, content: bytes, field: object, package: str) -> None:
+    installation = installation_of([lock], {lock: content}.get, field)
+    assert f"--package={package}" in installation.command
+    assert installation.lock == lock
+
+
+def test_modern_yarn_installs_into_node_modules() -> None:
+    installation = installation_of(["yarn.lock"], {"yarn.lock": b"__metadata:\n"}.get, None)
+    assert installation.command[-2:] == ("install", "--immutable")
+    assert installation.environment["YARN_NODE_LINKER"] == "node-modules"
+
+
+def test_npm_lock_file_and_no_lock_file() -> None:
+    assert "npm ci" in " ".join(installation_of(["package-lock.json"], {}.get, "pnpm@9.0.0").command)
+    assert installation_of([], {}.get, "pnpm@9.0.0").lock is None

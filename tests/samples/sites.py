@@ -1,9 +1,0 @@
-"""Small sites that tests put into repositories."""
-
-from tests.samples.gitrepo import Content
-
-SMALL: dict[str, Content] = {
-    "hugo.toml": b'baseURL = "https://example.com/"\n',
-    "content/posts/hello.md": b"---\ntitle: Hello\n---\n\n# Hello\n",
-    "static/logo.txt": b"logo\n",
-}

@@ -1,0 +1,90 @@
+"""Which passwords are taken, and how they are hashed."""
+
+import pytest
+from argon2 import PasswordHasher, extract_parameters
+
+from app.security.passwords import common_passwords, hash_password, password_error, verify_password
+
+EMAIL = "ada.lovelace@mail.example.org"
+
+
+class TestHashing:
+    def test_a_hash_is_argon2id_with_the_costs_of_the_limits(self) -> None:
+        assert hash_password("correct horse battery").startswith("$argon2id$v=19$m=19456,t=2,p=1$")
+
+    def test_the_right_password_matches(self) -> None:
+        assert verify_password(hash_password("correct horse battery"), "correct horse battery")
+
+    @pytest.mark.parametrize("wrong", ["correct horse batterY", "correct horse battery ", "", "\ud800"])
+    def test_any_other_password_does_not(self, wrong: str) -> None:
+        assert not verify_password(hash_password("correct horse battery"), wrong)
+
+    def test_spaces_and_letters_beyond_ascii_count_as_typed(self) -> None:
+        stored = hash_password(" Pässwört ")
+        assert verify_password(stored, " Pässwört ")
+        assert not verify_password(stored, "Pässwört")
+
+    def test_without_a_stored_hash_nothing_matches_not_even_the_dummy(self) -> None:
+        assert not verify_password(None, "no account has this password")
+
+    def test_what_is_no_hash_matches_nothing(self) -> None:
+        assert not verify_password("plain", "plain")
+
+    def test_an_unknown_account_is_compared_at_the_same_cost_as_a_known_one(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        compared: list[str] = []
+        hasher = PasswordHasher()
+
+        class Noting:
+            def verify(self, hashed: str, password: bytes) -> bool:
+                compared.append(hashed)
+                return hasher.verify(hashed, password)
+
+        stored = hash_password("correct horse battery")
+        verify_password(None, "the first makes what unknown ones are compared with")
+        monkeypatch.setattr("app.security.passwords._hasher", Noting())
+        assert not verify_password(stored, "wrong")
+        assert not verify_password(None, "wrong")
+        known, unknown = map(extract_parameters, compared)
+        assert known == unknown
+
+
+class TestRules:
+    def test_a_passphrase_is_taken(self) -> None:
+        assert password_error("correct horse battery", EMAIL) is None
+
+    def test_no_composition_is_asked_for(self) -> None:
+        assert password_error("aaabbbzzzq", EMAIL) is None
+
+    @pytest.mark.parametrize("length", [0, 1, 7])
+    def test_less_than_eight_characters_is_refused(self, length: int) -> None:
+        assert "at least 8" in str(password_error("x" * length, EMAIL))
+
+    def test_eight_and_128_characters_are_taken(self) -> None:
+        assert password_error("xq7vbnmk", EMAIL) is None
+        assert password_error("xq7vbnmk" * 16, EMAIL) is None
+
+    def test_more_than_128_characters_is_refused(self) -> None:
+        assert "at most 128" in str(password_error("xq7vbnmk" * 16 + "x", EMAIL))
+
+    def test_128_characters_of_four_bytes_each_are_taken(self) -> None:
+        assert password_error("🔑" * 128, EMAIL) is None
+
+    @pytest.mark.parametrize("common", ["password123", "12345678", "qwertyuiop", "Password1", "ILOVEYOU", "trustno1"])
+    def test_common_passwords_are_refused_in_any_case(self, common: str) -> None:
+        assert "too easy" in str(password_error(common, EMAIL))
+
+    @pytest.mark.parametrize("name", ["galley12", "Galley2026"])
+    def test_the_service_s_name_with_digits_is_refused(self, name: str) -> None:
+        assert "too easy" in str(password_error(name, EMAIL))
+
+    @pytest.mark.parametrize("own", ["ada.lovelace", "ADA.LOVELACE", "Ada.Lovelace@mail.example.org"])
+    def test_the_own_address_is_refused(self, own: str) -> None:
+        assert "e-mail" in str(password_error(own, EMAIL))
+
+
+class TestCommonPasswords:
+    def test_there_are_three_thousand_of_eight_or_more_characters(self) -> None:
+        assert len(common_passwords()) == 3000
+        assert min(map(len, common_passwords())) == 8

@@ -1,0 +1,181 @@
+"""Tokens, codes and encryption at rest."""
+
+import base64
+import os
+import re
+from collections.abc import Iterator
+
+import pytest
+
+from app.security.secrets import NONCE_BYTES, Keyring, TamperedSecret, hash_token, new_code, new_token
+
+OLD, NEW = ("2025", os.urandom(32)), ("2026", os.urandom(32))
+PLACE = "git_credential:cred_1:access_token"
+
+
+class TestTokens:
+    def test_a_token_has_256_bits_and_fits_a_url(self) -> None:
+        assert re.fullmatch(r"[A-Za-z0-9_-]{43}", new_token())
+
+    def test_no_two_tokens_are_the_same(self) -> None:
+        assert len({new_token() for _ in range(1000)}) == 1000
+
+    def test_a_hash_is_sha_256_in_hex(self) -> None:
+        assert hash_token("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+
+    def test_a_token_no_browser_sends_is_hashed_and_not_an_error(self) -> None:
+        assert len(hash_token("\ud800")) == 64
+
+
+class TestCodes:
+    def test_a_code_always_has_six_digits(self) -> None:
+        codes = [new_code() for _ in range(2000)]
+        assert all(re.fullmatch(r"[0-9]{6}", code) for code in codes)
+
+    def test_codes_below_a_hundred_thousand_keep_their_zeros(self) -> None:
+        assert any(new_code().startswith("0") for _ in range(500))
+
+
+class TestKeyring:
+    def test_what_was_encrypted_decrypts_at_its_place(self) -> None:
+        ring = Keyring([NEW])
+        assert ring.decrypt(ring.encrypt("gho_töken", aad=PLACE), aad=PLACE) == "gho_töken"
+
+    def test_the_same_text_never_encrypts_to_the_same(self) -> None:
+        ring = Keyring([NEW])
+        assert ring.encrypt("x", aad=PLACE) != ring.encrypt("x", aad=PLACE)
+
+    def test_the_stored_form_shows_the_key_id_and_nothing_of_the_text(self) -> None:
+        stored = Keyring([NEW]).encrypt("gho_token", aad=PLACE)
+        assert stored.startswith("2026:")
+        assert "gho_token" not in stored
+
+    def test_a_ciphertext_copied_to_another_row_does_not_decrypt(self) -> None:
+        ring = Keyring([NEW])
+        stored = ring.encrypt("x", aad=PLACE)
+        with pytest.raises(TamperedSecret):
+            ring.decrypt(stored, aad="git_credential:cred_2:access_token")
+
+    @pytest.mark.parametrize("position", [5, 20, -6])
+    def test_a_changed_ciphertext_does_not_decrypt(self, position: int) -> None:
+        ring = Keyring([NEW])
+        stored = list(ring.encrypt("some longer text", aad=PLACE))
+        stored[position] = "A" if stored[position] != "A" else "B"
+        with pytest.raises(TamperedSecret):
+            ring.decrypt("".join(stored), aad=PLACE)
+
+    @pytest.mark.parametrize("stored", ["", "2026:", "2026:AAAA", "2026:%%%", "nothing", "2026:ü"])
+    def test_what_is_no_ciphertext_is_tampered_with(self, stored: str) -> None:
+        with pytest.raises(TamperedSecret):
+            Keyring([NEW]).decrypt(stored, aad=PLACE)
+
+    def test_after_a_rotation_the_old_key_still_decrypts(self) -> None:
+        stored = Keyring([OLD]).encrypt("x", aad=PLACE)
+        assert Keyring([NEW, OLD]).decrypt(stored, aad=PLACE) == "x"
+
+    def test_only_what_the_first_key_did_not_encrypt_needs_rotation(self) -> None:
+        ring = Keyring([NEW, OLD])
+        assert ring.needs_rotation(Keyring([OLD]).encrypt("x", aad=PLACE))
+        assert not ring.needs_rotation(ring.encrypt("x", aad=PLACE))
+
+    def test_a_key_taken_out_of_the_ring_no_longer_decrypts(self) -> None:
+        stored = Keyring([OLD]).encrypt("x", aad=PLACE)
+        with pytest.raises(TamperedSecret):
+            Keyring([NEW]).decrypt(stored, aad=PLACE)
+
+    def test_a_ring_without_keys_is_refused(self) -> None:
+        with pytest.raises(ValueError, match="at least one key"):
+            Keyring([])
+
+
+TAG_BYTES = 16
+TOKEN = "ghu_0123456789abcdefghijklmnopqrstuvwxyzAB"
+OTHER_PLACES = (
+    "",
+    "git_credential:cred_2:access_token",
+    "git_credential:cred_1:refresh_token",
+    "git_revocation:cred_1:access_token",
+    "git_credential:cred_1:access_token ",
+    "git_credential:cred_1",
+)
+
+
+def _sealed() -> tuple[str, bytes]:
+    """A key's id, and the nonce, ciphertext and tag made with it."""
+    kid, _, encoded = Keyring([NEW, OLD]).encrypt(TOKEN, aad=PLACE).partition(":")
+    return kid, base64.b64decode(encoded)
+
+
+def _stored(kid: str, raw: bytes) -> str:
+    return f"{kid}:{base64.b64encode(raw).decode()}"
+
+
+def _bytes_changed(start: int, end: int) -> Iterator[str]:
+    """Each byte of a region as each other byte."""
+    kid, raw = _sealed()
+    for place in range(start, end if end > 0 else len(raw) + end):
+        for value in range(256):
+            if value != raw[place]:
+                yield _stored(kid, raw[:place] + bytes([value]) + raw[place + 1 :])
+
+
+def _sizes_changed() -> Iterator[str]:
+    """Every shorter form, from either end, and some longer ones."""
+    kid, raw = _sealed()
+    for cut in range(1, len(raw) + 1):
+        yield _stored(kid, raw[cut:])
+        yield _stored(kid, raw[:-cut])
+    for more in range(1, 33):
+        yield _stored(kid, raw + bytes(more))
+        yield _stored(kid, bytes(more) + raw)
+
+
+def _keys_changed() -> Iterator[str]:
+    """Another key's id, that of none, and every id that differs in a character."""
+    kid, raw = _sealed()
+    for other in (OLD[0], "", "none", f"{kid} ", f" {kid}", f"{kid}:{kid}"):
+        yield _stored(other, raw)
+    for place in range(len(kid)):
+        for code in range(32, 127):
+            if chr(code) != kid[place]:
+                yield _stored(kid[:place] + chr(code) + kid[place + 1 :], raw)
+
+
+def _letters_changed() -> Iterator[str]:
+    """Each letter of the encoded form as each other one, those among it that decode to the same bytes."""
+    kid, raw = _sealed()
+    encoded = base64.b64encode(raw).decode()
+    for place in range(len(encoded)):
+        for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=-_ \n":
+            if letter != encoded[place]:
+                yield f"{kid}:{encoded[:place]}{letter}{encoded[place + 1 :]}"
+
+
+class TestTampering:
+    """Every change of what is stored is refused: more than 20,000 of them, in every region."""
+
+    @pytest.mark.parametrize(
+        ("changed", "least"),
+        [
+            (_bytes_changed(0, NONCE_BYTES), NONCE_BYTES * 255),
+            (_bytes_changed(NONCE_BYTES, -TAG_BYTES), len(TOKEN) * 255),
+            (_bytes_changed(NONCE_BYTES + len(TOKEN), NONCE_BYTES + len(TOKEN) + TAG_BYTES), TAG_BYTES * 255),
+            (_sizes_changed(), 150),
+            (_keys_changed(), 300),
+            (_letters_changed(), 5_000),
+        ],
+        ids=["nonce", "ciphertext", "tag", "length", "key id", "letters"],
+    )
+    def test_no_change_goes_unnoticed(self, changed: Iterator[str], least: int) -> None:
+        ring, refused = Keyring([NEW, OLD]), 0
+        for stored in changed:
+            with pytest.raises(TamperedSecret):
+                ring.decrypt(stored, aad=PLACE)
+            refused += 1
+        assert refused >= least
+
+    @pytest.mark.parametrize("place", OTHER_PLACES)
+    def test_no_other_place_opens_it(self, place: str) -> None:
+        ring = Keyring([NEW, OLD])
+        with pytest.raises(TamperedSecret):
+            ring.decrypt(ring.encrypt(TOKEN, aad=PLACE), aad=place)

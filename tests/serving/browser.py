@@ -1,0 +1,22 @@
+"""Debian's Chromium, controlled by Playwright."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """Run the browser for the length of the block. Skip the test without Chromium, except under CI."""
+    program = shutil.which("chromium")
+    if program is None:
+        assert not os.environ.get("CI"), "Chromium is not installed (Debian: apt-get install chromium)"
+        pytest.skip("Chromium is not installed")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        yield browser
+        browser.close()

@@ -1,0 +1,62 @@
+"""Applications with their own settings, each on an empty database."""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import sqlalchemy as sa
+from flask import Flask
+from flask_migrate import upgrade
+
+from app.extensions import db
+from app.factory import create_app
+from app.models.base import Base
+from config import Settings
+
+MIGRATIONS = Path(__file__).parents[2] / "migrations"
+
+
+@contextmanager
+def another_database(store: str, folder: Path) -> Iterator[str]:
+    """Create an empty database on the server of `store` and drop it at the end."""
+    url = sa.make_url(store)
+    if url.get_backend_name() == "sqlite":
+        yield f"sqlite:///{folder}/app.db"
+        return
+    name = f"galley_test_{uuid.uuid4().hex[:12]}"
+    engine = sa.create_engine(url.set(database="postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
+    with engine.connect() as connection:
+        connection.execute(sa.text(f"CREATE DATABASE {name}"))
+    try:
+        yield url.set(database=name).render_as_string(hide_password=False)
+    finally:
+        with engine.connect() as connection:
+            connection.execute(sa.text(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)"))
+        engine.dispose()
+
+
+@contextmanager
+def application(settings: Settings, *, migrated: bool = True) -> Iterator[Flask]:
+    """Build the application with these settings, by default on a migrated database."""
+    app = create_app(settings)
+    if migrated:
+        with app.app_context():
+            upgrade(directory=str(MIGRATIONS))
+    try:
+        yield app
+    finally:
+        with app.app_context():
+            db.session.remove()
+            db.engine.dispose()
+        release_statements()
+
+
+def release_statements() -> None:
+    """Empty the statement caches of the mappers.
+
+    Each mapper caches up to 100 compiled statements with the dialect of their engine. Every application has its own
+    engines, so without this call a test process stores the objects of each application.
+    """
+    for mapper in Base.registry.mappers:
+        mapper.__dict__.get("_compiled_cache", {}).clear()

@@ -1,0 +1,103 @@
+"""Comparison of every response of a test with the OpenAPI document of its application."""
+
+import gzip
+import json
+import os
+import weakref
+from functools import cached_property
+from typing import Any
+
+import jsonschema_rs
+from flask import Flask
+from werkzeug.exceptions import HTTPException
+from werkzeug.test import TestResponse
+
+from app.http import openapi
+from tests.support.assertions.document_paths import path_in_document
+
+STRICT_CODES = bool(os.environ.get("GALLEY_STRICT_CODES"))
+"""With `GALLEY_STRICT_CODES=1` a test fails if an operation does not document an error code that it returns."""
+
+ANYWHERE = frozenset({"INTERNAL", "HEADERS_TOO_LARGE", "METHOD_NOT_ALLOWED", "BODY_LATE", "INVALID_ORIGIN"})
+"""Codes that every route may return: the response `default` of the document."""
+
+
+class Document:
+    """The document of an application with a validator per response, created on first use."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = weakref.proxy(app)
+        self._validators: dict[tuple[str, str, int], Any] = {}
+
+    @cached_property
+    def _told(self) -> Any:
+        with self._app.app_context():
+            return openapi.build(self._app, with_examples=False)
+
+    def hold(self, response: TestResponse, method: str, path: str) -> None:
+        """Fail if the route does not document this status or this JSON."""
+        rule = self._rule(method, path)
+        if rule is None or response.status_code in (308, 405):
+            return
+        validator = self._validator(method, rule, response.status_code)
+        if response.headers.get("Content-Encoding", "gzip") != "gzip":
+            return
+        if validator is not None and response.mimetype == "application/json":
+            faults = [f"{fault.instance_path}: {fault.message}" for fault in validator.iter_errors(_json(response))]
+            assert not faults, (method, rule, response.status_code, faults, response.get_data(as_text=True)[:2_000])
+            if STRICT_CODES:
+                self._hold_code(response, method, rule)
+
+    def _hold_code(self, response: TestResponse, method: str, rule: str) -> None:
+        """Fail if the operation does not document the error code."""
+        status, content = response.status_code, _json(response)
+        if status < 400 or not isinstance(content, dict) or "code" not in content:
+            return
+        operation = self._told["paths"][rule].get("get" if method == "HEAD" else method.lower(), {})
+        codes = operation.get("responses", {}).get(str(status), {}).get("x-error-codes", [])
+        assert content["code"] in codes or content["code"] in ANYWHERE, (
+            f"{method} {rule} returned {status} {content['code']}, which its declaration does not name: "
+            f"add it to errors= of its @endpoint"
+        )
+
+    def _rule(self, method: str, path: str) -> str | None:
+        try:
+            found, _ = self._app.url_map.bind("localhost").match(path.partition("?")[0], method, return_rule=True)
+        except HTTPException:
+            return None
+        path = path_in_document(self._app, str(found))
+        return path if path in self._told["paths"] else None
+
+    def _validator(self, method: str, rule: str, status: int) -> Any:
+        key = (method, rule, status)
+        if key not in self._validators:
+            self._validators[key] = self._made(*key)
+        return self._validators[key]
+
+    def _made(self, method: str, rule: str, status: int) -> Any:
+        operation = self._told["paths"][rule].get("get" if method == "HEAD" else method.lower())
+        if operation is None:
+            return None
+        answers = operation["responses"]
+        told = answers.get(str(status)) or answers.get(f"{status // 100}XX") or answers.get("default")
+        assert told is not None, f"{method} {rule} answers {status}, of which the document does not tell"
+        schema = told.get("content", {}).get("application/json", {}).get("schema")
+        if schema is None:
+            return None
+        return jsonschema_rs.Draft202012Validator(schema | {"components": self._told["components"]})
+
+
+def _json(response: TestResponse) -> Any:
+    """Return the JSON of a plain or gzip response."""
+    data = response.get_data()
+    return json.loads(gzip.decompress(data) if response.headers.get("Content-Encoding") == "gzip" else data)
+
+
+_documents: "weakref.WeakKeyDictionary[Flask, Document]" = weakref.WeakKeyDictionary()
+
+
+def hold(app: Flask, response: TestResponse, method: str, path: str) -> None:
+    """Compare one response with the document of its application."""
+    if app not in _documents:
+        _documents[app] = Document(app)
+    _documents[app].hold(response, method, path)

@@ -1,0 +1,41 @@
+"""The options that select a part of the suite."""
+
+import pytest
+
+pytest_plugins = ("pytester",)
+
+MODULE = """
+import pytest
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def store(request):
+    return request.param
+
+def test_database(store): ...
+
+def test_plain(): ...
+
+@pytest.mark.slow
+def test_long(): ...
+"""
+
+
+@pytest.fixture
+def suite(pytester: pytest.Pytester) -> pytest.Pytester:
+    """A suite of three modules with the options of Galley's tests."""
+    pytester.makeini("[pytest]\nmarkers = slow")
+    pytester.makepyfile(test_a=MODULE, test_b=MODULE, test_c=MODULE)
+    return pytester
+
+
+def count(suite: pytest.Pytester, *arguments: str) -> int:
+    return suite.inline_run("-p", "tests.support.selection", *arguments).countoutcomes()[0]
+
+
+class TestSelection:
+    def test_store_option_runs_plain_tests_with_sqlite_only(self, suite: pytest.Pytester) -> None:
+        assert count(suite, "--store=sqlite") == 9
+        assert count(suite, "--store=postgresql") == 3
+
+    def test_quick_option_excludes_slow_tests(self, suite: pytest.Pytester) -> None:
+        assert count(suite, "--quick", "--store=sqlite") == 6

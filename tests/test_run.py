@@ -1,0 +1,27 @@
+"""The division of the suite into parts."""
+
+from tests import run
+
+
+def modules(parts: list[run.Part], store: str) -> list[str]:
+    return sorted(path for part in parts if f"--store={store}" in part.arguments for path in part.paths)
+
+
+class TestParts:
+    def test_parts_of_postgresql_have_every_module_once(self) -> None:
+        every = [
+            str(module.relative_to(run.ROOT))
+            for module in run.TESTS.rglob("test_*.py")
+            if module.relative_to(run.TESTS).parts[0] not in run.LONG_RUNS
+        ]
+        assert modules(list(run.parts(False)), "postgresql") == sorted(every)
+
+    def test_parts_of_sqlite_repeat_only_the_drivers(self) -> None:
+        paths = modules(list(run.parts(False)), "sqlite")
+        repeated = {path for path in paths if paths.count(path) > 1}
+        assert repeated
+        assert all(path.removeprefix("tests/").startswith(run.BOTH) for path in repeated)
+
+    def test_web_half_is_patched_on_sqlite(self) -> None:
+        patched = {part.name.split()[0] for part in run.parts(False) if part.is_patched}
+        assert patched == {"web", "contract"}
