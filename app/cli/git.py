@@ -12,6 +12,7 @@ import click
 from flask.cli import AppGroup
 
 from app.core.ids import is_id
+from app.database import session
 from app.drivers.git.hosts import LocalHost
 from app.drivers.git.port import RepoRef
 from app.extensions import db, drivers
@@ -43,15 +44,17 @@ git = AppGroup("git", help="Local repositories.")
 )
 def create(name: str, org_id: str | None, source: str | None) -> None:
     """Create the bare repository OWNER/NAME."""
+    session.start_reading()
     if org_id is not None:
         organization_of(org_id)
     if db.session.get(LocalRepository, name) is not None:
         raise click.ClickException(f"The repository {name} already belongs to an organization. Use `flask git assign`.")
+    session.release_connection()
     with _folder_of(source) as folder:
         repository = host().create(name, source=folder)
     if org_id is not None:
-        hand_over_repository(repository.full_name, org_id)
-        db.session.commit()
+        with session.write_transaction():
+            hand_over_repository(repository.full_name, org_id)
     click.echo(f"Created {repository.full_name}{f' for {org_id}' if org_id else ''}.")
     click.echo(
         f"Next: flask project create {repository.full_name} --org {org_id or 'ORG_ID'} "
@@ -64,10 +67,12 @@ def create(name: str, org_id: str | None, source: str | None) -> None:
 @click.option("--org", "org_id", required=True, metavar="ORG_ID", help="New organization of the repository.")
 def assign(name: str, org_id: str) -> None:
     """Assign the repository OWNER/NAME to an organization."""
+    session.start_reading()
     organization_of(org_id)
+    session.release_connection()
     host().repository(RepoRef(name))
-    hand_over_repository(name, org_id)
-    db.session.commit()
+    with session.write_transaction():
+        hand_over_repository(name, org_id)
     click.echo(f"{name} belongs to {org_id}.")
 
 
@@ -107,9 +112,12 @@ def _folder_of(source: str | None) -> Iterator[Path | None]:
         target = Path(folder, "clone.git")
         command = ["git", "clone", "--quiet", "--bare", "--", source, str(target)]
         environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
-        done = subprocess.run(
-            command, check=False, capture_output=True, text=True, timeout=CLONE_TIMEOUT_S, env=environment
-        )
+        try:
+            done = subprocess.run(
+                command, check=False, capture_output=True, text=True, timeout=CLONE_TIMEOUT_S, env=environment
+            )
+        except subprocess.TimeoutExpired as error:
+            raise click.ClickException(f"The clone did not end within {CLONE_TIMEOUT_S} s.") from error
         if done.returncode != 0:
             lines = done.stderr.strip().splitlines() or ["git failed"]
             raise click.ClickException(f"The repository cannot be cloned: {lines[-1]}")

@@ -4,6 +4,7 @@ import click
 from flask import current_app
 from flask.cli import AppGroup
 
+from app.cli.arguments import checked_name
 from app.cli.git import organization_of
 from app.database import session
 from app.extensions import db, drivers
@@ -12,6 +13,8 @@ from app.models.user import User
 from app.resources.project import service as projects
 from app.resources.project.repository_access import BranchRef, detect_site, verify_access
 
+NAME_LENGTH = 100
+
 project = AppGroup("project", help="Projects.")
 
 
@@ -19,7 +22,12 @@ project = AppGroup("project", help="Projects.")
 @click.argument("repository", metavar="OWNER/NAME")
 @click.option("--org", "org_id", required=True, metavar="ORG_ID", help="Organization of the project.")
 @click.option("--branch", default="main", show_default=True, help="Working branch.")
-@click.option("--name", default=None, help="Name of the project. Default: the name of the repository.")
+@click.option(
+    "--name",
+    default=None,
+    callback=checked_name(NAME_LENGTH),
+    help="Name of the project. Default: the name of the repository.",
+)
 @click.option(
     "--provider",
     default="local",

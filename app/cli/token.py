@@ -7,11 +7,11 @@ import sqlalchemy as sa
 from flask.cli import AppGroup
 
 from app.cli.accounts import account_of
+from app.cli.arguments import checked_name
 from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.core.errors import NotFound
 from app.core.limits import TokenLimits
-from app.core.names import name_error
 from app.database.session import write_transaction
 from app.extensions import current_settings, db
 from app.models.api_token import ApiToken
@@ -26,19 +26,9 @@ MAX_DAYS = TokenLimits.absolute_s // 86_400
 token = AppGroup("token", help="API tokens and service accounts.")
 
 
-def _checked_name(_context: click.Context, _parameter: click.Parameter, value: str) -> str:
-    """Return a name without surrounding white space. Raises BadParameter for a name that the API refuses."""
-    name = value.strip()
-    if fault := name_error(name):
-        raise click.BadParameter(fault)
-    if len(name) > NAME_LENGTH:
-        raise click.BadParameter(f"Must have at most {NAME_LENGTH} characters.")
-    return name
-
-
 @token.command("create")
 @click.argument("email")
-@click.option("--name", required=True, callback=_checked_name, help="The name of the token.")
+@click.option("--name", required=True, callback=checked_name(NAME_LENGTH), help="The name of the token.")
 @click.option(
     "--scope",
     "scopes",

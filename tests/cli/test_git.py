@@ -1,7 +1,9 @@
 """`flask git` as an operator types it."""
 
+import importlib
 from pathlib import Path
 
+import pytest
 from flask import Flask
 
 from tests.support.factories import repository
@@ -40,6 +42,15 @@ class TestCreate:
         assert "Next: flask project create tools/cloned --org ORG_ID --branch main" in output
         code, output = run(app, "create", "tools/missing", "--from", f"file://{tmp_path / 'missing.git'}")
         assert (code, "cannot be cloned" in output) == (1, True)
+
+    def test_create_reports_a_clone_that_does_not_end(
+        self, app: Flask, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        GitRepo(tmp_path / "source.git", SMALL)
+        monkeypatch.setattr(importlib.import_module("app.cli.git"), "CLONE_TIMEOUT_S", 0.0001)
+        code, output = run(app, "create", "tools/slow", "--from", f"file://{tmp_path / 'source.git'}")
+        assert (code, "did not end within" in output) == (1, True), output
+        assert not (world.git_root / "tools/slow.git").exists()
 
     def test_create_with_an_invalid_name_or_organization_is_refused(self, app: Flask) -> None:
         for words in (("../x",), ("one",), ("a/b", "--org", "org_unknown"), ("a/b", "--from", "/nowhere")):

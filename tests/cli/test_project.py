@@ -26,3 +26,9 @@ class TestCreate:
         body = {"org_id": org, "project_name": "P", "provider": "local", "repository": name, "branch": "master"}
         failure = person.post("/project/create", body).fails(422, "REPO_UNAVAILABLE", "branch")
         assert failure["result"]["branches"][0] == "main"
+
+    def test_invalid_name_is_refused(self, app: Flask, world: World) -> None:
+        org = world.person().new_organization()
+        for name in ("", "a\nb", "x" * 101):
+            done = app.test_cli_runner().invoke(args=["project", "create", "a/b", "--org", org, "--name", name])
+            assert (done.exit_code, "Invalid value for '--name'" in done.output) == (2, True), name
