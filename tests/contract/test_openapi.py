@@ -10,7 +10,7 @@ from openapi_spec_validator import OpenAPIV31SpecValidator
 
 from app.http.endpoint import declaration_of
 from app.http.openapi import build
-from tests.support.assertions.document_paths import path_in_document
+from tests.support.assertions.document_paths import document_paths
 from tests.support.world import World
 
 
@@ -22,8 +22,9 @@ def document(app: Flask) -> dict[str, Any]:
 def served(app: Flask) -> set[tuple[str, str]]:
     """Return (method, path) of every declared route of the API."""
     declared = {name: declaration_of(view) for name, view in app.view_functions.items()}
+    paths = document_paths(app)
     return {
-        (method.lower(), path_in_document(app, str(rule)))
+        (method.lower(), paths[str(rule)])
         for rule in app.url_map.iter_rules()
         if (route := declared[rule.endpoint]) is not None and not route.is_page
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}

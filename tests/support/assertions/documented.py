@@ -13,7 +13,7 @@ from werkzeug.exceptions import HTTPException
 from werkzeug.test import TestResponse
 
 from app.http import openapi
-from tests.support.assertions.document_paths import path_in_document
+from tests.support.assertions.document_paths import document_paths
 
 STRICT_CODES = bool(os.environ.get("GALLEY_STRICT_CODES"))
 """With `GALLEY_STRICT_CODES=1` a test fails if an operation does not document an error code that it returns."""
@@ -33,6 +33,10 @@ class Document:
     def _told(self) -> Any:
         with self._app.app_context():
             return openapi.build(self._app, with_examples=False)
+
+    @cached_property
+    def _paths(self) -> dict[str, str]:
+        return document_paths(self._app)
 
     def hold(self, response: TestResponse, method: str, path: str) -> None:
         """Fail if the route does not document this status or this JSON."""
@@ -65,8 +69,7 @@ class Document:
             found, _ = self._app.url_map.bind("localhost").match(path.partition("?")[0], method, return_rule=True)
         except HTTPException:
             return None
-        path = path_in_document(self._app, str(found))
-        return path if path in self._told["paths"] else None
+        return self._paths.get(str(found))
 
     def _validator(self, method: str, rule: str, status: int) -> Any:
         key = (method, rule, status)
