@@ -73,14 +73,17 @@ def kind_of(value: Any) -> ValueKind:
         return ValueKind.BOOLEAN
     if isinstance(value, int | float):
         return ValueKind.NUMBER
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return ValueKind.OBJECT
     return ValueKind.LIST if isinstance(value, list) else _kind_of_text(str(value))
 
 
 def key_of(value: Any) -> str:
     """Return the text by which a value is sorted and compared."""
-    kind = kind_of(value)
+    return _key_of(value, kind_of(value))
+
+
+def _key_of(value: Any, kind: ValueKind) -> str:
     if kind is ValueKind.BOOLEAN:
         return "1true" if value else "1false"
     if kind is ValueKind.NUMBER:
@@ -115,8 +118,9 @@ def _walk(value: Any, name: str, number: int, depth: int) -> Iterator[FieldValue
     if value is None or len(name) > MAX_NAME or depth > MAX_DEPTH:
         return
     if name:
-        yield FieldValue(name, number, kind_of(value), key_of(value))
-    if isinstance(value, Mapping):
+        kind = kind_of(value)
+        yield FieldValue(name, number, kind, _key_of(value, kind))
+    if isinstance(value, dict):
         for key, inner in value.items():
             yield from _walk(inner, f"{name}{SEPARATOR}{key}" if name else str(key), number, depth + 1)
     elif isinstance(value, list):

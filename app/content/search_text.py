@@ -93,7 +93,7 @@ def _field_terms(values: Mapping[str, Any]) -> Iterator[str]:
 
 def _leaves(value: Any, name: str) -> Iterator[tuple[str, str]]:
     """Yield each single value with its key. Nested keys are joined by an underscore."""
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         for key, inner in value.items():
             yield from _leaves(inner, "_".join(filter(None, (name, field_name(str(key))))))
     elif isinstance(value, list):

@@ -35,10 +35,10 @@ def check_depth(depth: int) -> None:
 
 
 def plain(value: object, budget: ValueBudget, depth: int = 0) -> Any:
-    """A value of JSON's types: dates as ISO 8601, what JSON's numbers cannot hold as text, keys as text.
+    """Return a value of JSON's types. Dates become ISO 8601 text. Numbers that JSON cannot represent and keys become text.
 
     Raises:
-        TooMuch: see there.
+        FrontMatterTooLarge: a limit is exceeded.
     """
     check_depth(depth)
     if isinstance(value, Mapping):
@@ -53,7 +53,7 @@ def plain(value: object, budget: ValueBudget, depth: int = 0) -> Any:
 
 
 def plain_key(key: object, budget: ValueBudget) -> str:
-    """A key as text, written as its value is."""
+    """Return a key as text, in the notation of JSON values."""
     scalar = plain_scalar(key)
     text = scalar if isinstance(scalar, str) else json.dumps(scalar)
     budget.consume(1 + len(text))
@@ -61,7 +61,7 @@ def plain_key(key: object, budget: ValueBudget) -> str:
 
 
 def plain_scalar(value: object) -> str | int | float | bool | None:
-    """A single value of JSON's types."""
+    """Return a scalar of JSON's types."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -74,7 +74,7 @@ def plain_scalar(value: object) -> str | int | float | bool | None:
 
 
 def plain_text(text: str) -> str:
-    """Text without what PostgreSQL and UTF-8 refuse: NUL and lone surrogates."""
+    """Return text without NUL and lone surrogates, which PostgreSQL and UTF-8 refuse."""
     try:
         text.encode()
     except UnicodeEncodeError:
