@@ -1,17 +1,15 @@
 """Word lint: reports terms that the language rules forbid in names, docstrings and comments.
 
 Usage, in the project's root:
-    python .ci/word_lint.py [PATH...]   list the findings below the paths and exit with 1 if there is one
-    python .ci/word_lint.py --check     exit with 1 if there is a finding that the baseline does not contain
-    python .ci/word_lint.py --update    remove the corrected findings from the baseline
+    python .ci/word_lint.py PATH...   list the findings below the paths
+    python .ci/word_lint.py --check   list all findings and the public class names that are defined twice
 
-The baseline `.ci/word_lint_baseline.json` counts the findings by file, kind and text. It can only become smaller.
+The exit code is 1 if there is a finding.
 """
 
 import ast
 import collections
 import io
-import json
 import re
 import sys
 import tokenize
@@ -19,7 +17,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-BASELINE = ROOT / ".ci" / "word_lint_baseline.json"
 PATHS = ("app", "tests", "deploy", "migrations", ".ci", "config.py", "wsgi.py", "gunicorn.conf.py")
 
 TERMS = set(
@@ -47,7 +44,8 @@ EXCEPTIONS = [
     ("", "COMMAND_NOT_FOUND", "POSIX name of exit status 127"),
     ("app/http/idempotency.py", "StillRunning", "name of the error code STILL_RUNNING"),
     ("app/core/errors.py", "NotFound", "the HTTP term Not Found"),
-    ("app/models/login.py", "last_seen_at", "name of the stored column"),
+    ("", "last_seen_at", "name of the stored column"),
+    ("app/resources/organization/schemas.py", "left", "name in the response of DELETE /organization/leave"),
     ("app/resources/system/schemas.py", "worker_seen_s", "name in the response of /readyz"),
     ("app/models/content_search.py", "words", "name of the stored column"),
     ("app/backup/manifest.py", "made_at", "stored key of the manifest format"),
@@ -60,7 +58,6 @@ EXCEPTIONS = [
 ]
 
 Finding = tuple[int, str, str]
-Counts = dict[str, dict[str, int]]
 
 
 def findings(source: str, name: str) -> list[Finding]:
@@ -118,26 +115,6 @@ def duplicate_classes(files: Iterable[Path], root: Path = ROOT) -> list[str]:
     return [f"{name}: {', '.join(paths)}" for name, paths in sorted(modules.items()) if len(paths) > 1]
 
 
-def excess(counts: Counts, baseline: Counts) -> list[str]:
-    """Return the findings that occur more often than in the baseline."""
-    return [
-        f"{file}: {key}"
-        for file, keys in counts.items()
-        for key, count in keys.items()
-        if count > baseline.get(file, {}).get(key, 0)
-    ]
-
-
-def reduced(baseline: Counts, counts: Counts) -> Counts:
-    """Return the baseline without the findings that no longer exist."""
-    smaller = {
-        file: {key: min(count, counts[file][key]) for key, count in keys.items() if key in counts[file]}
-        for file, keys in baseline.items()
-        if file in counts
-    }
-    return {file: keys for file, keys in smaller.items() if keys}
-
-
 def _files(paths: Iterable[str]) -> list[Path]:
     files: list[Path] = []
     for path in map(ROOT.joinpath, paths):
@@ -145,43 +122,26 @@ def _files(paths: Iterable[str]) -> list[Path]:
     return files
 
 
-def _all_counts() -> Counts:
-    counts = {}
-    for path in _files(PATHS):
-        name = path.relative_to(ROOT).as_posix()
-        keys = collections.Counter(f"{kind}: {text}" for _, kind, text in findings(path.read_text(), name))
-        if keys:
-            counts[name] = dict(sorted(keys.items()))
-    classes = duplicate_classes(_files(["app"]))
-    return counts | ({"app": dict.fromkeys((f"class defined twice: {line}" for line in classes), 1)} if classes else {})
+def check(paths: Iterable[str]) -> list[str]:
+    """Return a line for each finding below the paths."""
+    return [
+        f"{name}:{line}: {kind}: {text}"
+        for path in _files(paths)
+        for name in [path.relative_to(ROOT).as_posix()]
+        for line, kind, text in findings(path.read_text(), name)
+    ]
 
 
-def check() -> int:
-    """Print the findings that exceed the baseline, and return the exit code."""
-    failures = excess(_all_counts(), json.loads(BASELINE.read_text()))
-    print("\n".join(failures) or "Word lint: no finding outside the baseline.")
+def main(arguments: list[str]) -> int:
+    """Print the findings and return the exit code."""
+    if arguments == ["--check"]:
+        classes = [f"class defined twice: {line}" for line in duplicate_classes(_files(["app"]))]
+        failures = check(PATHS) + classes
+    else:
+        failures = check(arguments or PATHS)
+    print("\n".join(failures) or "Word lint: no finding.")
     return 1 if failures else 0
 
 
-def update() -> int:
-    """Write the baseline without the findings that no longer exist."""
-    counts = reduced(json.loads(BASELINE.read_text()), _all_counts())
-    BASELINE.write_text(json.dumps(counts, indent=1) + "\n")
-    return 0
-
-
-def report(paths: list[str]) -> int:
-    """Print every finding of the paths, and return the exit code."""
-    kinds: collections.Counter[str] = collections.Counter()
-    for path in _files(paths or PATHS):
-        name = path.relative_to(ROOT).as_posix()
-        for line, kind, text in findings(path.read_text(), name):
-            kinds[kind] += 1
-            print(f"{name}:{line}: {kind}: {text}")
-    print("; ".join(f"{kind} {count}" for kind, count in kinds.most_common()) or "no finding")
-    return 1 if kinds else 0
-
-
 if __name__ == "__main__":
-    arguments = sys.argv[1:]
-    sys.exit(check() if arguments == ["--check"] else update() if arguments == ["--update"] else report(arguments))
+    sys.exit(main(sys.argv[1:]))

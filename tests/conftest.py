@@ -35,7 +35,7 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 
 class postgresql_database:
-    """A database of its own on the local PostgreSQL, dropped at the end."""
+    """A new database on the local PostgreSQL server. It is dropped at the end."""
 
     def __enter__(self) -> str:
         self.name = f"galley_test_{uuid.uuid4().hex[:12]}"

@@ -1,8 +1,7 @@
-"""Each guard disabled in turn: the authorization table must notice every one. Run by `make mutants`.
+"""Mutation tests of the guards. The authorization table must detect each disabled guard. `make mutants` runs them.
 
-A mutant is the guard as declared, but for what it asks: it finds the same target, and then lets pass (a) any verified
-person, (b) anyone signed in, (c) anyone at all. A mutant that changes no standing's answer would be no mutant, and is not
-counted.
+A mutant resolves the same target as the declared guard. It then permits (a) every verified user, (b) every signed-in user
+or (c) every caller. A mutant that gives every standing the same result as the guard is not counted.
 """
 
 import dataclasses
@@ -30,7 +29,7 @@ def _anyone(_standing: AuthContext) -> bool:
 
 
 def mutants(guard: Guard) -> Iterator[tuple[str, Guard]]:
-    """The guard's disabled forms that answer somebody differently."""
+    """Return the disabled forms of the guard that change the result of at least one standing."""
     forms = {
         "any verified person": dataclasses.replace(guard, allows=_anyone),
         "anyone signed in": dataclasses.replace(guard, allows=_anyone, allow_unverified=True),
@@ -43,7 +42,7 @@ def mutants(guard: Guard) -> Iterator[tuple[str, Guard]]:
 
 @contextmanager
 def replaced(declared: Declaration, guard: Guard) -> Iterator[None]:
-    """Serve the route with another guard for a while."""
+    """Serve the route with another guard within the block."""
     before = declared.guard
     object.__setattr__(declared, "guard", guard)
     try:
@@ -54,7 +53,7 @@ def replaced(declared: Declaration, guard: Guard) -> Iterator[None]:
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Flask]:
-    """One store is enough: guards know none."""
+    """Return an application on SQLite. Guards do not depend on the database."""
     with (
         Outside() as outside,
         application(outside.settings(f"sqlite:///{tmp_path}/app.db", tmp_path)) as made,
@@ -64,18 +63,18 @@ def app(tmp_path: Path) -> Iterator[Flask]:
 
 
 def _let_in(row: Expected, guard: Guard, form: Guard) -> list[str]:
-    """Who passes the one and not the other, but for those to whom the target does not exist: `find` turns them away."""
+    """Return the standings with different results that can find the target. The others receive 404 from `find`."""
     differing = [name for name, who in STANDINGS.items() if passes(form, who) != passes(guard, who)]
     return [name for name in differing if row.cells[name] != "404"]
 
 
 def _survives(app: Flask, source: Path, row: Expected, names: list[str]) -> bool:
-    """Whether those let in are answered as before; in a scene of its own, since what they may do now spoils it."""
+    """Return True if the table does not detect the mutant. The requests run in a new scene because they may change it."""
     return not Matrix(app, source, whole=False).cells([row], names).wrong
 
 
 def _by_route(rows: list[Expected]) -> dict[tuple[str, str], list[Expected]]:
-    """A route's variants stand together: one that notices is enough."""
+    """Group the rows by route. One row that detects a mutant is sufficient."""
     found: dict[tuple[str, str], list[Expected]] = {}
     for row in rows:
         found.setdefault(row.route, []).append(row)

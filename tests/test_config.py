@@ -177,7 +177,7 @@ class TestProduction:
         assert list(tmp_path.iterdir()) == []
 
 
-class TestKeptSecrets:
+class TestInstanceSecrets:
     def test_generated_secrets_are_stored(self, tmp_path: Path) -> None:
         assert Settings.for_tests(tmp_path).security == Settings.for_tests(tmp_path).security
 

@@ -52,7 +52,7 @@ def app(tmp_path: Path) -> Iterator[Flask]:
 
 
 @pytest.fixture
-def words(app: Flask) -> Callable[[], list[str]]:
+def written_rows(app: Flask) -> Callable[[], list[str]]:
     def read() -> list[str]:
         with app.app_context(), db.engine.begin() as connection:
             return list(connection.scalars(sa.select(WORDS.c.word)))
@@ -71,12 +71,12 @@ class TestRunner:
         runner(JobRun("7", "a", args, 1))
         return reported
 
-    def test_what_a_job_wrote_is_committed(self, app, words):
+    def test_what_a_job_wrote_is_committed(self, app, written_rows):
         self.call(app, write, word="kept")
 
-        assert words() == ["kept"]
+        assert written_rows() == ["kept"]
 
-    def test_what_a_failing_job_wrote_is_undone_and_its_error_passed_on(self, app, words):
+    def test_what_a_failing_job_wrote_is_undone_and_its_error_passed_on(self, app, written_rows):
         def fail(word: str) -> None:
             write(word)
             raise PermanentFailure("no")
@@ -84,7 +84,7 @@ class TestRunner:
         with pytest.raises(PermanentFailure):
             self.call(app, fail, word="dropped")
 
-        assert words() == []
+        assert written_rows() == []
 
     def test_a_job_is_given_the_drivers_it_uses(self, app):
         given: list[object] = []
@@ -142,7 +142,7 @@ class TestRunWorker:
             return app.extensions["jobs"].status(connection, job_id).state
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-    def test_a_signal_lets_the_running_job_end_and_the_worker_return(self, app, words, number):
+    def test_a_signal_lets_the_running_job_end_and_the_worker_return(self, app, written_rows, number):
         def slow(word: str) -> None:
             os.kill(os.getpid(), number)
             time.sleep(0.3)
@@ -153,7 +153,7 @@ class TestRunWorker:
 
         run_worker(app, jobs={"slow": Job("slow", slow)}, concurrency=1)
 
-        assert words() == ["ended"]
+        assert written_rows() == ["ended"]
         assert self.state(app, job_id) == JobState.SUCCEEDED
         assert signal.getsignal(number) is before
 

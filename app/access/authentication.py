@@ -124,18 +124,18 @@ def client_info() -> ClientInfo:
     return ClientInfo(client_address(request, trusted_hops=hops), request.headers.get("User-Agent"), language)
 
 
-def needs_last_seen_update(last_seen_at: datetime) -> bool:
+def needs_activity_update(last_seen_at: datetime) -> bool:
     """Return True if the last-seen time is older than `ACTIVITY_INTERVAL`."""
     return clock.now() - last_seen_at >= ACTIVITY_INTERVAL
 
 
-def update_last_seen(current: Caller) -> None:
+def update_activity(current: Caller) -> None:
     """Write the time of the last use in a separate transaction, at most every five minutes (limits, section 1)."""
     if current.grant is not None:
         _update_last_use(current.grant.id, current.token_used_at)
         return
     row = current.session_row
-    if not needs_last_seen_update(row.last_seen_at):
+    if not needs_activity_update(row.last_seen_at):
         return
     now = utcnow_ms()
     limits = current_app.config["SETTINGS"].limits.sessions
@@ -147,7 +147,7 @@ def update_last_seen(current: Caller) -> None:
 
 
 def _update_last_use(token_id: str, last_used_at: datetime | None) -> None:
-    if last_used_at is not None and not needs_last_seen_update(last_used_at):
+    if last_used_at is not None and not needs_activity_update(last_used_at):
         return
     with db.engine.begin() as connection:
         used_now = sa.update(ApiToken).where(ApiToken.id == token_id)

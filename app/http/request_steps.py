@@ -52,7 +52,7 @@ class RequestSteps:
         self.data = {} if self.is_read else self._read_body()
         declared.guard.authenticate()
         if caller is not None:
-            authentication.update_last_seen(caller)
+            authentication.update_activity(caller)
         self.claim = idempotency.claim_for(request, caller)
         return idempotency.run(self.claim, self._count_and_work)
 

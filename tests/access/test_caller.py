@@ -1,4 +1,4 @@
-"""Who calls: read as rows, made objects of the database session where somebody asks."""
+"""Tests of the caller: its rows, and its objects of the database session."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.support.assertions.statements import counted
 from tests.support.world import World
 
 
-def found(token: str) -> Caller:
+def find_caller(token: str) -> Caller:
     caller = caller_of(token)
     assert caller is not None
     return caller
@@ -22,7 +22,7 @@ class TestCaller:
         token = world.person().token
         with world.app.app_context(), counted(world.app) as sent:
             transactions.start_reading()
-            caller = found(token)
+            caller = find_caller(token)
             assert (caller.user_row.id, caller.session_row.user_id) == (caller.id, caller.id)
             assert len(sent) == 1
             assert not db.session.registry.has()
@@ -30,7 +30,7 @@ class TestCaller:
     def test_objects_are_those_that_a_query_finds_and_cost_no_statement(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
-            caller = found(token)
+            caller = find_caller(token)
             with counted(world.app) as sent:
                 user, session = caller.user, caller.session
                 assert (user.email, session.user_id) == (caller.user_row.email, user.id)
@@ -43,18 +43,18 @@ class TestCaller:
     def test_object_that_was_read_already_is_taken(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
-            caller = found(token)
+            caller = find_caller(token)
             there = db.session.get_one(User, caller.id)
             assert caller.user is there
 
     def test_changes_of_the_object_are_written(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
-            caller = found(token)
+            caller = find_caller(token)
             transactions.begin_write()
             caller.user.name = "Somebody else"
             db.session.commit()
-            assert found(token).user_row.name == "Somebody else"
+            assert find_caller(token).user_row.name == "Somebody else"
 
     def test_token_of_nobody_opens_nothing(self, world: World) -> None:
         with world.app.app_context():
@@ -75,6 +75,6 @@ class TestReading:
         token = world.person().token
         with world.app.app_context():
             transactions.start_reading()
-            found(token).user.name = "Somebody else"
+            find_caller(token).user.name = "Somebody else"
             with pytest.raises(RuntimeError, match="state READING"):
                 db.session.flush()

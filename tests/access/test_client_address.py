@@ -1,4 +1,4 @@
-"""Who the client is, behind proxies and without."""
+"""Tests of the client address with and without proxies."""
 
 import pytest
 from flask import Request
@@ -7,7 +7,7 @@ from werkzeug.test import EnvironBuilder
 from app.access.client_address import client_address, network_of
 
 
-def asked(peer: str | None, *forwarded: str) -> Request:
+def request_from(peer: str | None, *forwarded: str) -> Request:
     builder = EnvironBuilder(headers=[("X-Forwarded-For", value) for value in forwarded])
     environ = builder.get_environ()
     environ["REMOTE_ADDR"] = peer
@@ -16,10 +16,10 @@ def asked(peer: str | None, *forwarded: str) -> Request:
 
 class TestClientAddress:
     def test_is_the_peer_without_trusted_hops(self) -> None:
-        assert client_address(asked("192.0.2.1", "198.51.100.7"), trusted_hops=0) == "192.0.2.1"
+        assert client_address(request_from("192.0.2.1", "198.51.100.7"), trusted_hops=0) == "192.0.2.1"
 
     @pytest.mark.parametrize(
-        ("hops", "forwarded", "told"),
+        ("hops", "forwarded", "expected"),
         [
             (1, ["198.51.100.7"], "198.51.100.7"),
             (1, ["203.0.113.9, 198.51.100.7"], "198.51.100.7"),
@@ -33,15 +33,15 @@ class TestClientAddress:
             (1, ["fe80::1%eth0"], "fe80::1"),
         ],
     )
-    def test_is_the_nth_hop_from_the_right(self, hops: int, forwarded: list[str], told: str) -> None:
-        assert client_address(asked("192.0.2.1", *forwarded), trusted_hops=hops) == told
+    def test_is_the_nth_hop_from_the_right(self, hops: int, forwarded: list[str], expected: str) -> None:
+        assert client_address(request_from("192.0.2.1", *forwarded), trusted_hops=hops) == expected
 
     def test_folds_ipv4_inside_ipv6(self) -> None:
-        assert client_address(asked("::ffff:192.0.2.1"), trusted_hops=0) == "192.0.2.1"
+        assert client_address(request_from("::ffff:192.0.2.1"), trusted_hops=0) == "192.0.2.1"
 
-    @pytest.mark.parametrize(("peer", "told"), [("unix:", "unix"), ("", None), (None, None)])
-    def test_bears_what_is_no_address(self, peer: str | None, told: str | None) -> None:
-        assert client_address(asked(peer), trusted_hops=0) == told
+    @pytest.mark.parametrize(("peer", "expected"), [("unix:", "unix"), ("", None), (None, None)])
+    def test_bears_what_is_no_address(self, peer: str | None, expected: str | None) -> None:
+        assert client_address(request_from(peer), trusted_hops=0) == expected
 
 
 class TestNetworkOf:

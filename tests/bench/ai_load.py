@@ -91,7 +91,7 @@ class Provider:
 
 
 @dataclass
-class Seen:
+class StreamObservation:
     """The observation of one reader: delay of each token, time of the first one, and whether the end was complete."""
 
     late_ns: list[int] = field(default_factory=list)
@@ -99,9 +99,9 @@ class Seen:
     whole: bool = False
 
 
-async def read_stream(port: int, path: str, body: bytes, headers: str) -> Seen:
+async def read_stream(port: int, path: str, body: bytes, headers: str) -> StreamObservation:
     """Open one stream and read it to its end."""
-    seen = Seen()
+    seen = StreamObservation()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     head = f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body)}\r\n{headers}\r\n"
     start = time.monotonic()
@@ -122,12 +122,12 @@ async def read_stream(port: int, path: str, body: bytes, headers: str) -> Seen:
     return seen
 
 
-async def read_many(port: int, path: str, headers: list[str], *, spread_s: float) -> list[Seen]:
+async def read_many(port: int, path: str, headers: list[str], *, spread_s: float) -> list[StreamObservation]:
     """Open one stream per header within `spread_s` and read them in parallel."""
     asked = [{"role": "user", "content": "Write"}]
     body = json.dumps({"model": "m", "stream": True, "messages": asked}).encode()
 
-    async def one(number: int) -> Seen:
+    async def one(number: int) -> StreamObservation:
         await asyncio.sleep(spread_s * number / len(headers))
         return await read_stream(port, path, body, headers[number])
 

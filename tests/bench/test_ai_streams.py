@@ -19,7 +19,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from tests.bench.ai_load import Provider, Seen, read_many
+from tests.bench.ai_load import Provider, StreamObservation, read_many
 from tests.bench.large import application
 from tests.serving.one_worker import Started, cookies, process, service
 from tests.serving.processes import ROOT
@@ -65,7 +65,7 @@ class Peer:
     path: str
     headers: list[str]
 
-    async def read(self, streams: int, *, spread_s: float = 0) -> list[Seen]:
+    async def read(self, streams: int, *, spread_s: float = 0) -> list[StreamObservation]:
         return await read_many(self.started.port, self.path, self.headers[:streams], spread_s=spread_s)
 
 
@@ -138,12 +138,12 @@ def measured(peers: list[Peer], provider: Provider, measure: Callable[[], Awaita
     asyncio.run(run())
 
 
-def late_ms(seen: list[Seen], share: float) -> float:
+def late_ms(seen: list[StreamObservation], share: float) -> float:
     late = sorted(ns for each in seen for ns in each.late_ns)
     return late[int(len(late) * share)] / 1e6
 
 
-def whole(seen: list[Seen], tokens: int) -> None:
+def whole(seen: list[StreamObservation], tokens: int) -> None:
     assert [len(each.late_ns) for each in seen] == [tokens] * len(seen)
     assert all(each.whole for each in seen)
 

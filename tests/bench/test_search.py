@@ -50,7 +50,7 @@ class BruteForce:
             for word in (*document.text.terms, *document.text.field_terms):
                 self._holding.setdefault(word, set()).add(document.path)
 
-    def wanted(self, question: str) -> set[str]:
+    def search(self, question: str) -> set[str]:
         """Return the paths that match every term."""
         return set.intersection(*(self._meeting(term) for term in question.split(" ")))
 
@@ -133,10 +133,10 @@ class TestSearch:
             hits = library.find(question).ok()
             taken[question] = (time.perf_counter() - started) * 1_000
             used.append((time.process_time() - cpu) * 1_000)
-            wanted = brute_force.wanted(question)
+            search = brute_force.search(question)
             found = {hit["path"] for hit in hits}
-            assert found <= wanted, (question, found - wanted)
-            assert len(found) == min(LIMIT, len(wanted)), (question, len(found), len(wanted))
+            assert found <= search, (question, found - search)
+            assert len(found) == min(LIMIT, len(search)), (question, len(found), len(search))
         other.find("page", library.owner).fails(403)
         p50, p95 = (quantiles(taken.values(), n=100)[place] for place in (49, 94))
         cpu_p95 = quantiles(used, n=100)[94]

@@ -47,27 +47,23 @@ class TestFindings:
         assert lint.findings("found = 1", "tests/test_module.py") == []
 
 
-class TestExcess:
-    def test_count_within_the_baseline_is_accepted(self, lint: ModuleType) -> None:
-        assert lint.excess({"a.py": {"name: told": 1}}, {"a.py": {"name: told": 2}}) == []
-
-    def test_count_above_the_baseline_is_reported(self, lint: ModuleType) -> None:
-        assert lint.excess({"a.py": {"name: told": 2}}, {"a.py": {"name: told": 1}}) == ["a.py: name: told"]
-
-    def test_file_outside_the_baseline_is_reported(self, lint: ModuleType) -> None:
-        assert lint.excess({"b.py": {"name: told": 1}}, {"a.py": {"name: told": 1}}) == ["b.py: name: told"]
-
-
-class TestReduced:
-    def test_counts_only_decrease(self, lint: ModuleType) -> None:
-        baseline = {"a.py": {"name: told": 2, "name: left": 1}, "b.py": {"name: found": 1}}
-        counts = {"a.py": {"name: told": 3}, "c.py": {"name: said": 1}}
-        assert lint.reduced(baseline, counts) == {"a.py": {"name: told": 2}}
-
-
 class TestDuplicateClasses:
     def test_public_class_of_two_modules_is_reported(self, lint: ModuleType, tmp_path: Path) -> None:
         for name in ("a.py", "b.py"):
             (tmp_path / name).write_text("class Thing: ...\nclass _Private: ...\n")
         files = sorted(tmp_path.iterdir())
         assert lint.duplicate_classes(files, tmp_path) == ["Thing: a.py, b.py"]
+
+
+class TestMain:
+    def test_check_of_the_repository_finds_nothing(self, lint: ModuleType, capsys: pytest.CaptureFixture[str]) -> None:
+        assert lint.main(["--check"]) == 0, capsys.readouterr().out
+
+    def test_finding_of_a_path_is_printed_and_returns_1(
+        self, lint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (tmp_path / "app").mkdir()
+        (tmp_path / "app" / "module.py").write_text("found = 1\n")
+        monkeypatch.setattr(lint, "ROOT", tmp_path)
+        assert lint.main(["app"]) == 1
+        assert capsys.readouterr().out == "app/module.py:1: name: found\n"

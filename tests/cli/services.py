@@ -36,7 +36,7 @@ def command(app: Flask, *words: object) -> tuple[int, str]:
 
 @contextmanager
 def empty_service(store: str, home: Path, like: Settings, **storage: object) -> Iterator[Flask]:
-    """A service that nobody has used, without even tables, under the keys of another."""
+    """Return an application with an empty database without tables and with the keys of `like`."""
     home.mkdir()
     with another_database(store, home) as url:
         plain = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
@@ -48,7 +48,7 @@ def empty_service(store: str, home: Path, like: Settings, **storage: object) -> 
 
 @contextmanager
 def lived_in(store: str, home: Path, *, walked: bool = True, **storage: object) -> Iterator[tuple[Flask, Outside]]:
-    """A service with the demo, a picture and a sealed credential, whose every route was called by an owner if `walked`."""
+    """Return an application with the demo data, an asset and a credential. If `walked`, an owner has called every route."""
     home.mkdir()
     with Outside() as outside, another_database(store, home) as url:
         plain = outside.settings(url, home)

@@ -60,7 +60,7 @@ class TestBackupAndRestore:
             World(old).person().post("/auth/forget-password", {"email": "owner@demo.example.org"}).ok()
             code, told = command(old, "backup", tmp_path / "saved")
             before = contents(old), objects(old), histories(old)
-            # The scene's own asset rows have no object behind them, which a backup tells.
+            # The asset rows of the scene have no objects. The backup reports this.
             assert code == (1 if "lacks" in told else 0), told
             assert "The secrets in it are encrypted with k1" in told
             settings = old.config["SETTINGS"]
@@ -76,7 +76,7 @@ class TestBackupAndRestore:
                 self._lives(new, outside)
 
     def _lives(self, new: Flask, outside: Outside) -> None:
-        """The waiting mail leaves, search finds, a credential opens, and what is new gets numbers of its own."""
+        """Assert that mail, search, credentials and new rows work after the restore."""
         World(new).work_off(within_s=300)
         with new.app_context():
             found = db.session.scalars(sa.select(Project).where(Project.name == "The Harbour Journal")).one()

@@ -1,4 +1,4 @@
-"""`flask backup` and `flask restore` where something is wrong: it is told, and nothing is written over."""
+"""Tests of `flask backup` and `flask restore` with invalid input: both report the cause and overwrite nothing."""
 
 import json
 import shutil

@@ -48,7 +48,7 @@ class TestReconcile:
     def test_reconcile_prints_the_number_of_applied_events(self, world: World, paddle: Paddle) -> None:
         payload = event("customer.created", customer("a@mail.example.org"), datetime.now(UTC))
         paddle.kept["events"].clear()
-        paddle.keep(payload)
+        paddle.add(payload)
         runner = world.app.test_cli_runner()
         assert "1 checked, 1 applied." in runner.invoke(args=["billing", "reconcile"]).output
         assert "1 checked, 0 applied." in runner.invoke(args=["billing", "reconcile", "--days", "90"]).output

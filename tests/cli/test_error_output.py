@@ -1,4 +1,4 @@
-"""What the commands tell where something outside of them fails: a sentence, never a traceback."""
+"""Tests of the error output of commands: one sentence and no traceback."""
 
 from collections.abc import Iterator
 from pathlib import Path

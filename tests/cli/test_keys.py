@@ -1,4 +1,4 @@
-"""`flask keys rotate`: every secret under the first key, whatever happens meanwhile."""
+"""Tests of `flask keys rotate` with concurrent writes and interruptions."""
 
 import base64
 import os
@@ -36,7 +36,7 @@ def running(store: str, tmp_path: Path) -> Iterator[tuple[Flask, Hosts]]:
 
 
 def add_new_key(app: Flask) -> None:
-    """What an operator does before rotating: the new key first, the old one after it, and a restart."""
+    """Put a new key before the old one, as an operator does before a rotation."""
     app.extensions["keyring"] = Keyring([NEW, ("old", OLD_RAW)])
 
 

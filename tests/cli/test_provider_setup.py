@@ -1,4 +1,4 @@
-"""What `flask seed demo` tells of Git hosts is what is missing, and what the documentation says."""
+"""Tests of the setup steps for Git hosts that `flask seed demo` prints."""
 
 import re
 from pathlib import Path
@@ -12,14 +12,14 @@ DOCUMENT = (PROJECT / "docs/git-hosts.md").read_text()
 VARIABLE = re.compile(r"\bGIT(?:HUB|LAB)_[A-Z_]+\b")
 
 
-def told(home: Path, **more: object) -> str:
+def setup_text(home: Path, **more: object) -> str:
     addresses = {"BASE_URL": "https://galley.example.org", "WEB_URL": "https://app.example.org"}
     return "\n".join(steps(Settings.for_tests(home, **addresses, **more)))
 
 
 class TestSteps:
     def test_steps_of_a_new_installation_are_complete(self, tmp_path: Path) -> None:
-        text = told(tmp_path)
+        text = setup_text(tmp_path)
         for part in ("docs/git-hosts.md", "https://app.example.org/connect/provider_a", "connect/provider_b"):
             assert part in text
         assert "https://galley.example.org/api/webhooks/provider_a" in text
@@ -30,13 +30,13 @@ class TestSteps:
         }  # fmt: skip
 
     def test_steps_of_a_configured_host_are_empty(self, tmp_path: Path) -> None:
-        text = told(tmp_path, GITLAB_CLIENT_ID="x", GITLAB_CLIENT_SECRET="canary", GITLAB_WEBHOOK_SECRET="w" * 20)
+        text = setup_text(tmp_path, GITLAB_CLIENT_ID="x", GITLAB_CLIENT_SECRET="canary", GITLAB_WEBHOOK_SECRET="w" * 20)
         assert "GitLab is set up." in text
         assert "GITLAB_" not in text
         assert "canary" not in text
 
     def test_only_what_is_missing_is_named(self, tmp_path: Path) -> None:
-        text = told(tmp_path, GITLAB_CLIENT_ID="x", GITLAB_CLIENT_SECRET="y")
+        text = setup_text(tmp_path, GITLAB_CLIENT_ID="x", GITLAB_CLIENT_SECRET="y")
         assert "then set GITLAB_WEBHOOK_SECRET" in text
 
 
@@ -47,5 +47,5 @@ class TestDocument:
         assert set(VARIABLE.findall(DOCUMENT)) <= known
 
     def test_document_names_the_printed_urls(self, tmp_path: Path) -> None:
-        for address in re.findall(r"https://\S+?/(?:connect|api/webhooks)/provider_[ab]", told(tmp_path)):
+        for address in re.findall(r"https://\S+?/(?:connect|api/webhooks)/provider_[ab]", setup_text(tmp_path)):
             assert address in DOCUMENT

@@ -31,7 +31,7 @@ class Org:
         return next(person for person, role in self.members.items() if role == "owner")
 
 
-def asked(*roles: str, archived_too: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def requires(*roles: str, archived_too: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Check the role, then the archived state, then apply the rule to an organization or a project."""
 
     def decorate(rule: Callable[..., int]) -> Callable[..., int]:
@@ -48,7 +48,7 @@ def asked(*roles: str, archived_too: bool = False) -> Callable[[Callable[..., in
     return decorate
 
 
-managers, owner = asked("owner", "admin"), asked("owner")
+managers, owner = requires("owner", "admin"), requires("owner")
 
 
 @dataclass
@@ -102,12 +102,12 @@ class Model:
         org.name = name
         return 200
 
-    @asked("owner", "admin", archived_too=True)
+    @requires("owner", "admin", archived_too=True)
     def set_org_status(self, _person: int, org: Org, active: bool) -> int:
         org.active = active or org.default
         return 409 if org.default and not active else 200
 
-    @asked("owner", archived_too=True)
+    @requires("owner", archived_too=True)
     def delete_org(self, _person: int, org: Org) -> int:
         if not org.default:
             self.projects = {key: one for key, one in self.projects.items() if self.orgs[one.org] is not org}
@@ -133,7 +133,7 @@ class Model:
         org.members |= {target: role} if status == 200 else {}
         return status
 
-    @asked("owner", "admin", archived_too=True)
+    @requires("owner", "admin", archived_too=True)
     def remove(self, person: int, org: Org, target: int) -> int:
         if org.invited.pop(target, None) is not None:
             return 200
@@ -141,7 +141,7 @@ class Model:
             del org.members[target]
         return status
 
-    @asked("admin", "editor", archived_too=True)
+    @requires("admin", "editor", archived_too=True)
     def leave(self, person: int, org: Org) -> int:
         del org.members[person]
         return 200
@@ -176,14 +176,14 @@ class Model:
         project.name = name
         return 200
 
-    @asked("owner", "admin", archived_too=True)
+    @requires("owner", "admin", archived_too=True)
     def set_project_status(self, _person: int, project: Project, active: bool) -> int:
         if active and not project.active and self._full(self.orgs[project.org]):
             return 403
         project.active = active
         return 200
 
-    @asked("owner", archived_too=True)
+    @requires("owner", archived_too=True)
     def move(self, person: int, project: Project, number: int) -> int:
         org = self.orgs[number]
         if org.owner != person:
@@ -197,7 +197,7 @@ class Model:
         project.org = number
         return 200
 
-    @asked("owner", "admin", archived_too=True)
+    @requires("owner", "admin", archived_too=True)
     def delete_project(self, _person: int, project: Project) -> int:
         self.projects = {key: one for key, one in self.projects.items() if one is not project}
         return 200

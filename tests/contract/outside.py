@@ -39,7 +39,7 @@ class Outside:
     def subscribed(self, person: Person) -> str:
         """Create a subscription of the user and return its id at the payment service."""
         data = subscription(user_id=person.id)
-        self.paddle.keep(data)
+        self.paddle.add(data)
         notify(World(person.app), event("subscription.created", data, datetime.now(UTC))).ok()
         return str(data["id"])
 

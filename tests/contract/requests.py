@@ -20,7 +20,7 @@ Make = Callable[[Scene, Browser], dict[str, Any]]
 AI, WITHOUT_PROJECT = "/api/ai/", "without a project"
 
 
-def _word() -> str:
+def _random_name() -> str:
     return secrets.token_hex(6)
 
 
@@ -39,7 +39,7 @@ def _reset(scene: Scene, _who: Browser) -> dict[str, Any]:
 
 
 def _signed_up(_scene: Scene, _who: Browser) -> dict[str, Any]:
-    return {"email": f"n{_word()}@mail.example.org", "password": PASSWORD, "name": "Newcomer"}
+    return {"email": f"n{_random_name()}@mail.example.org", "password": PASSWORD, "name": "Newcomer"}
 
 
 def _new_password(_scene: Scene, _who: Browser) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def _new_password(_scene: Scene, _who: Browser) -> dict[str, Any]:
 def _project(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {
         "org_id": scene.org,
-        "project_name": _word(),
+        "project_name": _random_name(),
         "provider": "local",
         "repository": scene.repository,
         "branch": "main",
@@ -57,7 +57,7 @@ def _project(scene: Scene, _who: Browser) -> dict[str, Any]:
 
 
 def _commit(scene: Scene, _who: Browser) -> dict[str, Any]:
-    file = {"path": f"content/{_word()}.md", "action": "create", "content": "# New\n"}
+    file = {"path": f"content/{_random_name()}.md", "action": "create", "content": "# New\n"}
     return {"message": "Add a page", "base_sha": scene.head, "files": [file]}
 
 
@@ -70,7 +70,7 @@ def _restored(scene: Scene, _who: Browser) -> dict[str, Any]:
 
 
 def _repository(scene: Scene, _who: Browser) -> dict[str, Any]:
-    return {"provider": "local", "org_id": scene.org, "name": _word()}
+    return {"provider": "local", "org_id": scene.org, "name": _random_name()}
 
 
 def _token(scene: Scene, _who: Browser) -> dict[str, Any]:
@@ -81,7 +81,7 @@ def _someone(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"email": scene.extra.email}
 
 
-def _asked_of_model(scene: Scene, path: str) -> dict[str, Any]:
+def _model_request(scene: Scene, path: str) -> dict[str, Any]:
     """Return a valid body and prepare a successful response of the model."""
     name, _, variant = path.removeprefix(AI).partition("#")
     scene.outside.models.script = [ANSWERS.get(name, ANSWERS["command"])]
@@ -106,12 +106,15 @@ BODIES: dict[Key, Make] = git_requests.BODIES | {
     ("PATCH", "/user/set-password"): _new_password,
     ("PATCH", "/user/update-country/:id"): lambda *_: {"country": "DE"},
     ("PATCH", "/user/update-newsletter/:id"): lambda *_: {"subscribed": True},
-    ("POST", "/organization"): lambda *_: {"org_name": _word()},
-    ("PATCH", "/organization/member/:org_id"): lambda *_: {"email": f"{_word()}@mail.example.org", "role": "editor"},
+    ("POST", "/organization"): lambda *_: {"org_name": _random_name()},
+    ("PATCH", "/organization/member/:org_id"): lambda *_: {
+        "email": f"{_random_name()}@mail.example.org",
+        "role": "editor",
+    },
     ("PATCH", "/organization/update-role/:org_id"): lambda scene, _: {"member_id": scene.extra.id, "role": "editor"},
     ("PATCH", "/organization/remove-member/:org_id"): lambda scene, _: {"member_id": scene.extra.id},
     ("PATCH", "/organization/status/:org_id"): lambda *_: {"status": "active"},
-    ("PATCH", "/organization/:org_id"): lambda *_: {"org_name": _word()},
+    ("PATCH", "/organization/:org_id"): lambda *_: {"org_name": _random_name()},
     ("POST", "/organization/transfer/:org_id"): lambda scene, _: {"member_id": scene.extra.id},
     ("PATCH", "/user-preference/theme/:id"): lambda *_: {"theme": "dark"},
     ("PATCH", "/user-preference/language/:id"): lambda *_: {"language": "de"},
@@ -119,11 +122,11 @@ BODIES: dict[Key, Make] = git_requests.BODIES | {
     ("PATCH", "/user-preference/impersonate/:id"): lambda *_: {"impersonate": True},
     ("PATCH", "/user-preference/:id"): lambda *_: {"theme": "light"},
     ("POST", "/project/create"): _project,
-    ("PATCH", "/project/:projectId"): lambda *_: {"project_name": _word()},
+    ("PATCH", "/project/:projectId"): lambda *_: {"project_name": _random_name()},
     ("PATCH", "/project/visibility/:projectId"): lambda *_: {"visibility": "public"},
     ("PATCH", "/project/status/:projectId"): lambda *_: {"status": "active"},
     ("PATCH", "/project/generator/:projectId"): lambda *_: {"generator": "hugo"},
-    ("POST", "/project/:projectId/branches"): lambda *_: {"branch": f"work/{_word()}", "from": "main"},
+    ("POST", "/project/:projectId/branches"): lambda *_: {"branch": f"work/{_random_name()}", "from": "main"},
     ("PUT", "/project-preview/:project_id"): lambda *_: {"state": "running"},
     ("POST", "/order/cancel"): lambda scene, _: {"subscription_id": scene.outside.subscribed(scene.owner)},
     ("POST", "/order/pre-order"): lambda *_: {"plan": "Pro"},
@@ -209,7 +212,7 @@ def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:
     if key[1].startswith("/bucket/upload"):
         return form(picture(), **({"org_id": scene.org} if key[1].endswith("#to O") else {}))
     if key[1].startswith(AI):
-        return {"json": _asked_of_model(scene, key[1])}
+        return {"json": _model_request(scene, key[1])}
     if key[1] == "/api/sandbox/create":
         found["headers"] = {"Accept": "application/json"}
     if key[0] != "GET":

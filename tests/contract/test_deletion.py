@@ -129,7 +129,7 @@ def _pay(world: World, person: Person) -> str:
     paid = transaction(user_id=person.id, customer_id=payer["id"])
     for kind, data in (("customer.created", payer), ("subscription.created", plan), ("transaction.completed", paid)):
         notify(world, event(kind, data, now)).ok()
-        world.app.extensions["outside"].paddle.keep(data)
+        world.app.extensions["outside"].paddle.add(data)
     return str(payer["id"])
 
 

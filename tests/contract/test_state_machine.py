@@ -191,11 +191,11 @@ class Histories(RuleBasedStateMachine):
         self._on_project(self.model.delete_project, who, pick, "DELETE ")
 
     @rule(who=PEOPLE)
-    def look(self, who: int) -> None:
+    def compare_state(self, who: int) -> None:
         """Compare the data a user can read with the model."""
         if who in self.model.verified:
             seen = self.people[who].get("/organization/user").ok()
-            assert {one["org_id"]: _told(one) for one in seen} == self._expected(who)
+            assert {one["org_id"]: _summary(one) for one in seen} == self._expected(who)
 
     def _expected(self, who: int) -> dict[str, object]:
         return {
@@ -215,10 +215,10 @@ class Histories(RuleBasedStateMachine):
 
     def teardown(self) -> None:
         for who in range(len(getattr(self, "people", ()))):
-            self.look(who)
+            self.compare_state(who)
 
 
-def _told(one: dict[str, Any]) -> tuple[Any, ...]:
+def _summary(one: dict[str, Any]) -> tuple[Any, ...]:
     members = {member["email"]: (member["role"], member["status"]) for member in one["members"]}
     projects = sorted(project["project_name"] for project in one["projects"])
     return one["org_name"], one["role"], one["status"], one["default"], members, projects, one["projectCount"]

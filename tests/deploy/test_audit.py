@@ -1,4 +1,4 @@
-"""What is said of an audit of the locked requirements."""
+"""Tests of the report about an audit of the locked requirements."""
 
 import importlib.util
 from pathlib import Path

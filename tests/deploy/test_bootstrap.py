@@ -1,4 +1,4 @@
-"""How a checkout gets its environment; the parts that need no network."""
+"""Tests of the set-up of a checkout without a network."""
 
 import importlib.util
 from pathlib import Path

@@ -34,7 +34,7 @@ def alerts() -> list[str]:
 
 @pytest.fixture
 def text(app: Flask, world: World, tmp_path: Path) -> Iterator[str]:
-    """What /metrics answers once a worker has run and an odd request has come."""
+    """Return the response of /metrics after a worker run and an unusual request."""
     world.work_off()
     with app.app_context(), db.engine.begin() as connection:
         if connection.dialect.name == "postgresql":  # there a worker that ends takes its sign of life along

@@ -48,13 +48,13 @@ def compose() -> Any:
 
 
 def of_compose(service: str) -> dict[str, str]:
-    """What a container is given, with the defaults of a `.env` that holds only what must stand there."""
+    """Return the environment of a container with a `.env` that contains only the required variables."""
 
-    def given(match: re.Match[str]) -> str:
+    def value_of(match: re.Match[str]) -> str:
         name, _, default = match[1].partition(":")
         return SECRETS[name] if default.startswith("?") else default.removeprefix("-")
 
-    told = {name: re.sub(r"\$\{([^}]+)\}", given, str(value)) for name, value in environment_of(service).items()}
+    told = {name: re.sub(r"\$\{([^}]+)\}", value_of, str(value)) for name, value in environment_of(service).items()}
     return STAGES[-1].environment() | told
 
 

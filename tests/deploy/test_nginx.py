@@ -89,7 +89,7 @@ class Front:
     def send(self, method: str, path: str = "/", **more: object) -> requests.Response:
         return requests.request(method, f"http://127.0.0.1:{self.port}{path}", timeout=20, **more)  # type: ignore[arg-type]
 
-    def asked(self) -> int:
+    def request_count(self) -> int:
         return sum(len(node.heads) for node in self.nodes)
 
     def stop(self) -> None:
@@ -110,13 +110,13 @@ def front(tmp_path: Path) -> Iterator[Front]:
     front.stop()
 
 
-class TestNodeLost:
+class TestNodeFailure:
     @pytest.mark.parametrize("method", ["POST", "PATCH"])
     def test_write_is_not_repeated_on_another_node(self, front: Front, method: str) -> None:
         for node in front.nodes:
             node.talk = die
         answer = front.send(method, json={})
-        assert front.asked() == 1
+        assert front.request_count() == 1
         assert (answer.status_code, answer.json()["code"]) == (502, "NODE_LOST")
         assert answer.headers["Retry-After"] == "2"
 

@@ -1,4 +1,4 @@
-"""How the processes of an installation run and end together."""
+"""Tests of the supervisor of an installation: start, failure and end of its processes."""
 
 import signal
 import subprocess
@@ -9,7 +9,7 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 def serving(*commands: str) -> subprocess.Popen[str]:
-    """The supervisor over these commands, in a process of its own."""
+    """Start the supervisor with these commands in a separate process."""
     script = f"import sys; sys.path.insert(0, 'deploy'); import run; sys.exit(run.serve({list(commands)!r}))"
     return subprocess.Popen([sys.executable, "-c", script], cwd=ROOT, stdout=subprocess.PIPE, text=True)
 

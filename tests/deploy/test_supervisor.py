@@ -29,14 +29,14 @@ def python(home: Path, code: str, name: str = "one") -> Process:
     return Process(name, [sys.executable, "-c", code], {}, home)
 
 
-def said(home: Path, name: str = "one") -> str:
+def log_of(home: Path, name: str = "one") -> str:
     return (home / "logs" / f"{name}.log").read_text()
 
 
 def await_lines(home: Path, number: int) -> None:
     deadline = time.monotonic() + 20
-    while len(said(home).splitlines()) < number:
-        assert time.monotonic() < deadline, said(home)
+    while len(log_of(home).splitlines()) < number:
+        assert time.monotonic() < deadline, log_of(home)
         time.sleep(0.02)
 
 
@@ -59,7 +59,7 @@ class TestStop:
         supervisor.start(python(tmp_path, DRAINS))
         await_lines(tmp_path, 1)
         supervisor.stop()
-        assert said(tmp_path) == "1\n2\n"
+        assert log_of(tmp_path) == "1\n2\n"
         assert list((tmp_path / "pids").iterdir()) == []
 
     def test_stopped_process_is_not_restarted(self, supervisor: Supervisor, tmp_path: Path) -> None:

@@ -17,7 +17,7 @@ GUIDE = (ROOT / "docs" / "deployment.md").read_text()
 BIN = "/srv/galley/current/.venv/bin/"
 
 
-def told(file: Path) -> dict[str, str]:
+def options_of(file: Path) -> dict[str, str]:
     lines = [line for line in file.read_text().splitlines() if "=" in line and not line.startswith("#")]
     return dict(line.split("=", 1) for line in lines)
 
@@ -25,7 +25,7 @@ def told(file: Path) -> dict[str, str]:
 class TestUnits:
     @pytest.mark.parametrize("name", UNITS)
     def test_units_start_the_commands_of_the_procfile_and_wait_for_the_drain(self, name: str) -> None:
-        unit = told(UNITS[name])
+        unit = options_of(UNITS[name])
         assert unit["ExecStart"] == BIN + PROCFILE[name]
         assert int(unit["TimeoutStopSec"]) > 30
         assert (unit["KillMode"], unit["Restart"], unit["User"]) == ("mixed", "always", "galley")
@@ -45,7 +45,7 @@ class TestGuide:
     def test_environment_of_the_guide_is_valid(self, tmp_path: Path) -> None:
         text = GUIDE.split("`/etc/galley/environment`:\n\n```\n")[1].split("```")[0]
         given = dict(line.split("=", 1) for line in text.splitlines())
-        assert given["INSTANCE_DIR"] == told(UNITS["web"])["ReadWritePaths"]
+        assert given["INSTANCE_DIR"] == options_of(UNITS["web"])["ReadWritePaths"]
         key = "k1:MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3ODlhYmNkZWY="
         made = {"SECRET_KEY": "wn1Zc7bq0Pj4Yx8Ls5Vt2Kd6Rf9Gh3Mm", "ENCRYPTION_KEYS": key, "INSTANCE_DIR": str(tmp_path)}
         settings = Settings.from_environment(given | made)

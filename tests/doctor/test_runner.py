@@ -1,4 +1,4 @@
-"""What `flask doctor` notices: each thing that can be wrong, and that nothing secret is told."""
+"""Tests of `flask doctor`: each check reports its fault and no secret."""
 
 import base64
 import dataclasses
@@ -45,34 +45,34 @@ PRODUCTION = {
 
 
 @pytest.fixture
-def patient(app: Flask) -> Deployment:
-    """The tests' own service, all well but for its worker."""
-    found = app.extensions
+def deployment(app: Flask) -> Deployment:
+    """Return the deployment of the test application. Only its worker is missing."""
+    extensions = app.extensions
     with app.app_context():
-        return Deployment(app.config["SETTINGS"], db.engine, found["drivers"], found["rates"], MIGRATIONS)
+        return Deployment(app.config["SETTINGS"], db.engine, extensions["drivers"], extensions["rates"], MIGRATIONS)
 
 
 def settings(home: Path, **environment: str) -> Settings:
     return Settings.from_environment({"INSTANCE_DIR": str(home), **environment})
 
 
-def look(check: Any, patient: Deployment, **changed: Any) -> list[Finding]:
-    return list(check(dataclasses.replace(patient, **changed)))
+def findings_of(check: Any, deployment: Deployment, **changed: Any) -> list[Finding]:
+    return list(check(dataclasses.replace(deployment, **changed)))
 
 
-def worst(found: list[Finding]) -> tuple[Severity, str]:
+def worst(findings: list[Finding]) -> tuple[Severity, str]:
     order = [Severity.OK, Severity.WARNING, Severity.FAILURE]
-    finding = max(found, key=lambda one: order.index(one.level))
+    finding = max(findings, key=lambda one: order.index(one.level))
     assert finding.level == Severity.OK or finding.advice
     return finding.level, finding.observed
 
 
-def with_driver(patient: Deployment, kind: str, driver: object) -> Deployment:
-    return dataclasses.replace(patient, drivers=dataclasses.replace(patient.drivers, **{kind: driver}))
+def with_driver(deployment: Deployment, kind: str, driver: object) -> Deployment:
+    return dataclasses.replace(deployment, drivers=dataclasses.replace(deployment.drivers, **{kind: driver}))
 
 
 class Queue:
-    """A job engine whose queue is as told."""
+    """A job engine with fixed counts."""
 
     def __init__(self, **counts: Any) -> None:
         self._counts = QueueCounts(
@@ -94,84 +94,84 @@ class Refusing:
 
 
 class TestExamination:
-    def test_checks_of_the_test_service_report_only_the_worker(self, patient: Deployment) -> None:
-        failed = {told.check for told in run_checks(patient) if told.finding.level == Severity.FAILURE}
+    def test_checks_of_the_test_service_report_only_the_worker(self, deployment: Deployment) -> None:
+        failed = {result.check for result in run_checks(deployment) if result.finding.level == Severity.FAILURE}
         assert failed <= {"worker", "files", "disk"}
 
-    def test_checks_without_a_database_still_run(self, patient: Deployment) -> None:
+    def test_checks_without_a_database_still_run(self, deployment: Deployment) -> None:
         engine = sa.create_engine(NOWHERE, poolclass=sa.NullPool, connect_args={"connect_timeout": 2})
-        found = list(run_checks(dataclasses.replace(patient, engine=engine)))
-        assert {told.check for told in found} == set(CHECKS)
-        down = {told.check for told in found if "cannot be queried" in told.finding.observed}
+        findings = list(run_checks(dataclasses.replace(deployment, engine=engine)))
+        assert {result.check for result in findings} == set(CHECKS)
+        down = {result.check for result in findings if "cannot be queried" in result.finding.observed}
         assert down == {"database", "migrations", "connections", "clock", "keys", "worker"}
 
-    def test_raising_check_reports_the_exception_type_only(self, patient: Deployment) -> None:
+    def test_raising_check_reports_the_exception_type_only(self, deployment: Deployment) -> None:
         class Bomb:
             def ping(self) -> bool:
                 raise ValueError("redis://:hush-hush@host")
 
-        (told,) = [one for one in run_checks(dataclasses.replace(patient, rates=Bomb())) if one.check == "redis"]
-        assert (told.finding.level, told.finding.observed) == (
+        (result,) = [one for one in run_checks(dataclasses.replace(deployment, rates=Bomb())) if one.check == "redis"]
+        assert (result.finding.level, result.finding.observed) == (
             Severity.FAILURE,
             "This check failed (ValueError)",
         )
 
 
 class TestStores:
-    def test_missing_or_older_schema_is_a_failure(self, patient: Deployment, tmp_path: Path) -> None:
+    def test_missing_or_older_schema_is_a_failure(self, deployment: Deployment, tmp_path: Path) -> None:
         engine = sa.create_engine(f"sqlite:///{tmp_path}/empty.db", poolclass=sa.NullPool)
-        assert worst(look(store_checks.migrations, patient, engine=engine)) == (
+        assert worst(findings_of(store_checks.migrations, deployment, engine=engine)) == (
             Severity.FAILURE,
             "The database has no schema",
         )
         self._at(engine, "0001")
-        level, seen = worst(look(store_checks.migrations, patient, engine=engine))
-        assert (level, seen.partition(",")[0]) == (Severity.FAILURE, "The schema is at 0001")
+        level, observed = worst(findings_of(store_checks.migrations, deployment, engine=engine))
+        assert (level, observed.partition(",")[0]) == (Severity.FAILURE, "The schema is at 0001")
 
-    def test_newer_schema_is_a_warning(self, patient: Deployment, tmp_path: Path) -> None:
+    def test_newer_schema_is_a_warning(self, deployment: Deployment, tmp_path: Path) -> None:
         engine = sa.create_engine(f"sqlite:///{tmp_path}/newer.db", poolclass=sa.NullPool)
         self._at(engine, "9999")
-        assert worst(look(store_checks.migrations, patient, engine=engine))[0] == Severity.WARNING
+        assert worst(findings_of(store_checks.migrations, deployment, engine=engine))[0] == Severity.WARNING
 
-    def test_clock_difference_is_reported(self, patient: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
-        if patient.engine.dialect.name == "sqlite":
+    def test_clock_difference_is_reported(self, deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
+        if deployment.engine.dialect.name == "sqlite":
             pytest.skip("one clock")
         real = store_checks.time.time
         for ahead_s, level in ((0, Severity.OK), (5, Severity.WARNING), (60, Severity.FAILURE)):
             monkeypatch.setattr(store_checks.time, "time", lambda ahead_s=ahead_s: real() + ahead_s)
-            assert worst(look(store_checks.clock, patient))[0] == level
+            assert worst(findings_of(store_checks.clock, deployment))[0] == level
 
-    def test_too_many_connections_are_a_warning(self, patient: Deployment) -> None:
-        if patient.engine.dialect.name == "sqlite":
+    def test_too_many_connections_are_a_warning(self, deployment: Deployment) -> None:
+        if deployment.engine.dialect.name == "sqlite":
             pytest.skip("no limit")
-        server = dataclasses.replace(patient.settings.server, web_concurrency=64)
-        many = dataclasses.replace(patient.settings, server=server)
-        assert worst(look(store_checks.connections, patient, settings=many))[0] == Severity.WARNING
-        few = dataclasses.replace(patient.settings, server=dataclasses.replace(server, web_concurrency=1))
-        assert worst(look(store_checks.connections, patient, settings=few))[0] == Severity.OK
+        server = dataclasses.replace(deployment.settings.server, web_concurrency=64)
+        many = dataclasses.replace(deployment.settings, server=server)
+        assert worst(findings_of(store_checks.connections, deployment, settings=many))[0] == Severity.WARNING
+        few = dataclasses.replace(deployment.settings, server=dataclasses.replace(server, web_concurrency=1))
+        assert worst(findings_of(store_checks.connections, deployment, settings=few))[0] == Severity.OK
 
-    def test_connections_equal_the_deployment_guide(self, patient: Deployment) -> None:
-        if patient.engine.dialect.name == "sqlite":
+    def test_connections_equal_the_deployment_guide(self, deployment: Deployment) -> None:
+        if deployment.engine.dialect.name == "sqlite":
             pytest.skip("no limit")
-        (found,) = look(store_checks.connections, patient)
-        assert "A web node can open 88 connections and a worker 17;" in found.observed
+        (finding,) = findings_of(store_checks.connections, deployment)
+        assert "A web node can open 88 connections and a worker 17;" in finding.observed
 
-    def test_unreachable_redis_is_a_failure(self, patient: Deployment) -> None:
+    def test_unreachable_redis_is_a_failure(self, deployment: Deployment) -> None:
         gone = RateCounter(redis_url="redis://:hush-hush@127.0.0.1:9/0")
-        level, seen = worst(look(store_checks.redis, patient, rates=gone))
+        level, observed = worst(findings_of(store_checks.redis, deployment, rates=gone))
         assert level == Severity.FAILURE
-        assert "hush" not in seen
-        assert worst(look(store_checks.redis, patient, rates=RateCounter()))[0] == Severity.OK
+        assert "hush" not in observed
+        assert worst(findings_of(store_checks.redis, deployment, rates=RateCounter()))[0] == Severity.OK
 
-    def test_unwritable_store_is_a_failure(self, patient: Deployment, tmp_path: Path) -> None:
+    def test_unwritable_store_is_a_failure(self, deployment: Deployment, tmp_path: Path) -> None:
         (tmp_path / "media").write_text("a file where a folder should be")
-        broken = with_driver(patient, "storage", LocalStore(tmp_path / "media"))
-        assert worst(look(store_checks.storage, broken))[0] == Severity.FAILURE
-        assert worst(look(store_checks.storage, patient))[0] == Severity.OK
+        broken = with_driver(deployment, "storage", LocalStore(tmp_path / "media"))
+        assert worst(findings_of(store_checks.storage, broken))[0] == Severity.FAILURE
+        assert worst(findings_of(store_checks.storage, deployment))[0] == Severity.OK
 
-    def test_sqlite_in_production_is_a_warning(self, patient: Deployment, tmp_path: Path) -> None:
-        found = look(store_checks.database, patient, settings=settings(tmp_path, **PRODUCTION))
-        assert worst(found)[0] == (Severity.WARNING if patient.engine.dialect.name == "sqlite" else Severity.OK)
+    def test_sqlite_in_production_is_a_warning(self, deployment: Deployment, tmp_path: Path) -> None:
+        findings = findings_of(store_checks.database, deployment, settings=settings(tmp_path, **PRODUCTION))
+        assert worst(findings)[0] == (Severity.WARNING if deployment.engine.dialect.name == "sqlite" else Severity.OK)
 
     def _at(self, engine: sa.Engine, revision: str) -> None:
         with engine.begin() as connection:
@@ -192,16 +192,16 @@ class TestService:
         ],
     )
     def test_worker_check_reports_heartbeat_and_queue(
-        self, patient: Deployment, counts: dict[str, Any], level: Severity, word: str
+        self, deployment: Deployment, counts: dict[str, Any], level: Severity, word: str
     ) -> None:
-        told = worst(look(service_checks.worker, with_driver(patient, "jobs", Queue(**counts))))
-        assert told[0] == level
-        assert word in told[1]
+        result = worst(findings_of(service_checks.worker, with_driver(deployment, "jobs", Queue(**counts))))
+        assert result[0] == level
+        assert word in result[1]
 
-    def test_running_worker_is_reported(self, patient: Deployment, world: World) -> None:
+    def test_running_worker_is_reported(self, deployment: Deployment, world: World) -> None:
         world.work_off()
-        with patient.engine.connect() as connection:
-            seen_s = patient.jobs.counts(connection).heartbeat_age_s
+        with deployment.engine.connect() as connection:
+            seen_s = deployment.jobs.counts(connection).heartbeat_age_s
         assert seen_s is None or -1 <= seen_s < 600
 
     @pytest.fixture
@@ -226,32 +226,32 @@ class TestService:
             db.session.commit()
 
     @pytest.mark.usefixtures("sealed")
-    def test_undecryptable_credentials_are_a_failure(self, patient: Deployment) -> None:
-        assert worst(look(service_checks.keys, patient))[0] == Severity.OK
-        other = dataclasses.replace(patient.settings.security, encryption_keys=(("other", os.urandom(32)),))
-        changed = dataclasses.replace(patient.settings, security=other)
-        assert worst(look(service_checks.keys, patient, settings=changed))[0] == Severity.FAILURE
+    def test_undecryptable_credentials_are_a_failure(self, deployment: Deployment) -> None:
+        assert worst(findings_of(service_checks.keys, deployment))[0] == Severity.OK
+        other = dataclasses.replace(deployment.settings.security, encryption_keys=(("other", os.urandom(32)),))
+        changed = dataclasses.replace(deployment.settings, security=other)
+        assert worst(findings_of(service_checks.keys, deployment, settings=changed))[0] == Severity.FAILURE
 
     @pytest.mark.usefixtures("sealed")
-    def test_secrets_with_an_older_key_are_a_warning(self, patient: Deployment) -> None:
-        before = patient.settings.security
+    def test_secrets_with_an_older_key_are_a_warning(self, deployment: Deployment) -> None:
+        before = deployment.settings.security
         ring = (("newer", os.urandom(32)), *before.encryption_keys)
-        changed = dataclasses.replace(patient.settings, security=dataclasses.replace(before, encryption_keys=ring))
-        assert worst(look(service_checks.keys, patient, settings=changed))[0] == Severity.WARNING
+        changed = dataclasses.replace(deployment.settings, security=dataclasses.replace(before, encryption_keys=ring))
+        assert worst(findings_of(service_checks.keys, deployment, settings=changed))[0] == Severity.WARNING
 
-    def test_unreachable_mail_server_is_a_failure(self, patient: Deployment) -> None:
+    def test_unreachable_mail_server_is_a_failure(self, deployment: Deployment) -> None:
         relay = SmtpMail("smtp://me:hush-hush@127.0.0.1:9", sender="a@galley.test", timeout_s=2)
-        level, seen = worst(look(service_checks.mail, with_driver(patient, "mail", relay)))
+        level, observed = worst(findings_of(service_checks.mail, with_driver(deployment, "mail", relay)))
         assert level == Severity.FAILURE
-        assert "hush" not in seen
+        assert "hush" not in observed
 
-    def test_console_mail_is_a_warning(self, patient: Deployment, tmp_path: Path) -> None:
-        assert worst(look(service_checks.mail, patient, settings=settings(tmp_path)))[0] == Severity.WARNING
+    def test_console_mail_is_a_warning(self, deployment: Deployment, tmp_path: Path) -> None:
+        assert worst(findings_of(service_checks.mail, deployment, settings=settings(tmp_path)))[0] == Severity.WARNING
 
 
 class TestSetup:
     @pytest.mark.parametrize(
-        ("given", "lacking"),
+        ("environment", "lacking"),
         [
             ({"GITHUB_APP_ID": "1"}, "GITHUB_APP_SLUG"),
             ({"GITLAB_CLIENT_ID": "id", "GITLAB_CLIENT_SECRET": "hush-hush"}, "GITLAB_WEBHOOK_SECRET"),
@@ -261,22 +261,24 @@ class TestSetup:
         ],
     )
     def test_incomplete_provider_is_a_warning(
-        self, patient: Deployment, tmp_path: Path, given: dict[str, str], lacking: str
+        self, deployment: Deployment, tmp_path: Path, environment: dict[str, str], lacking: str
     ) -> None:
-        level, seen = worst(look(settings_checks.providers, patient, settings=settings(tmp_path, **given)))
+        level, observed = worst(
+            findings_of(settings_checks.providers, deployment, settings=settings(tmp_path, **environment))
+        )
         assert level == Severity.WARNING
-        assert lacking in seen
-        assert "hush" not in seen
+        assert lacking in observed
+        assert "hush" not in observed
 
-    def test_complete_providers_are_ok(self, patient: Deployment, tmp_path: Path) -> None:
-        assert worst(look(settings_checks.providers, patient, settings=settings(tmp_path)))[0] == Severity.OK
+    def test_complete_providers_are_ok(self, deployment: Deployment, tmp_path: Path) -> None:
+        assert worst(findings_of(settings_checks.providers, deployment, settings=settings(tmp_path)))[0] == Severity.OK
         assert (
-            worst(look(settings_checks.production, patient, settings=settings(tmp_path, **PRODUCTION)))[0]
+            worst(findings_of(settings_checks.production, deployment, settings=settings(tmp_path, **PRODUCTION)))[0]
             == Severity.OK
         )
 
     @pytest.mark.parametrize(
-        ("given", "level"),
+        ("environment", "level"),
         [
             ({"BASE_URL": "http://127.0.0.1:8000"}, Severity.FAILURE),
             ({"ALLOWED_ORIGINS": "http://galley.test"}, Severity.FAILURE),
@@ -288,16 +290,20 @@ class TestSetup:
         ],
     )
     def test_unsuitable_production_value_is_reported(
-        self, patient: Deployment, tmp_path: Path, given: dict[str, str], level: Severity
+        self, deployment: Deployment, tmp_path: Path, environment: dict[str, str], level: Severity
     ) -> None:
         assert (
-            worst(look(settings_checks.production, patient, settings=settings(tmp_path, **PRODUCTION | given)))[0]
+            worst(
+                findings_of(
+                    settings_checks.production, deployment, settings=settings(tmp_path, **PRODUCTION | environment)
+                )
+            )[0]
             == level
         )
 
 
 class Usage(NamedTuple):
-    """What `shutil.disk_usage` answers."""
+    """A result of `shutil.disk_usage`."""
 
     total: int
     used: int
@@ -306,37 +312,40 @@ class Usage(NamedTuple):
 
 class TestMachine:
     def test_missing_git_is_a_failure_and_old_git_a_warning(
-        self, patient: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+        self, deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
-        assert worst(look(host_checks.git, patient))[0] == Severity.FAILURE
+        assert worst(findings_of(host_checks.git, deployment))[0] == Severity.FAILURE
         old = tmp_path / "git"
         old.write_text("#!/bin/sh\necho git version 2.25.1\n")
         old.chmod(0o755)
-        level, seen = worst(look(host_checks.git, patient))
-        assert (level, seen) == (Severity.WARNING, "Git 2.25.1 is older than 2.36")
+        level, observed = worst(findings_of(host_checks.git, deployment))
+        assert (level, observed) == (Severity.WARNING, "Git 2.25.1 is older than 2.36")
 
-    def test_unusable_sandbox_driver_is_a_warning(self, patient: Deployment) -> None:
+    def test_unusable_sandbox_driver_is_a_warning(self, deployment: Deployment) -> None:
         refusing = Refusing(SandboxUnavailable("This machine does not allow bubblewrap to confine previews"))
-        assert worst(look(host_checks.previews, with_driver(patient, "sandbox", refusing)))[0] == Severity.WARNING
+        assert (
+            worst(findings_of(host_checks.previews, with_driver(deployment, "sandbox", refusing)))[0]
+            == Severity.WARNING
+        )
 
     @pytest.mark.parametrize(
         ("free", "level"), [(1 << 20, Severity.FAILURE), (1 << 30, Severity.WARNING), (1 << 40, Severity.OK)]
     )
     def test_free_disk_space_decides_the_severity(
-        self, patient: Deployment, monkeypatch: pytest.MonkeyPatch, free: int, level: Severity
+        self, deployment: Deployment, monkeypatch: pytest.MonkeyPatch, free: int, level: Severity
     ) -> None:
         monkeypatch.setattr(host_checks.shutil, "disk_usage", lambda _place: Usage(1 << 42, 0, free))
-        assert worst(look(host_checks.disk, patient))[0] == level
+        assert worst(findings_of(host_checks.disk, deployment))[0] == level
 
     @pytest.mark.parametrize(
         ("soft", "level"), [(256, Severity.FAILURE), (1024, Severity.WARNING), (65_536, Severity.OK)]
     )
     def test_open_file_limit_decides_the_severity(
-        self, patient: Deployment, monkeypatch: pytest.MonkeyPatch, soft: int, level: Severity
+        self, deployment: Deployment, monkeypatch: pytest.MonkeyPatch, soft: int, level: Severity
     ) -> None:
         monkeypatch.setattr(host_checks.resource, "getrlimit", lambda _which: (soft, resource.RLIM_INFINITY))
-        assert worst(look(host_checks.files, patient))[0] == level
+        assert worst(findings_of(host_checks.files, deployment))[0] == level
 
 
 class TestCommand:
@@ -349,9 +358,9 @@ class TestCommand:
 
     def test_json_output_equals_the_lines_and_contains_no_secret(self, app: Flask) -> None:
         done = app.test_cli_runner().invoke(args=["doctor", "--json"])
-        told = json.loads(done.output)
-        assert {one["check"] for one in told} == set(CHECKS)
-        assert {"check", "level", "seen", "advice"} == set(told[0])
+        result = json.loads(done.output)
+        assert {one["check"] for one in result} == set(CHECKS)
+        assert {"check", "level", "seen", "advice"} == set(result[0])
         config: Settings = app.config["SETTINGS"]
         assert config.security.secret_key not in done.output
         assert base64.b64encode(config.security.encryption_keys[0][1]).decode() not in done.output

@@ -30,7 +30,7 @@ class TestWebNodes:
                     cluster.kill(f"web-{number % 2 + 1}")
                 await_both(cluster)
                 time.sleep(PAUSE_S)
-            names, created = traffic.found()
+            names, created = traffic.stored_writes()
             with capsys.disabled():
                 print(f"\n{KILLS} kills, {traffic.acknowledged} acknowledged; {dict(traffic.answers)}")
             assert cluster.told.read_text().count("was started again") >= KILLS

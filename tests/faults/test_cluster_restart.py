@@ -42,7 +42,7 @@ def check(traffic: Traffic) -> None:
     """Check that no request failed and that every acknowledged write exists once."""
     assert traffic.failures == []
     assert traffic.acknowledged > 100
-    names, created = traffic.found()
+    names, created = traffic.stored_writes()
     assert [name for name in traffic.logged if names[name] != 1] == []
     assert [path for path in traffic.saved if created[path] != 1] == []
 

@@ -198,18 +198,18 @@ def _in_json(wire: Wire, dice: Dice, change: Callable[[Any, Any], Any]) -> None:
         value = json.loads(wire.body)
     except (ValueError, RecursionError):
         return splice(wire, dice)
-    places = list(_places(value))
+    places = list(_containers(value))
     if places:
         change(*dice.choice(places))
     wire.body = json.dumps(value, ensure_ascii=dice.random() < 0.5).encode("utf-8", "surrogatepass")
     return None
 
 
-def _places(value: Any) -> Any:
+def _containers(value: Any) -> Any:
     for key in list(value) if isinstance(value, dict) else range(len(value)) if isinstance(value, list) else ():
         yield value, key
         if isinstance(value[key], dict | list):
-            yield from _places(value[key])
+            yield from _containers(value[key])
 
 
 def _nasty(dice: Dice, old: Any) -> Any:

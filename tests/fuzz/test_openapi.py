@@ -90,11 +90,11 @@ class Fuzz:
             case.validate_response(response, checks=CHECKS)
         except FailureGroup as group:
             for failure in group.exceptions:
-                self._keep(key, name, case, type(failure).__name__, f"{failure.title}: {failure.message}")
+                self._record(key, name, case, type(failure).__name__, f"{failure.title}: {failure.message}")
         except Exception as error:  # An exception that the application did not convert to a response.
-            self._keep(key, name, case, type(error).__name__, repr(error))
+            self._record(key, name, case, type(error).__name__, repr(error))
 
-    def _keep(self, key: Key, name: str, case: Any, kind: str, told: str) -> None:
+    def _record(self, key: Key, name: str, case: Any, kind: str, told: str) -> None:
         self.wrong.setdefault(
             f"{key[0]} {key[1]} {kind} {told.splitlines()[0][:100]}",
             f"as {name}: {told[:600]}\n  path {case.path_parameters!r} query {case.query!r} body {case.body!r}"[:1800],

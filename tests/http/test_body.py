@@ -1,4 +1,4 @@
-"""What a JSON body may be, judged before anything reads it."""
+"""Tests of the checks of a JSON body before it is parsed."""
 
 import pytest
 from flask import Request

@@ -1,4 +1,4 @@
-"""However an address is written, and whatever a client claims besides, it is counted by one and the same key."""
+"""Tests that every spelling of a client address is counted under one key."""
 
 import itertools
 from dataclasses import replace

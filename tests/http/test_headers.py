@@ -1,4 +1,4 @@
-"""How much the headers of a request may hold."""
+"""Tests of the maximum size of request headers."""
 
 from flask import Flask
 

@@ -25,7 +25,7 @@ from tests.support.world import Answer, Browser, World
 
 @dataclass(frozen=True)
 class Request:
-    """What counts in a row, sent by somebody signed in or not."""
+    """A request that a row of the rate limits counts, with or without a session."""
 
     method: str
     path: str
@@ -101,7 +101,7 @@ def counter(request: pytest.FixtureRequest, app: Flask, redis: Redis) -> Iterato
 
 @pytest.fixture
 def elsewhere(redis: Redis, request: pytest.FixtureRequest, counter: RateCounter) -> Callable[[Rate, str, str], bool]:
-    """Whether another worker would refuse, which it does where Redis counts."""
+    """Return a check that another worker refuses the request if Redis counts, and accepts it otherwise."""
     told = request.node.callspec.params["counter"] != "down"
     other = RateCounter(redis_url=redis.url)
     return lambda rate, row, key: (other.wait_s((rate,), row, key) > 0) == told

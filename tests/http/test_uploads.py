@@ -27,14 +27,14 @@ def part(name: str, content: bytes, *, filename: str | None = None) -> bytes:
 
 
 def sending(stream: Any, length: int | None, content_type: str) -> RequestContext:
-    """A request whose body is that stream, its length told or, in chunks, not."""
+    """Return the context of a request with this body. A length of None means a chunked body."""
     told = {"wsgi.input_terminated": True} if length is None else {"CONTENT_LENGTH": str(length)}
     environ = {"wsgi.input": stream, "CONTENT_TYPE": content_type, **told}
     return PLAIN.test_request_context("/", method="POST", environ_overrides=environ)
 
 
 class Read:
-    """What a body is read as; its files are looked at before the request ends."""
+    """The values and files of a body, which are read before the request ends."""
 
     def __init__(
         self,
@@ -181,7 +181,7 @@ class _Endless(io.RawIOBase):
 
 
 class _Cut(io.RawIOBase):
-    """Chunks whose sender is gone, as gunicorn tells it."""
+    """A chunked body whose client has disconnected. It raises the exception of gunicorn."""
 
     def readable(self) -> bool:
         return True

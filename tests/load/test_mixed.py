@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import postgresql_database
-from tests.load.traffic import Ask, Seen, flood, steady
+from tests.load.traffic import Ask, TrafficResult, flood, steady
 from tests.support import factories
 from tests.support.servers.service import Service
 
@@ -66,7 +66,7 @@ class TestMixedTraffic:
         over = flood(service.port, asks, rate=TIMES * capacity, seconds=FLOOD_S, connections=FLOOD_CONNECTIONS, seed=3)
         recovered_s, after = _recovery(service, asks)
         with capsys.disabled():
-            print("\n" + "\n".join(_told(seen, capacity, grown, over, recovered_s)))
+            print("\n" + "\n".join(_report(seen, capacity, grown, over, recovered_s)))
         assert (set(seen.statuses) <= FINE, dict(seen.unheard)) == (True, {})
         assert set(over.statuses) <= FINE | REFUSALS
         assert (dict(over.unheard), over.rude) == ({}, 0)
@@ -75,7 +75,7 @@ class TestMixedTraffic:
         assert grown <= GROWTH
 
 
-def _recovery(service: Service, asks: list[Ask]) -> tuple[float, Seen]:
+def _recovery(service: Service, asks: list[Ask]) -> tuple[float, TrafficResult]:
     """Measure the seconds until all requests succeed after the overload."""
     started, deadline = time.monotonic(), time.monotonic() + 60
     while True:
@@ -85,7 +85,7 @@ def _recovery(service: Service, asks: list[Ask]) -> tuple[float, Seen]:
             return recovered_s, after
 
 
-def _told(seen: Seen, capacity: float, grown: float, over: Seen, recovered_s: float) -> list[str]:
+def _report(seen: TrafficResult, capacity: float, grown: float, over: TrafficResult, recovered_s: float) -> list[str]:
     groups = [
         f"  {group}: p50 {seen.quantile_ms(group, 0.5):.0f} ms, p99 {seen.quantile_ms(group, 0.99):.0f} ms ({len(took)})"
         for group, took in sorted(seen.took_s.items())

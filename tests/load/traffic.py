@@ -37,7 +37,7 @@ class Ask:
 
 
 @dataclass
-class Seen:
+class TrafficResult:
     """The collected responses."""
 
     statuses: Counter[int] = field(default_factory=Counter)
@@ -66,7 +66,7 @@ class Connection:
         self._port = port
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
 
-    async def send(self, ask: Ask, seen: Seen) -> None:
+    async def send(self, ask: Ask, seen: TrafficResult) -> None:
         """Send a request and record the response."""
         started = time.perf_counter()
         try:
@@ -102,18 +102,18 @@ class Connection:
         self._streams = None
 
 
-def steady(port: int, asks: Sequence[Ask], *, clients: int, requests: int, seed: int) -> Seen:
+def steady(port: int, asks: Sequence[Ask], *, clients: int, requests: int, seed: int) -> TrafficResult:
     """Send `requests` in total from clients that wait for each response."""
     return asyncio.run(_steady(port, asks, clients, requests, random.Random(seed)))
 
 
-def flood(port: int, asks: Sequence[Ask], *, rate: float, seconds: float, connections: int, seed: int) -> Seen:
+def flood(port: int, asks: Sequence[Ask], *, rate: float, seconds: float, connections: int, seed: int) -> TrafficResult:
     """Send `rate` requests a second on a bounded number of connections."""
     return asyncio.run(_flood(port, asks, rate, seconds, connections, random.Random(seed)))
 
 
-async def _steady(port: int, asks: Sequence[Ask], clients: int, requests: int, dice: random.Random) -> Seen:
-    seen, left = Seen(), iter(_choose(asks, requests, dice))
+async def _steady(port: int, asks: Sequence[Ask], clients: int, requests: int, dice: random.Random) -> TrafficResult:
+    seen, left = TrafficResult(), iter(_choose(asks, requests, dice))
     started = time.perf_counter()
 
     async def client() -> None:
@@ -129,8 +129,8 @@ async def _steady(port: int, asks: Sequence[Ask], clients: int, requests: int, d
 
 async def _flood(
     port: int, asks: Sequence[Ask], rate: float, seconds: float, connections: int, dice: random.Random
-) -> Seen:
-    seen, idle = Seen(), [Connection(port) for _ in range(connections)]
+) -> TrafficResult:
+    seen, idle = TrafficResult(), [Connection(port) for _ in range(connections)]
     started, running = time.perf_counter(), set()
 
     async def one(connection: Connection, ask: Ask) -> None:

@@ -25,7 +25,7 @@ from app.preview_proxy.middleware import PreviewProxy
 from app.preview_proxy.websocket import _read_handshake
 from app.rate_limiting.counter import RateCounter
 from app.security.preview_links import COOKIE, PreviewLinkSigner
-from tests.resources.sandbox.conftest import Desk, make_desk
+from tests.resources.sandbox.conftest import PreviewSite, make_site
 from tests.support.watchdog import watchdog
 from tests.support.world import Person, World
 
@@ -72,7 +72,7 @@ FILES = {"package.json": b'{"scripts": {"dev": "exec python3 server.py"}}', "ser
 LINE = "\r\n"
 
 
-def member(project: Desk, world: World) -> Person:
+def member(project: PreviewSite, world: World) -> Person:
     """Create a member of the organization of the project."""
     joining = world.person()
     with world.app.app_context():
@@ -81,7 +81,7 @@ def member(project: Desk, world: World) -> Person:
     return joining
 
 
-def remove(project: Desk, leaving: Person) -> None:
+def remove(project: PreviewSite, leaving: Person) -> None:
     project.owner.patch(f"/organization/remove-member/{project.organization}", {"member_id": leaving.id}).ok()
 
 
@@ -121,15 +121,15 @@ class Window:
 
 
 @pytest.fixture(scope="module")
-def project(app: Flask) -> Iterator[Desk]:
-    yield make_desk(World(app), FILES)
+def project(app: Flask) -> Iterator[PreviewSite]:
+    yield make_site(World(app), FILES)
     with app.app_context():
         for name in drivers.sandbox.list_sandboxes():
             drivers.sandbox.stop(name)
 
 
 @pytest.fixture
-def preview(project: Desk) -> dict[str, Any]:
+def preview(project: PreviewSite) -> dict[str, Any]:
     return project.created()
 
 
@@ -180,12 +180,16 @@ class TestAdmission:
         window.cookies[COOKIE] = window.link.query.partition("=")[2]
         assert window.get().status_code == 403
 
-    def test_token_of_another_secret_receives_403(self, app: Flask, preview: dict[str, Any], project: Desk) -> None:
+    def test_token_of_another_secret_receives_403(
+        self, app: Flask, preview: dict[str, Any], project: PreviewSite
+    ) -> None:
         window = Window(app, preview)
         forged = PreviewLinkSigner("another secret").query(preview["sandboxName"], project.owner.id)
         assert window.get(f"/?{forged}").status_code == 403
 
-    def test_removed_member_receives_403_at_the_next_request(self, app: Flask, project: Desk, world: World) -> None:
+    def test_removed_member_receives_403_at_the_next_request(
+        self, app: Flask, project: PreviewSite, world: World
+    ) -> None:
         leaving = member(project, world)
         window = Window(app, project.created(leaving))
         window.enter()
@@ -194,7 +198,7 @@ class TestAdmission:
         assert window.get().status_code == 403
 
     def test_removed_member_is_disconnected_during_a_response(
-        self, app: Flask, project: Desk, world: World, monkeypatch: pytest.MonkeyPatch
+        self, app: Flask, project: PreviewSite, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(reader, "CHECK_S", 0.1)
         leaving = member(project, world)
@@ -432,7 +436,7 @@ class TestLimits:
 class TestPages:
     def test_failed_preview_shows_its_escaped_log(self, app: Flask, world: World) -> None:
         script = b'{"scripts": {"dev": "echo \\"<b>it broke</b>\\"; exit 1"}}'
-        project = make_desk(world, {"package.json": script})
+        project = make_site(world, {"package.json": script})
         project.create().fails(422)
         record = project.record()
         window = Window(app, {"previewUrl": record["preview_url"]})
@@ -445,7 +449,7 @@ class TestPages:
         assert "default-src 'none'" in response.headers["Content-Security-Policy"]
 
     def test_stopped_preview_receives_410(self, app: Flask, world: World) -> None:
-        project = make_desk(world)
+        project = make_site(world)
         window = Window(app, project.created())
         window.enter()
         assert window.get().text == "<h1>Plain</h1>\n"

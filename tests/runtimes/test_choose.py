@@ -1,4 +1,4 @@
-"""How a repository's site is served, told by its files."""
+"""Tests of the choice of a site recipe from the files of a repository."""
 
 import json
 

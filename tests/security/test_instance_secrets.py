@@ -13,7 +13,7 @@ from app.security.instance_secrets import read_or_create
 ROOT = Path(__file__).resolve().parents[2]
 
 
-class TestKept:
+class TestReadOrCreate:
     def test_what_was_made_the_first_time_is_kept(self, tmp_path: Path) -> None:
         assert [
             read_or_create(tmp_path / "key", lambda: "first"),

@@ -17,10 +17,10 @@ def post_worker_init(worker: Any) -> None:
     from gevent.server import StreamServer
 
     _ours["post_worker_init"](worker)
-    StreamServer(("127.0.0.1", int(os.environ["OBSERVED_PORT"])), _tell).start()
+    StreamServer(("127.0.0.1", int(os.environ["OBSERVED_PORT"])), _report).start()
 
 
-def _tell(connection: Any, _address: object) -> None:
+def _report(connection: Any, _address: object) -> None:
     import gc
     import json
 

@@ -56,12 +56,12 @@ class Service:
         """Wait until the log contains a finished job with this text."""
         deadline = time.monotonic() + within_s
         while time.monotonic() < deadline:
-            if any("job_finished" in told and line in told for told in self.told()):
+            if any("job_finished" in entry and line in entry for entry in self.log_lines()):
                 return
             time.sleep(0.1)
-        raise AssertionError(f"{line} did not finish:\n" + "\n".join(self.told()[-40:]))
+        raise AssertionError(f"{line} did not finish:\n" + "\n".join(self.log_lines()[-40:]))
 
-    def told(self) -> list[str]:
+    def log_lines(self) -> list[str]:
         """Return the lines of the log."""
         return (self.home / "service.log").read_text(errors="replace").splitlines()
 

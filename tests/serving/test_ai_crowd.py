@@ -25,7 +25,7 @@ def crowded(home: Path, url: str, *, streams: int, hold_s: float) -> Crowd:
         return asyncio.run(held())
 
 
-def nothing_is_left_of(crowd: Crowd, streams: int) -> None:
+def assert_resources_released(crowd: Crowd, streams: int) -> None:
     """Assert that all readers were connected and that all resources were released."""
     assert crowd.during["running"] == streams
     assert crowd.during["upstream"] >= streams
@@ -38,7 +38,7 @@ def nothing_is_left_of(crowd: Crowd, streams: int) -> None:
 class TestCrowd:
     def test_sixty_readers_who_leave_at_once_leave_nothing_behind(self, tmp_path: Path, backend: str) -> None:
         if backend == "sqlite":
-            nothing_is_left_of(crowded(tmp_path, f"sqlite:///{tmp_path}/app.db", streams=60, hold_s=3), 60)
+            assert_resources_released(crowded(tmp_path, f"sqlite:///{tmp_path}/app.db", streams=60, hold_s=3), 60)
             return
         with postgresql_database() as url:
-            nothing_is_left_of(crowded(tmp_path, url, streams=60, hold_s=3), 60)
+            assert_resources_released(crowded(tmp_path, url, streams=60, hold_s=3), 60)

@@ -65,7 +65,7 @@ class Traffic:
         """Return the number of successful writes."""
         return len(self.logged) + len(self.saved)
 
-    def found(self) -> tuple[Counter[str], Counter[str]]:
+    def stored_writes(self) -> tuple[Counter[str], Counter[str]]:
         """Return how often each name is in the log and how often each path was created."""
         person = self._session()
         names: Counter[str] = Counter()
@@ -106,10 +106,10 @@ class Traffic:
 
     def _save(self, person: requests.Session) -> None:
         tree = f"{self.cluster.base}/api/v1/project-content/{self.project}?limit=1"
-        found = self._send(lambda: person.get(tree, timeout=30))
-        if found is None or not found.ok:
+        answer = self._send(lambda: person.get(tree, timeout=30))
+        if answer is None or not answer.ok:
             return
-        base = found.json()["result"]["commit_sha"]
+        base = answer.json()["result"]["commit_sha"]
         path = f"content/made/{secrets.token_hex(8)}.md"
         files = [{"path": path, "action": "create", "content": "# Made\n"}]
         body = {"message": f"Add {path}", "base_sha": base, "files": files}

@@ -1,7 +1,7 @@
-"""What a migration may do while the version before serves beside it (docs/deployment.md, Migrations), read from its source.
+"""Rules of migrations that run while the previous version serves (docs/deployment.md, Migrations), checked in the source.
 
-Expand: add what the older version does not notice. Contract, once no such version runs any more, may take away; it says
-so with `CONTRACTS = "what has not used it since when"`.
+A migration may add what the previous version ignores. A migration that removes something declares
+`CONTRACTS = "reason and version that no longer uses it"`.
 """
 
 import ast
@@ -21,7 +21,7 @@ STATEMENTS = {
 
 
 def faults(source: str) -> list[str]:
-    """What of a migration's `upgrade` is not safe beside the version before; empty when all is."""
+    """Return the statements of `upgrade` that are not safe while the previous version runs."""
     module = ast.parse(source)
     contracts = any(isinstance(node, ast.Assign) and _is_named(node.targets[0], "CONTRACTS") for node in module.body)
     upgrade = next(node for node in module.body if isinstance(node, ast.FunctionDef) and node.name == "upgrade")
@@ -63,7 +63,7 @@ def _calls(function: ast.FunctionDef) -> Iterator[ast.Call]:
 
 
 def _name(call: ast.Call) -> str:
-    """The operation, of `op.…` and of a batch alike."""
+    """Return the name of an operation of `op` or of a batch."""
     return call.func.attr if isinstance(call.func, ast.Attribute) else ""
 
 
@@ -74,7 +74,7 @@ def _keyword(call: ast.Call, name: str) -> bool:
 
 
 def _text(node: ast.expr) -> str:
-    """A text as far as it stands in the source."""
+    """Return the string constants of an expression."""
     return " ".join(str(each.value) for each in ast.walk(node) if isinstance(each, ast.Constant) and each.value)
 
 

@@ -159,9 +159,9 @@ def transfer(*, scope: Scope, body: s.NewOwnerBody) -> queries.OrganizationDict:
         "LIMIT_REACHED",
     ),
 )
-def set_status(*, scope: Scope, body: s.ChangeStatusBody) -> queries.OrganizationDict:
+def set_status(*, scope: Scope, body: s.ChangeStatus) -> queries.OrganizationDict:
     """Archive or reactivate the organization."""
-    return queries.details(service.set_status(scope.organization, **body))
+    return queries.details(service.set_status(scope.organization, body.status))
 
 
 @blueprint.patch("/<org_id>")

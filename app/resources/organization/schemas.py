@@ -1,12 +1,21 @@
 """Request bodies, queries and results of organizations."""
 
 import json
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, post_load, pre_load, validate, validates_schema
 
 from app.core.permissions import Role
-from app.http.validation import IdField, NameField, PassthroughSchema, RequestSchema, text, with_empty_as_null
+from app.http.validation import (
+    IdField,
+    NameField,
+    PassthroughSchema,
+    RequestBody,
+    RequestSchema,
+    text,
+    with_empty_as_null,
+)
 from app.models.organization import ArchiveStatus
 from app.resources.user.schemas import Email
 
@@ -71,16 +80,11 @@ class ChangeOrganization(WithImage):
     settings = settings()
 
 
-class ChangeStatusBody(TypedDict):
-    """Loaded body of `ChangeStatus`."""
+@dataclass(frozen=True, kw_only=True)
+class ChangeStatus(RequestBody):
+    """The new status of an organization or project."""
 
-    status: ArchiveStatus
-
-
-class ChangeStatus(RequestSchema):
-    """A new status."""
-
-    status = fields.Enum(ArchiveStatus, by_value=True, required=True)
+    status: Annotated[ArchiveStatus, fields.Enum(ArchiveStatus, by_value=True, required=True)]
 
 
 class InviteMemberBody(TypedDict):

@@ -111,18 +111,6 @@ class ChangeVisibility(RequestSchema):
     visibility = fields.Enum(Visibility, by_value=True, required=True)
 
 
-class ChangeStatusBody(TypedDict):
-    """The loaded form of `ChangeStatus`."""
-
-    status: ArchiveStatus
-
-
-class ChangeStatus(RequestSchema):
-    """The new status of a project."""
-
-    status = fields.Enum(ArchiveStatus, by_value=True, required=True)
-
-
 class ChangeGenerator(RequestSchema):
     """The site generator, or null."""
 

@@ -94,7 +94,7 @@ def find_unchanged_index(request: Request, project_id: str) -> queries.IndexHead
     if (
         row is None
         or not caching.etag_matches(tags, row.commit_sha)
-        or authentication.needs_last_seen_update(row.last_seen_at)
+        or authentication.needs_activity_update(row.last_seen_at)
     ):
         return None
     rate_limits.check_signed_in(row.id)

@@ -28,7 +28,7 @@ class SandboxHandle:
     """Sandbox of a call: its id, whether the call started it, and the file that must still be written into it."""
 
     sandbox_id: str
-    made: bool
+    is_new: bool
     pending: FileBody | None
 
 
@@ -56,19 +56,19 @@ def create(
     active, file = _find_active(project, host), body["uncommittedFile"]
     if body["onlyIfActive"]:
         is_running = active is not None and active.state is PreviewState.RUNNING
-        return SandboxHandle(active.id, made=False, pending=file) if active is not None and is_running else None
+        return SandboxHandle(active.id, is_new=False, pending=file) if active is not None and is_running else None
     host.check()
     sandbox = _restart(active, host, limits, count_start) if active is not None and body["forceSync"] else None
     if sandbox is None:
         sandbox, is_new = _claim(project, actor, host, urls, limits, count_start)
         if not is_new:
-            return SandboxHandle(sandbox.id, made=False, pending=file)
+            return SandboxHandle(sandbox.id, is_new=False, pending=file)
     request = StartRequest(
         body["branch"], body["commitSha"], {file["path"]: file["content"].encode()} if file else None
     )
     lifetime_s = (sandbox.expires_at - lease.now()).total_seconds()
     starter.begin(sandbox, request, urls.address(sandbox.label), lifetime_s=lifetime_s)
-    return SandboxHandle(sandbox.id, made=True, pending=None)
+    return SandboxHandle(sandbox.id, is_new=True, pending=None)
 
 
 def _claim(

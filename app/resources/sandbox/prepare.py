@@ -48,7 +48,7 @@ def create(scope: Scope, body: CreateBody) -> CreateResult:
         limits=_limits(),
         count_start=_start_counter(user_id),
     )
-    if handle is not None and handle.made:
+    if handle is not None and handle.is_new:
         rate_limits.confirm_recorded()  # A start that runs counts, also if the site fails.
     session.start_reading()
     return CreateResult(handle, user_id, organization_id, urls, host, body["uncommittedFile"] is not None)

@@ -21,7 +21,7 @@ def render(result: CreateResult, content: dict[str, Any] | None) -> Response:
     if content is None or accepts_events():
         return streams.stream(result)
     message = "Preview is running" if result.handle is not None else "No preview is running"
-    is_new = result.handle is not None and result.handle.made
+    is_new = result.handle is not None and result.handle.is_new
     return envelope.success(request, content, message, status=201 if is_new else 200)
 
 

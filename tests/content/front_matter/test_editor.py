@@ -64,7 +64,7 @@ def _check(data: bytes, language: str, expected: dict[str, Any], changes: dict[s
 
 
 def _others(data: bytes, key: str, language: str) -> list[str]:
-    """What is not the key's, told by reading line by line: other keys' lines, comments that stand alone, and the rest."""
+    """Return the lines that do not belong to the key: lines of other keys, separate comments and the text."""
     text = decode(data)[0] or ""
     block = find_block(text)
     assert block is not None

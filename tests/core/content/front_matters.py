@@ -1,4 +1,4 @@
-"""Makes front matter as real sites have it: comments, anchors, quotes of every kind, blocks, dates, line ends, marks."""
+"""Generator of front matter with comments, anchors, quotes, blocks, dates, line ends and byte order marks."""
 
 import random
 from dataclasses import dataclass
@@ -8,15 +8,15 @@ WORDS = ["garden", "Ünïcode", "日本語", "it's", 'say "hi"', "a: b", "x # y"
 
 
 @dataclass(frozen=True)
-class Made:
-    """A file and what its front matter says."""
+class FrontMatterSample:
+    """A file with front matter in one language."""
 
     path: str
     data: bytes
     language: str
 
 
-def make(dice: random.Random) -> Made:
+def make(dice: random.Random) -> FrontMatterSample:
     language = dice.choices(["yaml", "toml", "json"], [8, 3, 2])[0]
     newline = dice.choice(["\n", "\n", "\r\n"])
     inner = {"yaml": _yaml, "toml": _toml, "json": _json}[language](dice)
@@ -24,7 +24,7 @@ def make(dice: random.Random) -> Made:
     fence = {"yaml": "---", "toml": "+++", "json": ""}[language]
     text = f"{fence}\n{inner}{fence}\n{body}" if fence else f"{inner}\n{body}"
     mark = dice.choice([b"", b"", b"\xef\xbb\xbf"])
-    return Made("content/a.md", mark + text.replace("\n", newline).encode(), language)
+    return FrontMatterSample("content/a.md", mark + text.replace("\n", newline).encode(), language)
 
 
 def _yaml(dice: random.Random) -> str:

@@ -1,4 +1,4 @@
-"""What every mail transport keeps. A transport's test class inherits this and says how to build it and read it back."""
+"""Contract tests of mail transports. Each subclass builds its transport and reads the sent mail."""
 
 from dataclasses import dataclass
 

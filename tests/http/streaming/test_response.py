@@ -15,7 +15,7 @@ from app.http.streaming.response import EventStream, StreamSettings, sse_respons
 
 
 class Source:
-    """Makes blocks, waits where told to, and notes how it ended."""
+    """A source that yields blocks, waits for each number of seconds and records its end."""
 
     def __init__(self, *steps: bytes | float | Exception) -> None:
         self.steps, self.cancelled, self.ended = steps, threading.Event(), threading.Event()

@@ -1,4 +1,4 @@
-"""A model that says what it is told to, without a network, and a conversation's surroundings."""
+"""Fake model, meter and conversation without a network."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -21,14 +21,16 @@ from app.resources.ai.credentials import Credentials
 LIMITS = AiLimits()
 
 
-def words(*texts: str, reason: StopReason = StopReason.STOP, tokens: tuple[int, int] | None = (10, 5)) -> list[Event]:
-    """The events of an answer in text."""
+def text_events(
+    *texts: str, reason: StopReason = StopReason.STOP, tokens: tuple[int, int] | None = (10, 5)
+) -> list[Event]:
+    """Return the events of a text answer."""
     counted: list[Event] = [TokenUsage(*tokens)] if tokens else []
     return [*(TextDelta(text) for text in texts), *counted, Stop(reason)]
 
 
 def calls(*wanted: tuple[str, str], tokens: tuple[int, int] = (10, 5)) -> list[Event]:
-    """The events of an answer that asks for tools `(name, arguments)`."""
+    """Return the events of an answer that calls tools `(name, arguments)`."""
     events: list[Event] = []
     for number, (name, arguments) in enumerate(wanted):
         events += [ToolStart(f"call_{number}", name), ToolDelta(f"call_{number}", arguments)]
@@ -36,7 +38,7 @@ def calls(*wanted: tuple[str, str], tokens: tuple[int, int] = (10, 5)) -> list[E
 
 
 class FakeModel:
-    """Gives its answers in order; an exception among the events is raised there, one in an answer's place at once."""
+    """A model that gives its answers in order. It raises an exception at its position in the events, or instead of an answer."""
 
     def __init__(self, *answers: Sequence[Event | Exception] | Exception) -> None:
         self.answers = list(answers)
@@ -68,7 +70,7 @@ class FakeAnswer:
 
 
 class FakeMeter:
-    """Notes what is reserved, counted and settled."""
+    """A meter that records reservations, counts and settlements."""
 
     def __init__(self) -> None:
         self.reserved: list[int] = []
@@ -86,6 +88,6 @@ class FakeMeter:
 
 
 def conversation(model: FakeModel, meter: FakeMeter | None = None, *, own: bool = True, **more: Any) -> Conversation:
-    """A conversation with that model."""
+    """Return a conversation with this model."""
     credentials = Credentials("openai", ModelAccess("m", "key"), own)
     return Conversation(model, credentials, meter or FakeMeter(), LIMITS, 60, **more)  # type: ignore[arg-type]

@@ -1,4 +1,4 @@
-"""A good request for every handler, the model's good answer to it, and what the model was told."""
+"""A valid request and a valid model answer for each handler."""
 
 import time
 from typing import Any

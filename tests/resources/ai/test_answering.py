@@ -12,13 +12,15 @@ from app.resources.ai import code, streams
 from app.resources.ai.conversation import Conversation, MeteredStream
 from app.resources.ai.errors import AnswerTooLong, InvalidAnswer
 from app.resources.ai.streams import MAX_COMMENTS
-from tests.resources.ai.fakes import FakeMeter, FakeModel, conversation, words
+from tests.resources.ai.fakes import FakeMeter, FakeModel, conversation, text_events
 from tests.resources.ai.streams import kinds, of_kind, parts, text
 
 PROMPT = Prompt("s", (Message(MessageRole.USER, "u"),), 100)
 
 
-def asked(events: Sequence[Event | Exception], meter: FakeMeter | None = None) -> tuple[Conversation, MeteredStream]:
+def stream_of(
+    events: Sequence[Event | Exception], meter: FakeMeter | None = None
+) -> tuple[Conversation, MeteredStream]:
     talk = conversation(FakeModel(events), meter)
     return talk, talk.stream(PROMPT)
 
@@ -30,17 +32,22 @@ def read(blocks: Blocks) -> list[dict[str, Any]]:
 class TestText:
     def test_call_is_settled_before_the_last_frame(self) -> None:
         meter = FakeMeter()
-        blocks = streams.stream_text(*asked(words("a", "b"), meter))
+        blocks = streams.stream_text(*stream_of(text_events("a", "b"), meter))
         seen = [(block, meter.settled) for block in blocks]
         assert [settled for block, settled in seen if b'"finish"' in block] == [1]
         assert [settled for block, settled in seen if b"text-delta" in block] == [0, 0]
 
     def test_answer_of_no_words_has_no_text(self) -> None:
-        assert kinds(read(streams.stream_text(*asked(words())))) == ["start", "start-step", "finish-step", "finish"]
+        assert kinds(read(streams.stream_text(*stream_of(text_events())))) == [
+            "start",
+            "start-step",
+            "finish-step",
+            "finish",
+        ]
 
     def test_break_is_raised_and_settled(self) -> None:
         meter = FakeMeter()
-        blocks = streams.stream_text(*asked([*words("a")[:1], UpstreamError("cut")], meter))
+        blocks = streams.stream_text(*stream_of([*text_events("a")[:1], UpstreamError("cut")], meter))
         with pytest.raises(UpstreamError):
             list(blocks)
         assert meter.settled == len(meter.counted) == 1
@@ -49,7 +56,9 @@ class TestText:
 class TestRewritten:
     def test_text_joined_is_the_code_of_the_diff(self) -> None:
         found = read(
-            streams.stream_rewrite(*asked(words("```\n", "new\nl", "ine\n", "```")), old="old\nline\n", path="a.txt")
+            streams.stream_rewrite(
+                *stream_of(text_events("```\n", "new\nl", "ine\n", "```")), old="old\nline\n", path="a.txt"
+            )
         )
         edit = of_kind(found, "data-diff")[0]["data"]
         assert text(found) == edit["code"] == "new\nline\n"
@@ -57,18 +66,18 @@ class TestRewritten:
 
     @pytest.mark.parametrize(
         ("events", "error"),
-        [(words("half", reason=StopReason.LENGTH), AnswerTooLong), (words(" \n"), InvalidAnswer), (words(), InvalidAnswer)],
+        [(text_events("half", reason=StopReason.LENGTH), AnswerTooLong), (text_events(" \n"), InvalidAnswer), (text_events(), InvalidAnswer)],
     )  # fmt: skip
     def test_what_is_not_the_whole_has_no_diff(self, events: Sequence[Event], error: type[Exception]) -> None:
         given: list[bytes] = []
         with pytest.raises(error):
-            given.extend(streams.stream_rewrite(*asked(events), old="x\n", path="a"))
+            given.extend(streams.stream_rewrite(*stream_of(events), old="x\n", path="a"))
         assert b"data-diff" not in b"".join(given)
         with pytest.raises(error):
             code.complete(conversation(FakeModel(events)), PROMPT, old="x\n", path="a")
 
     def test_answer_at_once_is_the_same(self) -> None:
-        made = code.complete(conversation(FakeModel(words("```\nb\n```"))), PROMPT, old="a\n", path="f")
+        made = code.complete(conversation(FakeModel(text_events("```\nb\n```"))), PROMPT, old="a\n", path="f")
         assert made == {"path": "f", "code": "b\n", "diff": "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"}
 
 
@@ -81,7 +90,9 @@ class TestComments:
             '{"blockId": ["b"], "comment": "y"}',
         ]
         said = "\n".join([*bad, *[good] * (MAX_COMMENTS + 5)])
-        found = of_kind(read(streams.stream_comments(*asked(words(said)), blocks={"b": "Hot tea"})), "data-comment")
+        found = of_kind(
+            read(streams.stream_comments(*stream_of(text_events(said)), blocks={"b": "Hot tea"})), "data-comment"
+        )
         assert len(found) == MAX_COMMENTS + 1
         assert found[0]["data"]["comment"] == {"blockId": "b", "comment": "Why?", "content": "Hot"}
         assert found[-1]["data"] == {"comment": None, "status": "finished"}

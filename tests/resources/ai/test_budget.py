@@ -20,7 +20,7 @@ from app.resources.ai import prompts
 from config import Settings
 from tests.resources.ai.conftest import Limits
 from tests.resources.ai.questions import ASK, BODIES, GOOD, wait_for
-from tests.support.doubles.ai import AiDouble, Turn, say
+from tests.support.doubles.ai import AiDouble, ModelReply, say
 from tests.support.parallel import at_once
 from tests.support.world import Person
 
@@ -114,7 +114,7 @@ class TestLanguages:
         """The provider counts as many tokens as any tokenizer can: one per byte."""
         reported = []
 
-        def answer(body: dict[str, Any]) -> Turn:
+        def answer(body: dict[str, Any]) -> ModelReply:
             reported.append(tokens_per_byte(body) + 256)
             return dataclasses.replace(GOOD["commit"], tokens=(tokens_per_byte(body), 256))
 

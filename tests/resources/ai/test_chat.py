@@ -10,7 +10,7 @@ from app.core.limits import AiLimits
 from app.drivers.ai.port import Event, Message, MessageRole, Prompt, ToolCall
 from app.resources.ai.chat import MAX_CALLS_PER_ROUND, TOOL_LIMIT_PROMPT, stream_chat
 from app.resources.ai.tools import TOOLS, Document, ToolResult
-from tests.resources.ai.fakes import FakeModel, calls, conversation, words
+from tests.resources.ai.fakes import FakeModel, calls, conversation, text_events
 from tests.resources.ai.streams import kinds, of_kind, parts, text
 
 LIMITS = AiLimits()
@@ -42,7 +42,7 @@ def spoken(model: FakeModel, library: FakeLibrary) -> list[dict[str, Any]]:
 
 class TestTalk:
     def test_model_is_told_what_its_calls_found_and_keeps_its_tools(self) -> None:
-        model, library = FakeModel(calls(READ), words("Green.")), FakeLibrary()
+        model, library = FakeModel(calls(READ), text_events("Green.")), FakeLibrary()
         found = spoken(model, library)
         assert text(found) == "Green."
         assert model.asked[1].messages[1:] == (
@@ -54,24 +54,24 @@ class TestTalk:
 
     def test_file_that_is_read_twice_is_named_once(self) -> None:
         other = ("read_file", '{"path": "b.md"}')
-        found = spoken(FakeModel(calls(READ, other), calls(READ), words("x")), FakeLibrary())
+        found = spoken(FakeModel(calls(READ, other), calls(READ), text_events("x")), FakeLibrary())
         assert [part["sourceId"] for part in of_kind(found, "source-document")] == ["a.md", "b.md"]
 
     def test_problem_is_told_to_model_and_reader(self) -> None:
-        model = FakeModel(calls(READ), words("x"))
+        model = FakeModel(calls(READ), text_events("x"))
         found = spoken(model, FakeLibrary("Not there"))
         assert [part["errorText"] for part in of_kind(found, "tool-output-error")] == ["Not there"]
         assert model.asked[1].messages[-1].text == "Not there"
 
     def test_arguments_that_are_no_object_go_back_as_an_empty_one(self) -> None:
         """Providers refuse a history that holds broken JSON."""
-        model, library = FakeModel(calls(("read_file", "{broken")), words("x")), FakeLibrary("No JSON")
+        model, library = FakeModel(calls(("read_file", "{broken")), text_events("x")), FakeLibrary("No JSON")
         found = spoken(model, library)
         assert kinds(found).count("tool-input-error") == 1
         assert model.asked[1].messages[1].calls[0].arguments == "{}"
 
     def test_calls_of_one_round_are_bounded(self) -> None:
-        model, library = FakeModel(calls(*[READ] * (MAX_CALLS_PER_ROUND + 3)), words("x")), FakeLibrary()
+        model, library = FakeModel(calls(*[READ] * (MAX_CALLS_PER_ROUND + 3)), text_events("x")), FakeLibrary()
         found = spoken(model, library)
         assert len(library.used) == MAX_CALLS_PER_ROUND
         assert len(of_kind(found, "tool-output-error")) == 3
@@ -86,8 +86,8 @@ class TestTalk:
     @pytest.mark.parametrize(
         ("answers", "limits", "reason"),
         [
-            ([calls(READ, tokens=(1, 4000)), words("x", tokens=(1, 50))], [4096, 96], "stop"),
-            ([calls(READ, tokens=(1, 4000)), words("x", tokens=(1, 96))], [4096, 96], "length"),
+            ([calls(READ, tokens=(1, 4000)), text_events("x", tokens=(1, 50))], [4096, 96], "stop"),
+            ([calls(READ, tokens=(1, 4000)), text_events("x", tokens=(1, 96))], [4096, 96], "length"),
             ([calls(READ, tokens=(1, 4096))], [4096], "length"),
         ],
     )

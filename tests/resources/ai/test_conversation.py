@@ -1,4 +1,4 @@
-"""Dealings with a model: what is reserved, counted, settled, cancelled, and how failures are told."""
+"""Tests of conversations with a model: reservation, counting, settlement, cancellation and errors."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ from app.drivers.errors import (
 from app.drivers.http.streaming import CallCancelled
 from app.resources.ai.conversation import closing, error_text, translate_error
 from app.resources.ai.errors import ProviderBusy
-from tests.resources.ai.fakes import FakeMeter, FakeModel, conversation, words
+from tests.resources.ai.fakes import FakeMeter, FakeModel, conversation, text_events
 
 PROMPT = Prompt("s" * 30, (Message(MessageRole.USER, "u" * 60),), 100)
 BOUND = PROMPT.max_input_tokens
@@ -39,13 +39,13 @@ BOUND = PROMPT.max_input_tokens
 class TestAsk:
     def test_tokens_are_reserved_before_the_question_and_counted_after_the_answer(self) -> None:
         meter = FakeMeter()
-        said = conversation(FakeModel(words("a", "b", tokens=(12, 7))), meter).complete(PROMPT)
+        said = conversation(FakeModel(text_events("a", "b", tokens=(12, 7))), meter).complete(PROMPT)
         assert (said.text, said.reason, said.input_tokens, said.output_tokens) == ("ab", StopReason.STOP, 12, 7)
         assert (meter.reserved, meter.counted) == ([BOUND + 100], [(12, 7)])
 
     def test_uncounted_answer_is_estimated(self) -> None:
         meter = FakeMeter()
-        conversation(FakeModel(words("x" * 9, tokens=None)), meter).complete(PROMPT)
+        conversation(FakeModel(text_events("x" * 9, tokens=None)), meter).complete(PROMPT)
         assert meter.counted == [(BOUND, 9)]
 
     def test_answer_that_breaks_off_is_counted_as_far_as_it_came(self) -> None:
@@ -76,12 +76,12 @@ class TestAsk:
 
     def test_complete_reply_with_a_count_of_zero_is_estimated(self) -> None:
         meter = FakeMeter()
-        conversation(FakeModel(words("x" * 9, tokens=(0, 0))), meter).complete(PROMPT)
+        conversation(FakeModel(text_events("x" * 9, tokens=(0, 0))), meter).complete(PROMPT)
         assert meter.counted == [(BOUND, 9)]
 
     def test_reply_that_is_closed_unread_is_counted_with_its_input(self) -> None:
         meter = FakeMeter()
-        with closing(conversation(FakeModel(words("a")), meter)) as talk:
+        with closing(conversation(FakeModel(text_events("a")), meter)) as talk:
             talk.stream(PROMPT)
         assert meter.counted == [(BOUND, 0)]
 
@@ -98,7 +98,7 @@ class TestAsk:
         assert (meter.counted, meter.settled) == ([], 1)
 
     def test_after_cancelling_nothing_is_asked_or_reserved(self) -> None:
-        model, meter = FakeModel(words("a")), FakeMeter()
+        model, meter = FakeModel(text_events("a")), FakeMeter()
         talk = conversation(model, meter)
         talk.cancel()
         with pytest.raises(CallCancelled):
@@ -106,7 +106,7 @@ class TestAsk:
         assert (model.asked, meter.reserved) == ([], [])
 
     def test_everything_ends_with_the_block(self) -> None:
-        model, meter = FakeModel(words("a")), FakeMeter()
+        model, meter = FakeModel(text_events("a")), FakeMeter()
         with closing(conversation(model, meter)) as talk:
             talk.stream(PROMPT)
         assert (model.closed, meter.settled) == (1, 1)
@@ -120,7 +120,7 @@ class TestWatch:
             noted.append("begun")
             return lambda: noted.append("ended")
 
-        talk = conversation(FakeModel(words("a"), words("b")), watch=watch)
+        talk = conversation(FakeModel(text_events("a"), text_events("b")), watch=watch)
         assert noted == []
         with closing(talk):
             talk.complete(PROMPT)
@@ -135,7 +135,7 @@ class TestWatch:
             gone.append(left)
             return lambda: None
 
-        talk = conversation(FakeModel(words("a"), words("b")), watch=watch)
+        talk = conversation(FakeModel(text_events("a"), text_events("b")), watch=watch)
         talk.complete(PROMPT)
         gone[0]()
         with pytest.raises(CallCancelled):

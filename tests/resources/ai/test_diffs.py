@@ -11,7 +11,7 @@ from app.resources.ai.diffs import unified
 
 
 def applied(folder: Path, path: str, old: str, new: str) -> str:
-    """What the file holds after git applied the diff in an empty repository."""
+    """Return the content of the file after `git apply` in an empty repository."""
     file = folder / path
     file.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(["git", "init", "-q", str(folder)], check=True)

@@ -1,4 +1,4 @@
-"""What all AI handlers have in common, with a model on loopback that says what it is told to."""
+"""Tests of the common behaviour of all AI handlers with a scripted model on loopback."""
 
 import pytest
 import sqlalchemy as sa

@@ -10,7 +10,7 @@ import pytest
 from tests.resources.ai.conftest import Limits
 from tests.resources.ai.streams import kinds, of_kind, parts, text
 from tests.resources.project_content.conftest import Site
-from tests.support.doubles.ai import AiDouble, Turn, say
+from tests.support.doubles.ai import AiDouble, ModelReply, say
 from tests.support.world import Answer, Person
 
 FORMATS = {
@@ -49,8 +49,8 @@ BEFORE: list[tuple[int | str, int, str | None, int]] = [
     ("json", 502, None, 502),
     ("silent", 504, None, 504),
 ]
-# Fault and the status it is for an answer in JSON; places: before the first word, and amid the words.
-AMID = [
+# Fault and the status of a JSON answer. MID_STREAM_POSITIONS: before the first event and between the events.
+MID_STREAM = [
     ("stall", 504),
     ("reset", 502),
     ("cut", 502),
@@ -59,7 +59,7 @@ AMID = [
     ("not-utf8", 502),
     ("huge", 502),
 ]
-AMID_PLACES = (0, 1, 4)
+MID_STREAM_POSITIONS = (0, 1, 4)
 WORDS = ("one\n", "two\n", "three\n", "four\n", "five\n")
 
 
@@ -107,8 +107,8 @@ class TestFaultDuringReply:
     @pytest.mark.parametrize("wire", FORMATS)
     def test_fault_is_told_apart_from_the_text(self, caller: Caller, double: AiDouble, wire: str) -> None:
         double.script = [say(*WORDS)]
-        for fault, status in AMID:
-            for place in AMID_PLACES:
+        for fault, status in MID_STREAM:
+            for place in MID_STREAM_POSITIONS:
                 double.fault, double.fault_at = fault, place
                 answer = caller.ask(FORMATS[wire])
                 if caller.as_json:
@@ -150,7 +150,7 @@ class TestToolCallThatIsCut:
         self, site: Site, double: AiDouble, wire: str, arguments: str
     ) -> None:
         """The provider calls the answer whole all the same."""
-        turn = Turn(calls=[("read_file", arguments)])  # type: ignore[list-item]
+        turn = ModelReply(calls=[("read_file", arguments)])  # type: ignore[list-item]
         double.script = [turn, say("Sorry.")]
         found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))
         assert len(of_kind(found, "tool-input-error")) == 1

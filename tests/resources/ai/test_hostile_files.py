@@ -1,4 +1,4 @@
-"""Files of a repository that give orders, before a model that obeys them: nothing leaves the project, whatever it tries."""
+"""Tests that a model that obeys prompt injections cannot access anything outside the project."""
 
 import json
 import sys
@@ -25,13 +25,13 @@ TOOLS = ["search_files", "read_file"]
 
 
 class Outward:
-    """What this process did towards the outside: addresses it connected to, programs it started."""
+    """Record of outbound activity of this process: connected ports and started programs."""
 
     def __init__(self) -> None:
         self.watching = False
         self.ports: set[int] = set()
         self.programs: list[str] = []
-        sys.addaudithook(self._note)  # cannot be taken away again, only told to be quiet
+        sys.addaudithook(self._note)  # An audit hook cannot be removed.
 
     def _note(self, event: str, given: tuple[Any, ...]) -> None:
         if not self.watching:
@@ -57,7 +57,7 @@ OUTWARD = Outward()
 
 @pytest.fixture
 def trap() -> Iterator[Double]:
-    """A server that nobody has a reason to call."""
+    """Return a server that no code is expected to call."""
     made = Double()
     yield made
     made.close()
@@ -85,7 +85,7 @@ class TestHostileFiles:
                 raw = self.ask(site, path)
             assert len(model.obeyed) >= 3, path
             assert OWN in raw, path
-            self.nothing_left(double, raw, path)
+            self.assert_nothing_leaked(double, raw, path)
             database = {5432} & OUTWARD.ports
             assert OUTWARD.ports - database <= {port_of(double.root)}, path
             assert not [each for each in OUTWARD.programs for name in elsewhere if name in each], path
@@ -95,7 +95,7 @@ class TestHostileFiles:
 
     @staticmethod
     def scene(world: World, trap: Double, tmp_path: Path, way: str) -> tuple[Site, Targets, list[str]]:
-        """The project with its hostile files, and around it what they are after."""
+        """Return the project with its hostile files, their targets and the names of the other repositories."""
         secret = {"secret.md": CANARY.encode()}
         host_file = tmp_path / "secret.md"
         host_file.write_text(CANARY)
@@ -122,8 +122,8 @@ class TestHostileFiles:
         return json.dumps(found, ensure_ascii=False)
 
     @staticmethod
-    def nothing_left(double: AiDouble, raw: str, path: str) -> None:
-        """Neither the reader nor the provider got what lies outside, and the tools stayed what they were."""
+    def assert_nothing_leaked(double: AiDouble, raw: str, path: str) -> None:
+        """Assert that neither the reader nor the provider received foreign data and that the tools are unchanged."""
         assert CANARY not in raw, path
         system = {
             asked.body["messages"][0]["content"].partition("Look nothing more up")[0].rstrip() for asked in double.asked

@@ -28,7 +28,7 @@ def written_down(person: Person) -> None:
     db.session.commit()
 
 
-def left(person: Person, model: type[AiUsage] | type[AiBudget]) -> int:
+def count_rows(person: Person, model: type[AiUsage] | type[AiBudget]) -> int:
     return db.session.scalar(sa.select(sa.func.count()).where(model.user_id == person.id)) or 0
 
 
@@ -40,7 +40,7 @@ class TestPurgeUsage:
         assert (shown["calls"], shown["input_tokens"], shown["budget"]["used"]) == (2, 1800, 1000)
         with me.app.app_context():
             assert jobs.purge_usage() >= 2 * (len(DAYS) - KEPT)
-            assert (left(me, AiUsage), left(me, AiBudget)) == (KEPT, KEPT)
+            assert (count_rows(me, AiUsage), count_rows(me, AiBudget)) == (KEPT, KEPT)
         assert me.get("/ai/usage").ok() == shown
 
     def test_call_that_runs_is_never_taken(self, me: Person, double: AiDouble) -> None:

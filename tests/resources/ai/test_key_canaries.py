@@ -30,8 +30,8 @@ def hurried(limits: Limits) -> None:
     limits.set(first_byte_timeout_s=0.3, idle_timeout_s=0.3, operator_tokens_a_day=10**9)
 
 
-def seen_by_caller(answer: Answer) -> str:
-    """Everything of an answer."""
+def response_text(answer: Answer) -> str:
+    """Return status, headers and body of a response."""
     return f"{answer.status} {answer.headers}\n{answer.response.get_data(as_text=True)}"
 
 
@@ -61,7 +61,7 @@ class TestKeys:
                 for fault in FAULTS:
                     double.fault = fault
                     sent = headers | (AS_JSON if as_json and name == "code-edit" else {})
-                    found.append(seen_by_caller(site.owner.again().post(f"/api/ai/{name}", body, headers=sent)))
+                    found.append(response_text(site.owner.again().post(f"/api/ai/{name}", body, headers=sent)))
         assert any(key in str(asked.headers) for asked in double.asked)
         assert not [asked.path for asked in double.asked if key in str(asked.body)]
         assert not [each for each in found for canary in KEYS if canary in each]
@@ -78,6 +78,6 @@ class TestKeys:
             for broken in (f"{IN_BODY} with space", f"{IN_BODY}\u00fc", IN_BODY * 40):
                 refused = site.owner.post("/api/ai/copilot", {"prompt": "x", "apiKey": broken} | MODEL)
                 refused.fails(400, None, "apiKey")
-                assert IN_BODY not in seen_by_caller(refused)
+                assert IN_BODY not in response_text(refused)
         assert IN_BODY not in str(lines) + caplog.text
         assert double.asked == []

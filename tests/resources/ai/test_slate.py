@@ -88,7 +88,7 @@ def shown(markdown: str) -> str:
 
 
 class TestReadBack:
-    """What people typed is what a Markdown reader shows, whatever it looks like."""
+    """Tests that a Markdown reader shows the typed text unchanged."""
 
     @given(st.text(alphabet="ab1.)#-+*_`~=<>[]()!\\|:&; ", min_size=1, max_size=24))
     @settings(max_examples=400, deadline=None)

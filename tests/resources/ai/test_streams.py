@@ -79,7 +79,9 @@ class TestStreams:
     ) -> None:
         from app.http.streaming import response as streaming
 
-        monkeypatch.setattr(streaming.StreamSettings, "__init__", _impatient(streaming.StreamSettings.__init__))
+        monkeypatch.setattr(
+            streaming.StreamSettings, "__init__", _with_short_intervals(streaming.StreamSettings.__init__)
+        )
         editor = world.person()
         with world.app.app_context():
             db.session.add(Membership(organization_id=site.organization, user_id=editor.id, role=Role.EDITOR))
@@ -96,7 +98,7 @@ class TestStreams:
         assert found[-1] == {"type": "error", "errorText": "You are not allowed to do this"}
 
 
-def _impatient(init: Any) -> Any:
+def _with_short_intervals(init: Any) -> Any:
     def changed(self: Any, **given: Any) -> None:
         init(self, **{**given, "check_s": 0.2, "total_s": 20})
 

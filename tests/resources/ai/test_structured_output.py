@@ -8,7 +8,7 @@ import pytest
 from app.drivers.ai.port import Message, MessageRole, Prompt
 from app.resources.ai.errors import InvalidAnswer
 from app.resources.ai.structured_output import request_json
-from tests.resources.ai.fakes import FakeModel, conversation, words
+from tests.resources.ai.fakes import FakeModel, conversation, text_events
 
 PROMPT = Prompt("s", (Message(MessageRole.USER, "u"),), 100)
 
@@ -23,20 +23,20 @@ def small(value: Mapping[str, Any]) -> int:
 class TestAskFor:
     @pytest.mark.parametrize("said", ['{"n": 3}', ' {"n": 3}\n', '```json\n{"n": 3}\n```', 'Sure: {"n": 3}. Enjoy!'])
     def test_answer_that_fits_is_taken_with_whatever_stands_around_it(self, said: str) -> None:
-        model = FakeModel(words(said))
+        model = FakeModel(text_events(said))
         assert request_json(conversation(model), PROMPT, small) == 3
         assert len(model.asked) == 1
 
     @pytest.mark.parametrize("said", ["", "no", "[1]", "3", "null", '{"n": 10}', '{"n": 1}{"n": 2}', '{"n": 3'])
     def test_other_answers_are_asked_for_once_more_with_the_reason(self, said: str) -> None:
-        model = FakeModel(words(said), words('{"n": 3}'))
+        model = FakeModel(text_events(said), text_events('{"n": 3}'))
         assert request_json(conversation(model), PROMPT, small) == 3
         again = model.asked[1].messages
         assert again[1] == Message(MessageRole.ASSISTANT, said or "(nothing)")
         assert "must be" in again[2].text
 
     def test_second_failure_is_the_last(self) -> None:
-        model = FakeModel(words("no"), words('{"n": 10}'))
+        model = FakeModel(text_events("no"), text_events('{"n": 10}'))
         with pytest.raises(InvalidAnswer):
             request_json(conversation(model), PROMPT, small)
         assert len(model.asked) == 2

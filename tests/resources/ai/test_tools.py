@@ -21,8 +21,8 @@ def no_project(_user_id: str | None, _project_id: str) -> Mapping[str, Any]:
     raise NotFound
 
 
-def made(outcome: Callable[[], Any]) -> ProjectTools:
-    """A library whose database gives that."""
+def tools_with(outcome: Callable[[], Any]) -> ProjectTools:
+    """Return project tools whose database calls have this outcome."""
     return ProjectTools(lambda _call: outcome(), no_project, "usr", "prj", hosts=None)  # type: ignore[arg-type]
 
 
@@ -45,7 +45,7 @@ class TestParsed:
 class TestUse:
     def test_what_was_given_counts_until_enough_was_read(self) -> None:
         large = ToolResult({"text": "x" * (ALL_CHARACTERS // 2)})
-        shelf = made(lambda: large)
+        shelf = tools_with(lambda: large)
         assert [shelf.use(call()).problem is None for _ in range(3)] == [True, True, False]
         assert "The limit of one question" in shelf.use(call()).text
 
@@ -53,14 +53,14 @@ class TestUse:
         ("error", "said"), [(NotFound("No such file"), "No such file"), (UpstreamError("The host is broken"), "The host is broken")]
     )  # fmt: skip
     def test_failure_is_told_to_the_model(self, error: Exception, said: str) -> None:
-        assert made(raising(error)).use(call()).problem == said
+        assert tools_with(raising(error)).use(call()).problem == said
 
     def test_lost_rights_end_the_answer(self) -> None:
         with pytest.raises(PermissionDenied):
-            made(raising(PermissionDenied())).use(call())
+            tools_with(raising(PermissionDenied())).use(call())
 
     def test_broken_arguments_ask_nothing_of_the_database(self) -> None:
-        assert made(raising(AssertionError())).use(call("{")).problem == "The arguments must be a JSON object"
+        assert tools_with(raising(AssertionError())).use(call("{")).problem == "The arguments must be a JSON object"
 
     def test_outcome_is_told_as_json(self) -> None:
         assert json.loads(ToolResult({"a": "ü"}).text) == {"a": "ü"}

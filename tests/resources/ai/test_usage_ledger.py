@@ -34,7 +34,7 @@ def used(person: Person) -> int:
 
 
 def reserved(person: Person, made: UsageMeter) -> str:
-    """Whether there was room; a database with too much to do is asked again."""
+    """Return `taken` or the error code of a reservation. A busy database is tried again."""
     while True:
         try:
             with person.app.app_context():

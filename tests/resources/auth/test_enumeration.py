@@ -1,4 +1,4 @@
-"""Whether an e-mail has an account shows in no status, header or body (limits, section 2); times: tests/bench."""
+"""Tests that no status, header or body shows whether an e-mail has an account. `tests/bench` compares the times."""
 
 from collections.abc import Callable
 from typing import Any
@@ -76,7 +76,7 @@ def _typed(person: Newcomer) -> tuple[str, ...]:
 
 
 def _drop_password(person: Newcomer) -> None:
-    """Leave an account that is opened by a login at somebody else's only."""
+    """Remove the password, so that only a social login opens the account."""
     from app.extensions import db
     from app.models.user import User
 

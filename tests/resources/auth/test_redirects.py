@@ -1,4 +1,4 @@
-"""Where links and logins may end: with a page of ours, whatever is asked for."""
+"""Tests that links and logins redirect only to pages of the configured origin."""
 
 from collections.abc import Callable
 
@@ -91,7 +91,7 @@ class TestPagesOfOthers:
 
     @pytest.mark.parametrize("page", PAYLOADS)
     def test_never_come_from_the_way_back(self, newcomer: Make, page: str) -> None:
-        """What the provider's answer carries besides code and state leads nowhere."""
+        """The callback ignores all parameters except code and state."""
         query = {"state": "x", "code": "y", "callbackURL": page, "redirectTo": page, "error": page}
         answer = newcomer().get("/auth/callback/social_a", query_string=query)
         assert (answer.status, answer.headers["Location"]) in (

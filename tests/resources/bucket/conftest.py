@@ -4,13 +4,13 @@ import pytest
 from flask import Flask
 
 from app.drivers.storage.local import LocalStore
-from tests.resources.bucket.places import Place
+from tests.resources.bucket.places import OrganizationTeam
 from tests.support.world import World
 
 
 @pytest.fixture
-def place(app: Flask, world: World) -> Place:
-    return Place(app, world)
+def team(app: Flask, world: World) -> OrganizationTeam:
+    return OrganizationTeam(app, world)
 
 
 @pytest.fixture

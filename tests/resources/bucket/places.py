@@ -31,7 +31,7 @@ def served(person: Browser, asset: dict[str, Any], **kwargs: Any) -> Answer:
     return person.get(f"/media/{asset['key']}", **kwargs)
 
 
-class Place:
+class OrganizationTeam:
     """An organization with an owner, an admin and an editor, and a project in it."""
 
     def __init__(self, app: Flask, world: World) -> None:

@@ -15,7 +15,7 @@ from app.models.media import MediaAsset
 from app.models.organization import ArchiveStatus, Organization
 from app.models.project import Project
 from app.models.user import User
-from tests.resources.bucket.places import Place, form, served, upload
+from tests.resources.bucket.places import OrganizationTeam, form, served, upload
 from tests.support.samples.pictures import FORMATS, MARK, SCRIPT, animation, noise, opened, picture
 from tests.support.world import World
 
@@ -107,50 +107,52 @@ class TestUpload:
 
 class TestAttaching:
     @pytest.mark.parametrize("target", ["org_id", "project_id"])
-    def test_owners_and_admins_may_editors_and_strangers_may_not(self, world: World, place: Place, target: str) -> None:
-        for person in (place.owner, place.admin):
-            upload(person, **{target: getattr(place, target)}).ok(201)
-        for person in (place.editor, world.person(), world.person(admin=True)):
-            upload(person, **{target: getattr(place, target)}).fails(403, "NOT_ALLOWED")
+    def test_owners_and_admins_may_editors_and_strangers_may_not(
+        self, world: World, team: OrganizationTeam, target: str
+    ) -> None:
+        for person in (team.owner, team.admin):
+            upload(person, **{target: getattr(team, target)}).ok(201)
+        for person in (team.editor, world.person(), world.person(admin=True)):
+            upload(person, **{target: getattr(team, target)}).fails(403, "NOT_ALLOWED")
 
     @pytest.mark.parametrize("target", [{"org_id": f"org_{GHOST}"}, {"project_id": f"prj_{GHOST}"}])
     def test_what_does_not_exist_is_404(self, world: World, target: dict[str, str]) -> None:
         upload(world.person(), **target).fails(404)
 
-    def test_rights_are_asked_before_the_picture_is_looked_at(self, place: Place) -> None:
-        upload(place.editor, b"words", org_id=place.org_id).fails(403)
+    def test_rights_are_asked_before_the_picture_is_looked_at(self, team: OrganizationTeam) -> None:
+        upload(team.editor, b"words", org_id=team.org_id).fails(403)
 
-    def test_one_right_is_not_enough_for_two_targets(self, world: World, app: Flask, place: Place) -> None:
-        other = Place(app, world)
-        upload(place.owner, org_id=other.org_id, project_id=place.project_id).fails(403)
-        upload(place.owner, org_id=place.org_id, project_id=other.project_id).fails(403)
-        assert upload(place.owner, org_id=place.org_id, project_id=place.project_id).ok(201)
+    def test_one_right_is_not_enough_for_two_targets(self, world: World, app: Flask, team: OrganizationTeam) -> None:
+        other = OrganizationTeam(app, world)
+        upload(team.owner, org_id=other.org_id, project_id=team.project_id).fails(403)
+        upload(team.owner, org_id=team.org_id, project_id=other.project_id).fails(403)
+        assert upload(team.owner, org_id=team.org_id, project_id=team.project_id).ok(201)
 
-    def test_a_project_of_another_organization_is_400(self, app: Flask, place: Place, world: World) -> None:
-        other = Place(app, world)
+    def test_a_project_of_another_organization_is_400(self, app: Flask, team: OrganizationTeam, world: World) -> None:
+        other = OrganizationTeam(app, world)
         with app.app_context():
             db.session.execute(
-                sa.update(Organization).where(Organization.id == other.org_id).values(owner_id=place.owner.id)
+                sa.update(Organization).where(Organization.id == other.org_id).values(owner_id=team.owner.id)
             )
             db.session.execute(
                 sa.text("UPDATE memberships SET user_id = :me WHERE organization_id = :org AND role = 'owner'"),
-                {"me": place.owner.id, "org": other.org_id},
+                {"me": team.owner.id, "org": other.org_id},
             )
             db.session.commit()
-        upload(place.owner, org_id=place.org_id, project_id=other.project_id).fails(400, None, "project_id")
+        upload(team.owner, org_id=team.org_id, project_id=other.project_id).fails(400, None, "project_id")
 
-    def test_nothing_is_attached_to_what_is_archived(self, app: Flask, place: Place) -> None:
+    def test_nothing_is_attached_to_what_is_archived(self, app: Flask, team: OrganizationTeam) -> None:
         with app.app_context():
             db.session.execute(
-                sa.update(Project).where(Project.id == place.project_id).values(status=ArchiveStatus.ARCHIVED)
+                sa.update(Project).where(Project.id == team.project_id).values(status=ArchiveStatus.ARCHIVED)
             )
             db.session.commit()
-        upload(place.owner, project_id=place.project_id).fails(409, "ARCHIVED")
+        upload(team.owner, project_id=team.project_id).fails(409, "ARCHIVED")
 
-    def test_attaching_sets_no_image(self, app: Flask, place: Place) -> None:
-        upload(place.owner, org_id=place.org_id).ok(201)
+    def test_attaching_sets_no_image(self, app: Flask, team: OrganizationTeam) -> None:
+        upload(team.owner, org_id=team.org_id).ok(201)
         with app.app_context():
-            assert db.session.get_one(Organization, place.org_id).image is None
+            assert db.session.get_one(Organization, team.org_id).image is None
 
 
 class TestDelete:
@@ -169,19 +171,19 @@ class TestDelete:
         me.delete(f"/bucket/delete/{quote(key, safe='')}").ok()
 
     @pytest.mark.parametrize("target", ["org_id", "project_id"])
-    def test_who_may_delete_what_is_attached(self, world: World, place: Place, target: str) -> None:
-        fields = {target: getattr(place, target)}
-        for allowed in (place.owner, place.admin, world.person(admin=True)):
-            key = upload(place.owner, **fields).ok(201)["key"]
-            for refused in (place.editor, world.person()):
+    def test_who_may_delete_what_is_attached(self, world: World, team: OrganizationTeam, target: str) -> None:
+        fields = {target: getattr(team, target)}
+        for allowed in (team.owner, team.admin, world.person(admin=True)):
+            key = upload(team.owner, **fields).ok(201)["key"]
+            for refused in (team.editor, world.person()):
                 refused.delete(f"/bucket/delete/{key}").fails(403)
             world.anonymous().delete(f"/bucket/delete/{key}").fails(401)
             allowed.delete(f"/bucket/delete/{key}").ok()
 
-    def test_what_is_attached_to_nothing_is_its_uploaders(self, world: World, place: Place) -> None:
-        key = upload(place.editor).ok(201)["key"]
-        place.owner.delete(f"/bucket/delete/{key}").fails(403)
-        place.editor.delete(f"/bucket/delete/{key}").ok()
+    def test_what_is_attached_to_nothing_is_its_uploaders(self, world: World, team: OrganizationTeam) -> None:
+        key = upload(team.editor).ok(201)["key"]
+        team.owner.delete(f"/bucket/delete/{key}").fails(403)
+        team.editor.delete(f"/bucket/delete/{key}").ok()
 
     @pytest.mark.parametrize(
         "key", ["users/none.png", "../../app.db", "%2e%2e%2fapp.db", "users/../../secret", "a" * 3000]
@@ -189,14 +191,14 @@ class TestDelete:
     def test_what_is_no_key_is_404(self, world: World, key: str) -> None:
         world.person().delete(f"/bucket/delete/{key}").fails(404)
 
-    def test_images_that_named_it_are_null_with_it(self, app: Flask, place: Place) -> None:
-        key = upload(place.owner).ok(201)["key"]
-        owners = ((User, place.owner.id), (Organization, place.org_id), (Project, place.project_id))
+    def test_images_that_named_it_are_null_with_it(self, app: Flask, team: OrganizationTeam) -> None:
+        key = upload(team.owner).ok(201)["key"]
+        owners = ((User, team.owner.id), (Organization, team.org_id), (Project, team.project_id))
         with app.app_context():
             for table, which in owners:
                 db.session.execute(sa.update(table).where(table.id == which).values(image=key))
             db.session.commit()
-        place.owner.delete(f"/bucket/delete/{key}").ok()
+        team.owner.delete(f"/bucket/delete/{key}").ok()
         with app.app_context():
             assert [db.session.get_one(table, which).image for table, which in owners] == [None] * 3
 

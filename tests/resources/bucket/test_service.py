@@ -1,4 +1,4 @@
-"""How much a person may keep and send, whatever they do at once; and uploads whose object cannot be stored."""
+"""Tests of the storage and upload limits under concurrency, and of uploads whose object cannot be stored."""
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,13 +21,13 @@ from app.models.user import User
 from app.resources.bucket import service
 from app.resources.bucket.service import AssetTarget
 from config import Settings
-from tests.resources.bucket.places import Place, served, upload
+from tests.resources.bucket.places import OrganizationTeam, served, upload
 from tests.support.samples.pictures import picture
 from tests.support.world import Person, World
 
 
 def counted(app: Flask, person: Person) -> tuple[int, int]:
-    """How many assets and how many counted uploads a person has."""
+    """Return the numbers of assets and of counted uploads of a person."""
     with app.app_context():
         return (
             db.session.scalar(sa.select(sa.func.count()).where(MediaAsset.uploader_id == person.id)) or 0,
@@ -35,8 +35,8 @@ def counted(app: Flask, person: Person) -> tuple[int, int]:
         )
 
 
-def keep(app: Flask, person: Person, size: int) -> None:
-    """Let a person have an asset of that size."""
+def store_asset(app: Flask, person: Person, size: int) -> None:
+    """Insert an asset of this size for a person."""
     with app.app_context():
         db.session.add(
             MediaAsset(key=f"users/{size}-{person.id}", uploader_id=person.id, mimetype="image/png", size=size,
@@ -47,7 +47,7 @@ def keep(app: Flask, person: Person, size: int) -> None:
 
 @contextmanager
 def bounded(app: Flask, *, daily: int = 200 * MIB, kept: int = 500 * MIB) -> Iterator[None]:
-    """The application with other limits."""
+    """Apply other upload limits within the block."""
     before: Settings = app.config["SETTINGS"]
     rates = RateLimits(upload_bytes=(Rate(daily, 86_400),))
     limits = replace(before.limits, rates=rates, upload=UploadLimits(stored_bytes=kept))
@@ -61,7 +61,7 @@ def bounded(app: Flask, *, daily: int = 200 * MIB, kept: int = 500 * MIB) -> Ite
 class TestQuota:
     def test_what_is_kept_is_bounded_and_deleting_makes_room(self, app: Flask, world: World) -> None:
         me = world.person()
-        keep(app, me, 500 * MIB - 100)
+        store_asset(app, me, 500 * MIB - 100)
         with bounded(app):
             asset = upload(me).ok(201)
             assert asset["size"] <= 100
@@ -94,7 +94,7 @@ class TestQuota:
         assert counted(app, me)[0] == 4
 
     def test_one_persons_uploads_are_nothing_to_another(self, app: Flask, world: World) -> None:
-        keep(app, world.person(), 500 * MIB)
+        store_asset(app, world.person(), 500 * MIB)
         with bounded(app):
             upload(world.person()).ok(201)
 
@@ -155,14 +155,14 @@ class TestAStoreThatIsAway:
         served(me, asset).fails(503)
 
     def test_a_deletion_succeeds_and_is_done_when_the_store_is_back(
-        self, app: Flask, world: World, objects: LocalStore, place: Place
+        self, app: Flask, world: World, objects: LocalStore, team: OrganizationTeam
     ) -> None:
-        asset = upload(place.owner).ok(201)
+        asset = upload(team.owner).ok(201)
         folder = objects._root
         kept = folder.rename(folder.with_name("away"))
         folder.write_text("in the way")
-        place.owner.delete(f"/bucket/delete/{asset['key']}").ok()
-        served(place.owner, asset).fails(404)
+        team.owner.delete(f"/bucket/delete/{asset['key']}").ok()
+        served(team.owner, asset).fails(404)
         folder.unlink()
         kept.rename(folder)
         assert objects.head(asset["key"]) is not None

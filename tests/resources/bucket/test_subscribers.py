@@ -15,20 +15,20 @@ from app.models.user import User
 from app.resources.organization.events import organization_deleting
 from app.resources.project.events import project_deleting
 from app.resources.user.events import user_deleting
-from tests.resources.bucket.places import Place, upload
+from tests.resources.bucket.places import OrganizationTeam, upload
 from tests.support.world import World
 
 
-def announce_project(place: Place) -> None:
-    project_deleting.publish(db.session.get_one(Project, place.project_id))
+def announce_project(team: OrganizationTeam) -> None:
+    project_deleting.publish(db.session.get_one(Project, team.project_id))
 
 
-def announce_organization(place: Place) -> None:
-    organization_deleting.publish(db.session.get_one(Organization, place.org_id))
+def announce_organization(team: OrganizationTeam) -> None:
+    organization_deleting.publish(db.session.get_one(Organization, team.org_id))
 
 
-def announce_user(place: Place) -> None:
-    user_deleting.publish(db.session.get_one(User, place.editor.id))
+def announce_user(team: OrganizationTeam) -> None:
+    user_deleting.publish(db.session.get_one(User, team.editor.id))
 
 
 class TestWhatGoes:
@@ -44,40 +44,44 @@ class TestWhatGoes:
         self,
         app: Flask,
         world: World,
-        place: Place,
+        team: OrganizationTeam,
         objects: LocalStore,
-        announce: Callable[[Place], None],
+        announce: Callable[[OrganizationTeam], None],
         gone: set[str],
     ) -> None:
         keys = {
-            "avatar": upload(place.editor).ok(201)["key"],
-            "logo": upload(place.owner, folder="orgs", org_id=place.org_id).ok(201)["key"],
-            "cover": upload(place.admin, folder="sites", project_id=place.project_id).ok(201)["key"],
+            "avatar": upload(team.editor).ok(201)["key"],
+            "logo": upload(team.owner, folder="orgs", org_id=team.org_id).ok(201)["key"],
+            "cover": upload(team.admin, folder="sites", project_id=team.project_id).ok(201)["key"],
             "other": upload(world.person()).ok(201)["key"],
         }
         with app.app_context():
-            announce(place)
+            announce(team)
             db.session.commit()
             left = set(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.key.in_(keys.values()))))
         world.work_off()
         assert {name for name, key in keys.items() if key not in left} == gone
         assert {name for name, key in keys.items() if objects.head(key) is None} == gone
 
-    def test_a_rollback_keeps_everything(self, app: Flask, world: World, place: Place, objects: LocalStore) -> None:
-        key = upload(place.owner, org_id=place.org_id).ok(201)["key"]
+    def test_a_rollback_keeps_everything(
+        self, app: Flask, world: World, team: OrganizationTeam, objects: LocalStore
+    ) -> None:
+        key = upload(team.owner, org_id=team.org_id).ok(201)["key"]
         with app.app_context():
-            announce_organization(place)
+            announce_organization(team)
             db.session.rollback()
         world.work_off()
         assert objects.head(key) is not None
 
-    def test_an_uploader_who_goes_leaves_what_was_attached(self, app: Flask, world: World, place: Place) -> None:
-        key = upload(place.admin, org_id=place.org_id).ok(201)["key"]
+    def test_an_uploader_who_goes_leaves_what_was_attached(
+        self, app: Flask, world: World, team: OrganizationTeam
+    ) -> None:
+        key = upload(team.admin, org_id=team.org_id).ok(201)["key"]
         with app.app_context():
-            user = db.session.get_one(User, place.admin.id)
+            user = db.session.get_one(User, team.admin.id)
             user_deleting.publish(user)
             db.session.delete(user)
             db.session.commit()
             asset = db.session.scalars(sa.select(MediaAsset).where(MediaAsset.key == key)).one()
             assert asset.uploader_id is None
-        place.owner.delete(f"/bucket/delete/{key}").ok()
+        team.owner.delete(f"/bucket/delete/{key}").ok()

@@ -17,16 +17,16 @@ def answers(app: Flask) -> Iterator[list[bytes]]:
     """Everything that is answered during the test: bodies and headers."""
     seen: list[bytes] = []
 
-    def keep(response: Response) -> Response:
+    def record(response: Response) -> Response:
         if not response.is_streamed:
             body = response.get_data()
             seen.append(gzip.decompress(body) if response.headers.get("Content-Encoding") == "gzip" else body)
         seen.append(str(response.headers).encode())
         return response
 
-    app.after_request_funcs.setdefault(None, []).insert(0, keep)
+    app.after_request_funcs.setdefault(None, []).insert(0, record)
     yield seen
-    app.after_request_funcs[None].remove(keep)
+    app.after_request_funcs[None].remove(record)
 
 
 def use(me: Person, hosts: Hosts, world: World) -> None:
@@ -103,7 +103,7 @@ def test_no_token_is_told_logged_or_stored(
 
 
 def test_the_search_finds_what_is_there(app: Flask, world: World, answers: list[bytes], tmp_path: Path) -> None:
-    """A canary that may be told is found, so that the other test means something."""
+    """The search finds a canary that is not secret. This proves that the search works."""
     me = world.person()
     me.post("/organization", {"org_name": "canary-name"}).ok(201)
     assert b"canary-name" in b"\n".join(answers)

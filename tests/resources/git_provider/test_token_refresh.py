@@ -33,7 +33,7 @@ RENEWAL = "POST /oauth/token"
 
 
 @pytest.fixture
-def kept(app: Flask) -> TokenRefresher:
+def refresher(app: Flask) -> TokenRefresher:
     with app.app_context():
         return token_refresher(drivers.git)
 
@@ -59,76 +59,78 @@ def column(world: World, credential_id: str, name: str) -> object:
 
 
 class TestToken:
-    def test_living_one_is_given_without_a_call(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+    def test_living_one_is_given_without_a_call(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         made = connect_gitlab(world.person(), hosts)
         hosts.gitlab.journal.clear()
-        assert kept.token(made["id"]) in hosts.gitlab.grants
+        assert refresher.token(made["id"]) in hosts.gitlab.grants
         assert hosts.gitlab.journal == []
 
-    def test_one_that_ended_is_renewed(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+    def test_one_that_ended_is_renewed(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         made = expired(world, hosts)
-        first = kept.token(made)
+        first = refresher.token(made)
         assert first in hosts.gitlab.grants
-        assert kept.token(made) == first
+        assert refresher.token(made) == first
         assert len(hosts.gitlab.calls(RENEWAL)) == 1
 
-    def test_many_threads_ask_the_host_once(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+    def test_many_threads_ask_the_host_once(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         made = expired(world, hosts)
         hosts.gitlab.latency_s = 0.3
-        assert len(set(at_once(40, lambda: kept.token(made)))) == 1
+        assert len(set(at_once(40, lambda: refresher.token(made)))) == 1
         assert len(hosts.gitlab.calls(RENEWAL)) == 1
 
-    def test_many_that_saw_it_refused_ask_the_host_once(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+    def test_many_that_saw_it_refused_ask_the_host_once(
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
+    ) -> None:
         made: str = connect_gitlab(world.person(), hosts)["id"]
-        old = kept.token(made)
+        old = refresher.token(made)
         hosts.gitlab.journal.clear()
         hosts.gitlab.latency_s = 0.3
-        new = set(at_once(20, lambda: kept.token(made, old)))
+        new = set(at_once(20, lambda: refresher.token(made, old)))
         assert len(new) == 1
         assert new != {old}
         assert len(hosts.gitlab.calls(RENEWAL)) == 1
 
     def test_one_that_cannot_be_renewed_is_used_to_its_end(
-        self, world: World, hosts: Hosts, kept: TokenRefresher
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         me = world.person()
         body = {"provider": "gitlab", "access_token": hosts.gitlab.token(login_of(me))}
         ends = utcnow_ms() + timedelta(seconds=20)
         made = me.post("/git-provider/create", body | {"access_token_expires_at": ends.isoformat()}).ok(201)["id"]
-        assert kept.token(made) == body["access_token"]
+        assert refresher.token(made) == body["access_token"]
         change(world, made, access_token_expires_at=utcnow_ms() - timedelta(seconds=1))
         with pytest.raises(ReconnectRequired):
-            kept.token(made)
+            refresher.token(made)
         assert column(world, made, "status") == "needs_reconnect"
 
-    def test_github_without_our_app_cannot_renew(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+    def test_github_without_our_app_cannot_renew(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         me = world.person()
         made = connect_github(me, hosts, hosts.on_github(login_of(me)).installation)["id"]
         change(world, made, access_token_expires_at=utcnow_ms() - timedelta(minutes=1))
-        bare = drivers_without_apps(kept)
+        bare = drivers_without_apps(refresher)
         with pytest.raises(UpstreamUnavailable):
             bare.token(made)
-        assert kept.token(made) in hosts.github.grants
+        assert refresher.token(made) in hosts.github.grants
 
-    def test_unknown_credential_needs_reconnecting(self, kept: TokenRefresher) -> None:
+    def test_unknown_credential_needs_reconnecting(self, refresher: TokenRefresher) -> None:
         with pytest.raises(ReconnectRequired):
-            kept.token("cred_none")
+            refresher.token("cred_none")
 
 
-def drivers_without_apps(kept: TokenRefresher) -> TokenRefresher:
+def drivers_without_apps(refresher: TokenRefresher) -> TokenRefresher:
     from app.drivers.git.hosts import GitHosts
 
-    return TokenRefresher(kept.side, kept.keyring, GitHosts(None))
+    return TokenRefresher(refresher.side, refresher.keyring, GitHosts(None))
 
 
 class TestFailures:
-    def test_refusal_is_asked_for_once_by_all(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+    def test_refusal_is_asked_for_once_by_all(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         made = expired(world, hosts)
         hosts.gitlab.refreshing.clear()
 
         def ask() -> str:
             with pytest.raises(ReconnectRequired):
-                kept.token(made)
+                refresher.token(made)
             return "refused"
 
         assert at_once(20, ask) == ["refused"] * 20
@@ -137,38 +139,40 @@ class TestFailures:
 
     @pytest.mark.parametrize("fault", [{"reply": Reply(503)}, {"reply": Reply(200, b"<html>")}])
     def test_host_that_fails_before_it_renews_is_asked_again(
-        self, world: World, hosts: Hosts, kept: TokenRefresher, fault: dict
+        self, world: World, hosts: Hosts, refresher: TokenRefresher, fault: dict
     ) -> None:
         made = expired(world, hosts)
         hosts.gitlab.faults.append(Fault(RENEWAL, **fault))
         with pytest.raises(Exception) as told:
-            kept.token(made)
+            refresher.token(made)
         assert not isinstance(told.value, ReconnectRequired)
-        assert kept.token(made) in hosts.gitlab.grants
+        assert refresher.token(made) in hosts.gitlab.grants
 
     def test_answer_that_is_lost_ends_in_needs_reconnect(
-        self, world: World, hosts: Hosts, kept: TokenRefresher
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         made = expired(world, hosts)
         hosts.gitlab.faults.append(Fault(RENEWAL, lose=True))
         with pytest.raises(Exception) as told:
-            kept.token(made)
+            refresher.token(made)
         assert not isinstance(told.value, ReconnectRequired)
         with pytest.raises(ReconnectRequired):
-            kept.token(made)
+            refresher.token(made)
         assert column(world, made, "status") == "needs_reconnect"
 
-    def test_lease_of_another_process_is_waited_for(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+    def test_lease_of_another_process_is_waited_for(
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
+    ) -> None:
         made = expired(world, hosts)
         change(world, made, refreshing_until=utcnow_ms() + timedelta(seconds=30))
         with pytest.raises(UpstreamTimeout):
-            replace(kept, wait_s=0.3).token(made)
+            replace(refresher, wait_s=0.3).token(made)
         assert hosts.gitlab.journal == []
         change(world, made, refreshing_until=utcnow_ms() - timedelta(seconds=1))
-        assert kept.token(made) in hosts.gitlab.grants
+        assert refresher.token(made) in hosts.gitlab.grants
 
     def test_pair_renewed_while_the_user_connected_anew_is_dropped(
-        self, world: World, hosts: Hosts, kept: TokenRefresher
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         me = world.person()
         made = connect_gitlab(me, hosts)["id"]
@@ -181,7 +185,7 @@ class TestFailures:
             replaced.append(str(body["access_token"]))
 
         hosts.gitlab.faults.append(Fault(RENEWAL, first=replace))
-        assert kept.token(made) == replaced[0]
+        assert refresher.token(made) == replaced[0]
 
 
 class TestProcesses:
@@ -239,7 +243,7 @@ class TestProcesses:
         self,
         world: World,
         hosts: Hosts,
-        kept: TokenRefresher,
+        refresher: TokenRefresher,
         tmp_path: Path,
         later: Callable[..., AbstractContextManager[None]],
     ) -> None:
@@ -255,13 +259,13 @@ class TestProcesses:
         assert process.stdout is not None
         process.stdout.close()
         with later(seconds=token_refresh.LEASE.total_seconds() + 1), pytest.raises(ReconnectRequired):
-            kept.token(made)
+            refresher.token(made)
         assert column(world, made, "status") == "needs_reconnect"
         assert len(hosts.gitlab.calls(RENEWAL)) == 2
 
 
 class TestSealed:
-    def test_changed_ciphertext_is_refused(self, world: World, hosts: Hosts, kept: TokenRefresher) -> None:
+    def test_changed_ciphertext_is_refused(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         made = connect_gitlab(world.person(), hosts)["id"]
         stored = str(column(world, made, "access_token_secret"))
         place = len(stored) // 2
@@ -271,15 +275,15 @@ class TestSealed:
             access_token_secret=stored[:place] + ("A" if stored[place] != "A" else "B") + stored[place + 1 :],
         )
         with pytest.raises(ReconnectRequired):
-            kept.token(made)
+            refresher.token(made)
 
     def test_ciphertext_of_another_row_or_field_is_refused(
-        self, world: World, hosts: Hosts, kept: TokenRefresher
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         mine, theirs = (connect_gitlab(world.person(), hosts)["id"] for _ in range(2))
         change(world, mine, access_token_secret=column(world, theirs, "access_token_secret"))
         with pytest.raises(ReconnectRequired):
-            kept.token(mine)
+            refresher.token(mine)
         change(world, theirs, access_token_secret=column(world, theirs, "refresh_token_secret"))
         with pytest.raises(ReconnectRequired):
-            kept.token(theirs)
+            refresher.token(theirs)

@@ -1,4 +1,4 @@
-"""Whose credential acts on a project (contract 4.13), end to end against both hosts."""
+"""Tests of the selection of a credential for a project (contract 4.13) against both hosts."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -23,7 +23,7 @@ Later = Callable[..., AbstractContextManager[None]]
 
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is known of who reaches what."""
+    """Clear the cache of write access."""
     monkeypatch.setattr(token_selection.write_access, "_entries", type(token_selection.write_access._entries)())
 
 
@@ -427,7 +427,7 @@ class TestRejectedToken:
 
 
 def test_token_that_ends_early_is_renewed_each_time(world: World, hosts: Hosts) -> None:
-    """Renewing it lately is no reason to give up."""
+    """A recent refresh does not prevent the next refresh."""
     me = world.person()
     repository = hosts.on_gitlab(login_of(me))
     connect_gitlab(me, hosts)

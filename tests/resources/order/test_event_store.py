@@ -1,4 +1,4 @@
-"""Events of the payment provider: whatever order they come in and how often, the end is the same."""
+"""Tests that payment events give the same final state in every order and with repetitions."""
 
 import math
 from collections import Counter
@@ -58,7 +58,7 @@ def user(email: str, *, verified: bool = True) -> User:
 
 
 def rows_of(*ids: str) -> list[list[Any]]:
-    """All rows that tell of these customers, but for what is made up when they are written."""
+    """Return all rows of these customers without generated columns."""
     found = []
     for table in TABLES:
         columns = [column for column in table.__table__.columns if column.name not in MADE_UP]
@@ -102,22 +102,22 @@ class TestAnyOrder:
         customer_id, payloads = six(owner.email)
         finals: Counter[str] = Counter()
         events = [read_event(payload) for payload in payloads]
-        for event_told in events[:fixed]:
-            store_event(event_told)
-        self.tell(events[fixed:], customer_id, finals)
+        for known in events[:fixed]:
+            store_event(known)
+        self.store_permutations(events[fixed:], customer_id, finals)
         ((final, times),) = finals.items()
         assert times == math.factorial(len(events) - fixed)
         assert owner.id in final
 
-    def tell(self, left: list[port.ProviderEvent], customer_id: str, finals: Counter[str]) -> None:
-        """Go on with each of those that are left, twice, and note the final states."""
-        if not left:
+    def store_permutations(self, remaining: list[port.ProviderEvent], customer_id: str, finals: Counter[str]) -> None:
+        """Store each remaining event twice, recurse, and count the final states."""
+        if not remaining:
             finals[repr(rows_of(customer_id))] += 1
-        for one in left:
+        for one in remaining:
             savepoint = db.session.begin_nested()
             assert store_event(one)
             assert not store_event(one)
-            self.tell([other for other in left if other is not one], customer_id, finals)
+            self.store_permutations([other for other in remaining if other is not one], customer_id, finals)
             savepoint.rollback()
 
     def test_the_final_state_is_what_the_events_say(self):
@@ -247,7 +247,7 @@ class TestDeletedAccount:
     def test_what_it_paid_for_is_canceled_at_the_provider(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         data, ended = subscription(user_id=me.id), subscription(user_id=me.id, status="canceled")
-        paddle.keep(data, ended)
+        paddle.add(data, ended)
         for one in (data, ended):
             notify(world, event("subscription.created", one)).ok()
         with world.app.app_context():

@@ -19,7 +19,7 @@ def at(days: float, **changes: object) -> TimedState[SubscriptionState]:
     return TimedState(START + timedelta(days), replace(STATE, **changes))
 
 
-def told(*known: TimedState[SubscriptionState]) -> list[tuple[float, float | None, str, str]]:
+def periods_of(*known: TimedState[SubscriptionState]) -> list[tuple[float, float | None, str, str]]:
     def day(moment: datetime | None) -> float | None:
         return None if moment is None else (moment - START) / timedelta(days=1)
 
@@ -29,28 +29,30 @@ def told(*known: TimedState[SubscriptionState]) -> list[tuple[float, float | Non
 class TestPeriods:
     def test_renewals_are_one_period(self):
         ends = [START + timedelta(31 * n) for n in range(1, 4)]
-        assert told(*[at(31 * n, current_period_end=end) for n, end in enumerate(ends)]) == [(0, None, "active", "Pro")]
+        assert periods_of(*[at(31 * n, current_period_end=end) for n, end in enumerate(ends)]) == [
+            (0, None, "active", "Pro")
+        ]
 
     def test_a_change_ends_one_and_begins_another(self):
-        assert told(at(0), at(5, plan="Team"), at(9)) == [
+        assert periods_of(at(0), at(5, plan="Team"), at(9)) == [
             (0, 5, "active", "Pro"), (5, 9, "active", "Team"), (9, None, "active", "Pro"),
         ]  # fmt: skip
 
     def test_what_lasted_no_time_leaves_no_trace(self):
-        assert told(at(0), at(5, plan="Team"), at(5)) == [(0, None, "active", "Pro")]
-        assert told(at(0, plan="Team"), at(0)) == [(0, None, "active", "Pro")]
+        assert periods_of(at(0), at(5, plan="Team"), at(5)) == [(0, None, "active", "Pro")]
+        assert periods_of(at(0, plan="Team"), at(0)) == [(0, None, "active", "Pro")]
 
     def test_what_is_first_known_held_from_the_start(self):
-        assert told(at(400)) == [(0, None, "active", "Pro")]
+        assert periods_of(at(400)) == [(0, None, "active", "Pro")]
 
     def test_an_end_is_when_the_provider_says_even_if_told_later(self):
         ended = at(20, status=SubscriptionStatus.CANCELED, canceled_at=START + timedelta(7))
-        assert told(at(0), ended) == [(0, 7, "active", "Pro"), (7, None, "canceled", "Pro")]
-        assert told(at(0), at(9, plan="Team"), ended) == [(0, 9, "active", "Pro"), (9, None, "canceled", "Pro")]
+        assert periods_of(at(0), ended) == [(0, 7, "active", "Pro"), (7, None, "canceled", "Pro")]
+        assert periods_of(at(0), at(9, plan="Team"), ended) == [(0, 9, "active", "Pro"), (9, None, "canceled", "Pro")]
 
     def test_an_imported_end_was_not_always_so(self):
         ended = at(20, status=SubscriptionStatus.CANCELED, canceled_at=START + timedelta(7))
-        assert told(ended) == [(7, None, "canceled", "Pro")]
+        assert periods_of(ended) == [(7, None, "canceled", "Pro")]
 
 
 class TestMoments:

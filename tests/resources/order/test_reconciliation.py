@@ -22,7 +22,7 @@ DAY = timedelta(days=1)
 
 @pytest.fixture(autouse=True)
 def empty(paddle: Paddle) -> None:
-    """Paddle knows nothing but what the test tells."""
+    """Remove all entities of Paddle before the test."""
     for kept in paddle.kept.values():
         kept.clear()
 
@@ -40,7 +40,7 @@ class TestReconcile:
         ended = data | {"status": "canceled", "canceled_at": rfc3339(NOW - DAY)}
         missed = event("subscription.canceled", ended, NOW - DAY)
         notify(world, told).ok()
-        paddle.keep(told, missed, event("product.created", {"id": "pro_1"}, NOW - DAY))
+        paddle.add(told, missed, event("product.created", {"id": "pro_1"}, NOW - DAY))
         assert run(world) == ReconciliationResult(looked_at=3, taken_in=1)
         assert run(world) == ReconciliationResult(looked_at=3, taken_in=0)
         assert me.get(f"/order/{me.id}").ok()["subscriptions"][0]["status"] == "canceled"
@@ -48,7 +48,7 @@ class TestReconcile:
     def test_what_arrives_after_all_changes_nothing(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         missed = event("subscription.created", subscription(user_id=me.id), NOW - DAY)
-        paddle.keep(missed)
+        paddle.add(missed)
         run(world)
         before = me.get(f"/order/{me.id}").ok()
         notify(world, missed).ok()
@@ -60,7 +60,7 @@ class TestReconcile:
         data = subscription(customer_id=who["id"], started_at=NOW - 400 * DAY)
         paid = transaction(of=data, at=NOW - 2 * DAY)
         back = adjustment(paid, 2900)
-        paddle.keep(who, data, paid, back)
+        paddle.add(who, data, paid, back)
         assert run(world).taken_in == 4
         assert run(world).taken_in == 0
         found = me.get(f"/order/{me.id}").ok()
@@ -70,15 +70,15 @@ class TestReconcile:
         data = subscription(started_at=NOW - 10 * DAY)
         notify(world, event("subscription.created", data, NOW - 10 * DAY)).ok()
         data["updated_at"] = rfc3339(NOW - DAY)
-        paddle.keep(data)
+        paddle.add(data)
         assert run(world).taken_in == 0
 
     def test_a_newer_state_counts_and_an_older_one_does_not(self, world: World, paddle: Paddle) -> None:
         data = subscription(started_at=NOW - 10 * DAY)
         notify(world, event("subscription.created", data, NOW - 5 * DAY)).ok()
-        paddle.keep(data | {"status": "paused", "updated_at": rfc3339(NOW - 6 * DAY)})
+        paddle.add(data | {"status": "paused", "updated_at": rfc3339(NOW - 6 * DAY)})
         assert run(world).taken_in == 0
-        paddle.keep(data | {"status": "paused", "updated_at": rfc3339(NOW - 4 * DAY)})
+        paddle.add(data | {"status": "paused", "updated_at": rfc3339(NOW - 4 * DAY)})
         assert run(world).taken_in == 1
         with world.app.app_context():
             wanted = sa.select(Subscription.status).where(Subscription.provider_id == data["id"])
@@ -86,7 +86,7 @@ class TestReconcile:
 
     def test_what_was_taken_in_before_a_failure_stays(self, world: World, paddle: Paddle) -> None:
         data = transaction(at=NOW - DAY)
-        paddle.keep(event("transaction.completed", data, NOW - DAY))
+        paddle.add(event("transaction.completed", data, NOW - DAY))
         paddle.faults.append(Fault("GET /customers", reply=Reply(403)))
         with pytest.raises(UpstreamError):
             run(world)

@@ -18,9 +18,9 @@ from tests.support.world import Person, World
 
 
 def subscribed(world: World, paddle: Paddle, person: Person, **more: object) -> Entity:
-    """A subscription of a person, known to Paddle and told to us."""
+    """Create a subscription in Paddle and deliver its event."""
     data = subscription(user_id=person.id, **more)
-    paddle.keep(data)
+    paddle.add(data)
     notify(world, event("subscription.created", data, START)).ok()
     return data
 

@@ -1,4 +1,4 @@
-"""The figures of the platform, against the same figures computed by hand from the story of 200 subscriptions."""
+"""Tests that the billing summary equals figures that the test computes from 200 generated subscriptions."""
 
 import random
 from collections import Counter, defaultdict
@@ -47,8 +47,8 @@ RANGES = [
 
 
 @dataclass
-class Told:
-    """One subscription's story: since when it was what, what was paid and what went back."""
+class SubscriptionStory:
+    """The history of one subscription: status changes, payments and refunds."""
 
     currency: str
     started: datetime
@@ -58,8 +58,8 @@ class Told:
     ended: datetime | None = None
 
     def at(self, moment: datetime) -> tuple[str, str, int, str] | None:
-        """Status, plan, amount and cycle just before a moment."""
-        before = [turn for turn in self.turns if turn[0] < moment]
+        """Return status, plan, amount and cycle before a time."""
+        before = [change_status for change_status in self.turns if change_status[0] < moment]
         return max(before)[1:] if before else None
 
     def monthly(self, moment: datetime) -> Fraction:
@@ -68,56 +68,56 @@ class Told:
 
 
 class Writer:
-    """Makes up stories, and the events that tell them."""
+    """Generator of subscription histories and their events."""
 
     def __init__(self) -> None:
         self.dice = random.Random(200)
-        self.stories: list[Told] = []
+        self.stories: list[SubscriptionStory] = []
         self.events: list[Entity] = []
 
     def write(self, number: int) -> None:
         dice, currency = self.dice, CURRENCIES[number % 3]
         start = FIRST + timedelta(days=dice.randrange(DAYS - 20), seconds=dice.randrange(86_400))
         cycle, plan = dice.choice([*CYCLES, "month", "month"]), dice.choice(list(PLANS))
-        self.story, self.currency = Told(currency, start), currency
+        self.story, self.currency = SubscriptionStory(currency, start), currency
         self.data = subscription(status="trialing", currency=currency, cycle=CYCLES[cycle], started_at=start)
         self.plan, self.cycle, now = plan, cycle, start
         if dice.random() < 0.4:
-            self.turn("subscription.created", "trialing", now)
+            self.change_status("subscription.created", "trialing", now)
             now += timedelta(days=14)
             if dice.random() < 0.3:
-                self.turn("subscription.canceled", "canceled", now)
+                self.change_status("subscription.canceled", "canceled", now)
                 return self.end(now)
-            self.turn("subscription.activated", "active", now)
+            self.change_status("subscription.activated", "active", now)
         else:
-            self.turn("subscription.created", "active", now)
+            self.change_status("subscription.created", "active", now)
         return self.live(now)
 
     def live(self, now: datetime) -> None:
-        """Bill by bill until the story's end, with whatever else happens between."""
+        """Pay in each billing period until the history ends, with random events between payments."""
         dice = self.dice
         while now < FIRST + timedelta(DAYS):
             self.pay(now)
             between = now + timedelta(days=LENGTH[self.cycle] * 0.6)
             happens = dice.random()
             if happens < 0.06:
-                self.turn("subscription.canceled", "canceled", between)
+                self.change_status("subscription.canceled", "canceled", between)
                 return self.end(between)
             if happens < 0.14:
                 self.plan = dice.choice(list(PLANS))
-                self.turn("subscription.updated", "active", between)
+                self.change_status("subscription.updated", "active", between)
             elif happens < 0.20:
-                self.turn("subscription.paused", "paused", between)
+                self.change_status("subscription.paused", "paused", between)
                 now = between + timedelta(days=dice.randrange(5, 60))
-                self.turn("subscription.resumed", "active", now)
+                self.change_status("subscription.resumed", "active", now)
                 continue
             elif happens < 0.26:
-                self.turn("subscription.past_due", "past_due", between)
-                self.turn("subscription.updated", "active", between + timedelta(days=2))
+                self.change_status("subscription.past_due", "past_due", between)
+                self.change_status("subscription.updated", "active", between + timedelta(days=2))
             now += timedelta(days=LENGTH[self.cycle])
         return self.end(None)
 
-    def turn(self, kind: str, status: str, at: datetime) -> None:
+    def change_status(self, kind: str, status: str, at: datetime) -> None:
         amount = PLANS[self.plan] * (10 if self.cycle == "year" else 1)
         items = [item(amount, plan=self.plan, currency=self.currency, cycle=CYCLES[self.cycle])]
         ended = rfc3339(at) if status == "canceled" else None
@@ -131,10 +131,10 @@ class Writer:
         self.story.paid.append((at, amount))
         if self.dice.random() < 0.12:
             back, later = self.dice.randrange(1, amount + 1), at + timedelta(days=self.dice.randrange(40), hours=1)
-            asked = adjustment(paid, back, status="pending_approval")
-            self.events.append(event("adjustment.created", asked, at))
+            summary_of = adjustment(paid, back, status="pending_approval")
+            self.events.append(event("adjustment.created", summary_of, at))
             if self.dice.random() < 0.8:
-                self.events.append(event("adjustment.updated", asked | {"status": "approved"}, later))
+                self.events.append(event("adjustment.updated", summary_of | {"status": "approved"}, later))
                 self.story.back.append((later, back))
         if self.dice.random() < 0.1:
             failed = transaction(amount, currency=self.currency, of=self.data, status="past_due")
@@ -153,8 +153,8 @@ def midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def by_hand(stories: list[Told], first: date, last: date, only: str | None) -> dict[str, Any]:
-    """The whole answer, story by story and day by day, without a database."""
+def by_hand(stories: list[SubscriptionStory], first: date, last: date, only: str | None) -> dict[str, Any]:
+    """Compute the summary from the histories without a database."""
     since, until = midnight(first), midnight(last + timedelta(1))
     stories = [story for story in stories if only in (None, story.currency)]
     new = sum(since <= story.started < until for story in stories)
@@ -164,7 +164,7 @@ def by_hand(stories: list[Told], first: date, last: date, only: str | None) -> d
     return {
         "from": first.isoformat(),
         "to": last.isoformat(),
-        "currencies": {one: told for one, told in found.items() if told is not None},
+        "currencies": {one: billed for one, billed in found.items() if billed is not None},
         "active_subscriptions": sum(story.monthly(until) > 0 for story in stories),
         "trialing_subscriptions": sum((story.at(until) or "?")[0] == "trialing" for story in stories),
         "new_subscriptions": new,
@@ -173,7 +173,7 @@ def by_hand(stories: list[Told], first: date, last: date, only: str | None) -> d
     }
 
 
-def figures(stories: list[Told], since: datetime, until: datetime) -> dict[str, Any] | None:
+def figures(stories: list[SubscriptionStory], since: datetime, until: datetime) -> dict[str, Any] | None:
     if not any(story.started < until for story in stories):
         return None
     paid = [(at, amount) for story in stories for at, amount in story.paid if since <= at < until]
@@ -207,19 +207,19 @@ def figures(stories: list[Told], since: datetime, until: datetime) -> dict[str, 
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def told(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Flask, Writer]]:
-    """A database of its own that has been told 200 stories, shuffled."""
+def billed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Flask, Writer]]:
+    """Return an application with a new database that contains the shuffled events of 200 subscriptions."""
     writer, home = Writer(), tmp_path_factory.mktemp("told")
     for number in range(200):
         writer.write(number)
     if request.param == "sqlite":
-        yield from _told(f"sqlite:///{home}/app.db", home, writer)
+        yield from _application_with_events(f"sqlite:///{home}/app.db", home, writer)
     else:
         with postgresql_database() as url:
-            yield from _told(url, home, writer)
+            yield from _application_with_events(url, home, writer)
 
 
-def _told(url: str, home: Any, writer: Writer) -> Iterator[tuple[Flask, Writer]]:
+def _application_with_events(url: str, home: Any, writer: Writer) -> Iterator[tuple[Flask, Writer]]:
     with application(paying(url, home, "http://127.0.0.1:9")) as app:
         shuffled = list(writer.events)
         random.Random(1).shuffle(shuffled)
@@ -232,17 +232,17 @@ def _told(url: str, home: Any, writer: Writer) -> Iterator[tuple[Flask, Writer]]
         yield app, writer
 
 
-def asked(app: Flask, first: date | None, last: date | None, only: str | None) -> dict[str, Any]:
+def summary_of(app: Flask, first: date | None, last: date | None, only: str | None) -> dict[str, Any]:
     with app.app_context():
         shown: dict[str, Any] = SummaryView().dump(summary(first, last, only))
     return shown
 
 
 class TestSummary:
-    def test_the_stories_hold_what_they_should(self, told: tuple[Flask, Writer]):
-        kinds = Counter(payload["event_type"] for payload in told[1].events)
-        assert len(told[1].stories) == 200
-        assert {story.currency for story in told[1].stories} == set(CURRENCIES)
+    def test_the_stories_hold_what_they_should(self, billed: tuple[Flask, Writer]):
+        kinds = Counter(payload["event_type"] for payload in billed[1].events)
+        assert len(billed[1].stories) == 200
+        assert {story.currency for story in billed[1].stories} == set(CURRENCIES)
         assert (
             min(kinds[f"subscription.{one}"] for one in ("activated", "paused", "resumed", "past_due", "canceled")) > 20
         )
@@ -251,21 +251,21 @@ class TestSummary:
     @pytest.mark.parametrize("only", [None, "EUR", "USD"])
     @pytest.mark.parametrize(("first", "last"), RANGES)
     def test_its_figures_are_those_computed_by_hand(
-        self, told: tuple[Flask, Writer], first: date, last: date, only: str | None
+        self, billed: tuple[Flask, Writer], first: date, last: date, only: str | None
     ):
-        app, writer = told
-        found = asked(app, first, last, only)
+        app, writer = billed
+        found = summary_of(app, first, last, only)
         at_all = [FIRST + timedelta(days) for days in (0, 31, 60, 400)]
         pre_orders = sum(midnight(first) <= at < midnight(last + timedelta(1)) for at in at_all)
         assert found == by_hand(writer.stories, first, last, only) | {"pre_orders": pre_orders}
 
-    def test_the_last_twelve_months_are_the_default(self, told: tuple[Flask, Writer]):
+    def test_the_last_twelve_months_are_the_default(self, billed: tuple[Flask, Writer]):
         with clock.shifted(datetime(2026, 6, 30, 12, tzinfo=UTC) - datetime.now(UTC)):
-            found = asked(told[0], None, None, None)
-        assert found == asked(told[0], date(2025, 6, 30), date(2026, 6, 30), None)
+            found = summary_of(billed[0], None, None, None)
+        assert found == summary_of(billed[0], date(2025, 6, 30), date(2026, 6, 30), None)
 
-    def test_it_takes_three_statements(self, told: tuple[Flask, Writer]):
-        app, statements = told[0], []
+    def test_it_takes_three_statements(self, billed: tuple[Flask, Writer]):
+        app, statements = billed[0], []
         with app.app_context():
             engine = db.engine
 

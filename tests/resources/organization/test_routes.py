@@ -32,12 +32,12 @@ def invite(by: Person, org: str, email: str, role: str = "editor") -> dict[str, 
 
 
 def people(who: Person, org: str) -> dict[str, tuple[str, str]]:
-    """Role and status by e-mail."""
+    """Return role and status of each member by e-mail."""
     return {m["email"]: (m["role"], m["status"]) for m in who.get(f"/organization/{org}").ok()["members"]}
 
 
 def verify(app: Flask, user_id: str) -> None:
-    """What confirming an e-mail does, in one transaction."""
+    """Verify the e-mail and publish the event in one transaction."""
     with app.app_context():
         user = db.session.get_one(User, user_id)
         user.email_verified = True

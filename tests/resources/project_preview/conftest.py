@@ -1,4 +1,4 @@
-"""What tests of projects start from."""
+"""Fixtures of the preview tests."""
 
 import pytest
 

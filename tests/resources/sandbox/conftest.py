@@ -1,4 +1,4 @@
-"""A project on a plain site, and what calls to `/api/sandbox` come to; every sandbox is stopped at the end."""
+"""A project with a plain site and helpers for calls of `/api/sandbox`. Every sandbox is stopped at the end."""
 
 import json
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ PLAIN = {"index.html": b"<h1>Plain</h1>\n", "about/index.html": b"<h1>About</h1>
 
 
 @dataclass
-class Desk:
+class PreviewSite:
     """A project, its owner, an editor and its repository."""
 
     world: World
@@ -57,27 +57,27 @@ class Desk:
         return str(self.record()["state"])
 
     def held(self) -> list[str]:
-        """What the host holds."""
+        """Return the names of the sandboxes of the host."""
         with self.world.app.app_context():
             return sorted(drivers.sandbox.list_sandboxes())
 
 
-def make_desk(world: World, files: dict[str, Any] | None = None) -> Desk:
+def make_site(world: World, files: dict[str, Any] | None = None) -> PreviewSite:
     owner, editor = world.person(), world.person()
     organization = factories.organization(world, owner, (editor, Role.EDITOR))
     name, repo = factories.repository(world, files or dict(PLAIN))
     project = factories.project(world, owner, organization, name)
-    return Desk(world, owner, editor, organization, project, repo)
+    return PreviewSite(world, owner, editor, organization, project, repo)
 
 
 @pytest.fixture
-def desk(world: World, no_sandbox_left: None) -> Desk:
-    return make_desk(world)
+def site(world: World, stop_sandboxes: None) -> PreviewSite:
+    return make_site(world)
 
 
 @pytest.fixture
-def no_sandbox_left(app: Flask) -> Iterator[None]:
-    """Stop what a test leaves running."""
+def stop_sandboxes(app: Flask) -> Iterator[None]:
+    """Stop the remaining sandboxes at the end of a test."""
     yield
     with app.app_context():
         host = drivers.sandbox

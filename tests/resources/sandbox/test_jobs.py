@@ -22,16 +22,16 @@ from app.models.user import User
 from app.resources.sandbox import jobs, service
 from app.runtimes.choose import static
 from tests.drivers.sandbox.machine import is_alive, is_locked, jails_of
-from tests.resources.sandbox.conftest import Desk
+from tests.resources.sandbox.conftest import PreviewSite
 
 
-def reap(desk: Desk) -> None:
-    with desk.world.app.app_context():
+def reap(site: PreviewSite) -> None:
+    with site.world.app.app_context():
         jobs.reconcile_sandboxes(sandbox=drivers.sandbox)
 
 
-def root_of(desk: Desk) -> Path:
-    root: Path = desk.world.app.config["SETTINGS"].server.instance_dir / "sandboxes"
+def root_of(site: PreviewSite) -> Path:
+    root: Path = site.world.app.config["SETTINGS"].server.instance_dir / "sandboxes"
     return root
 
 
@@ -62,11 +62,11 @@ def wait_for_the_end(folder: Path, processes: list[int]) -> None:
     soon(lambda: not any(map(is_alive, processes)) and not is_locked(folder))
 
 
-def claimed(desk: Desk) -> str:
+def claimed(site: PreviewSite) -> str:
     """A row as a process leaves it that is killed before it has started anything."""
-    with desk.world.app.app_context():
-        limits = desk.world.app.config["SETTINGS"].limits.sandbox
-        project, user = db.session.get_one(Project, desk.project), db.session.get_one(User, desk.owner.id)
+    with site.world.app.app_context():
+        limits = site.world.app.config["SETTINGS"].limits.sandbox
+        project, user = db.session.get_one(Project, site.project), db.session.get_one(User, site.owner.id)
         node = drivers.sandbox.node
         row, _ = service.claim(project, user, node=node, address="http://{}.preview.localhost/".format, limits=limits)
         db.session.commit()
@@ -87,164 +87,164 @@ class Named(NoSandboxes):
 
 
 class TestReap:
-    def test_what_lives_is_left_alone(self, desk: Desk) -> None:
-        made = desk.created()
-        reap(desk)
-        assert desk.held() == [made["sandboxName"]]
-        assert desk.beat().ok()["ok"] is True
+    def test_what_lives_is_left_alone(self, site: PreviewSite) -> None:
+        made = site.created()
+        reap(site)
+        assert site.held() == [made["sandboxName"]]
+        assert site.beat().ok()["ok"] is True
 
-    def test_an_expired_one_is_stopped(self, desk: Desk) -> None:
-        made = desk.created()
-        processes = jails_of(root_of(desk), made["sandboxName"])
+    def test_an_expired_one_is_stopped(self, site: PreviewSite) -> None:
+        made = site.created()
+        processes = jails_of(root_of(site), made["sandboxName"])
         with clock.shifted(timedelta(seconds=580)):
-            reap(desk)
-        assert len(desk.held()) == 1
+            reap(site)
+        assert len(site.held()) == 1
         with clock.shifted(timedelta(seconds=601)):
-            reap(desk)
-        assert desk.held() == []
+            reap(site)
+        assert site.held() == []
         assert not any(map(is_alive, processes))
-        assert desk.record()["state"] == "stopped"
+        assert site.record()["state"] == "stopped"
 
-    def test_none_lives_the_longer_for_a_clock_that_goes_back(self, desk: Desk) -> None:
+    def test_none_lives_the_longer_for_a_clock_that_goes_back(self, site: PreviewSite) -> None:
         with clock.shifted(timedelta(hours=1)):
-            desk.created()
-        reap(desk)
-        assert len(desk.held()) == 1
+            site.created()
+        reap(site)
+        assert len(site.held()) == 1
         with clock.shifted(timedelta(seconds=601)):
-            reap(desk)
-        assert desk.held() == []
+            reap(site)
+        assert site.held() == []
 
-    def test_beats_are_counted_in(self, desk: Desk) -> None:
-        desk.created()
+    def test_beats_are_counted_in(self, site: PreviewSite) -> None:
+        site.created()
         with clock.shifted(timedelta(seconds=500)):
-            assert desk.beat().ok()["ok"] is True
+            assert site.beat().ok()["ok"] is True
         with clock.shifted(timedelta(seconds=700)):
-            reap(desk)
-            assert len(desk.held()) == 1
-            assert desk.beat().ok()["ok"] is True
+            reap(site)
+            assert len(site.held()) == 1
+            assert site.beat().ok()["ok"] is True
         with clock.shifted(timedelta(seconds=3601)):
-            assert desk.beat().ok()["ok"] is False
-            reap(desk)
-        assert desk.held() == []
+            assert site.beat().ok()["ok"] is False
+            reap(site)
+        assert site.held() == []
 
-    def test_a_killed_supervisor_s_row_is_ended(self, desk: Desk) -> None:
-        made = desk.created()
-        kill_supervisor(root_of(desk), made["sandboxName"])
-        reap(desk)
-        assert desk.record()["state"] == "stopped"
-        assert desk.held() == []
-        assert desk.beat().ok()["ok"] is False
+    def test_a_killed_supervisor_s_row_is_ended(self, site: PreviewSite) -> None:
+        made = site.created()
+        kill_supervisor(root_of(site), made["sandboxName"])
+        reap(site)
+        assert site.record()["state"] == "stopped"
+        assert site.held() == []
+        assert site.beat().ok()["ok"] is False
 
-    def test_a_call_to_create_after_that_starts_anew(self, desk: Desk) -> None:
-        made = desk.created()
-        kill_supervisor(root_of(desk), made["sandboxName"])
-        assert desk.created()["sandboxId"] != made["sandboxId"]
+    def test_a_call_to_create_after_that_starts_anew(self, site: PreviewSite) -> None:
+        made = site.created()
+        kill_supervisor(root_of(site), made["sandboxName"])
+        assert site.created()["sandboxId"] != made["sandboxId"]
 
-    def test_after_a_restart_of_the_machine_nothing_is_left(self, desk: Desk) -> None:
+    def test_after_a_restart_of_the_machine_nothing_is_left(self, site: PreviewSite) -> None:
         """Processes are gone, folders stay: what a new boot finds."""
-        made = desk.created()
-        kill(root_of(desk), made["sandboxName"])
-        reap(desk)
-        assert desk.held() == []
-        assert desk.record()["state"] == "stopped"
+        made = site.created()
+        kill(root_of(site), made["sandboxName"])
+        reap(site)
+        assert site.held() == []
+        assert site.record()["state"] == "stopped"
 
-    def test_a_folder_that_is_gone_ends_the_row(self, desk: Desk) -> None:
-        made = desk.created()
-        kill(root_of(desk), made["sandboxName"])
-        shutil.rmtree(root_of(desk) / made["sandboxName"])
-        reap(desk)
-        assert desk.record()["state"] == "stopped"
+    def test_a_folder_that_is_gone_ends_the_row(self, site: PreviewSite) -> None:
+        made = site.created()
+        kill(root_of(site), made["sandboxName"])
+        shutil.rmtree(root_of(site) / made["sandboxName"])
+        reap(site)
+        assert site.record()["state"] == "stopped"
 
-    def test_a_sandbox_without_a_row_is_stopped(self, desk: Desk) -> None:
-        with desk.world.app.app_context():
+    def test_a_sandbox_without_a_row_is_stopped(self, site: PreviewSite) -> None:
+        with site.world.app.app_context():
             host = drivers.sandbox
             host.start(SandboxSpec(uuid.uuid4().hex, "prj_gone", static(), 600), [])
-        reap(desk)
-        assert desk.held() == []
+        reap(site)
+        assert site.held() == []
 
-    def test_one_whose_starter_was_killed_after_it_was_started_goes_on(self, desk: Desk) -> None:
-        made = desk.created()
-        with desk.world.app.app_context():
+    def test_one_whose_starter_was_killed_after_it_was_started_goes_on(self, site: PreviewSite) -> None:
+        made = site.created()
+        with site.world.app.app_context():
             db.session.execute(
                 sa.update(Sandbox).where(Sandbox.id == made["sandboxId"]).values(host_id=None, state="starting")
             )
             db.session.commit()
         with clock.shifted(timedelta(seconds=21)):
-            reap(desk)
-            reap(desk)
-            assert desk.create(onlyIfActive=True).ok()["sandboxId"] == made["sandboxId"]
+            reap(site)
+            reap(site)
+            assert site.create(onlyIfActive=True).ok()["sandboxId"] == made["sandboxId"]
 
-    def test_one_whose_starter_was_killed_before_is_given_up_within_half_a_minute(self, desk: Desk) -> None:
-        claimed(desk)
+    def test_one_whose_starter_was_killed_before_is_given_up_within_half_a_minute(self, site: PreviewSite) -> None:
+        claimed(site)
         with clock.shifted(timedelta(seconds=19)):
-            reap(desk)
-            assert desk.record_state() == "starting"
+            reap(site)
+            assert site.record_state() == "starting"
         with clock.shifted(timedelta(seconds=21)):
-            reap(desk)
-            assert desk.record_state() == "failed"
+            reap(site)
+            assert site.record_state() == "failed"
 
-    def test_whoever_asks_next_need_not_wait_for_the_reaper(self, desk: Desk) -> None:
-        lost = claimed(desk)
+    def test_whoever_asks_next_need_not_wait_for_the_reaper(self, site: PreviewSite) -> None:
+        lost = claimed(site)
         with clock.shifted(timedelta(seconds=21)):
-            assert desk.created()["sandboxId"] != lost
+            assert site.created()["sandboxId"] != lost
 
-    def test_one_that_is_tended_may_take_three_minutes(self, desk: Desk) -> None:
-        row = claimed(desk)
+    def test_one_that_is_tended_may_take_three_minutes(self, site: PreviewSite) -> None:
+        row = claimed(site)
         for after_s in range(15, 180, 15):
             with clock.shifted(timedelta(seconds=after_s)):
-                with desk.world.app.app_context():
+                with site.world.app.app_context():
                     service.record_start_heartbeat(row, db.session.get_one(Sandbox, row).start_id or "")
                     db.session.commit()
-                reap(desk)
-                assert desk.record_state() == "starting"
+                reap(site)
+                assert site.record_state() == "starting"
         with clock.shifted(timedelta(seconds=181)):
-            reap(desk)
-        assert desk.record_state() == "failed"
+            reap(site)
+        assert site.record_state() == "failed"
 
-    def test_one_that_is_being_started_is_not_swept(self, desk: Desk) -> None:
-        """A host that has names of its own, and a row that does not know its one yet."""
-        row = claimed(desk)
-        with desk.world.app.app_context():
+    def test_one_that_is_being_started_is_not_swept(self, site: PreviewSite) -> None:
+        """The host has its own names. The row does not contain the name yet."""
+        row = claimed(site)
+        with site.world.app.app_context():
             label = db.session.get_one(Sandbox, row).label
         host = Named({"vm-1": label, "vm-2": "nobody's"})
-        with desk.world.app.app_context():
+        with site.world.app.app_context():
             jobs.reconcile_sandboxes(sandbox=host)
         assert host.stopped == ["vm-2"]
 
-    def test_old_rows_are_forgotten(self, desk: Desk) -> None:
-        made = desk.created()
-        desk.stop()
+    def test_old_rows_are_forgotten(self, site: PreviewSite) -> None:
+        made = site.created()
+        site.stop()
         with clock.shifted(timedelta(days=8)):
-            reap(desk)
-        desk.beat(sandboxId=made["sandboxId"]).fails(404)
+            reap(site)
+        site.beat(sandboxId=made["sandboxId"]).fails(404)
 
 
 class TestTogether:
-    def test_the_sandbox_goes_with_the_record(self, desk: Desk) -> None:
-        made = desk.created()
-        desk.owner.delete(f"/project-preview/{desk.project}").ok()
-        desk.world.work_off()
-        assert desk.held() == []
-        assert desk.beat(sandboxId=made["sandboxId"]).ok()["ok"] is False
-        desk.owner.get(f"/project-preview/{desk.project}").fails(404)
+    def test_the_sandbox_goes_with_the_record(self, site: PreviewSite) -> None:
+        made = site.created()
+        site.owner.delete(f"/project-preview/{site.project}").ok()
+        site.world.work_off()
+        assert site.held() == []
+        assert site.beat(sandboxId=made["sandboxId"]).ok()["ok"] is False
+        site.owner.get(f"/project-preview/{site.project}").fails(404)
 
-    def test_the_sandbox_goes_with_the_project(self, desk: Desk) -> None:
-        desk.created()
-        desk.owner.delete(f"/project/{desk.project}").ok()
-        desk.world.work_off()
-        assert desk.held() == []
+    def test_the_sandbox_goes_with_the_project(self, site: PreviewSite) -> None:
+        site.created()
+        site.owner.delete(f"/project/{site.project}").ok()
+        site.world.work_off()
+        assert site.held() == []
 
-    def test_the_sandbox_goes_with_the_organization(self, desk: Desk) -> None:
-        desk.created()
-        desk.owner.delete(f"/organization/{desk.organization}").ok()
-        desk.world.work_off()
-        assert desk.held() == []
+    def test_the_sandbox_goes_with_the_organization(self, site: PreviewSite) -> None:
+        site.created()
+        site.owner.delete(f"/organization/{site.organization}").ok()
+        site.world.work_off()
+        assert site.held() == []
 
-    def test_the_sandbox_goes_with_another_repository(self, desk: Desk) -> None:
-        desk.created()
-        desk.owner.patch(f"/project/git/{desk.project}", {"repository": "", "branch": ""}).ok()
-        desk.world.work_off()
-        assert desk.held() == []
+    def test_the_sandbox_goes_with_another_repository(self, site: PreviewSite) -> None:
+        site.created()
+        site.owner.patch(f"/project/git/{site.project}", {"repository": "", "branch": ""}).ok()
+        site.world.work_off()
+        assert site.held() == []
 
 
 class BrokenHost(NoSandboxes):

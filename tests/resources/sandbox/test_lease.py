@@ -1,4 +1,4 @@
-"""How long a sandbox may live: the arithmetic, and the database's clock."""
+"""Tests of the sandbox lease: arithmetic and the clock of the database."""
 
 from datetime import UTC, datetime, timedelta
 

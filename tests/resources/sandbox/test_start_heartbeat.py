@@ -1,4 +1,4 @@
-"""Saying that somebody is still at a sandbox's start."""
+"""Tests of the heartbeat of a sandbox start."""
 
 import threading
 
@@ -10,21 +10,21 @@ from app.core.errors import ServiceUnavailable
 from app.resources.sandbox import service, start_heartbeat
 
 
-def test_what_cannot_be_said_now_is_said_again(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Neither an exhausted pool nor a database that others write to silences a process that is at work."""
+def test_start_heartbeat_failed_write_is_repeated(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exhausted pool or a locked database does not end the heartbeat."""
     faults: list[Exception] = [
         sa.exc.TimeoutError(),
         ServiceUnavailable(),
         sa.exc.OperationalError("", None, Exception()),
     ]
-    said = threading.Event()
+    recorded = threading.Event()
 
-    def tended(_sandbox_id: str, _start_id: str) -> None:
+    def record(_sandbox_id: str, _start_id: str) -> None:
         if faults:
             raise faults.pop()
-        said.set()
+        recorded.set()
 
     monkeypatch.setattr(start_heartbeat, "HEARTBEAT_INTERVAL_S", 0.01)
-    monkeypatch.setattr(service, "record_start_heartbeat", tended)
+    monkeypatch.setattr(service, "record_start_heartbeat", record)
     with app.app_context(), start_heartbeat.start_heartbeat("sbx_any", "start"):
-        assert said.wait(30)
+        assert recorded.wait(30)

@@ -18,7 +18,7 @@ from tests.support.world import World
 
 
 class Outbox:
-    """A transport that keeps what it is given, or fails as told."""
+    """A transport that records mail or raises `fault`."""
 
     def __init__(self, fault: Exception | None = None) -> None:
         self.sent: list[Mail] = []

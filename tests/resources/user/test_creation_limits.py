@@ -1,4 +1,4 @@
-"""What a subscriber may create."""
+"""Tests of the creation limits of subscribers."""
 
 from tests.support.doubles.paddle_data import event, subscription
 from tests.support.payments import app, faultless, notify, paddle, settings

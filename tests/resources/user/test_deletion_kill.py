@@ -1,6 +1,6 @@
-"""A process that dies while it deletes an account, at whatever statement, has deleted all of it or nothing.
+"""Tests that a process that dies during the deletion of an account deletes all rows or none.
 
-A process forks for every try, and the child kills itself (SIGKILL) before its nth statement or after a commit.
+A process forks for each attempt. The child kills itself (SIGKILL) before its nth statement or after a commit.
 """
 
 import os
@@ -64,7 +64,7 @@ for line in sys.stdin:
 
 @pytest.fixture
 def dying(store: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
-    """A process that deletes accounts, and dies on the way as it is told."""
+    """Start a process that deletes accounts and dies at the requested statement."""
     process = subprocess.Popen(
         [sys.executable, "-c", DYING, str(tmp_path), store],
         cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
@@ -76,13 +76,13 @@ def dying(store: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 class TestKilledDeletion:
     def test_is_whole_or_nothing(self, app: Flask, world: World, dying: "subprocess.Popen[str]") -> None:
-        person, names, _ = _somebody(app, world)
+        person, names, _ = _new_account(app, world)
         steps = _delete(dying, NEVER, person)
         assert steps > KILLS
         assert _rows(app, names) == {}
         unharmed = 0
         for point in random.Random(steps).sample(range(1, steps), KILLS):
-            person, names, before = _somebody(app, world)
+            person, names, before = _new_account(app, world)
             code = _delete(dying, point, person)
             after = _rows(app, names)
             assert code == -signal.SIGKILL
@@ -91,8 +91,8 @@ class TestKilledDeletion:
         assert unharmed
 
 
-def _somebody(app: Flask, world: World) -> tuple[Person, set[str], dict[str, int]]:
-    """A person with an organization, a project and a preference; what names these, and how many rows do."""
+def _new_account(app: Flask, world: World) -> tuple[Person, set[str], dict[str, int]]:
+    """Return a person with an organization, a project and a preference, the ids of these, and the row counts by table."""
     person = world.person()
     org = factories.organization(world, person)
     name, _ = factories.repository(world, {"content/a.md": b"# A\n"})
@@ -103,13 +103,13 @@ def _somebody(app: Flask, world: World) -> tuple[Person, set[str], dict[str, int
 
 
 def _rows(app: Flask, names: set[str]) -> dict[str, int]:
-    """Rows by table; the queue's tell of what was asked for, and change with the rest or not at all."""
+    """Count the rows with one of the names by table, without the tables of the job queue."""
     found = rows_naming(app, names)
     return {table: count for table, count in found.items() if "job" not in table and "procrastinate" not in table}
 
 
 def _delete(dying: "subprocess.Popen[str]", point: int, person: Person) -> int:
-    """How many steps it took, or less than nothing: the signal that ended it."""
+    """Return the number of statements, or the negative number of the signal that ended the child."""
     assert dying.stdin is not None
     assert dying.stdout is not None
     dying.stdin.write(f"{point} {person.token} {person.id}\n")

@@ -1,4 +1,4 @@
-"""No database connection is held while a password is hashed or compared, whatever route asks for it."""
+"""Tests that no route holds a database connection while it hashes or compares a password."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""What a plan adds to the creation limits."""
+"""Tests of the creation limits that a plan raises."""
 
 import secrets
 from datetime import UTC, datetime

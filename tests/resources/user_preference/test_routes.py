@@ -64,7 +64,7 @@ class TestChange:
         path = f"/user-preference/{person.id}"
         assert person.patch(path, {}).ok() == person.get(path).ok()
         saved = person.patch(path, {"theme": "dark"}).ok()
-        time.sleep(0.002)  # times are told in milliseconds
+        time.sleep(0.002)  # Times have a resolution of one millisecond.
         assert person.patch(path, {}).ok() == saved
 
     def test_parallel_first_writes_all_succeed(self, world: World) -> None:

@@ -1,4 +1,4 @@
-"""The poll beside the webhooks."""
+"""Tests of the job that polls Git hosts."""
 
 from datetime import timedelta
 
@@ -29,7 +29,7 @@ def follow(world: World) -> None:
 
 @pytest.fixture
 def quiet(world: World) -> None:
-    """Nothing else is due."""
+    """Mark all indexes as recently polled."""
     with world.app.app_context():
         db.session.execute(sa.update(ContentIndex).values(looked_at=utcnow_ms()))
         db.session.commit()

@@ -30,7 +30,7 @@ class Document:
         self._validators: dict[tuple[str, str, int], Any] = {}
 
     @cached_property
-    def _told(self) -> Any:
+    def _openapi(self) -> Any:
         with self._app.app_context():
             return openapi.build(self._app, with_examples=False)
 
@@ -57,7 +57,7 @@ class Document:
         status, content = response.status_code, _json(response)
         if status < 400 or not isinstance(content, dict) or "code" not in content:
             return
-        operation = self._told["paths"][rule].get("get" if method == "HEAD" else method.lower(), {})
+        operation = self._openapi["paths"][rule].get("get" if method == "HEAD" else method.lower(), {})
         codes = operation.get("responses", {}).get(str(status), {}).get("x-error-codes", [])
         assert content["code"] in codes or content["code"] in ANYWHERE, (
             f"{method} {rule} returned {status} {content['code']}, which its declaration does not name: "
@@ -74,11 +74,11 @@ class Document:
     def _validator(self, method: str, rule: str, status: int) -> Any:
         key = (method, rule, status)
         if key not in self._validators:
-            self._validators[key] = self._made(*key)
+            self._validators[key] = self._build_validator(*key)
         return self._validators[key]
 
-    def _made(self, method: str, rule: str, status: int) -> Any:
-        operation = self._told["paths"][rule].get("get" if method == "HEAD" else method.lower())
+    def _build_validator(self, method: str, rule: str, status: int) -> Any:
+        operation = self._openapi["paths"][rule].get("get" if method == "HEAD" else method.lower())
         if operation is None:
             return None
         answers = operation["responses"]
@@ -87,7 +87,7 @@ class Document:
         schema = told.get("content", {}).get("application/json", {}).get("schema")
         if schema is None:
             return None
-        return jsonschema_rs.Draft202012Validator(schema | {"components": self._told["components"]})
+        return jsonschema_rs.Draft202012Validator(schema | {"components": self._openapi["components"]})
 
 
 def _json(response: TestResponse) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 
 
 @dataclass
-class Turn:
+class ModelReply:
     """One answer: text in pieces, calls of tools `(name, arguments)`, why it ended, tokens."""
 
     text: list[str] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Turn:
 
 
 @dataclass
-class Asked:
+class ModelRequest:
     """A request as it came, and when its connection was seen to end."""
 
     path: str
@@ -41,31 +41,31 @@ class Asked:
     closed_at_s: float | None = None
 
 
-def say(*pieces: str, **more: Any) -> Turn:
-    return Turn(list(pieces), **more)
+def say(*pieces: str, **more: Any) -> ModelReply:
+    return ModelReply(list(pieces), **more)
 
 
 class AiDouble:
-    """The server. `fault` is one of: a status (with `fault_body`, `fault_headers`), or a word of `INSTEAD` or `AMID`.
+    """The server. `fault` is one of: a status (with `fault_body`, `fault_headers`), or a name in `INSTEAD` or `MID_STREAM`.
 
-    The first `fault_after` calls are answered well.
+    The first `fault_after` calls have no fault.
     """
 
     INSTEAD = ("html", "json", "silent", "no-events")
     """What comes instead of an answer."""
-    AMID = ("stall", "reset", "cut", "garbage", "error", "not-utf8", "huge", "endless")
+    MID_STREAM = ("stall", "reset", "cut", "garbage", "error", "not-utf8", "huge", "endless")
     """What comes after `fault_at` events of one."""
 
-    def __init__(self, *script: Turn) -> None:
+    def __init__(self, *script: ModelReply) -> None:
         self.script = list(script) or [say("Hel", "lo")]
-        self.asked: list[Asked] = []
+        self.asked: list[ModelRequest] = []
         self.fault: int | str | None = None
         self.fault_times = 10**9
         self.fault_after = 0
         self.fault_at = 3
         self.fault_body: bytes = b'{"error": {"message": "no"}}'
         self.fault_headers: dict[str, str] = {}
-        self.answer_to: Callable[[dict[str, Any]], Turn] | None = None
+        self.answer_to: Callable[[dict[str, Any]], ModelReply] | None = None
         self.keep_alive = True
         self.stopping = threading.Event()
         self._lock = threading.Lock()
@@ -89,10 +89,10 @@ class AiDouble:
         self._thread.join(5)
 
     @property
-    def last(self) -> Asked:
+    def last(self) -> ModelRequest:
         return self.asked[-1]
 
-    def wait_closed(self, asked: Asked, within_s: float) -> float:
+    def wait_closed(self, asked: ModelRequest, within_s: float) -> float:
         """Seconds until the connection of a call was closed by its caller. Fails after `within_s`."""
         start = time.monotonic()
         while asked.closed_at_s is None:
@@ -100,7 +100,7 @@ class AiDouble:
             time.sleep(0.02)
         return asked.closed_at_s - start
 
-    def next_turn(self, asked: Asked) -> tuple[Turn, int | str | None]:
+    def next_reply(self, asked: ModelRequest) -> tuple[ModelReply, int | str | None]:
         with self._lock:
             self.asked.append(asked)
             fault = self.fault if self.fault_times > 0 and len(self.asked) > self.fault_after else None
@@ -108,53 +108,53 @@ class AiDouble:
                 self.fault_times -= 1
             if self.answer_to is not None:
                 return self.answer_to(asked.body), fault
-            turn = self.script[0] if len(self.script) == 1 else self.script.pop(0)
-        return turn, fault
+            reply = self.script[0] if len(self.script) == 1 else self.script.pop(0)
+        return reply, fault
 
 
-def openai_events(turn: Turn) -> Iterator[bytes]:
+def openai_events(reply: ModelReply) -> Iterator[bytes]:
     def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
         told = {"id": "c", "object": "chat.completion.chunk", "model": "m"}
         return _data(told | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
     yield chunk({"role": "assistant", "content": ""})
-    for text in turn.text:
+    for text in reply.text:
         yield chunk({"content": text})
-    for at, (name, arguments) in enumerate(turn.calls):
+    for at, (name, arguments) in enumerate(reply.calls):
         yield chunk({"tool_calls": [{"index": at, "id": f"call_{name}_{at}", "type": "function",
                                      "function": {"name": name, "arguments": ""}}]})  # fmt: skip
         for part in _halves(json.dumps(arguments)):
             yield chunk({"tool_calls": [{"index": at, "function": {"arguments": part}}]})
-    yield chunk({}, turn.reason or ("tool_calls" if turn.calls else "stop"))
-    if turn.tokens:
-        usage = {"prompt_tokens": turn.tokens[0], "completion_tokens": turn.tokens[1]}
+    yield chunk({}, reply.reason or ("tool_calls" if reply.calls else "stop"))
+    if reply.tokens:
+        usage = {"prompt_tokens": reply.tokens[0], "completion_tokens": reply.tokens[1]}
         yield _data({"id": "c", "choices": [], "usage": usage})
     yield b"data: [DONE]\n\n"
 
 
-def anthropic_events(turn: Turn, forced: str | None) -> Iterator[bytes]:
+def anthropic_events(reply: ModelReply, forced: str | None) -> Iterator[bytes]:
     def event(kind: str, **more: Any) -> bytes:
         return f"event: {kind}\n".encode() + _data({"type": kind, **more})
 
-    told = turn.tokens or (0, 0)
+    told = reply.tokens or (0, 0)
     yield event("message_start", message={"id": "m", "usage": {"input_tokens": told[0], "output_tokens": 1}})
     yield event("ping")
     at = 0
-    if turn.text:
+    if reply.text:
         block = (
             {"type": "tool_use", "id": "toolu_f", "name": forced, "input": {}}
             if forced
             else {"type": "text", "text": ""}
         )
         yield event("content_block_start", index=at, content_block=block)
-        for text in turn.text:
+        for text in reply.text:
             kind = (
                 {"type": "input_json_delta", "partial_json": text} if forced else {"type": "text_delta", "text": text}
             )
             yield event("content_block_delta", index=at, delta=kind)
         yield event("content_block_stop", index=at)
         at += 1
-    for name, arguments in turn.calls:
+    for name, arguments in reply.calls:
         block = {"type": "tool_use", "id": f"call_{name}_{at}", "name": name, "input": {}}
         yield event("content_block_start", index=at, content_block=block)
         for part in _halves(json.dumps(arguments)):
@@ -162,7 +162,7 @@ def anthropic_events(turn: Turn, forced: str | None) -> Iterator[bytes]:
         yield event("content_block_stop", index=at)
         at += 1
     reasons = {"length": "max_tokens", "stop": "end_turn", "content_filter": "refusal", None: "end_turn"}
-    reason = "tool_use" if turn.calls or (forced and turn.reason is None) else reasons[turn.reason]
+    reason = "tool_use" if reply.calls or (forced and reply.reason is None) else reasons[reply.reason]
     yield event("message_delta", delta={"stop_reason": reason}, usage={"output_tokens": told[1]})
     yield event("message_stop")
 
@@ -192,15 +192,15 @@ class _Handler(BaseHTTPRequestHandler):
         body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
         headers = {name.lower(): value for name, value in self.headers.items()}
         headers["x-port"] = str(self.client_address[1])
-        asked = Asked(self.path, headers, body)
-        turn, fault = double.next_turn(asked)
+        asked = ModelRequest(self.path, headers, body)
+        reply, fault = double.next_reply(asked)
         try:
-            self._answer(asked, turn, fault)
+            self._answer(asked, reply, fault)
         except OSError:
             asked.closed_at_s = asked.closed_at_s or time.monotonic()
             self.close_connection = True
 
-    def _answer(self, asked: Asked, turn: Turn, fault: int | str | None) -> None:
+    def _answer(self, asked: ModelRequest, reply: ModelReply, fault: int | str | None) -> None:
         double = self.server.double
         if isinstance(fault, int):
             return self._plain(fault, double.fault_body, "application/json")
@@ -213,21 +213,21 @@ class _Handler(BaseHTTPRequestHandler):
         self._head()
         if self.path.endswith("/messages"):
             choice = asked.body.get("tool_choice")
-            events = anthropic_events(turn, choice["name"] if choice else None)
+            events = anthropic_events(reply, choice["name"] if choice else None)
         else:
-            events = openai_events(turn)
+            events = openai_events(reply)
         if fault == "no-events":
             return self._end()
         for at, event in enumerate(events):
-            if fault in double.AMID and at == double.fault_at:
+            if fault in double.MID_STREAM and at == double.fault_at:
                 return self._break(asked, fault)
-            if turn.pause_s:
-                time.sleep(turn.pause_s)
+            if reply.pause_s:
+                time.sleep(reply.pause_s)
             self._chunk(event)
             asked.sent += 1
         return self._end()
 
-    def _break(self, asked: Asked, fault: str) -> None:
+    def _break(self, asked: ModelRequest, fault: str) -> None:
         if fault == "stall":
             return self._hold(asked)
         if fault == "garbage":
@@ -258,7 +258,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.connection.close() if fault == "reset" else None
         return None
 
-    def _hold(self, asked: Asked) -> None:
+    def _hold(self, asked: ModelRequest) -> None:
         """Say nothing more, until the caller goes or the test ends."""
         self.connection.settimeout(0.05)
         while not self.server.double.stopping.is_set():

@@ -1,4 +1,4 @@
-"""Paddle Billing's API on a loopback port: what it knows can be read page by page, and subscriptions be canceled."""
+"""Double of the Paddle Billing API on a loopback port: paginated lists and the cancellation of subscriptions."""
 
 from datetime import UTC, datetime
 from typing import Any
@@ -10,7 +10,7 @@ KEY = "pdl_test_apikey_of_the_double"
 
 
 class Paddle(Double):
-    """The double; `cancellations` are those that took effect, `page_size` the most that a page holds."""
+    """The double. `cancellations` contains successful cancellations. `page_size` is the maximum size of a page."""
 
     def __init__(self) -> None:
         self.kept: dict[str, dict[str, Entity]] = {
@@ -20,8 +20,8 @@ class Paddle(Double):
         self.page_size = 200
         super().__init__()
 
-    def keep(self, *entities: Entity) -> None:
-        """Know these, whatever they are."""
+    def add(self, *entities: Entity) -> None:
+        """Add entities of any kind."""
         lists = {"sub": "subscriptions", "txn": "transactions", "adj": "adjustments", "ctm": "customers"}
         for entity in entities:
             if "event_id" in entity:
@@ -47,7 +47,7 @@ class Paddle(Double):
     def list(self, call: Call) -> Reply:
         kind = call.path.strip("/")
         with self.lock:
-            known = sorted(self.kept[kind].values(), key=self._place, reverse="desc" in call.one("order_by"))
+            known = sorted(self.kept[kind].values(), key=self._sort_key, reverse="desc" in call.one("order_by"))
         since = call.one("updated_at[GTE]")
         known = [one for one in known if not since or one["updated_at"] >= since]
         after, size = call.one("after"), min(self.page_size, int(call.one("per_page", "50")))
@@ -56,13 +56,13 @@ class Paddle(Double):
         shown, has_more = known[start : start + size], start + size < len(known)
         last = places[start : start + size][-1:] or [""]
         order = call.one("order_by")
-        # Paddle's links name its own host; whoever followed them would leave the configured one.
+        # Links of Paddle contain its public host. A client that follows them leaves the configured host.
         link = f"https://api.paddle.com/{kind}?after={last[0]}&per_page={size}&order_by={order}"
         paging = {"per_page": size, "next": link, "has_more": has_more, "estimated_total": len(known)}
         return Reply(200, {"data": shown, "meta": {"request_id": name("req"), "pagination": paging}})
 
     @staticmethod
-    def _place(entity: Entity) -> tuple[str, str]:
+    def _sort_key(entity: Entity) -> tuple[str, str]:
         return entity.get("occurred_at") or entity["created_at"], entity.get("event_id") or entity["id"]
 
     @route("GET", "/subscriptions/{wanted}")
@@ -87,11 +87,11 @@ class Paddle(Double):
         found["updated_at"] = now
         if when == "immediately":
             found |= {"status": "canceled", "canceled_at": now, "scheduled_change": None, "next_billed_at": None}
-            self.keep(event("subscription.canceled", found, datetime.now(UTC)))
+            self.add(event("subscription.canceled", found, datetime.now(UTC)))
         else:
             end = found["current_billing_period"]["ends_at"]
             found["scheduled_change"] = {"action": "cancel", "effective_at": end, "resume_at": None}
-            self.keep(event("subscription.updated", found, datetime.now(UTC)))
+            self.add(event("subscription.updated", found, datetime.now(UTC)))
 
     @route("GET", "/subscriptions/{wanted}/update-payment-method-transaction")
     def payment_update(self, _call: Call, wanted: str) -> Reply:

@@ -121,7 +121,7 @@ def adjustment(of: Entity, amount: int, *, status: str = "approved", action: str
 
 
 def customer(email: str, **more: Any) -> Entity:
-    """Who pays."""
+    """Return a customer."""
     made = {
         "id": name("ctm"),
         "email": email,
@@ -135,7 +135,7 @@ def customer(email: str, **more: Any) -> Entity:
 
 
 def event(kind: str, data: Entity, at: datetime = START) -> Entity:
-    """What a notification carries."""
+    """Return the payload of a notification."""
     return {
         "event_id": name("evt"),
         "event_type": kind,
@@ -146,6 +146,6 @@ def event(kind: str, data: Entity, at: datetime = START) -> Entity:
 
 
 def signature(body: bytes, secret: str, at: datetime) -> str:
-    """The header `Paddle-Signature`."""
+    """Return the header `Paddle-Signature`."""
     told = int(at.timestamp())
     return f"ts={told};h1={hmac.new(secret.encode(), f'{told}:'.encode() + body, hashlib.sha256).hexdigest()}"

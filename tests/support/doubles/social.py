@@ -20,13 +20,13 @@ CLIENTS = {"a": ("client-a", "secret-a"), "b": ("client-b", "secret-b")}
 
 @cache
 def _key(number: int) -> RSAKey:
-    """The same for every double: to make one takes longer than most tests."""
+    """Return a key that all doubles share, because key generation is slow."""
     return RSAKey.generate_key(2048, {"kid": f"key-{number}", "use": "sig", "alg": "RS256"})
 
 
 @dataclass
 class Grant:
-    """What a person agreed to at the provider."""
+    """The consent of a person at the provider."""
 
     asked: dict[str, str]
     email: str | None
@@ -63,7 +63,7 @@ class SocialDouble(ThreadingHTTPServer):
 
     @property
     def environment(self) -> dict[str, str]:
-        """The service's settings that lead here."""
+        """Return the settings of an application that uses this double."""
         return {
             "SOCIAL_A_CLIENT_ID": "client-a",
             "SOCIAL_A_CLIENT_SECRET": "secret-a",
@@ -82,7 +82,7 @@ class SocialDouble(ThreadingHTTPServer):
     def approve(
         self, url: str, email: str | None, *, verified: bool = True, subject: int | None = None, **claims: Any
     ) -> dict[str, str]:
-        """What the person does at the authorization address: the query of the way back."""
+        """Give consent at the authorization URL and return the query of the callback."""
         parts = urlsplit(url)
         asked = dict(parse_qsl(parts.query))
         letter = parts.path.split("/")[1]
@@ -95,7 +95,7 @@ class SocialDouble(ThreadingHTTPServer):
         return {"code": code, "state": asked["state"]}
 
     def exchange(self, letter: str, form: dict[str, str]) -> str | None:
-        """An access token for a code shown by the right client with the right verifier, once."""
+        """Exchange a code once for an access token. Return None for a wrong client or verifier."""
         grant = self.codes.pop(form.get("code", ""), None)
         if grant is None or (form.get("client_id"), form.get("client_secret")) != CLIENTS[letter]:
             return None

@@ -13,6 +13,7 @@ from app.drivers.git.port import Branch
 from app.extensions import drivers
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, GIT_WRITE
+from app.resources.organization.schemas import ChangeStatus
 from app.resources.project import branches, queries, repository_access, service
 from app.resources.project import schemas as s
 from app.resources.project.prepare import PreparedProject, prepare_connection, prepare_project
@@ -104,17 +105,17 @@ def set_visibility(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
 @blueprint.patch("/status/<projectId>")
 @endpoint(
     guard=roles(*MANAGERS, project="projectId"),
-    body=s.ChangeStatus,
+    body=ChangeStatus,
     result=s.ProjectObject,
     allow_archived=True,
     etag_of=CURRENT,
     message="Status updated",
     errors=("LIMIT_REACHED",),
 )
-def set_status(*, scope: Scope, body: s.ChangeStatusBody) -> queries.Shown:
+def set_status(*, scope: Scope, body: ChangeStatus) -> queries.Shown:
     """Archive or activate the project."""
     limits = limits_of(scope.organization.owner_id)
-    changed = service.set_status(scope.project, scope.organization, body["status"], limits=limits)
+    changed = service.set_status(scope.project, scope.organization, body.status, limits=limits)
     return queries.shown(changed, scope.index)
 
 

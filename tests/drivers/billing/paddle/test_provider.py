@@ -60,7 +60,7 @@ def billing(paddle: Paddle) -> PaddleBilling:
     return PaddleBilling(paddle.url, KEY, webhook_secrets=SECRETS, limits=HURRIED)
 
 
-def told(billing: PaddleBilling, payload: object, *, secret: str = SECRETS[0], at: datetime = NOW):
+def parse(billing: PaddleBilling, payload: object, *, secret: str = SECRETS[0], at: datetime = NOW):
     body = json.dumps(payload).encode()
     return billing.parse_notification(signature(body, secret, at), body, NOW)
 
@@ -70,7 +70,7 @@ class TestNotification:
         data = subscription(2900, plan="Pro", user_id="usr_1", cycle={"interval": "year", "frequency": 2})
         data["items"].append(data["items"][0] | {"quantity": 3})
         data["scheduled_change"] = {"action": "cancel", "effective_at": "2026-02-01T00:00:00.123456789Z"}
-        read = told(billing, event("subscription.updated", data, START + timedelta(seconds=1)))
+        read = parse(billing, event("subscription.updated", data, START + timedelta(seconds=1)))
         assert (read.type, read.occurred_at) == ("subscription.updated", START + timedelta(seconds=1))
         assert read.state == SubscriptionState(
             data["id"], data["customer_id"], "usr_1", SubscriptionStatus.ACTIVE, "Pro", 4 * 2900, "USD", "year", 2,
@@ -81,25 +81,25 @@ class TestNotification:
     def test_the_plan_is_the_catalogues_word_and_not_the_checkouts(self, billing: PaddleBilling):
         data = subscription(plan="Pro")
         data["custom_data"] = {"plan": "Enterprise"}
-        assert told(billing, event("subscription.created", data)).state.plan == "Pro"
+        assert parse(billing, event("subscription.created", data)).state.plan == "Pro"
         data["items"][0]["price"]["custom_data"] = {"plan": "pro-2026"}
-        assert told(billing, event("subscription.created", data)).state.plan == "pro-2026"
+        assert parse(billing, event("subscription.created", data)).state.plan == "pro-2026"
 
     def test_a_completed_transaction_is_read(self, billing: PaddleBilling):
         data = transaction(5800, of=subscription(), at=START)
-        read = told(billing, event("transaction.completed", data, START + timedelta(minutes=1)))
+        read = parse(billing, event("transaction.completed", data, START + timedelta(minutes=1)))
         assert read.state == PaymentState(
             data["id"], data["customer_id"], None, data["subscription_id"], PaymentStatus.COMPLETED,
             data["invoice_number"], "Pro", 5800, "USD", "2026-01-01/2026-02-01", None, completed_at=START,
         )  # fmt: skip
 
     def test_a_failed_payment_is_read(self, billing: PaddleBilling):
-        read = told(billing, event("transaction.payment_failed", transaction(status="past_due")))
+        read = parse(billing, event("transaction.payment_failed", transaction(status="past_due")))
         assert (read.state.status, read.state.completed_at) == (PaymentStatus.FAILED, None)
 
     def test_changing_the_payment_method_is_no_order(self, billing: PaddleBilling):
         data = transaction(0, origin="subscription_payment_method_change")
-        assert told(billing, event("transaction.completed", data)).state is None
+        assert parse(billing, event("transaction.completed", data)).state is None
 
     @pytest.mark.parametrize(
         ("action", "status", "amount", "counts"),
@@ -115,17 +115,17 @@ class TestNotification:
     def test_an_adjustment_is_read(self, billing: PaddleBilling, action: str, status: str, amount: int, counts: bool):
         paid = transaction()
         data = adjustment(paid, 500, action=action, status=status)
-        read = told(billing, event("adjustment.created", data)).state
+        read = parse(billing, event("adjustment.created", data)).state
         assert read == RefundState(data["id"], paid["customer_id"], paid["id"], amount, "USD", counts)
 
     def test_a_customer_is_read(self, billing: PaddleBilling):
         data = customer("a@mail.example.org", custom_data={"user_id": "usr_1"})
-        read = told(billing, event("customer.updated", data))
+        read = parse(billing, event("customer.updated", data))
         assert read.state == CustomerState(data["id"], "a@mail.example.org", "usr_1")
 
     def test_other_events_are_of_no_concern(self, billing: PaddleBilling):
-        assert told(billing, event("product.updated", {"id": "pro_1"})).state is None
-        assert told(billing, event("transaction.created", {"id": "txn_1"})).state is None
+        assert parse(billing, event("product.updated", {"id": "pro_1"})).state is None
+        assert parse(billing, event("transaction.created", {"id": "txn_1"})).state is None
 
     @pytest.mark.parametrize(
         "payload",
@@ -147,7 +147,7 @@ class TestNotification:
     )
     def test_what_makes_no_sense_is_unreadable(self, billing: PaddleBilling, payload: object):
         with pytest.raises(MalformedEvent):
-            told(billing, payload)
+            parse(billing, payload)
 
 
 class TestSignature:
@@ -210,7 +210,7 @@ class TestCancel:
         self, paddle: Paddle, billing: PaddleBilling, immediately: bool, word: str, status: str
     ):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         read = billing.cancel(data["id"], immediately=immediately)
         assert paddle.cancellations == [(data["id"], word)]
         assert read.state.status == status
@@ -219,7 +219,7 @@ class TestCancel:
 
     def test_what_is_canceled_is_not_canceled_again(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         for _ in range(3):
             assert billing.cancel(data["id"], immediately=False).state.cancel_at is not None
         assert len(paddle.calls("POST /subscriptions")) == 1
@@ -235,21 +235,21 @@ class TestCancel:
         self, paddle: Paddle, billing: PaddleBilling, fault: Fault
     ):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         paddle.faults.append(fault)
         assert billing.cancel(data["id"], immediately=False).state.cancel_at is not None
         assert len(paddle.calls("POST .*/cancel")) == 1
 
     def test_a_call_without_effect_is_made_again(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         paddle.faults.append(Fault("POST .*/cancel", reply=Reply(503, b"<html>")))
         assert billing.cancel(data["id"], immediately=True).state.status == "canceled"
         assert len(paddle.cancellations) == 1
 
     def test_a_few_attempts_are_made_and_no_more(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         paddle.faults.append(Fault("POST .*/cancel", times=99, reply=Reply(500)))
         with pytest.raises(UpstreamError):
             billing.cancel(data["id"], immediately=True)
@@ -257,7 +257,7 @@ class TestCancel:
 
     def test_a_refusal_is_told_with_the_providers_word(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         said = {"error": {"type": "request_error", "code": "subscription_not_active", "detail": "…"}}
         paddle.faults.append(Fault("POST .*/cancel", times=9, reply=Reply(400, said)))
         with pytest.raises(UpstreamRejected, match="subscription_not_active"):
@@ -272,13 +272,13 @@ class TestCancel:
 class TestPaymentUpdate:
     def test_gives_a_checkout(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         found = billing.payment_update(data["id"])
         assert found.checkout_url == f"https://pay.example.org/?_ptxn={found.transaction_id}"
 
     def test_an_ended_subscription_has_none(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription(status="canceled")
-        paddle.keep(data)
+        paddle.add(data)
         with pytest.raises(UpstreamRejected):
             billing.payment_update(data["id"])
 
@@ -301,14 +301,14 @@ class TestFailures:
         self, paddle: Paddle, billing: PaddleBilling, fault: Fault, error: type[DriverError]
     ):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         paddle.faults.append(fault)
         with pytest.raises(error):
             billing.payment_update(data["id"])
 
     def test_a_read_is_tried_again(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
-        paddle.keep(data)
+        paddle.add(data)
         paddle.faults.append(Fault("GET", times=3, reply=Reply(503)))
         assert billing.payment_update(data["id"]).transaction_id
 
@@ -320,7 +320,7 @@ class TestFailures:
 class TestListing:
     def test_events_come_newest_first_up_to_a_time_over_pages_of_our_host(self, paddle: Paddle, billing: PaddleBilling):
         known = [event("customer.created", customer("a@mail.example.org"), START + timedelta(days=d)) for d in range(9)]
-        paddle.keep(*known)
+        paddle.add(*known)
         paddle.page_size = 2
         found = list(billing.list_events(START + timedelta(days=3)))
         assert [one.id for one in found] == [one["event_id"] for one in reversed(known[3:])]
@@ -330,7 +330,7 @@ class TestListing:
         sub, payer = subscription(), customer("a@mail.example.org")
         paid, before = transaction(at=new), transaction(at=old)
         back, long_ago = adjustment(paid, 100), adjustment(before, 100)
-        paddle.keep(sub, payer, paid, before, back, long_ago)
+        paddle.add(sub, payer, paid, before, back, long_ago)
         paddle.page_size = 1
         found = list(billing.current_state(START))
         assert [one.state.provider_id for one in found] == [payer["id"], sub["id"], paid["id"], back["id"]]
@@ -339,12 +339,12 @@ class TestListing:
 
     def test_one_that_cannot_be_read_hides_no_other(self, paddle: Paddle, billing: PaddleBilling):
         good, bad = subscription(), subscription(items=[])
-        paddle.keep(good, bad)
+        paddle.add(good, bad)
         assert [one.state.provider_id for one in billing.current_state(START)] == [good["id"]]
 
     def test_a_list_that_never_ends_is_broken(self, paddle: Paddle, billing: PaddleBilling, monkeypatch):
         monkeypatch.setattr("app.drivers.billing.paddle.transport.MAX_PAGES", 5)
-        paddle.keep(*[subscription() for _ in range(9)])
+        paddle.add(*[subscription() for _ in range(9)])
         paddle.page_size = 1
         with pytest.raises(UpstreamError, match="has too many pages"):
             list(billing.current_state(START))

@@ -1,4 +1,4 @@
-"""Signing in at somebody else's, through the API and the doubles of both providers."""
+"""Tests of the social login through the API with doubles of both providers."""
 
 import dataclasses
 import secrets
@@ -38,14 +38,14 @@ def configured(app: Flask, providers: SocialDouble, tmp_path: Any) -> Iterator[N
 
 
 def start(person: Newcomer, provider: str = "social_a", page: str = HOME) -> str:
-    """The address the browser is sent to."""
+    """Return the authorization URL of the provider."""
     begun = person.post("/auth/sign-in/social", {"provider": provider, "callbackURL": page}).ok()
     assert begun["redirect"] is True
     return str(begun["url"])
 
 
 def back(person: Newcomer, query: dict[str, str], provider: str = "social_a") -> str:
-    """Where the browser ends."""
+    """Return the URL to which the callback redirects."""
     answer = person.get(f"/auth/callback/{provider}", query_string=query)
     assert answer.status == 302
     return str(answer.headers["Location"])

@@ -18,10 +18,10 @@ ITEM = {"id", "full_name", "owner", "name", "default_branch", "private", "url", 
 
 
 def make(who: Person, org: str, name: str) -> str:
-    return str(who.post("/git-provider/repositories", _asked(org, name)).ok(201)["full_name"])
+    return str(who.post("/git-provider/repositories", _body(org, name)).ok(201)["full_name"])
 
 
-def _asked(org: str, name: str) -> dict[str, str]:
+def _body(org: str, name: str) -> dict[str, str]:
     return {"provider": "local", "org_id": org, "name": name}
 
 
@@ -29,7 +29,7 @@ class TestCreateRepository:
     def test_makes_one_that_can_be_connected_at_once(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
-        made = me.post("/provider/repositories", _asked(org, "site")).ok(201)
+        made = me.post("/provider/repositories", _body(org, "site")).ok(201)
         assert set(made) == ITEM
         assert (made["owner"], made["name"], made["default_branch"]) == (org, "site", "main")
         assert (world.git_root / f"{made['full_name']}.git").is_dir()
@@ -39,13 +39,13 @@ class TestCreateRepository:
         me = world.person()
         org = me.new_organization()
         make(me, org, "site")
-        me.post("/git-provider/repositories", _asked(org, "site")).fails(409, "NAME_TAKEN")
+        me.post("/git-provider/repositories", _body(org, "site")).fails(409, "NAME_TAKEN")
         make(me, me.new_organization(), "site")
 
     def test_one_of_many_requests_makes_it(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
-        requests = [partial(me.again().post, "/git-provider/repositories", _asked(org, "site")) for _ in range(8)]
+        requests = [partial(me.again().post, "/git-provider/repositories", _body(org, "site")) for _ in range(8)]
         assert statuses(together(requests)) == {201: 1, 409: 7}
 
     def test_what_a_crash_left_without_an_owner_is_taken_up_again(self, app: Flask, world: World) -> None:
@@ -57,7 +57,7 @@ class TestCreateRepository:
     def test_an_editor_may_not(self, world: World) -> None:
         owner, editor = world.person(), world.person()
         org = organization(world, owner, (editor, Role.EDITOR))
-        editor.post("/git-provider/repositories", _asked(org, "site")).fails(403)
+        editor.post("/git-provider/repositories", _body(org, "site")).fails(403)
 
     @pytest.mark.parametrize(
         ("change", "path"),
@@ -73,7 +73,7 @@ class TestCreateRepository:
     )
     def test_refuses_what_does_not_fit(self, world: World, change: dict[str, str], path: str) -> None:
         me = world.person()
-        body = _asked(me.new_organization(), "site") | change
+        body = _body(me.new_organization(), "site") | change
         me.post("/git-provider/repositories", body).fails(400, "VALIDATION_FAILED", path)
 
 

@@ -70,7 +70,7 @@ class SiteA:
         return str((who or self.me).get(f"/project/{self.project}").ok()["index"]["commit_sha"])
 
     def waiting(self) -> int:
-        """How many looks at the project's branches are still to be had."""
+        """Return the number of unfinished index jobs of the project."""
         with self.world.app.app_context(), db.engine.connect() as connection:
             asked = sa.select(ContentIndex.id).where(ContentIndex.project_id == self.project)
             indexes = connection.scalars(asked).all()
@@ -81,7 +81,7 @@ class SiteA:
 
 
 class SiteB(SiteA):
-    """The same on GitLab."""
+    """A project on GitLab."""
 
     def make(self, hosts: Hosts) -> OnGitHub | OnGitLab:
         made = hosts.on_gitlab(login_of(self.me))
@@ -176,7 +176,7 @@ class TestPush:
 
 
 class TestCost:
-    """What a push of ten files costs at provider A, beside the reading of their texts (a call each)."""
+    """Tests of the number of calls to provider A after a push of ten files, without one call per file text."""
 
     def push(self, site: SiteA, hosts: Hosts) -> str:
         head = site.repository.git.commit({f"content/new{number}.md": b"# %d\n" % number for number in range(10)})
