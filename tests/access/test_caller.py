@@ -18,7 +18,7 @@ def find_caller(token: str) -> Caller:
 
 
 class TestCaller:
-    def test_reading_makes_no_session_of_the_database(self, world: World) -> None:
+    def test_caller_in_a_reading_request_creates_no_database_session(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context(), counted(world.app) as sent:
             transactions.start_reading()
@@ -27,7 +27,7 @@ class TestCaller:
             assert len(sent) == 1
             assert not db.session.registry.has()
 
-    def test_objects_are_those_that_a_query_finds_and_cost_no_statement(self, world: World) -> None:
+    def test_caller_objects_are_in_the_identity_map_and_send_no_statement(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
             caller = find_caller(token)
@@ -40,14 +40,14 @@ class TestCaller:
             assert db.session.get_one(User, caller.id) is user
             assert db.session.get_one(Session, session.id) is session
 
-    def test_object_that_was_read_already_is_taken(self, world: World) -> None:
+    def test_caller_reuses_an_object_of_the_database_session(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
             caller = find_caller(token)
             there = db.session.get_one(User, caller.id)
             assert caller.user is there
 
-    def test_changes_of_the_object_are_written(self, world: World) -> None:
+    def test_change_of_the_user_object_is_written(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
             caller = find_caller(token)
@@ -56,13 +56,13 @@ class TestCaller:
             db.session.commit()
             assert find_caller(token).user_row.name == "Somebody else"
 
-    def test_token_of_nobody_opens_nothing(self, world: World) -> None:
+    def test_unknown_token_has_no_caller(self, world: World) -> None:
         with world.app.app_context():
             assert caller_of("x" * 43) is None
 
 
 class TestReading:
-    def test_word_ends_with_the_session_that_was_told(self, world: World) -> None:
+    def test_reading_state_ends_with_the_database_session(self, world: World) -> None:
         with world.app.app_context():
             transactions.start_reading()
             assert transactions.is_reading()
@@ -71,7 +71,7 @@ class TestReading:
             db.session.remove()
             assert not transactions.is_reading()
 
-    def test_nothing_is_flushed_meanwhile(self, world: World) -> None:
+    def test_flush_while_reading_raises(self, world: World) -> None:
         token = world.person().token
         with world.app.app_context():
             transactions.start_reading()

@@ -15,7 +15,7 @@ def request_from(peer: str | None, *forwarded: str) -> Request:
 
 
 class TestClientAddress:
-    def test_is_the_peer_without_trusted_hops(self) -> None:
+    def test_client_address_without_trusted_hops_is_the_peer(self) -> None:
         assert client_address(request_from("192.0.2.1", "198.51.100.7"), trusted_hops=0) == "192.0.2.1"
 
     @pytest.mark.parametrize(
@@ -33,14 +33,16 @@ class TestClientAddress:
             (1, ["fe80::1%eth0"], "fe80::1"),
         ],
     )
-    def test_is_the_nth_hop_from_the_right(self, hops: int, forwarded: list[str], expected: str) -> None:
+    def test_client_address_with_trusted_hops_is_the_nth_entry_from_the_right(
+        self, hops: int, forwarded: list[str], expected: str
+    ) -> None:
         assert client_address(request_from("192.0.2.1", *forwarded), trusted_hops=hops) == expected
 
-    def test_folds_ipv4_inside_ipv6(self) -> None:
+    def test_client_address_of_mapped_ipv6_is_ipv4(self) -> None:
         assert client_address(request_from("::ffff:192.0.2.1"), trusted_hops=0) == "192.0.2.1"
 
     @pytest.mark.parametrize(("peer", "expected"), [("unix:", "unix"), ("", None), (None, None)])
-    def test_bears_what_is_no_address(self, peer: str | None, expected: str | None) -> None:
+    def test_client_address_of_an_invalid_peer_is_none_or_unix(self, peer: str | None, expected: str | None) -> None:
         assert client_address(request_from(peer), trusted_hops=0) == expected
 
 
@@ -55,5 +57,5 @@ class TestNetworkOf:
             ("nonsense", "unknown"),
         ],
     )
-    def test_is_what_one_subscriber_has(self, address: str | None, network: str) -> None:
+    def test_network_of_an_address_is_the_prefix_of_one_subscriber(self, address: str | None, network: str) -> None:
         assert network_of(address) == network

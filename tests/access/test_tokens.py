@@ -47,13 +47,13 @@ class TestHeader:
             assert bearer_of(context.request) == token
 
     @pytest.mark.parametrize("token", ["", "nonsense", "glly_", "glly_" + "0" * 49, "x" * 8000, "ü"])
-    def test_mistyped_token_costs_no_query(self, app: Flask, world: World, token: str) -> None:
+    def test_mistyped_token_sends_no_query(self, app: Flask, world: World, token: str) -> None:
         bot = Program(app, "")
         with counted(app) as statements:
             bot.get("/organization/user", headers=_bearer(token)).fails(401, "INVALID_API_TOKEN")
         assert [text for text in statements if "api_tokens" in text] == []
 
-    def test_invalid_token_never_falls_back_to_the_cookie(self, world: World) -> None:
+    def test_invalid_token_does_not_fall_back_to_the_cookie(self, world: World) -> None:
         me = world.person()
         for token in (new_api_token(), "nonsense", ""):
             me.get("/organization/user", headers=_bearer(token)).fails(401, InvalidApiToken.code)
@@ -123,7 +123,7 @@ class TestRights:
     ) -> None:
         program(world.person()).call(method, path, body).fails(403, "SESSION_REQUIRED")
 
-    def test_token_reads_no_billing(self, world: World) -> None:
+    def test_token_cannot_read_billing(self, world: World) -> None:
         me = world.person()
         program(me).get(f"/order/{me.id}").fails(403, "SESSION_REQUIRED")
 
