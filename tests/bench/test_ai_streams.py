@@ -151,7 +151,7 @@ def whole(seen: list[StreamObservation], tokens: int) -> None:
 class TestFirstToken:
     ROUNDS, CALLS = 6, 15
 
-    def test_first_token(self, peers: list[Peer], upstream: int) -> None:
+    def test_first_token_delay_is_printed(self, peers: list[Peer], upstream: int) -> None:
         provider = Provider(tokens=3, every_s=0.0, port=upstream)
         first: dict[str, list[float]] = {}
         cpu: dict[str, list[float]] = {}
@@ -178,7 +178,7 @@ class TestFirstToken:
 class TestManyStreams:
     SECONDS, FEWER = 8, 20
 
-    def test_tokens_in_time(self, peers: list[Peer], upstream: int) -> None:
+    def test_delay_of_many_streams_is_printed(self, peers: list[Peer], upstream: int) -> None:
         provider = Provider(self.SECONDS * TOKENS_A_SECOND, 1 / TOKENS_A_SECOND, port=upstream)
 
         async def measure() -> None:
@@ -201,7 +201,7 @@ class TestManyStreams:
 class TestProcessorTime:
     TOKENS, STREAMS, ROUNDS = 1000, 16, 3
 
-    def test_processor_time_a_token(self, peers: list[Peer], upstream: int) -> None:
+    def test_cpu_time_per_token_is_printed(self, peers: list[Peer], upstream: int) -> None:
         provider = Provider(self.TOKENS, 0.001, port=upstream)
         cost: dict[str, list[float]] = {peer.name: [] for peer in peers}
 

@@ -59,7 +59,7 @@ class Site:
 
 
 class TestContent:
-    def test_what_it_costs(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_index_costs_are_printed(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
         world = World(app)
         sites = [Site(world, files) for files in SIZES]
         lines = [

@@ -26,7 +26,7 @@ PAGES = (
 
 
 class TestEntries:
-    def test_what_a_first_page_and_inference_cost(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_first_page_and_inference_costs_are_printed(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
         site = Site(World(app), FILES)
         site.index()
         index, source = large.index_of(app, site.project)

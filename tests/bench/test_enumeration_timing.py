@@ -62,7 +62,9 @@ class Caller:
 
 @pytest.mark.parametrize("case", CASES)
 class TestKnownAndUnknownEmails:
-    def test_time(self, tmp_path: Path, capsys: pytest.CaptureFixture[str], case: str) -> None:
+    def test_sign_in_time_of_known_and_unknown_emails_is_printed(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str], case: str
+    ) -> None:
         with postgresql_database() as url, Service(tmp_path, workers=1, DATABASE_URL=url) as service:
             verified, pending = (_accounts(service, verified=flag) for flag in (True, False))
             caller = Caller(service)

@@ -65,7 +65,7 @@ class Candidate:
 
 
 class TestGetSession:
-    def test_cpu_a_request(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_get_session_cpu_per_request_is_printed(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         mine = os.sched_getaffinity(0)
         try:
             with postgresql_database() as ours, postgresql_database() as theirs:

@@ -27,7 +27,7 @@ def app(tmp_path: Path) -> Iterator[Flask]:
 
 
 class TestScale:
-    def test_what_rows_and_requests_cost(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_row_sizes_and_request_costs_are_printed(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
         world = World(app)
         person = world.person()
         lines = ["\nbytes a row: table, rows, bytes, of which indexes"]

@@ -120,7 +120,7 @@ def _ask(dice: random.Random) -> str:
 
 
 class TestSearch:
-    def test_it_finds_what_brute_force_finds(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_search_results_equal_those_of_brute_force(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
         dice, world = random.Random(3), World(app)
         documents = [Document(number, dice) for number in range(DOCUMENTS)]
         secret = [Document(number, dice) for number in range(DOCUMENTS, DOCUMENTS + 2_000)]

@@ -32,7 +32,7 @@ const server = app.listen(0, "127.0.0.1", () => console.log(server.address().por
 
 
 class TestUpload:
-    def test_memory_and_throughput(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_upload_memory_growth_is_within_the_limit(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         content = _photo()
         with Service(tmp_path, workers=1) as service:
             clients = [service.client(service.world.person()) for _ in range(AT_ONCE)]
