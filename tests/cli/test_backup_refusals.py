@@ -83,7 +83,7 @@ class TestRefusals:
         code, told = command(empty, "restore", saved)
         assert (code, told.startswith("Error: ")) == (1, True), told
 
-    def test_restore_without_a_required_key_names_it(self, empty: Flask, saved: Path) -> None:
+    def test_restore_without_a_required_key_names_the_key(self, empty: Flask, saved: Path) -> None:
         self._change(saved, keys=["gone"])
         code, told = command(empty, "restore", saved)
         assert code == 1

@@ -12,7 +12,7 @@ __all__ = ["app", "faultless", "paddle", "settings"]
 
 
 class TestSummary:
-    def test_prints_tables(self, world: World) -> None:
+    def test_summary_prints_tables(self, world: World) -> None:
         data = subscription(1_200_000, currency="HUF", cycle={"interval": "year", "frequency": 1})
         paid = transaction(1_200_000, of=data, currency="HUF")
         for kind, entity in (

@@ -4,7 +4,7 @@ from flask import Flask
 
 
 class TestCheck:
-    def test_every_setting_is_printed_and_no_secret(self, app: Flask) -> None:
+    def test_check_prints_every_setting_and_no_secret(self, app: Flask) -> None:
         printed = app.test_cli_runner().invoke(args=["config", "check"]).output
         settings = app.config["SETTINGS"]
         assert len(printed.splitlines()) == len(settings.masked())

@@ -78,7 +78,7 @@ class TestUpgrade:
                     assert connection.scalar(sa.text("SHOW statement_timeout")) == "5s"
                     assert connection.scalar(sa.text("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'")) == 0
 
-    def test_parallel_upgrades_run_one_after_another(self, tmp_path: Path) -> None:
+    def test_parallel_upgrades_are_serialized(self, tmp_path: Path) -> None:
         with postgresql_database() as url:
             environment = {**os.environ, "APP_ENV": "test", "INSTANCE_DIR": str(tmp_path), "DATABASE_URL": url}
             command = [str(Path(sys.executable).parent / "flask"), "db", "upgrade"]

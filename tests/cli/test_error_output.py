@@ -40,7 +40,9 @@ def unreachable(tmp_path: Path) -> Iterator[Flask]:
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
 class TestTheDatabase:
-    def test_command_without_tables_asks_for_the_migration(self, unmigrated: Flask, words: tuple[str, ...]) -> None:
+    def test_command_without_tables_names_the_migration_command(
+        self, unmigrated: Flask, words: tuple[str, ...]
+    ) -> None:
         told = (1, "Error: Tables of this version are missing. Run flask db upgrade.\n")
         assert command(unmigrated, *words) == told
 

@@ -43,7 +43,7 @@ class TestCreate:
         code, output = run(app, "create", "tools/missing", "--from", f"file://{tmp_path / 'missing.git'}")
         assert (code, "cannot be cloned" in output) == (1, True)
 
-    def test_create_reports_a_clone_that_does_not_end(
+    def test_create_with_a_clone_timeout_fails_and_removes_the_repository(
         self, app: Flask, world: World, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         GitRepo(tmp_path / "source.git", SMALL)

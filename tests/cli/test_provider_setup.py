@@ -35,7 +35,7 @@ class TestSteps:
         assert "GITLAB_" not in text
         assert "canary" not in text
 
-    def test_only_what_is_missing_is_named(self, tmp_path: Path) -> None:
+    def test_steps_of_a_partly_configured_host_name_the_missing_variables(self, tmp_path: Path) -> None:
         text = setup_text(tmp_path, GITLAB_CLIENT_ID="x", GITLAB_CLIENT_SECRET="y")
         assert "then set GITLAB_WEBHOOK_SECRET" in text
 

@@ -34,7 +34,7 @@ class TestToken:
         assert _run(app, "revoke", shown["id"]) == (0, f"{shown['id']} is deleted.")
         Program(app, rotated).get("/organization/user").fails(401)
 
-    def test_service_account_keeps_its_owner_when_the_operator_rotates_it(self, app: Flask, world: World) -> None:
+    def test_service_account_rotated_by_the_operator_keeps_its_owner(self, app: Flask, world: World) -> None:
         space = make_workspace(world)
         options = ["--scope", "write", "--project", space.project, "--organization", space.org]
         assert _run(app, "create", space.me.email, "--name", "Import", *options)[0] == 0
@@ -50,7 +50,7 @@ class TestToken:
         assert _run(app, "create", me.email, "--name", name, "--scope", "read")[0] == 2
         assert me.get("/tokens").ok() == []
 
-    def test_unknown_names_print_one_sentence(self, app: Flask, world: World) -> None:
+    def test_unknown_ids_and_emails_print_one_sentence(self, app: Flask, world: World) -> None:
         me = world.person()
         create = ("--name", "A", "--scope", "read")
         for words in (
