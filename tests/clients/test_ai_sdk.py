@@ -125,7 +125,7 @@ class TestChatTransport:
         seen = browser.do("chat", "code-explain", body={"code": "a"})
         assert parts_of(seen, "text")[0]["text"] == "Hello 🌍"
 
-    def test_failure_within_the_stream_is_an_error_after_the_text_so_far(
+    def test_failure_within_the_stream_is_an_error_after_the_received_text(
         self, browser: Browser, upstream: AiDouble
     ) -> None:
         upstream.fault = "error"
@@ -145,10 +145,10 @@ class TestChatTransport:
 
 
 class TestPlatesCompletion:
-    def test_text_is_found(self, browser: Browser) -> None:
+    def test_completion_returns_the_text(self, browser: Browser) -> None:
         assert browser.do("completion", "copilot", text="Say") == {"status": 200, "text": "Hello 🌍"}
 
-    def test_failure_is_found(self, browser: Browser, upstream: AiDouble) -> None:
+    def test_completion_failure_returns_status_and_message(self, browser: Browser, upstream: AiDouble) -> None:
         upstream.fault = 401
         own = {"apiKey": "k", "provider": "openai", "model": "m"}
         seen = browser.do("completion", "copilot", text="Say", body=own)

@@ -86,7 +86,7 @@ def user(text: str) -> Message:
 
 
 class TestAimock:
-    def test_text_comes_in_pieces_and_whole(self, model: Model) -> None:
+    def test_reply_yields_the_complete_text_in_pieces(self, model: Model) -> None:
         events = ask(model, user("say hello"))
         pieces = [event.text for event in events if isinstance(event, TextDelta)]
         assert "".join(pieces) == "Hello from a server we did not write. Ünïcödé 🌍"
@@ -94,7 +94,7 @@ class TestAimock:
         assert events[-1] == Stop(StopReason.STOP)
         assert any(event.output_tokens is not None for event in events if isinstance(event, TokenUsage))
 
-    def test_call_of_a_tool_and_its_answer_are_understood(self, model: Model) -> None:
+    def test_tool_call_and_tool_result_are_exchanged(self, model: Model) -> None:
         events = ask(model, user("find tea"))
         start = next(event for event in events if isinstance(event, ToolStart))
         arguments = "".join(event.text for event in events if isinstance(event, ToolDelta))
@@ -104,7 +104,7 @@ class TestAimock:
         events = ask(model, user("find tea"), Message(MessageRole.ASSISTANT, "", (call,)), told)
         assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "It is in tea.md."
 
-    def test_its_refusals_are_understood(self, model: Model) -> None:
+    def test_refusals_raise_driver_errors(self, model: Model) -> None:
         with pytest.raises(UpstreamThrottled):
             ask(model, user("be limited"))
         with pytest.raises(UpstreamError):

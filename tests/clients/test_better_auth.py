@@ -65,7 +65,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
 
 
 class TestBetterAuthClient:
-    def test_goes_through_an_accounts_life(self, installed: Path, service: Settings) -> None:
+    def test_client_completes_the_account_life_cycle(self, installed: Path, service: Settings) -> None:
         script = installed / "client.mjs"
         shutil.copy(HERE / "client.mjs", script)
         done = subprocess.run(
