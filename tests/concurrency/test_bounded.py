@@ -50,7 +50,7 @@ class TestRunWithConcurrency:
         assert run_with_concurrency(tasks, 5) == list(range(20))
 
     @pytest.mark.parametrize("limit", [1, 3, 16])
-    def test_at_most_the_limit_runs_at_once(self, limit: int) -> None:
+    def test_concurrency_reaches_and_does_not_exceed_the_limit(self, limit: int) -> None:
         gauge = Gauge()
         run_with_concurrency([gauge.task(number, until=limit) for number in range(40)], limit)
         assert gauge.most == limit
@@ -60,11 +60,11 @@ class TestRunWithConcurrency:
         run_with_concurrency(gauge.task(number, until=6) for number in range(30))
         assert gauge.most == 6
 
-    def test_no_tasks_return_no_results(self) -> None:
+    def test_empty_task_list_returns_an_empty_list(self) -> None:
         assert run_with_concurrency([]) == []
 
     @pytest.mark.parametrize("limit", [0, -1, 17])
-    def test_limit_is_one_to_sixteen(self, limit: int) -> None:
+    def test_limit_outside_1_to_16_raises(self, limit: int) -> None:
         with pytest.raises(ValueError, match="1 to 16"):
             run_with_concurrency([], limit)
 

@@ -14,7 +14,7 @@ class TestCancellation:
         assert cancellation.cancelled
         assert ended == ["second"]
 
-    def test_cancel_ends_a_later_wait_at_once(self) -> None:
+    def test_cancel_ends_a_later_wait_immediately(self) -> None:
         ended: list[str] = []
         cancellation = Cancellation()
         cancellation.cancel()

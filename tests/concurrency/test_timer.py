@@ -52,7 +52,7 @@ class TestTicker:
             ticker.unregister(one)
             time.sleep(0.1)
 
-    def test_ticker_failure_of_one_target_does_not_affect_others(self) -> None:
+    def test_ticker_with_a_failing_target_calls_the_other_targets(self) -> None:
         ticker, bad, good = PeriodicTimer(0.01), CountingTarget(ValueError("x")), CountingTarget()
         ticker.register(bad)
         ticker.register(good)
