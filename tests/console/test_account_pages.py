@@ -16,7 +16,7 @@ def submit(client: FlaskClient, path: str, **fields: str) -> TestResponse:
     return client.post(f"/console{path}", data=fields, headers={"Origin": "http://127.0.0.1:8000"})
 
 
-def test_account_flow_with_plain_forms(app: Flask, world: World) -> None:
+def test_account_forms_without_scripts_complete_the_account_life_cycle(app: Flask, world: World) -> None:
     person = Newcomer(app, world)
     client = person.client
     refused = submit(client, "/sign-up", email=person.email, password="short", name="Nell")
@@ -72,7 +72,7 @@ def test_pages_have_a_strict_policy_and_no_foreign_url(app: Flask) -> None:
         assert not re.search(r"(src|href)=\"(https?:)?//", response.text)
 
 
-def test_root_leads_browsers_to_the_console_and_shows_others_the_text(app: Flask) -> None:
+def test_root_redirects_browsers_to_the_console_and_returns_text_to_other_clients(app: Flask) -> None:
     client = app.test_client()
     assert client.get("/", headers={"Accept": "text/html,*/*;q=0.8"}).location == "/console"
     assert client.get("/").mimetype == "text/plain"

@@ -107,7 +107,7 @@ def test_draft_is_stored_shown_and_discarded(console: ConsoleScene) -> None:
     assert "Theirs." in owner.client.get(url).text
 
 
-def test_rename_delete_and_bulk_delete(console: ConsoleScene) -> None:
+def test_rename_delete_and_bulk_delete_change_the_branch(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     owner = site.owner
     fields = form_of(owner.client.get(f"{base}/edit/{FILE}"), f"{base}/rename/")

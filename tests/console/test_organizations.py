@@ -15,7 +15,7 @@ def submit(person: Person, path: str, **fields: str) -> TestResponse:
         return person.client.post(path, data=fields, headers={"Origin": "http://127.0.0.1:8000"})
 
 
-def test_organization_with_members_and_a_new_repository(app: Flask, world: World) -> None:
+def test_organization_forms_create_members_and_a_repository(app: Flask, world: World) -> None:
     owner, other = world.person(), world.person()
     made = submit(owner, "/console/organizations", name="Pier & Sons")
     url = made.location.partition("?")[0]

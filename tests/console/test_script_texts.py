@@ -10,6 +10,6 @@ CALL = re.compile(r'\btext\("((?:[^"\\]|\\.)*)"')
 
 
 class TestTexts:
-    def test_texts_are_those_of_the_scripts(self) -> None:
+    def test_texts_equal_those_of_the_scripts(self) -> None:
         used = {match[1] for file in SOURCES.rglob("*.ts") for match in CALL.finditer(file.read_text())}
         assert set(script_texts.TEXTS) == used

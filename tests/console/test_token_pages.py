@@ -81,7 +81,7 @@ def test_failed_form_keeps_its_values(console: ConsoleScene) -> None:
     assert owner.get("/tokens").ok() == []
 
 
-def test_other_tokens_are_not_found(console: ConsoleScene) -> None:
+def test_token_of_another_user_is_not_found(console: ConsoleScene) -> None:
     owner, editor = console.site.owner, console.people["editor"]
     assert isinstance(editor, Person)
     made = owner.post("/tokens", {"name": "Mine", "scopes": ["read"]}).ok(201)
@@ -92,7 +92,7 @@ def test_other_tokens_are_not_found(console: ConsoleScene) -> None:
     assert status_with(console.site.world, made["token"], "/organization/user") == 200
 
 
-def test_service_account_of_an_organization(console: ConsoleScene) -> None:
+def test_service_account_is_created_and_listed(console: ConsoleScene) -> None:
     owner, editor, organization = console.site.owner, console.people["editor"], console.ids["org_id"]
     assert isinstance(editor, Person)
     url, path = f"/console/organizations/{organization}/service-accounts", f"/organization/{organization}"

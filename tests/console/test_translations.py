@@ -37,13 +37,13 @@ def sources() -> set[str]:
 
 @pytest.mark.parametrize("language", TRANSLATED)
 class TestCatalogue:
-    def test_every_text_is_translated_and_none_is_unknown(self, language: str) -> None:
+    def test_catalogue_contains_every_text_and_no_unknown_text(self, language: str) -> None:
         with (FOLDER / f"{language}.po").open("rb") as file:
             catalogue = read_po(file, locale=language)
         translated = {m.id if isinstance(m.id, str) else m.id[0]: m for m in catalogue if m.id and m.string}
         assert (sources() - set(translated), set(translated) - sources()) == (set(), set())
 
-    def test_placeholders_are_those_of_the_source(self, language: str) -> None:
+    def test_placeholders_equal_those_of_the_source(self, language: str) -> None:
         with (FOLDER / f"{language}.po").open("rb") as file:
             messages = [message for message in read_po(file, locale=language) if message.id]
         for message in messages:
