@@ -17,7 +17,7 @@ NAMES = st.sampled_from(["a.md", "a.mdx", "a.html", "a.yaml", "a.njk", "a.png", 
 
 
 class TestDescribe:
-    def test_markdown(self) -> None:
+    def test_describe_markdown_returns_all_facts(self) -> None:
         facts = describe("content/post.md", POST)
         assert (facts.encoding, facts.lines, facts.language, facts.mime) == ("utf-8", 11, "markdown", "text/markdown")
         assert facts.front_matter == {"title": "Hello", "tags": ["a", "b"], "draft": False}
@@ -29,7 +29,7 @@ class TestDescribe:
     @pytest.mark.parametrize(
         "data", [b"\xef\xbb\xbf" + POST, POST.replace(b"\n", b"\r\n"), POST.decode().encode("utf-16")]
     )
-    def test_front_matter_is_read_behind_marks_and_with_any_line_end(self, data: bytes) -> None:
+    def test_front_matter_with_a_byte_order_mark_or_any_line_end_is_read(self, data: bytes) -> None:
         assert describe("a.md", data).front_matter == describe("a.md", POST).front_matter
 
     @pytest.mark.parametrize(
@@ -45,25 +45,25 @@ class TestDescribe:
             (b"", None),
         ],
     )
-    def test_title_is_the_front_matters_or_the_first_heading(self, data: bytes, title: str | None) -> None:
+    def test_title_is_that_of_the_front_matter_or_the_first_heading(self, data: bytes, title: str | None) -> None:
         assert describe("a.md", data).title == title
         assert describe("a.md", data, outline=False).title == title
 
-    def test_outline_may_be_left_out(self) -> None:
+    def test_describe_without_outline_has_no_headings_and_links(self) -> None:
         facts = describe("a.md", POST, outline=False)
         assert (facts.headings, facts.links, facts.title, facts.lines) == ([], [], "Hello", 11)
 
     @pytest.mark.parametrize("path", ["a.astro", "a.yaml", "a.js", "a", "a.json"])
-    def test_dashes_elsewhere_are_no_front_matter(self, path: str) -> None:
+    def test_dashes_in_other_file_types_are_not_front_matter(self, path: str) -> None:
         assert describe(path, POST).front_matter is None
 
-    def test_binary(self) -> None:
+    def test_describe_binary_file_returns_its_type(self) -> None:
         facts = describe("a.png", b"\x89PNG\r\n\x1a\n\0")
         assert (facts.encoding, facts.lines, facts.mime, facts.front_matter) == (None, None, "image/png", None)
         assert describe("a.md", b"\0\1\2\xff").title is None
         assert describe("unknown", b"\0").mime == "application/octet-stream"
 
-    def test_unknown_text(self) -> None:
+    def test_describe_unknown_text_returns_plain_text_facts(self) -> None:
         facts = describe("unknown", b"caf\xe9\n")
         assert (facts.encoding, facts.lines, facts.language, facts.mime) == ("latin-1", 1, None, "text/plain")
 
@@ -71,7 +71,7 @@ class TestDescribe:
         facts = describe("a.md", b"---\na: b: c\n---\n# Still read\n")
         assert (facts.front_matter, facts.title, len(facts.problems)) == (None, "Still read", 1)
 
-    def test_large_file_is_read_from_its_start(self) -> None:
+    def test_large_file_is_described_from_its_start(self) -> None:
         facts = describe("a.md", POST + b"word\n" * (MAX_BYTES // 5) + "é".encode())
         assert (facts.title, facts.encoding, facts.lines) == ("Hello", "utf-8", 11 + MAX_BYTES // 5 + 1)
         assert facts.problems == ("The file is too large to be read completely",)
@@ -79,7 +79,7 @@ class TestDescribe:
     @example("a.md", b"---\n\xff\n---\n")
     @example("a.md", b"\xff\xfe-\0-\0-\0\n\0\xd8")
     @given(NAMES, st.binary() | st.binary().map(lambda tail: b"---\n" + tail + b"\n---\n") | st.text().map(str.encode))
-    def test_any_bytes_give_facts_that_fit_json(self, path: str, data: bytes) -> None:
+    def test_any_bytes_return_facts_that_fit_json(self, path: str, data: bytes) -> None:
         facts = asdict(describe(path, data))
         told = json.dumps(facts, allow_nan=False, ensure_ascii=False).encode()
         assert b"\\u0000" not in told

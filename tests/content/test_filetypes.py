@@ -26,5 +26,5 @@ class TestFileType:
             ("", None, None),
         ],
     )
-    def test_is_told_by_the_last_name(self, path: str, language: str | None, mime: str | None) -> None:
+    def test_file_type_is_determined_by_the_file_name(self, path: str, language: str | None, mime: str | None) -> None:
         assert file_type(path) == (language, mime)

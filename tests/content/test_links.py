@@ -26,22 +26,22 @@ class TestFindLinks:
             ("url('/font.woff2')", "/font.woff2", "style"),
         ],
     )
-    def test_each_way_of_writing_one(self, text: str, url: str, kind: str) -> None:
+    def test_find_links_returns_links_of_each_syntax(self, text: str, url: str, kind: str) -> None:
         assert Link(url, kind) in find_links(f"Some words {text} more." if kind != "link" else text, {})
 
-    def test_values_of_the_front_matter_that_are_paths(self) -> None:
+    def test_find_links_returns_paths_of_front_matter_values(self) -> None:
         values = {"image": "cover.png", "gallery": [{"src": "/g/1.jpg"}], "title": "About/us today", "draft": True}
         assert find_links("", values) == [Link("cover.png", "field"), Link("/g/1.jpg", "field")]
 
     @pytest.mark.parametrize("url", ["https://x.org/a", "//x.org", "mailto:a@b.org", "#top", "data:x", "?q=1", ""])
-    def test_what_leaves_the_site_is_none(self, url: str) -> None:
+    def test_find_links_ignores_external_urls(self, url: str) -> None:
         assert not is_local(url)
         assert find_links(f"[a]({url})", {}) == []
 
     @pytest.mark.parametrize(
         "bait", ["[", "![", "[[", "](", "[a](", "<a href=", "{{< ref ", "url(", "[a]: ", "(" * 40, "[![a]("]
     )
-    def test_hostile_text_takes_bounded_time(self, bait: str) -> None:
+    def test_find_links_of_hostile_text_takes_bounded_time(self, bait: str) -> None:
         started = time.monotonic()
         find_links(bait * 40_000, {})
         assert time.monotonic() - started < 5
@@ -64,7 +64,7 @@ class TestMayMean:
             ("content/a.md", "/about", "content/about/_index.md"),
         ],
     )
-    def test_the_ways_sites_are_built(self, source: str, url: str, target: str) -> None:
+    def test_link_of_a_generator_convention_resolves_to_its_target(self, source: str, url: str, target: str) -> None:
         assert can_resolve_to(source, Link(url, "link"), target)
         assert key_of(url) in link_keys(target)
 
@@ -77,8 +77,8 @@ class TestMayMean:
             ("content/a.md", "/b.png", "static/b.jpg"),
         ],
     )
-    def test_other_places_of_that_name(self, source: str, url: str, target: str) -> None:
+    def test_link_does_not_resolve_to_another_folder(self, source: str, url: str, target: str) -> None:
         assert not can_resolve_to(source, Link(url, "link"), target)
 
-    def test_a_wiki_link_goes_by_the_name_alone(self) -> None:
+    def test_wiki_link_resolves_by_name_only(self) -> None:
         assert can_resolve_to("x/a.md", Link("Hello", "wiki"), "y/hello.md")

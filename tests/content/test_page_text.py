@@ -30,7 +30,7 @@ def test_mixed_line_ends_stay_on_unchanged_lines() -> None:
     assert with_line_ends("a\r\nb\nc\r\n", "a\nb\nnew\nc\n") == "a\r\nb\nnew\r\nc\r\n"
 
 
-def test_binary_files_and_broken_front_matter() -> None:
+def test_read_page_of_binary_or_broken_files_has_no_fields() -> None:
     assert read_page("a.png", b"\x89PNG\x00") is None
     broken = read_page("a.md", b"---\ntitle: [\n---\nText\n")
     assert broken is not None

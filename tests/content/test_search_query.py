@@ -24,20 +24,20 @@ class TestParse:
             ("same same", [Term(("same",), "same")]),
         ],
     )
-    def test_terms(self, text: str, terms: list[Term]) -> None:
+    def test_parse_returns_terms_with_prefixes_and_fields(self, text: str, terms: list[Term]) -> None:
         assert parse(text) == ParsedQuery(tuple(terms))
 
-    def test_types_stand_apart(self) -> None:
+    def test_parse_separates_types_from_terms(self) -> None:
         assert parse("a type:Markdown type:md") == ParsedQuery((Term(("a",), "a"),), ("markdown", "md"))
 
     @pytest.mark.parametrize("text", ["", " ", '"', "%", "*", "-", ":", '""', "🎉"])
-    def test_what_holds_no_word_asks_for_nothing(self, text: str) -> None:
+    def test_parse_without_words_returns_an_empty_query(self, text: str) -> None:
         assert parse(text) == ParsedQuery(())
 
-    def test_there_are_at_most_eight_terms(self) -> None:
+    def test_parse_returns_at_most_eight_terms(self) -> None:
         assert len(parse(" ".join(f"w{n}" for n in range(50))).terms) == MAX_TERMS
 
-    def test_no_text_breaks_it_and_no_syntax_gets_through(self) -> None:
+    def test_parse_of_any_text_returns_terms_without_query_syntax(self) -> None:
         dice = random.Random(5)
         for _ in range(3_000):
             text = "".join(dice.choices("ab:\"*\\'()&|!<->{}^=~ \t\0éß日語_.-", k=dice.randint(0, 24)))

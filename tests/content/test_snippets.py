@@ -10,14 +10,14 @@ def marked(body: str, q: str) -> list[str]:
 
 
 class TestMakeSnippet:
-    def test_it_lies_where_most_terms_stand_together(self) -> None:
+    def test_snippet_contains_the_densest_range_of_terms(self) -> None:
         body = "rose " + "filler " * 100 + "the rose beside thyme grows " + "filler " * 100
         assert marked(body, "rose thyme") == ["rose", "thyme"]
         assert len(make_snippet(body, parse("rose thyme").terms).text) <= LENGTH
 
-    def test_words_are_marked_as_they_are_written(self) -> None:
+    def test_snippet_marks_words_in_their_original_spelling(self) -> None:
         assert marked("Un Café, deux CAFÉS", "cafe*") == ["Café", "CAFÉS"]
         assert marked("今日は日本語を", "日本") == ["今日は日本語を"]
 
-    def test_without_a_found_word_it_is_the_beginning_on_one_line(self) -> None:
+    def test_snippet_without_a_match_is_the_beginning_on_one_line(self) -> None:
         assert make_snippet("First\nsecond", parse("x").terms).text == "First second"

@@ -23,15 +23,17 @@ class TestDecode:
             (b"\xff\xfe\x00", None, None),
         ],
     )
-    def test_tells_text_from_bytes(self, data: bytes, text: str | None, encoding: str | None) -> None:
+    def test_decode_returns_text_and_encoding_or_none(
+        self, data: bytes, text: str | None, encoding: str | None
+    ) -> None:
         assert decode(data) == (text, encoding)
 
-    def test_character_cut_off_at_the_end_is_no_fault(self) -> None:
+    def test_decode_of_a_truncated_character_drops_the_character(self) -> None:
         assert decode("aé".encode()[:2], whole=False) == ("a", "utf-8")
         assert decode("aé".encode()[:2]) == ("aÃ", "latin-1")
 
     @given(st.text(st.characters(exclude_characters="\0\ufeff", codec="utf-8")))
-    def test_text_comes_back(self, text: str) -> None:
+    def test_decode_of_encoded_text_returns_the_text(self, text: str) -> None:
         assert decode(text.encode()) == (text, "utf-8")
 
 
@@ -39,5 +41,5 @@ class TestCountLines:
     @pytest.mark.parametrize(
         ("data", "lines"), [(b"", 0), (b"a", 1), (b"a\n", 1), (b"a\nb", 2), (b"\n\n", 2), (b"a\r\nb\r\n", 2)]
     )
-    def test_is_what_an_editor_shows(self, data: bytes, lines: int) -> None:
+    def test_count_lines_returns_the_number_of_an_editor(self, data: bytes, lines: int) -> None:
         assert count_lines(data) == lines

@@ -14,7 +14,7 @@ def test_separate_edits_merge_without_a_conflict() -> None:
     assert merge(parts) == "A\nb\nC\n"
 
 
-def test_edits_of_one_line_are_a_conflict_with_a_choice() -> None:
+def test_edits_of_one_line_conflict_and_merge_by_choice() -> None:
     parts = compare("a\nb\nc\n", "a\nmine\nc\n", "a\ntheirs\nc\n")
     assert [(part.base, part.mine, part.theirs) for part in parts if part.is_conflict] == [
         ("b\n", "mine\n", "theirs\n")

@@ -23,7 +23,7 @@ def values_of(data: bytes) -> dict[str, Any] | None:
 
 
 class TestGenerated:
-    def test_saving_what_is_there_changes_no_byte(self) -> None:
+    def test_edit_with_unchanged_values_keeps_every_byte(self) -> None:
         dice = random.Random(1)
         for _ in range(FILES):
             made = make(dice)
@@ -31,7 +31,7 @@ class TestGenerated:
             assert values is not None, made.data
             assert edit_front_matter(made.path, made.data, values) == made.data
 
-    def test_one_set_key_changes_its_own_lines_alone(self) -> None:
+    def test_set_key_changes_only_its_lines(self) -> None:
         dice, outcomes = random.Random(2), Counter[str]()
         for _ in range(FILES):
             made, value = make(dice), dice.choice(VALUES)
@@ -41,7 +41,7 @@ class TestGenerated:
             outcomes[outcome if made.language == "yaml" or value is not None else "null in TOML"] += 1
         assert outcomes["kept"] > 0.9 * FILES, outcomes
 
-    def test_one_key_taken_out_takes_its_own_lines_alone(self) -> None:
+    def test_removed_key_removes_only_its_lines(self) -> None:
         dice, outcomes = random.Random(3), Counter[str]()
         for _ in range(FILES):
             made = make(dice)
@@ -111,7 +111,7 @@ class TestYaml:
             ("{a: 1, b: 2}\n", {"a": "x, y"}, '{a: "x, y", b: 2}\n'),
         ],
     )
-    def test_it_is_written_as_a_person_would(self, before: str, changes: dict[str, Any], after: str) -> None:
+    def test_edit_writes_idiomatic_yaml(self, before: str, changes: dict[str, Any], after: str) -> None:
         made = edit_front_matter("a.md", f"---\n{before}---\nBody\n".encode(), changes)
         assert made.decode() == f"---\n{after}---\nBody\n"
 
@@ -125,13 +125,13 @@ class TestYaml:
             ("a: [unclosed\n", {"a": 1}, []),
         ],
     )
-    def test_what_cannot_be_kept_is_refused(self, before: str, changes: dict[str, Any], unset: list[str]) -> None:
+    def test_unsupported_edit_raises(self, before: str, changes: dict[str, Any], unset: list[str]) -> None:
         with pytest.raises(UnsupportedEdit):
             edit_front_matter("a.md", f"---\n{before}---\n".encode(), changes, unset)
 
 
 class TestWhole:
-    def test_missing_front_matter_is_made_in_markdown_alone(self) -> None:
+    def test_missing_front_matter_is_created_in_markdown_only(self) -> None:
         assert edit_front_matter("a.md", b"Body\r\n", {"title": "X"}) == b"---\r\ntitle: X\r\n---\r\n\r\nBody\r\n"
         with pytest.raises(UnsupportedEdit):
             edit_front_matter("a.html", b"<p>\n", {"title": "X"})
@@ -139,17 +139,17 @@ class TestWhole:
     @pytest.mark.parametrize(
         ("path", "data"), [("a.png", b"x"), ("a.md", b"\xff\xfea\0"), ("a.md", b"caf\xe9"), ("a.md", b"\0")]
     )
-    def test_other_files_and_encodings_are_refused(self, path: str, data: bytes) -> None:
+    def test_unsupported_files_and_encodings_are_refused(self, path: str, data: bytes) -> None:
         with pytest.raises(UnsupportedEdit):
             edit_front_matter(path, data, {"a": 1})
 
-    def test_a_mark_and_line_ends_are_kept(self) -> None:
+    def test_edit_keeps_byte_order_mark_and_line_ends(self) -> None:
         data = b"\xef\xbb\xbf---\r\na: 1\r\nb: [x]\r\n---\r\nBody\nmixed\r\n"
         assert edit_front_matter("a.md", data, {"a": ["p", "q"], "c": 2}) == (
             b"\xef\xbb\xbf---\r\na:\r\n  - p\r\n  - q\r\nb: [x]\r\nc: 2\r\n---\r\nBody\nmixed\r\n"
         )
 
-    def test_no_bytes_break_it(self) -> None:
+    def test_edit_of_mutated_bytes_succeeds_or_raises_unsupported_edit(self) -> None:
         dice = random.Random(4)
         for _ in range(1_500):
             made = bytearray(make(dice).data)

@@ -163,7 +163,7 @@ def lines_without(text: str, changed: set[str]) -> list[str]:
 @pytest.mark.parametrize("language", FENCES)
 @settings(max_examples=100)
 @given(data=st.data())
-def test_edit_keeps_every_line_and_item_that_does_not_change(language: str, data: st.DataObject) -> None:
+def test_edit_keeps_every_unchanged_line_and_item(language: str, data: st.DataObject) -> None:
     text, after, changed = data.draw(edits(language))
     before = split_front_matter(text).values
     assert before is not None

@@ -42,10 +42,10 @@ class TestDialects:
             '{ "title": "T",\r\n  "tags": ["a"] }\r\n\r\nBody\n',
         ],
     )
-    def test_gives_values_and_body(self, text: str) -> None:
+    def test_front_matter_of_each_dialect_has_values_and_body(self, text: str) -> None:
         assert split_front_matter(text) == ({"title": "T", "tags": ["a"]}, "Body\n", None)
 
-    def test_json_in_a_line_may_be_all_there_is(self) -> None:
+    def test_json_on_one_line_without_a_body_is_read(self) -> None:
         for behind in ("", "\n", " \n \n"):
             assert split_front_matter('{"a": 1}' + behind).values == {"a": 1}
 
@@ -58,25 +58,25 @@ class TestDialects:
         assert values == {"day": "2024-01-02", "at": "2024-01-02T03:04:05+00:00", "clock": "03:04:00"}
 
     @pytest.mark.parametrize("text", PLAIN)
-    def test_other_text_is_left_whole(self, text: str) -> None:
+    def test_text_without_front_matter_is_the_body(self, text: str) -> None:
         assert split_front_matter(text) == (None, text, None)
 
 
 class TestFaults:
     @pytest.mark.parametrize("text", FAULTY)
-    def test_give_a_problem_and_no_values(self, text: str) -> None:
+    def test_faulty_front_matter_has_a_problem_and_no_values(self, text: str) -> None:
         values, body, problem = split_front_matter(text)
         assert (values, body) == (None, "Body")
         assert problem
         assert len(problem) < 300
 
-    def test_json_that_does_not_end_is_text_with_a_problem(self) -> None:
+    def test_unterminated_json_is_text_with_a_problem(self) -> None:
         values, body, problem = split_front_matter('{\n"a": 1')
         assert (values, body) == (None, '{\n"a": 1')
         assert problem
 
     @given(st.text() | FENCES)
-    def test_any_text_is_taken(self, text: str) -> None:
+    def test_any_text_has_values_or_none_and_its_body(self, text: str) -> None:
         values, body, _ = split_front_matter(text)
         assert values is None or isinstance(values, dict)
         assert text.endswith(body)

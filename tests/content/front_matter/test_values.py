@@ -26,7 +26,7 @@ class TestPlain:
             ({1: True, None: {"a": [1.5]}}, {"1": True, "null": {"a": [1.5]}}),
         ],
     )
-    def test_becomes_json(self, value: object, expected: object) -> None:
+    def test_plain_converts_values_to_json_types(self, value: object, expected: object) -> None:
         found = plain(value, ValueBudget())
         assert found == expected
         json.dumps(found, allow_nan=False).encode()

@@ -42,21 +42,21 @@ class TestScalars:
             ("9" * 500, "9" * 500), ("1e999", "inf"), ('"a\\0b"', "a\ufffdb"), ('!!int "7"', 7),
         ],
     )  # fmt: skip
-    def test_are_read_as_generators_do(self, text: str, value: object) -> None:
+    def test_scalar_has_the_type_of_the_generators(self, text: str, value: object) -> None:
         assert read_yaml(f"k: {text}") == {"k": value}
 
 
 class TestCollections:
-    def test_nest(self) -> None:
+    def test_collections_are_nested(self) -> None:
         text = "tags:\n- a\n- b: 1\n  c: {d: [e, 2]}\nempty: {}\n"
         assert read_yaml(text) == {"tags": ["a", {"b": 1, "c": {"d": ["e", 2]}}], "empty": {}}
 
-    def test_keys_become_text(self) -> None:
+    def test_keys_are_converted_to_text(self) -> None:
         assert read_yaml("1: a\ntrue: b\nnull: c\n1.5: d\n2024-01-02: e") == {
             "1": "a", "true": "b", "null": "c", "1.5": "d", "2024-01-02": "e",
         }  # fmt: skip
 
-    def test_aliases_and_merges(self) -> None:
+    def test_aliases_and_merges_are_resolved(self) -> None:
         text = "base: &b {x: 1, y: 2}\nuse: {<<: *b, y: 3}\nsame: *b\nboth: {<<: [{x: 9}, *b]}\nodd: {<<: 1}"
         assert read_yaml(text) == {
             "base": {"x": 1, "y": 2},
@@ -67,7 +67,7 @@ class TestCollections:
         }
 
     @given(JSON)
-    def test_what_was_written_is_read(self, value: Any) -> None:
+    def test_dumped_values_are_read_back(self, value: Any) -> None:
         assert read_yaml(yaml.safe_dump(value, default_style='"')) == _without_nul(value)
 
 
@@ -75,19 +75,19 @@ class TestFaults:
     @pytest.mark.parametrize(
         "text", ["a: b: c", "[", "a: *nowhere", "a: &a [*a]", "? [a]\n: b", "a: 1\n--- \nb: 2", "\tx", "a: 'b", "%TAG"]
     )
-    def test_are_value_errors_with_a_reason(self, text: str) -> None:
+    def test_invalid_yaml_raises_value_error_with_a_reason(self, text: str) -> None:
         with pytest.raises(ValueError) as fault:
             read_yaml(text)
         assert str(fault.value)
 
-    def test_name_the_line(self) -> None:
+    def test_invalid_yaml_error_names_the_line(self) -> None:
         with pytest.raises(ValueError, match="line 2"):
             read_yaml("a: 1\nb: c: d\n")
 
     @pytest.mark.parametrize(
         "text", [BOMB, MERGE_BOMB, "x" * (MAX_SIZE + 1), "- a\n" * MAX_SIZE], ids=["alias", "merge", "long", "many"]
     )
-    def test_bombs_are_too_much(self, text: str) -> None:
+    def test_alias_bomb_raises_front_matter_too_large(self, text: str) -> None:
         with pytest.raises(FrontMatterTooLarge):
             read_yaml(text)
 
@@ -99,7 +99,7 @@ class TestFaults:
             read_yaml(text)
 
     @given(st.text())
-    def test_any_text_gives_json_or_a_value_error(self, text: str) -> None:
+    def test_any_text_returns_json_or_raises_value_error(self, text: str) -> None:
         with suppress(ValueError):
             json.dumps(read_yaml(text), allow_nan=False)
 

@@ -32,7 +32,7 @@ def types(schema: ContentSchema, number: int = 0) -> dict[str, str]:
 
 
 class TestReaders:
-    def test_galley_file_reads_as_it_is_written(self) -> None:
+    def test_galley_file_collection_equals_its_source(self) -> None:
         (collection,) = read(SourceKind.GALLEY).to_dict()["collections"]
         source = yaml.safe_load(GALLEY)["collections"][0]
         assert collection == source | {
@@ -47,7 +47,7 @@ class TestReaders:
         for wrong in ({"folder": ""}, {"name": "a", "folder": "", "fields": [{"name": "b", "type": "select"}]}):
             assert list(validator.iter_errors({"collections": [wrong]}))
 
-    def test_file_with_previews_only_is_no_schema(self) -> None:
+    def test_file_with_previews_only_has_no_schema(self) -> None:
         assert READERS[SourceKind.GALLEY](".galley.yml", b"preview: {port: 4000}\n") is None
 
     def test_decap_widgets_have_types(self) -> None:
