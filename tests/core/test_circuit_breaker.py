@@ -6,7 +6,7 @@ from app.core.circuit_breaker import CircuitBreaker
 
 
 class TestCircuitBreaker:
-    def test_breaker_is_open_for_its_time_after_a_failure(self) -> None:
+    def test_breaker_after_a_failure_is_open_for_the_configured_time(self) -> None:
         breaker = CircuitBreaker(0.05)
         assert not breaker.is_open
         breaker.trip()

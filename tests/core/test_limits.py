@@ -36,5 +36,5 @@ class TestLimits:
 
 class TestRate:
     @pytest.mark.parametrize(("scale", "times"), [(1, 10), (1000, 10_000), (0.25, 2), (0.001, 1)])
-    def test_scale_multiplies_the_number_of_events_and_keeps_at_least_one(self, scale: float, times: int) -> None:
+    def test_scale_multiplies_the_number_of_events_with_a_minimum_of_one(self, scale: float, times: int) -> None:
         assert Rate(10, 900).scaled(scale) == Rate(times, 900)

@@ -6,7 +6,7 @@ from app.core.locales import LANGUAGES, is_time_zone
 
 
 class TestLanguages:
-    def test_languages_are_the_fifteen_of_the_contract(self) -> None:
+    def test_languages_equal_the_fifteen_of_the_contract(self) -> None:
         assert " ".join(LANGUAGES) == "en zh hi es fr ar bn pt ru id de ja vi ko it"
 
 

@@ -10,7 +10,7 @@ class TestSplitUrl:
     def test_malformed_url_has_no_parts(self, url: str) -> None:
         assert "".join(split_url(url)) == ""
 
-    def test_url_has_its_parts(self) -> None:
+    def test_valid_url_returns_its_parts(self) -> None:
         assert split_url("https://app.example.org/a?b").netloc == "app.example.org"
 
 
