@@ -29,7 +29,7 @@ class TestStates:
     def test_session_starts_idle(self) -> None:
         assert session_state() is SessionState.IDLE
 
-    def test_query_enters_reading_and_release_connection_leaves_it(self) -> None:
+    def test_query_enters_reading_and_release_connection_returns_to_idle(self) -> None:
         session.start_reading()
         read()
         assert session_state() is SessionState.READING
@@ -37,7 +37,7 @@ class TestStates:
         assert session_state() is SessionState.IDLE
 
     @pytest.mark.parametrize("end", [session.commit, session.rollback])
-    def test_begin_write_enters_writing_and_its_end_leaves_it(self, end: Callable[[], None]) -> None:
+    def test_begin_write_enters_writing_and_its_end_returns_to_idle(self, end: Callable[[], None]) -> None:
         session.begin_write()
         assert session_state() is SessionState.WRITING
         end()
