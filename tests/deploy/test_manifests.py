@@ -123,7 +123,7 @@ class TestVariables:
 
 
 class TestProcesses:
-    def test_processes_are_those_of_the_procfile_and_the_migration(self) -> None:
+    def test_processes_equal_those_of_the_procfile_and_the_migration(self) -> None:
         wanted = {"web": PROCFILE["web"], "worker": PROCFILE["worker"], "migrate": "flask db upgrade"}
         services = compose()["services"]
         assert {name: " ".join(services[name]["command"]) for name in wanted} == wanted
