@@ -141,7 +141,7 @@ class TestStores:
             monkeypatch.setattr(store_checks.time, "time", lambda ahead_s=ahead_s: real() + ahead_s)
             assert worst(findings_of(store_checks.clock, deployment))[0] == level
 
-    def test_too_many_connections_are_a_warning(self, deployment: Deployment) -> None:
+    def test_connections_above_the_limit_are_a_warning(self, deployment: Deployment) -> None:
         if deployment.engine.dialect.name == "sqlite":
             pytest.skip("no limit")
         server = dataclasses.replace(deployment.settings.server, web_concurrency=64)
