@@ -113,7 +113,9 @@ def fault_of(wire: Wire, status: int, headers: Headers, body: bytes) -> str | No
 
 
 class TestMutations:
-    def test_nothing_breaks_and_nothing_is_lost(self, stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_mutated_requests_return_documented_errors_and_preserve_data(
+        self, stage: Stage, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         fuzz, first = Fuzz(stage, random.Random(SEED)), stage.scene
         before, commits = invariants.others(first), invariants.repository(first).commits()
         while fuzz.sent < MUTATIONS:

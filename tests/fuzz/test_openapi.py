@@ -118,7 +118,7 @@ def operations(document: Any, stage: Stage) -> Iterator[tuple[Any, Key]]:
 
 
 class TestDocument:
-    def test_every_answer_is_one_the_document_tells_of(
+    def test_generated_requests_return_documented_responses(
         self, document: Any, stage: Stage, capsys: pytest.CaptureFixture[str]
     ) -> None:
         fuzz, dice = Fuzz(stage), random.Random(SEED)
