@@ -53,7 +53,7 @@ class JobRunner:
 
     def _run(self, call: JobRun) -> None:
         lines = log.bind(job=call.name, job_id=call.id, attempt=call.attempt)
-        lines.info("job_started")
+        lines.debug("job_started")
         started = time.monotonic()
         self._running.add(call.id)
         try:
@@ -66,7 +66,7 @@ class JobRunner:
             raise
         finally:
             self._running.discard(call.id)
-        lines.info("job_finished", duration_ms=_since_ms(started))
+        lines.debug("job_finished", duration_ms=_since_ms(started))
 
     def _run_function(self, call: JobRun) -> None:
         declared = self._jobs.get(call.name)

@@ -117,6 +117,7 @@ class TestRunner:
 
         assert [line["event"] for line in lines] == ["job_started", "job_finished"]
         assert {(line["job"], line["job_id"], line["attempt"]) for line in lines} == {("a", "7", 1)}
+        assert {line["log_level"] for line in lines} == {"debug"}
         assert lines[1]["duration_ms"] >= 0
         assert "unmistakable" not in str(lines)
 

@@ -10,7 +10,7 @@ from sqlalchemy.engine.interfaces import DBAPIConnection
 from app.core.limits import StoreLimits
 from app.database.sqlite import READING, begin_transaction, configure_connection
 
-POOL_SIZE, POOL_MAX, POOL_TIMEOUT_S = 10, 20, StoreLimits.pool_timeout_s
+POOL_SIZE, POOL_MAX, POOL_TIMEOUT_S = 10, 10, StoreLimits.pool_timeout_s
 PG_STATEMENT_MS = StoreLimits.statement_timeout_s * 1000
 PG_LOCK_MS = StoreLimits.lock_timeout_s * 1000
 PG_IDLE_MS = StoreLimits.idle_in_transaction_timeout_s * 1000

@@ -37,7 +37,7 @@ class StoreVariables(Schema):
     DATABASE_POOL = number(
         "database.pool",
         "Largest number of PostgreSQL connections of one process for writing; as many again for reading.",
-        *(20, 2, 200),
+        *(10, 2, 200),
     )
     REDIS_URL = url(
         "redis_url",

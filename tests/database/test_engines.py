@@ -46,7 +46,7 @@ class TestSideConnections:
 
 
 class TestPool:
-    @pytest.mark.parametrize(("pool_max", "pool_size", "max_overflow"), [(20, 10, 10), (6, 6, 0)])
+    @pytest.mark.parametrize(("pool_max", "pool_size", "max_overflow"), [(20, 10, 10), (10, 10, 0), (6, 6, 0)])
     def test_engine_options_limit_the_connections(self, pool_max: int, pool_size: int, max_overflow: int) -> None:
         options = engine_options("postgresql+psycopg://h/d", pool_max=pool_max)
         assert (options["pool_size"], options["max_overflow"]) == (pool_size, max_overflow)

@@ -122,7 +122,7 @@ class Deployment:
             "SMTP_URL": f"smtp://127.0.0.1:{self.mail.port}",
             "MAIL_FROM": "galley@mail.example.org",
             "METRICS_TOKEN": METRICS_TOKEN,
-            "LOG_LEVEL": "INFO",
+            "LOG_LEVEL": "DEBUG",
         } | self.s3.environment
 
 

@@ -39,7 +39,7 @@ class SmallDeployment:
 
     def environment(self, _stack: ExitStack) -> dict[str, str]:
         """Return the variables of the service. Dependencies are started on the stack."""
-        return {"LOG_LEVEL": "INFO"}
+        return {"LOG_LEVEL": "DEBUG"}
 
     def log_text(self) -> str:
         """Return the log of web server and worker."""

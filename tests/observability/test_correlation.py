@@ -16,7 +16,7 @@ class TestRequestIds:
     ) -> None:
         before = logging.getLogger().handlers[:]
         try:
-            lines.configure("json", "INFO")
+            lines.configure("json", "DEBUG")
             body = {"email": "lines@mail.example.org", "password": "Quiet-Harbour-9", "name": "Lines"}
             world.anonymous().post("/auth/sign-up/email", body, headers={"X-Request-Id": "the-id-of-mine"})
             world.work_off(within_s=120)

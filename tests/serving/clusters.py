@@ -40,6 +40,7 @@ class Cluster:
             "CLUSTER_STORE_PORT": str(store),
             "DATABASE_URL": f"postgresql+psycopg{SERVER.removeprefix('postgresql')}/{database}",
             "REDIS_URL": redis_url,
+            "LOG_LEVEL": "DEBUG",
             **environment,
         }
         self.told = home / "cluster.log"

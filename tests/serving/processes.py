@@ -31,6 +31,7 @@ class Service:
             "MAIL_DIR": str(home / "mail"),
             "WEB_CONCURRENCY": "1",
             "RATE_LIMIT_SCALE": "1000",
+            "LOG_LEVEL": "DEBUG",
             **environment,
         }
         self.log = (home / "service.log").open("wb")
