@@ -67,6 +67,10 @@ if _metrics:
 
 # After SIGTERM a worker accepts connections that are being established for this time.
 LAST_CONNECTIONS_S = 0.5
+# While a worker ends, it closes connections that are idle for this time. It equals `keepalive_timeout` of the nginx
+# template, so that nginx does not use a connection that is being closed.
+IDLE_CONNECTION_S = 5.0
+IDLE_CHECK_S = 0.2
 
 
 def when_ready(server: Any) -> None:
@@ -97,6 +101,9 @@ def _install_drain(worker: Any) -> None:
             reject_new_connections(listener)
         gevent.sleep(LAST_CONNECTIONS_S)
         worker.handle_exit(number, frame)
+        while True:
+            worker.close_idle_connections(IDLE_CONNECTION_S)
+            gevent.sleep(IDLE_CHECK_S)
 
     def begin(number: int, frame: object) -> None:
         signals.append(number)

@@ -30,6 +30,7 @@ def main(requirements: str) -> None:
     checkout = os.open(ROOT, os.O_RDONLY)
     fcntl.flock(checkout, fcntl.LOCK_EX)
     install(ROOT / requirements)
+    set_application()
     install_system_packages(SERVICE if requirements == "requirements.txt" else SERVICE | DEVELOPMENT)
 
 
@@ -48,6 +49,14 @@ def install(requirements: Path) -> None:
     if subprocess.run([*pip, "--require-hashes", "-r", str(requirements)], check=False, cwd=ROOT).returncode != 0:
         sys.exit(f"{requirements.name} could not be installed; start again once the package index can be reached.")
     stamp.write_text(wanted)
+
+
+def set_application() -> None:
+    """Make the `flask` command of the environment find the application in every folder without its own `wsgi.py`."""
+    application = str(VENV.resolve().parent / "wsgi.py")
+    line = f'import os; os.path.exists("wsgi.py") or os.environ.setdefault("FLASK_APP", {application!r})\n'
+    for packages in VENV.glob("lib/python*/site-packages"):
+        (packages / "galley.pth").write_text(line)
 
 
 def runs() -> bool:

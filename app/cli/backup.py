@@ -54,6 +54,9 @@ def restore(source: Path, verify: bool) -> None:
     differing = list(backup_verify.differences(service, source, manifest)) if verify else []
     upgrade(directory=str(MIGRATIONS))
     backup_restore.rebuild(service, manifest)
+    # `make run` prints these sign-ins. The restored accounts have their own passwords.
+    for note in current_app.config["SETTINGS"].server.instance_dir.glob("demo-*.txt"):
+        note.unlink()
     click.echo(f"Restored {_format_differences(manifest)}.")
     for line in differing:
         click.echo(line)

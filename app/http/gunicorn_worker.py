@@ -3,6 +3,11 @@
 gunicorn imports this module before it patches the standard library, so everything else is imported in the worker.
 """
 
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Iterator
 from typing import Any
 
 from gunicorn.http.errors import LimitRequestLine, UnsupportedTransferCoding
@@ -31,10 +36,42 @@ class BoundedRequest(Request):
 class GalleyWorker(GeventWorker):
     """A gevent worker that responds to unreadable requests with the envelope of the API."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)  # type: ignore[no-untyped-call]
+        self._clients: dict[int, socket.socket] = {}
+        self._waiting_since: dict[socket.socket, float] = {}
+
     def init_process(self) -> None:
         """Use the limited request, then serve."""
         RequestParser.mesg_class = BoundedRequest
         super().init_process()  # type: ignore[no-untyped-call]
+
+    def handle(self, listener: Any, client: Any, addr: Any) -> None:
+        """Serve a connection in the present greenlet."""
+        greenlet = threading.get_ident()
+        self._clients[greenlet] = client
+        try:
+            super().handle(listener, client, addr)  # type: ignore[no-untyped-call]
+        finally:
+            del self._clients[greenlet]
+
+    @contextlib.contextmanager
+    def timeout_ctx(self) -> Iterator[None]:
+        """Limit the wait for the next request of the present connection."""
+        client = self._clients[threading.get_ident()]
+        self._waiting_since[client] = time.monotonic()
+        try:
+            with super().timeout_ctx():  # type: ignore[no-untyped-call]
+                yield
+        finally:
+            del self._waiting_since[client]
+
+    def close_idle_connections(self, idle_s: float) -> None:
+        """End the connections that have waited for a request for `idle_s` seconds. A received request is still answered."""
+        for client, since_s in list(self._waiting_since.items()):
+            if time.monotonic() - since_s >= idle_s:
+                with contextlib.suppress(OSError):
+                    client.shutdown(socket.SHUT_RD)
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Send the error as JSON. The log contains neither the URL nor header values, which may be secrets."""

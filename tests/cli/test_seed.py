@@ -29,3 +29,11 @@ class TestDemo:
         first = app.test_cli_runner().invoke(args=["seed", "demo"])
         second = app.test_cli_runner().invoke(args=["seed", "demo"])
         assert (second.exit_code, second.output) == (0, first.output)
+
+    def test_seed_after_a_restore_prints_no_password(self, app: Flask, world: World) -> None:
+        app.test_cli_runner().invoke(args=["seed", "demo"])
+        password = app.config["SETTINGS"].server.instance_dir / "demo_password"
+        password.write_text("Harbour-of-another-machine")
+        done = app.test_cli_runner().invoke(args=["seed", "demo"])
+        assert "keep their passwords" in done.output
+        assert "Harbour-of-another-machine" not in done.output

@@ -1,6 +1,7 @@
 """Tests of the set-up of a checkout without a network."""
 
 import importlib.util
+import subprocess
 from pathlib import Path
 from types import ModuleType
 
@@ -42,6 +43,20 @@ class TestInstall:
         (bootstrap.VENV / "bin" / "python").unlink()
         bootstrap.install(bootstrap.ROOT / "requirements.txt")
         assert bootstrap.runs()
+
+
+class TestSetApplication:
+    def test_flask_finds_the_application_in_every_folder(self, bootstrap: ModuleType, tmp_path: Path) -> None:
+        bootstrap.set_application()
+        assert application(bootstrap, tmp_path) == str(bootstrap.ROOT / "wsgi.py")
+        (tmp_path / "wsgi.py").touch()
+        assert application(bootstrap, tmp_path) == "None"
+
+
+def application(bootstrap: ModuleType, folder: Path) -> str:
+    """Return FLASK_APP of a program in a folder."""
+    command = [bootstrap.VENV / "bin" / "python", "-c", "import os; print(os.environ.get('FLASK_APP'))"]
+    return subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True, check=True).stdout.strip()
 
 
 class TestMissing:
