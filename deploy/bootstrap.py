@@ -53,8 +53,8 @@ def install(requirements: Path) -> None:
 
 def set_application() -> None:
     """Make the `flask` command of the environment find the application in every folder without its own `wsgi.py`."""
-    application = str(VENV.resolve().parent / "wsgi.py")
-    line = f'import os; os.path.exists("wsgi.py") or os.environ.setdefault("FLASK_APP", {application!r})\n'
+    entry_point = str(VENV.resolve().parent / "wsgi.py")
+    line = f'import os; os.path.exists("wsgi.py") or os.environ.setdefault("FLASK_APP", {entry_point!r})\n'
     for packages in VENV.glob("lib/python*/site-packages"):
         (packages / "galley.pth").write_text(line)
 

@@ -48,12 +48,12 @@ class TestInstall:
 class TestSetApplication:
     def test_flask_finds_the_application_in_every_folder(self, bootstrap: ModuleType, tmp_path: Path) -> None:
         bootstrap.set_application()
-        assert application(bootstrap, tmp_path) == str(bootstrap.ROOT / "wsgi.py")
+        assert flask_app(bootstrap, tmp_path) == str(bootstrap.ROOT / "wsgi.py")
         (tmp_path / "wsgi.py").touch()
-        assert application(bootstrap, tmp_path) == "None"
+        assert flask_app(bootstrap, tmp_path) == "None"
 
 
-def application(bootstrap: ModuleType, folder: Path) -> str:
+def flask_app(bootstrap: ModuleType, folder: Path) -> str:
     """Return FLASK_APP of a program in a folder."""
     command = [bootstrap.VENV / "bin" / "python", "-c", "import os; print(os.environ.get('FLASK_APP'))"]
     return subprocess.run(command, cwd=folder, env={}, capture_output=True, text=True, check=True).stdout.strip()
