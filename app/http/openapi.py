@@ -18,13 +18,23 @@ from app.http.endpoint import declaration_of
 
 BEARER_DESCRIPTION = "An API token of a user or a service account. It needs one of the scopes that the operation names."
 DOCUMENT_URL, PAGE_URL = "/api/v1/openapi.json", "/api/v1/docs"
+PAGE_OPTIONS = {
+    "app_name": "Galley",
+    "validatorUrl": None,
+    "docExpansion": "none",
+    "filter": True,
+    "defaultModelRendering": "model",
+    "defaultModelExpandDepth": 4,
+    "defaultModelsExpandDepth": 0,
+}
+"""Options of Swagger UI: a list of all operations, each with the nested fields of its bodies."""
 
 
 def init_app(app: Flask) -> None:
     """Serve the document, and the reference page from local files."""
     app.add_url_rule(DOCUMENT_URL, "openapi", _serve_document)
     make_page: Any = get_swaggerui_blueprint
-    page: Blueprint = make_page(PAGE_URL, DOCUMENT_URL, config={"app_name": "Galley", "validatorUrl": None})
+    page: Blueprint = make_page(PAGE_URL, DOCUMENT_URL, config=PAGE_OPTIONS)
     page.after_request(_allow_page_scripts)
     app.register_blueprint(page)
 

@@ -5,8 +5,10 @@ import os
 import re
 import subprocess
 import sys
+from html.parser import HTMLParser
 from pathlib import Path
 from types import ModuleType
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -14,6 +16,29 @@ from app.settings.variables import Environment
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = re.compile(r"""(?:src|href)=["']?(?:https?:)?//(?!github\.com|squidfunk|127\.0\.0\.1|zensical)[^"'> ]+""")
+
+
+class Links(HTMLParser):
+    """The ids and the links of a page."""
+
+    def __init__(self, page: Path) -> None:
+        super().__init__()
+        self.ids: set[str] = set()
+        self.targets: list[str] = []
+        self.feed(page.read_text(encoding="utf-8"))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Collect the id and the link of an element."""
+        values = {name: value or "" for name, value in attrs}
+        self.ids.add(values.get("id", ""))
+        self.targets += [values[name] for name in ("href", "src") if name in values]
+
+
+def leads_somewhere(page: Path, link: str, pages: dict[Path, Links]) -> bool:
+    """Return whether a link works without a web server."""
+    parts = urlsplit(link)
+    target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
+    return target.is_file() and (not parts.fragment or unquote(parts.fragment) in pages[target].ids)
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +67,7 @@ def pages() -> ModuleType:
 class TestSite:
     def test_strict_build_contains_every_page_of_the_menu(self, site: Path) -> None:
         assert {"tour", "configuration", "operations", "security", "architecture", "scale"} <= {
-            place.parent.name for place in site.glob("*/index.html")
+            page.stem for page in site.glob("*.html")
         }
 
     def test_pages_load_no_external_resource(self, site: Path) -> None:
@@ -55,8 +80,23 @@ class TestSite:
         ]
         assert found == []
 
+    def test_links_lead_to_files_and_anchors(self, site: Path) -> None:
+        pages = {page: Links(page) for page in site.rglob("*.html") if page.name != "404.html"}
+        broken = [
+            (page.name, link)
+            for page, links in pages.items()
+            for link in links.targets
+            if not urlsplit(link).scheme and not leads_somewhere(page, link, pages)
+        ]
+        assert broken == []
+
+    def test_reference_lists_nested_fields(self, site: Path) -> None:
+        page = (site / "api" / "content.html").read_text(encoding="utf-8")
+        assert "<code>files[].previous_path</code>" in page
+        assert "<code>result.files[].sha</code>" in page
+
     def test_tour_equals_the_readme(self, site: Path) -> None:
-        assert "content/posts/winter-berths.md" in (site / "tour/index.html").read_text(encoding="utf-8")
+        assert "content/posts/winter-berths.md" in (site / "tour.html").read_text(encoding="utf-8")
 
     def test_configuration_page_lists_every_variable(self, pages: ModuleType) -> None:
         text = pages.configuration()
@@ -69,4 +109,4 @@ class TestSite:
             for found in pages.ROUTES.findall(page.read_text(encoding="utf-8"))
             for tag in found.replace(" ", "").split(",")
         ]
-        assert sorted(named) == sorted(pages.tags())
+        assert sorted(named) == sorted(pages.reference().tags())
