@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-FOLDER_FLAGS = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+from app.drivers.sandbox.local.supervisor.folders import FOLDER_FLAGS, make_accessible
 
 
 def remove_tree(folder: Path) -> None:
@@ -34,10 +34,10 @@ def _remove_folder(root: int, name: str, new_names: Iterator[str]) -> list[str]:
     """Remove a folder of `root`. Its own folders become folders of `root`; return their names."""
     moved = []
     with suppress(FileNotFoundError):
-        _make_accessible(root, name)
+        make_accessible(root, name)
         with _open(name, root) as folder:
             for child in _unlink_files(folder):
-                _make_accessible(folder, child)
+                make_accessible(folder, child)
                 new_name = next(new_names)
                 os.rename(child, new_name, src_dir_fd=folder, dst_dir_fd=root)
                 moved.append(new_name)
@@ -56,18 +56,6 @@ def _unlink_files(descriptor: int) -> list[str]:
                 with suppress(FileNotFoundError):
                     os.unlink(name, dir_fd=descriptor)
     return folders
-
-
-def _make_accessible(parent: int, name: str) -> None:
-    """Permit the owner to read and change a folder. The site may have removed the permission."""
-    status = os.stat(name, dir_fd=parent, follow_symlinks=False)
-    if status.st_mode & stat.S_IRWXU == stat.S_IRWXU:
-        return
-    descriptor = os.open(name, os.O_PATH | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=parent)
-    try:
-        Path(f"/proc/self/fd/{descriptor}").chmod(stat.S_IRWXU)
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager

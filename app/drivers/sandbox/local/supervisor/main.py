@@ -17,13 +17,14 @@ from pathlib import Path
 from typing import Any
 
 from app.drivers.sandbox.local.supervisor import disk_image
+from app.drivers.sandbox.local.supervisor.disk_usage import DiskLimits, folder_usage, image_usage
 from app.drivers.sandbox.local.supervisor.host_names import HostNames
 from app.drivers.sandbox.local.supervisor.jail_process import JailProcess, listen
-from app.drivers.sandbox.local.supervisor.resource_usage import folder_usage, image_usage, memory_bytes
+from app.drivers.sandbox.local.supervisor.process_memory import memory_bytes
 
 STEP_S = 0.05
 PROBE_TIMEOUT_S = 30
-MEMORY_INTERVAL_S, IMAGE_INTERVAL_S, FOLDER_INTERVAL_S, MAX_FOLDER_INTERVAL_S = 0.5, 0.5, 1.0, 2.5
+MEMORY_INTERVAL_S, IMAGE_INTERVAL_S, FOLDER_INTERVAL_S = 0.5, 0.5, 1.0
 WRITE_TIMEOUT_S = 10
 LINE_BYTES = 4 * 1024 * 1024
 MISSING_COMMAND, KILLED = 127, (9, 137)
@@ -42,7 +43,7 @@ class Supervisor:
         self._answers: dict[int, Any] = {}
         self._answered = threading.Condition()
         self._listening: list[int] = []
-        self._memory_at = self._disk_at = 0.0
+        self._memory_at = 0.0
         self._serving_since = 0.0
         self._state_lock = threading.RLock()
 
@@ -51,7 +52,7 @@ class Supervisor:
         with contextlib.closing(listen("control.sock", 0o600)) as control:
             self.jail = JailProcess(self.folder, self.spec, self._refused.add, self._unreachable.add)
             self._enter("installing" if self.spec["install"] else "starting")
-            for target in (self._read_messages, self._probe):
+            for target in (self._read_messages, self._probe, self._watch_disk):
                 threading.Thread(target=target, daemon=True).start()
             threading.Thread(target=self._accept_commands, args=(control,), daemon=True).start()
             try:
@@ -71,9 +72,7 @@ class Supervisor:
                 self._fail("The installation took too long", "install_timeout")
             if self.phase == "waiting" and now > self._serving_since + self.spec["serve_timeout_s"]:
                 self._fail_without_port()
-            excess = self._exceeded_limit(now)
-            if excess is not None:
-                self._fail(*excess)
+            self._check_memory(now)
             if self.jail.process.poll() is not None and self.phase != "failed":
                 time.sleep(STEP_S)  # The last messages may still be in the channel.
                 if self.phase != "failed":
@@ -81,22 +80,23 @@ class Supervisor:
             if self.phase == "failed":
                 return
 
-    def _exceeded_limit(self, now: float) -> tuple[str, str] | None:
-        """Return the problem and the cause if the jail exceeds a limit that the kernel does not enforce."""
+    def _check_memory(self, now: float) -> None:
+        """End the jail if it exceeds the memory limit and no control group enforces it."""
         if now > self._memory_at and self.jail.cgroup is None:
             self._memory_at = now + MEMORY_INTERVAL_S
             if memory_bytes(self.jail.process.pid) > self.spec["limits"]["memory_bytes"]:
-                return "The site used more memory than a sandbox has", "memory"
-        if now > self._disk_at:
-            excess = self._exceeded_disk()
-            elapsed_s = time.monotonic() - now
-            self._disk_at = time.monotonic() + (
-                IMAGE_INTERVAL_S
-                if self.spec["image"]
-                else min(max(FOLDER_INTERVAL_S, 10 * elapsed_s), MAX_FOLDER_INTERVAL_S)
-            )
-            return excess
-        return None
+                self._fail("The site used more memory than a sandbox has", "memory")
+
+    def _watch_disk(self) -> None:
+        """Count the disk until the sandbox ends. A sandbox whose disk cannot be counted ends as well."""
+        try:
+            while not self.stopping.wait(IMAGE_INTERVAL_S if self.spec["image"] else FOLDER_INTERVAL_S):
+                excess = self._exceeded_disk()
+                if excess is not None:
+                    self._fail(*excess)
+                    return
+        finally:
+            self.stopping.set()
 
     def _exceeded_disk(self) -> tuple[str, str] | None:
         limits, is_full = self.spec["limits"], False
@@ -104,7 +104,8 @@ class Supervisor:
         if self.spec["image"]:
             usage, is_full = image_usage(disk)
         else:
-            usage = folder_usage([disk], self.jail.process.pid)
+            bounds = DiskLimits(limits["disk_bytes"], limits["entries"])
+            usage = folder_usage(disk, self.jail.process.pid, bounds)
         if usage.is_too_deep:
             return "The site nests folders deeper than a sandbox permits", "files"
         if usage.entries > limits["entries"]:
