@@ -85,7 +85,7 @@ class CatFile:
 
     def alive(self) -> bool:
         """Return whether the process is running and has no unread output."""
-        return self._process.poll() is None and not self._buffer
+        return self._process.is_running() and not self._buffer
 
     def close(self) -> None:
         """End the process."""
@@ -154,11 +154,10 @@ class CatFiles:
         status = directory.stat()
         key = (mode, directory, status.st_dev, status.st_ino)
         reader = self._take(key) or CatFile(directory, mode, self._timeout_s)
-        try:
+        with ExitStack() as on_failure:
+            on_failure.callback(reader.close)
             yield reader
-        except BaseException:
-            reader.close()
-            raise
+            on_failure.pop_all()
         self._give_back(_Idle(key, reader))
 
     def _take(self, key: tuple[object, ...]) -> CatFile | None:
