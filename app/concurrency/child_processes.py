@@ -24,6 +24,10 @@ POLL_S = 0.01
 TERMINATION_S = 1.0
 
 
+class ExitStatusUnknown(ChildProcessError):
+    """The process has ended, but another part of this process collected its exit status."""
+
+
 class ChildProcess:
     """A started program in a separate session. `pid` is also the id of its process group."""
 
@@ -31,22 +35,36 @@ class ChildProcess:
         self.pid = pid
         self._lock = threading.Lock()
         self._status: int | None = None
+        self._is_status_lost = False
         self._ended: Event | None = None
         if _is_patched():
             self._watch()
 
     def poll(self) -> int | None:
-        """Return the exit code, the negative number of the signal that ended the process, or None while it runs."""
+        """Return the exit code, the negative number of the signal that ended the process, or None while it runs.
+
+        Raises:
+            ExitStatusUnknown: the process has ended, but its exit status is unknown.
+        """
+        if self.is_running():
+            return None
+        if self._status is None:
+            raise ExitStatusUnknown(f"The exit status of process {self.pid} is unknown")
+        return os.waitstatus_to_exitcode(self._status)
+
+    def is_running(self) -> bool:
+        """Return whether the process has not ended."""
         if self._ended is None:
             with self._lock:
                 self._reap()
-        return None if self._status is None else os.waitstatus_to_exitcode(self._status)
+        return self._status is None and not self._is_status_lost
 
     def wait(self, timeout_s: float | None = None) -> int:
         """Wait for the end of the process and return its exit code as `poll` does.
 
         Raises:
             TimeoutError: the process runs longer than `timeout_s`.
+            ExitStatusUnknown: the process has ended, but its exit status is unknown.
         """
         if self._ended is not None:
             self._ended.wait(timeout_s)
@@ -59,14 +77,12 @@ class ChildProcess:
 
     def end(self) -> None:
         """Terminate the process group if the process still runs: SIGTERM, and SIGKILL after a second. Reap the process."""
-        if self.poll() is not None:
-            return
-        self._signal(signal.SIGTERM)
-        try:
-            self.wait(TERMINATION_S)
-        except TimeoutError:
-            self._signal(signal.SIGKILL)
-            self.wait()
+        for number, timeout_s in ((signal.SIGTERM, TERMINATION_S), (signal.SIGKILL, None)):
+            if not self.is_running():
+                return
+            self._signal(number)
+            with suppress(TimeoutError, ExitStatusUnknown):
+                self.wait(timeout_s)
 
     def _watch(self) -> None:
         """Start the watcher. The loop cannot have collected the child yet, because no other greenlet has run."""
@@ -82,19 +98,19 @@ class ChildProcess:
         watcher.start(on_end)
 
     def _reap(self) -> None:
-        if self._status is None:
+        if self._status is None and not self._is_status_lost:
             try:
                 pid, status = os.waitpid(self.pid, os.WNOHANG)
-            except ChildProcessError:  # Another part of the process has collected the child.
-                pid, status = self.pid, 0
-            if pid:
-                self._status = status
+            except ChildProcessError:
+                self._is_status_lost = True
+            else:
+                self._status = status if pid else None
 
     def _wait_in_thread(self, timeout_s: float | None) -> None:
         until_s = None if timeout_s is None else time.monotonic() + timeout_s
         descriptor = _descriptor_of(self.pid)
         try:
-            while self.poll() is None:
+            while self.is_running():
                 remaining_s = None if until_s is None else until_s - time.monotonic()
                 if remaining_s is not None and remaining_s <= 0:
                     return
@@ -118,9 +134,14 @@ def start(
 
     Raises:
         OSError: the program does not exist or cannot be started.
+        RuntimeError: the caller is a native thread of a process with patched modules. Only the event loop of the main
+            thread collects children.
     """
     if _is_patched():
-        get_hub().loop.install_sigchld()  # The loop would miss the end of a child that is faster than its watcher.
+        loop = get_hub().loop
+        if not loop.default:
+            raise RuntimeError("Start child processes in the main thread, not in the thread pool")
+        loop.install_sigchld()  # The loop would miss the end of a child that is faster than its watcher.
     streams = [(os.POSIX_SPAWN_DUP2, descriptor, number) for number, descriptor in enumerate((stdin, stdout, stderr))]
     surplus = [(os.POSIX_SPAWN_CLOSE, descriptor) for descriptor in _inheritable(os.getpid())]
     return ChildProcess(

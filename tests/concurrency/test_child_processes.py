@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.concurrency import child_processes
-from app.concurrency.child_processes import ChildProcess
+from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 
 ENVIRONMENT = {"PATH": os.environ.get("PATH", os.defpath)}
 ROOT = Path(__file__).parents[2]
@@ -38,6 +38,30 @@ tasks = [gevent.spawn(one, code) for code in range(30)]
 gevent.joinall(tasks)
 print([task.get() for task in tasks])
 """
+# A native thread has an event loop without child watchers. No child may be started there.
+NATIVE_THREAD = """
+from gevent import monkey
+monkey.patch_all()
+import gevent, os
+from app.concurrency import child_processes
+
+def start():
+    null = os.open(os.devnull, os.O_RDWR)
+    return child_processes.start(["true"], environment={"PATH": os.environ["PATH"]}, stdin=null, stdout=null, stderr=null)
+
+def start_in_thread():
+    try:
+        start()
+    except RuntimeError as error:
+        return str(error)
+
+print(gevent.get_hub().threadpool.apply(start_in_thread))
+try:
+    print(monkey.get_original("os", "waitpid")(-1, os.WNOHANG))
+except ChildProcessError:
+    print("no child")
+print(start().wait(60))
+"""
 
 
 def start(script: str, output: int | None = None) -> ChildProcess:
@@ -53,6 +77,16 @@ def test_exit_code_and_signal_are_returned_repeatedly() -> None:
     exited, killed = start("exit 3"), start("kill -9 $$")
     assert [exited.wait(60), exited.poll(), exited.wait()] == [3, 3, 3]
     assert killed.wait(60) == -9
+
+
+def test_exit_status_that_was_collected_elsewhere_is_unknown() -> None:
+    process = start("exit 0")
+    os.waitpid(process.pid, 0)
+    for ask in (process.poll, process.wait):
+        with pytest.raises(ExitStatusUnknown):
+            ask()
+    assert not process.is_running()
+    process.end()
 
 
 def test_process_group_ends_after_timeout() -> None:
@@ -104,8 +138,17 @@ def test_system_without_process_descriptors_polls(monkeypatch: pytest.MonkeyPatc
     assert time.monotonic() - started_s < 60
 
 
-def test_patched_process_collects_every_child() -> None:
+def run_patched(program: str) -> str:
     environment = ENVIRONMENT | {"PYTHONPATH": str(ROOT)}
-    done = subprocess.run([sys.executable, "-c", PATCHED], capture_output=True, text=True, timeout=120, env=environment)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, env=environment)
     assert done.returncode == 0, done.stderr[-2000:]
-    assert done.stdout.strip() == str(list(range(30)))
+    return done.stdout.strip()
+
+
+def test_patched_process_collects_every_child() -> None:
+    assert run_patched(PATCHED) == str(list(range(30)))
+
+
+def test_native_thread_of_a_patched_process_is_refused_without_a_child() -> None:
+    message = "Start child processes in the main thread, not in the thread pool"
+    assert run_patched(NATIVE_THREAD).splitlines() == [message, "no child", "0"]

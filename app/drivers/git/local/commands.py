@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO
 
 from app.concurrency import child_processes
-from app.concurrency.child_processes import ChildProcess
+from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 from app.core import outbound
 from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 
@@ -53,6 +53,13 @@ class GitFailed(UpstreamError):
     def __init__(self, returncode: int) -> None:
         super().__init__("Git cannot complete this operation on the local repository")
         self.returncode = returncode
+
+
+class GitStatusUnknown(UpstreamError):
+    """A git command that ended with an unknown exit status. It may have taken effect."""
+
+    def __init__(self) -> None:
+        super().__init__("The result of a Git command is unknown")
 
 
 class DiskFull(UpstreamUnavailable):
@@ -100,13 +107,12 @@ def run(
     Raises:
         GitFailed: the return code is not in `accepts`.
         UpstreamTimeout: the command took longer than `timeout_s` and was killed.
+        GitStatusUnknown: the exit status of the command is unknown.
     """
     with input_file(data) as stdin, _anonymous_file() as stdout, _anonymous_file() as stderr:
         process = start(directory, *arguments, stdin=stdin.fileno(), stdout=stdout.fileno(), stderr=stderr.fileno())
         try:
-            returncode = process.wait(timeout_s)
-        except TimeoutError as error:
-            raise UpstreamTimeout("Git did not respond in time") from error
+            returncode = _wait(process, timeout_s)
         finally:
             process.end()
         output, errors = _content_of(stdout), _content_of(stderr)
@@ -154,9 +160,7 @@ def stream(directory: Path, *arguments: str, timeout_s: float) -> Iterator[bytes
         messages = bytearray()
         try:
             yield from _pieces(output.fileno(), errors.fileno(), messages, timeout_s)
-            returncode = process.wait(timeout_s)
-        except TimeoutError as error:
-            raise UpstreamTimeout("Git did not respond in time") from error
+            returncode = _wait(process, timeout_s)
         finally:
             process.end()
     if returncode:
@@ -187,6 +191,15 @@ def wait_readable(poller: "select.poll", timeout_s: float) -> list[tuple[int, in
     if not ready:
         raise UpstreamTimeout("Git did not respond in time")
     return ready
+
+
+def _wait(process: ChildProcess, timeout_s: float) -> int:
+    try:
+        return process.wait(timeout_s)
+    except TimeoutError as error:
+        raise UpstreamTimeout("Git did not respond in time") from error
+    except ExitStatusUnknown as error:
+        raise GitStatusUnknown from error
 
 
 def _anonymous_file() -> IO[bytes]:

@@ -13,7 +13,7 @@ from app.core.refs import is_branch_name
 from app.drivers.errors import UpstreamRejected, UpstreamTimeout
 from app.drivers.git.commit_plan import make_plan
 from app.drivers.git.local.bundles import LocalBundles
-from app.drivers.git.local.commands import run
+from app.drivers.git.local.commands import GitStatusUnknown, run
 from app.drivers.git.local.create import create_repository, require_object_checks
 from app.drivers.git.local.fast_import import CommitIdentity, check_person, import_commit
 from app.drivers.git.local.folders import folder_of
@@ -230,12 +230,12 @@ class LocalGit(LocalRevisions, GitProvider):
         return Commit(done.commit, expected_head, tuple(sized(self._objects, folder, path_changes)))
 
     def _move(self, folder: Path, branch: str, new: str, old: str) -> bool:
-        """Move a branch by compare-and-swap. If git is killed after the timeout, read the branch to learn the result."""
+        """Move a branch by compare-and-swap. If the result of git is unknown, read the branch."""
         try:
             return move(
                 folder, branch, new, old, head=lambda: self._find_head(folder, branch), timeout_s=self._timeout_s
             )
-        except UpstreamTimeout:
+        except (UpstreamTimeout, GitStatusUnknown):
             if (self._find_head(folder, branch) or NOTHING) == new:
                 return True
             raise

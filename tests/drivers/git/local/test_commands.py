@@ -1,15 +1,16 @@
 """Git's environment, its time limit, and that nothing of it is left running."""
 
 import os
+import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from app.drivers.errors import UpstreamTimeout, UpstreamUnavailable
-from app.drivers.git.local.commands import GitFailed, fields, run, stream
+from app.drivers.git.local.commands import GitFailed, GitStatusUnknown, fields, run, stream
 from tests.support.samples.gitrepo import GitRepo
 
 Fake = Callable[[str], None]
@@ -34,6 +35,14 @@ def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
     return put
 
 
+@pytest.fixture
+def _ignored_children(repo: GitRepo) -> Iterator[None]:
+    """Let the kernel discard the exit status of each child."""
+    previous = signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGCHLD, previous)
+
+
 def children_called(name: str) -> list[psutil.Process]:
     return [child for child in psutil.Process().children(recursive=True) if child.name() == name]
 
@@ -48,6 +57,13 @@ class TestRun:
         assert failed.value.returncode == 128
         assert "fatal" not in str(failed.value)
         assert "fatal" in caplog.text
+
+    @pytest.mark.usefixtures("_ignored_children")
+    def test_run_unknown_exit_status_is_an_error(self, repo: GitRepo) -> None:
+        with pytest.raises(GitStatusUnknown):
+            run(repo.folder, "rev-parse", "main", timeout_s=10)
+        with pytest.raises(GitStatusUnknown):
+            list(stream(repo.folder, "rev-parse", "main", timeout_s=10))
 
     def test_late_git_is_killed_with_its_children(self, repo: GitRepo, fake_git: Fake) -> None:
         fake_git("trap '' TERM\nsleep 300 & sleep 300")
