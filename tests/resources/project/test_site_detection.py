@@ -43,6 +43,8 @@ class TestLargeRepository:
         assert len(calls) <= MAX_CALLS, calls
         assert project["generator"] == "sphinx"
         assert project["index"]["status"] == "queued"
+        # The polls of later tests would index a connected project.
+        me.delete(f"/project/{project['project_id']}").ok()
 
 
 class FolderListing:
