@@ -1,21 +1,19 @@
 """The conflict view: the common version, the own draft and the present version side by side, and the choice of parts."""
 
 from typing import Any
-from urllib.parse import quote
 
 from flask import Response
 
 from app.access.scope import Scope
 from app.console.blueprint import blueprint
-from app.console.editor import save_bytes
 from app.console.forms import Form
-from app.console.page_source import OpenFile, open_present, open_version, read_blob, read_draft, write_draft
+from app.console.page_source import OpenFile, open_present, open_version, read_blob, read_draft
 from app.console.pages import Page, see_other
-from app.console.project_home import BASE, MEMBER, project_url
+from app.console.project_home import BASE, MEMBER
 from app.console.rendering import page
+from app.console.saving import edit_url, save_edit
 from app.content.page_text import with_line_ends
 from app.content.three_way import compare, merge
-from app.core.errors import Conflict
 
 URL = f"{BASE}/conflict/<path:file>"
 
@@ -34,7 +32,7 @@ def conflict(*, scope: Scope, prepared: tuple[OpenFile, dict[str, Any] | None, s
     """Show the three versions and a merged text."""
     present, draft, base = prepared
     if draft is None:
-        return see_other(project_url(scope, f"/edit/{quote(scope.path['file'])}"))
+        return see_other(edit_url(scope, scope.path["file"]))
     return _show(scope, present, base, draft["content"], ())
 
 
@@ -66,12 +64,4 @@ def resolve_conflict(*, scope: Scope, form: Form) -> Response:
         return _show(scope, present, base, draft["content"] if draft else "", choices)
     opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
     data = with_line_ends(opened.data.decode("utf-8", "replace"), form.text("body")).encode()
-    url = project_url(scope, f"/edit/{quote(path)}")
-    try:
-        save_bytes(scope, opened, data, form.text("message"))
-    except Conflict as error:
-        if error.code != Conflict.code:
-            raise
-        write_draft(scope, path, data, opened.blob_sha)
-        return see_other(project_url(scope, f"/conflict/{quote(path)}"))
-    return see_other(f"{url}?done=saved")
+    return save_edit(scope, opened, data, form.text("message"))

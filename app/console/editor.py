@@ -1,15 +1,12 @@
 """The editor: front matter as fields, text, saving, and drafts."""
 
-import base64
 from typing import Any
-from urllib.parse import quote
 
 from flask import Response
 from marshmallow import fields, validate
 
 from app.access.scope import Scope
 from app.console.blueprint import blueprint
-from app.console.content import save
 from app.console.field_values import fields_of
 from app.console.forms import Form
 from app.console.page_source import (
@@ -22,12 +19,11 @@ from app.console.page_source import (
     write_draft,
 )
 from app.console.pages import Page, see_other
-from app.console.project_home import BASE, MEMBER, project_url
+from app.console.project_home import BASE, MEMBER
 from app.console.rendering import page
-from app.console.translation import gettext as _
+from app.console.saving import edit_url, save_edit
 from app.content.filetypes import file_type
 from app.content.page_text import read_page
-from app.core.errors import Conflict
 from app.http.validation import RequestSchema
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
@@ -75,34 +71,8 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: OpenFile) -> Response
 @Page(guard=MEMBER, query=EditorQuery, takes_form=True, shown_by="edit")
 def save_file(*, scope: Scope, query: dict[str, Any], form: Form) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
-    path = scope.path["file"]
-    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
-    data = edited(opened, form)
-    url = project_url(scope, f"/edit/{quote(path)}?mode={query['mode']}")
-    if data == opened.data:
-        delete_draft(scope, path)
-        return see_other(f"{url}&done=unchanged")
-    try:
-        save_bytes(scope, opened, data, form.text("message"))
-    except Conflict as error:
-        if error.code != Conflict.code:
-            raise
-        write_draft(scope, path, data, opened.blob_sha)
-        return see_other(project_url(scope, f"/conflict/{quote(path)}"))
-    return see_other(f"{url}&done=saved")
-
-
-def save_bytes(scope: Scope, opened: OpenFile, data: bytes, message: str) -> None:
-    """Save new bytes of an opened file and delete the draft. Raises SaveConflict."""
-    file = {
-        "path": opened.path,
-        "action": "update",
-        "content": base64.b64encode(data).decode(),
-        "encoding": "base64",
-        "base_blob_sha": opened.blob_sha,
-    }
-    save(scope, message.strip() or _("Update %(name)s", name=opened.path), opened.base_sha, file)
-    delete_draft(scope, opened.path)
+    opened = open_version(scope, scope.path["file"], form.text("base_sha"), form.text("base_blob_sha"))
+    return save_edit(scope, opened, edited(opened, form), form.text("message"), mode=query["mode"])
 
 
 @blueprint.post(f"{BASE}/draft/<path:file>")
@@ -124,4 +94,4 @@ def save_draft(*, scope: Scope, form: Form) -> Response:
 def discard_draft(*, scope: Scope, form: Form) -> Response:
     """Delete the draft of a file."""
     delete_draft(scope, scope.path["file"])
-    return see_other(project_url(scope, f"/edit/{quote(scope.path['file'])}?done=draft-deleted"))
+    return see_other(edit_url(scope, scope.path["file"], "done=draft-deleted"))
