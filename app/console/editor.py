@@ -7,8 +7,8 @@ from marshmallow import fields, validate
 
 from app.access.scope import Scope
 from app.console.blueprint import blueprint
-from app.console.field_values import fields_of
 from app.console.forms import Form
+from app.console.page_fields import page_fields
 from app.console.page_source import (
     OpenFile,
     delete_draft,
@@ -24,7 +24,9 @@ from app.console.rendering import page
 from app.console.saving import edit_url, save_edit
 from app.content.filetypes import file_type
 from app.content.page_text import read_page
+from app.content.schema.model import ContentSchema
 from app.http.validation import RequestSchema
+from app.resources.project_schema.prepare import read_schema
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
 
@@ -36,27 +38,27 @@ class EditorQuery(RequestSchema):
     panel = fields.String(load_default="", validate=validate.OneOf(["", "preview", "history", "ai"]))
 
 
-def _open(scope: Scope, query: dict[str, Any]) -> OpenFile:
-    return open_present(scope, scope.path["file"])
+def _open(scope: Scope, query: dict[str, Any]) -> tuple[OpenFile, ContentSchema]:
+    return open_present(scope, scope.path["file"]), read_schema(scope, {"ref": None})
 
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
 @Page(guard=MEMBER, query=EditorQuery, prepare=_open)
-def edit(*, scope: Scope, query: dict[str, Any], prepared: OpenFile) -> Response:
+def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, ContentSchema]) -> Response:
     """Show a file in the editor, with the draft of the user if there is one."""
     path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
-    text = prepared.page
-    has_conflict = draft is not None and draft["base_blob_sha"] != prepared.blob_sha
+    opened, schema = prepared
+    text = opened.page
+    has_conflict = draft is not None and draft["base_blob_sha"] != opened.blob_sha
     if draft is not None and not has_conflict:
         text = read_page(path, draft["content"].encode())
     language = file_type(path).language
-    shown = fields_of(text.values or {}) if text is not None else []
     return page(
         "project/edit.html",
         file=path,
-        opened=prepared,
+        opened=opened,
         text=text,
-        fields=shown,
+        shown=page_fields(scope, schema, path, text) if text is not None else None,
         draft=draft,
         has_conflict=has_conflict,
         file_language=language,
@@ -67,12 +69,17 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: OpenFile) -> Response
     )
 
 
+def _read_schema(scope: Scope, query: dict[str, Any]) -> ContentSchema:
+    return read_schema(scope, {"ref": None})
+
+
 @blueprint.post(f"{BASE}/edit/<path:file>")
-@Page(guard=MEMBER, query=EditorQuery, takes_form=True, shown_by="edit")
-def save_file(*, scope: Scope, query: dict[str, Any], form: Form) -> Response:
+@Page(guard=MEMBER, query=EditorQuery, takes_form=True, shown_by="edit", prepare=_read_schema)
+def save_file(*, scope: Scope, query: dict[str, Any], form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     opened = open_version(scope, scope.path["file"], form.text("base_sha"), form.text("base_blob_sha"))
-    return save_edit(scope, opened, edited(opened, form), form.text("message"), mode=query["mode"])
+    data = edited(opened, form, prepared)
+    return save_edit(scope, opened, data, form.text("message"), mode=query["mode"])
 
 
 @blueprint.post(f"{BASE}/draft/<path:file>")

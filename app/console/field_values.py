@@ -1,93 +1,109 @@
-"""Front matter values as form fields, and back. Only values whose text changed are written."""
+"""Changes of the front matter that a form describes. Only values whose input changed are written."""
 
-import json
-from collections.abc import Mapping
+import copy
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from app.console.field_inputs import REMOVED, UNCHANGED, InputKind, sent_value
 from app.console.forms import Form
-from app.core.errors import InvalidRequest
+from app.content.schema.model import Collection, ContentSchema
+from app.content.schema.validation import pointer_to, validate
+from app.core.errors import FieldError, InvalidRequest
 
-PREFIX = "fm."
-LONG = 100
+INPUT, KIND = "fm.", "kind."
+"""The prefixes of the input of a value and of the hidden input with its kind. The path of the value follows."""
 
 
 @dataclass(frozen=True)
-class Field:
-    """A value of the front matter. `kind` is text, long, number, checkbox, lines or json; `text` is what an input shows."""
+class Changes:
+    """New values of top-level keys, and removed keys."""
 
-    key: str
-    kind: str
-    text: str
-
-    @property
-    def name(self) -> str:
-        """The name of the input."""
-        return f"{PREFIX}{self.key}"
-
-    @property
-    def is_checked(self) -> bool:
-        """The state of a checkbox."""
-        return self.text == "true"
+    values: dict[str, Any]
+    unset: list[str]
 
 
-def fields_of(values: Mapping[str, Any]) -> list[Field]:
-    """Return the fields in the order of the front matter, the title first."""
-    fields = [Field(key, kind_of(value), text_of(value)) for key, value in values.items()]
-    return sorted(fields, key=lambda field: field.key != "title")
+def name_of(path: tuple[str, ...]) -> str:
+    """Return the path of a value as the end of an input's name: its keys separated by `/`."""
+    return "".join(map(pointer_to, path))[1:]
 
 
-def kind_of(value: object) -> str:
-    """Return the kind of input for a value."""
-    if isinstance(value, bool):
-        return "checkbox"
-    if isinstance(value, int | float):
-        return "number"
-    if isinstance(value, str) or value is None:
-        return "long" if value and (len(value) > LONG or "\n" in value) else "text"
-    if isinstance(value, list) and value and all(isinstance(item, str) and "\n" not in item for item in value):
-        return "lines"
-    return "json"
+def _path_of(name: str) -> tuple[str, ...]:
+    return tuple(part.replace("~1", "/").replace("~0", "~") for part in name.split("/"))
 
 
-def text_of(value: object) -> str:
-    """Return the text of an input for a value."""
-    match kind_of(value):
-        case "lines" if isinstance(value, list):
-            return "\n".join(value)
-        case "text" | "long":
-            return str(value or "")
-        case _:
-            return json.dumps(value, ensure_ascii=False)
-
-
-def changes_of(values: Mapping[str, Any], form: Form) -> dict[str, Any]:
-    """Return the values that the form changes.
+def changes_of(values: Mapping[str, Any], form: Form) -> Changes:
+    """Return the changes of a form to the values of a file.
 
     Raises:
-        InvalidRequest: a number or a structured value has a wrong form.
+        InvalidRequest: an input cannot be read as a value of its kind.
     """
-    changes: dict[str, Any] = {}
-    for field in fields_of(values):
-        if field.kind == "checkbox":
-            if form.is_checked(f"{PREFIX}{field.key}.shown") and form.is_checked(field.name) != field.is_checked:
-                changes[field.key] = form.is_checked(field.name)
-        elif field.name in form.values:
-            sent = form.text(field.name).replace("\r\n", "\n")
-            if sent != field.text:
-                changes[field.key] = _parsed(field, sent)
+    edited, touched = copy.deepcopy(dict(values)), set[str]()
+    for path, value in _sent_values(values, form):
+        _set(edited, path, value)
+        touched.add(path[0])
     key = form.text("new.key").strip()
     if key and key not in values:
-        changes[key] = form.text("new.value")
-    return changes
+        edited[key] = form.text("new.value")
+        touched.add(key)
+    return Changes(
+        {key: value for key, value in edited.items() if key in touched},
+        [key for key in values if key in touched and key not in edited],
+    )
 
 
-def _parsed(field: Field, sent: str) -> object:
-    if field.kind == "lines":
-        return [line.strip() for line in sent.split("\n") if line.strip()]
-    if field.kind not in ("number", "json"):
-        return sent
-    try:
-        return json.loads(sent)
-    except ValueError as error:
-        raise InvalidRequest.field(field.name, "This value cannot be read") from error
+def _sent_values(values: Mapping[str, Any], form: Form) -> Iterator[tuple[tuple[str, ...], Any]]:
+    errors = []
+    for hidden, kind in form.values.items():
+        if not hidden.startswith(KIND):
+            continue
+        name = f"{INPUT}{hidden.removeprefix(KIND)}"
+        path = _path_of(hidden.removeprefix(KIND))
+        try:
+            value = sent_value(InputKind(kind), _value_at(values, path), form.all(name))
+        except ValueError as error:
+            errors.append(FieldError(name, str(error)))
+            continue
+        if value is not UNCHANGED:
+            yield path, value
+    if errors:
+        raise InvalidRequest(errors[0].message, fields=errors)
+
+
+def _value_at(values: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values
+
+
+def _set(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for key in path[:-1]:
+        inner = values.get(key)
+        if not isinstance(inner, dict):
+            inner = values[key] = {}
+        values = inner
+    if value is REMOVED:
+        values.pop(path[-1], None)
+    else:
+        values[path[-1]] = value
+
+
+def check(schema: ContentSchema, collection: Collection, values: Mapping[str, Any], changes: Changes) -> None:
+    """Compare the changed values with the schema. Values that were not edited are accepted as they are.
+
+    Raises:
+        InvalidRequest: a changed value does not match its field.
+    """
+    after = {key: value for key, value in values.items() if key not in changes.unset} | changes.values
+    before = set(validate(schema, collection, values))
+    errors = [
+        error
+        for error in validate(schema, collection, after)
+        if error not in before or _at(values, error.pointer) != _at(after, error.pointer)
+    ]
+    if errors:
+        raise InvalidRequest(fields=[FieldError(INPUT + error.pointer[1:], error.message) for error in errors])
+
+
+def _at(values: Mapping[str, Any], pointer: str) -> Any:
+    return _value_at(values, _path_of(pointer[1:]))

@@ -12,20 +12,18 @@ from app.access.scope import Scope
 from app.console.blueprint import blueprint
 from app.console.content import save
 from app.console.forms import Form
+from app.console.images import is_image, site_url
 from app.console.page_source import present_head
 from app.console.pages import Page, see_other, wants_json
 from app.console.project_home import BASE, MEMBER, project_url
 from app.console.rendering import page
 from app.console.translation import gettext as _
-from app.content.filetypes import file_type
 from app.core.errors import InvalidRequest, UnsupportedMediaType
 from app.http.envelope import json_response
 from app.http.validation import RequestSchema
 from app.resources.project_content.folder_listing import ListedFile, list_folder
 
 PER_PAGE = 60
-SITE_ROOTS = ("static", "public")
-"""Folders whose files site generators publish at the root of the site."""
 
 
 class MediaQuery(RequestSchema):
@@ -33,10 +31,6 @@ class MediaQuery(RequestSchema):
 
     q = fields.String(load_default="", validate=validate.Length(max=200))
     page = fields.Integer(load_default=1, validate=validate.Range(1, 10_000))
-
-
-def _is_image(path: str) -> bool:
-    return (file_type(path).mime or "").startswith("image/")
 
 
 def _read_head(scope: Scope, query: dict[str, Any]) -> str:
@@ -49,7 +43,7 @@ def media(*, scope: Scope, query: dict[str, str], prepared: str) -> Response:
     """Show the images of the repository."""
     term, number = query["q"].casefold(), int(query["page"])
     _folders, files = list_folder(scope.project, scope.index, "", is_recursive=True)
-    images: list[ListedFile] = [file for file in files if _is_image(file.path) and term in file.path.casefold()]
+    images: list[ListedFile] = [file for file in files if is_image(file.path) and term in file.path.casefold()]
     shown = images[(number - 1) * PER_PAGE : number * PER_PAGE]
     more = number + 1 if len(images) > number * PER_PAGE else None
     return page(
@@ -66,7 +60,7 @@ def upload_media(*, scope: Scope, form: Form) -> Response:
     if file is None or not file.filename:
         raise InvalidRequest.field("file", _("Choose an image."))
     name = re.sub(r"[^\w.-]+", "-", file.filename.replace("\\", "/").rpartition("/")[2]).strip("-.") or "image"
-    if not _is_image(name):
+    if not is_image(name):
         raise UnsupportedMediaType(_("This is not an image."))
     folder = _folder(scope, form)
     path = f"{folder}/{name}" if folder else name
@@ -74,7 +68,7 @@ def upload_media(*, scope: Scope, form: Form) -> Response:
     change = {"path": path, "action": "create", "content": content, "encoding": "base64"}
     save(scope, _("Add %(name)s", name=path), form.text("base_sha") or present_head(scope), change)
     if wants_json():
-        return json_response({"path": path, "url": _site_url(path, form.text("path"))}, 201)
+        return json_response({"path": path, "url": site_url(path, form.text("path"))}, 201)
     return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))
 
 
@@ -84,11 +78,3 @@ def _folder(scope: Scope, form: Form) -> str:
         return form.text("folder").strip().strip("/")
     media_folder: str = scope.project.paths.get("media") or ""
     return media_folder or form.text("path").rpartition("/")[0]
-
-
-def _site_url(path: str, page_path: str) -> str:
-    """Return the text with which a page names an image: a name in its own folder, else a path of the site."""
-    if path.rpartition("/")[0] == page_path.rpartition("/")[0]:
-        return path.rpartition("/")[2]
-    first, _slash, remaining = path.partition("/")
-    return f"/{remaining}" if first in SITE_ROOTS else f"/{path}"

@@ -5,10 +5,12 @@ from typing import Any
 
 from app.access.scope import Scope
 from app.console import api
-from app.console.field_values import changes_of
+from app.console.field_values import changes_of, check
 from app.console.forms import Form
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import PageText, read_page, write_page
+from app.content.schema.model import ContentSchema
+from app.content.schema.validation import collection_of
 from app.core.errors import InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.refs import is_sha
 from app.database import session
@@ -89,19 +91,24 @@ def _read(source: Source, blob_sha: str) -> bytes:
     return data
 
 
-def edited(opened: OpenFile, form: Form) -> bytes:
-    """Return the bytes of a file with the changes of the editor's form.
+def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) -> bytes:
+    """Return the bytes of a file with the changes of the editor's form. With a schema, changed fields must match it.
 
     Raises:
+        InvalidRequest: a field cannot be read, or does not match the schema.
         UnprocessableEntity: the front matter cannot be edited without other changes.
     """
     page = opened.page
     if page is None:
         raise UnprocessableEntity("This file is not text")
     body = form.text("body") if "body" in form.values else page.body
-    changes = changes_of(page.values or {}, form)
+    values = page.values or {}
+    changes = changes_of(values, form)
+    collection = collection_of(schema, opened.path) if schema is not None else None
+    if schema is not None and collection is not None:
+        check(schema, collection, values, changes)
     try:
-        return write_page(opened.path, opened.data, body, changes)
+        return write_page(opened.path, opened.data, body, changes.values, changes.unset)
     except UnsupportedEdit as reason:
         raise UnprocessableEntity(str(reason)) from reason
 

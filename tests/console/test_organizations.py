@@ -9,7 +9,7 @@ from tests.console.conftest import ConsoleScene
 from tests.support.world import Person, World
 
 
-def submit(person: Person, path: str, **fields: str) -> TestResponse:
+def submit(person: Person, path: str, **fields: str | list[str]) -> TestResponse:
     """Send a form of a signed-in user."""
     with person.app.app_context():
         return person.client.post(path, data=fields, headers={"Origin": "http://127.0.0.1:8000"})

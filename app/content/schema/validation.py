@@ -93,11 +93,11 @@ def _errors(field: SchemaField, value: Any, pointer: str, *, is_declared: bool) 
 def _choice_errors(field: SchemaField, value: Any, pointer: str, *, is_declared: bool) -> Iterator[InvalidValue]:
     if isinstance(value, dict | list):
         yield InvalidValue(pointer, "This must be a single value")
-    elif field.type is FieldType.SELECT and is_declared and not any(_is_same(value, each) for each in field.options):
+    elif field.type is FieldType.SELECT and is_declared and not any(is_same(value, each) for each in field.options):
         yield InvalidValue(pointer, f"This must be one of {', '.join(map(str, field.options))[:300]}")
 
 
-def _is_same(value: Any, option: Any) -> bool:
+def is_same(value: Any, option: Any) -> bool:
     """Return whether a value is an option. Front matter may write the number 1 where the schema has the text."""
     return bool(value == option) or str(value) == str(option)
 

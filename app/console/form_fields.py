@@ -1,0 +1,206 @@
+"""The fields of the editor: from the schema of a collection, else from the values of the file."""
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.console.field_inputs import InputKind, are_lines, input_text, is_date, is_moment, kind_of, offset_of
+from app.console.field_values import INPUT, KIND, name_of
+from app.content.schema.model import Collection, FieldType, SchemaField
+from app.content.schema.validation import is_same
+
+MAX_FIELDS = 300
+_WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSON)
+_TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.IMAGE, FieldType.RELATION)
+
+Suggest = Callable[[str], Sequence[str]]
+"""Returns the values that a relation to a collection may have."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A value that can be chosen, as the text of an input and as the text that the user sees."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """An input, or a group of inputs if `kind` is None. `is_unfit`: the value does not match the type of the schema."""
+
+    path: tuple[str, ...]
+    label: str
+    kind: InputKind | None
+    value: Any = None
+    is_required: bool = False
+    is_unfit: bool = False
+    is_image: bool = False
+    default: str = ""
+    options: tuple[Option, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    children: tuple["Field", ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the input."""
+        return INPUT + name_of(self.path)
+
+    @property
+    def kind_name(self) -> str:
+        """The name of the hidden input with the kind."""
+        return KIND + name_of(self.path)
+
+    @property
+    def text(self) -> str:
+        """The text that the input shows."""
+        return input_text(self.kind, self.value) if self.kind is not None else ""
+
+    @property
+    def chosen(self) -> list[str]:
+        """The values of the checked choices."""
+        return [_text(value) for value in self.value or ()] if isinstance(self.value, list) else []
+
+    @property
+    def offset(self) -> str:
+        """The offset of a date with a time."""
+        return offset_of(self.value)
+
+    @property
+    def is_wide(self) -> bool:
+        """Return whether the field takes the whole width."""
+        return self.path == ("title",) or self.kind in _WIDE
+
+
+def fields_of(values: Mapping[str, Any]) -> list[Field]:
+    """Return the fields of values without a schema, in their order, the title first."""
+    return _title_first(_inferred((key,), value) for key, value in values.items())
+
+
+def declared_fields(collection: Collection, values: Mapping[str, Any], suggest: Suggest) -> list[Field]:
+    """Return the fields of a declared schema in its order, then those of other values."""
+    return _title_first(_group(collection.fields, values, (), suggest))
+
+
+def usual_fields(collection: Collection, values: Mapping[str, Any], suggest: Suggest) -> list[Field]:
+    """Return the fields of an inferred schema: the values in their order, then the fields that nearly all files have."""
+    known = {field.name: field for field in collection.fields}
+    missing = [field.name for field in collection.fields if field.required and field.name not in values]
+    fields = []
+    for key in (*values, *missing):
+        value = values.get(key)
+        shown = _field(_usual(known[key], value), value, (key,), suggest) if key in known else _inferred((key,), value)
+        options = tuple(map(str, known[key].options)) if key in known else ()
+        fields.append(replace(shown, suggestions=shown.suggestions or options, is_unfit=False))
+    return _title_first(fields)
+
+
+def _usual(field: SchemaField, value: Any) -> SchemaField:
+    """Return an inferred field without rules. Its options are those that exist; a text input accepts others."""
+    values = value if isinstance(value, dict) else {}
+    inner = tuple(_usual(one, values.get(one.name)) for one in field.fields if one.required or one.name in values)
+    kind = FieldType.STRING if field.type is FieldType.SELECT else field.type
+    return replace(field, type=kind, required=False, options=(), fields=inner)
+
+
+def _title_first(fields: Iterable[Field]) -> list[Field]:
+    return sorted(fields, key=lambda field: field.path != ("title",))[:MAX_FIELDS]
+
+
+def _group(
+    fields: Sequence[SchemaField], values: Mapping[str, Any], path: tuple[str, ...], suggest: Suggest
+) -> Iterator[Field]:
+    for field in fields:
+        yield _field(field, values.get(field.name), (*path, field.name), suggest)
+    names = {field.name for field in fields}
+    yield from (_inferred((*path, key), value) for key, value in values.items() if key not in names)
+
+
+def _inferred(path: tuple[str, ...], value: Any) -> Field:
+    return Field(path, _label(path[-1]), kind_of(value), value)
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
+
+
+def _field(field: SchemaField, value: Any, path: tuple[str, ...], suggest: Suggest) -> Field:
+    shown = Field(path, field.label or _label(field.name), kind_of(value), value, field.required)
+    if field.type is FieldType.OBJECT and field.fields and (value is None or isinstance(value, dict)):
+        return replace(shown, kind=None, children=tuple(_group(field.fields, value or {}, path, suggest)))
+    kind = _kind(field, value)
+    if kind is None:
+        return replace(shown, is_unfit=not (value is None or field.type is FieldType.MIXED))
+    options = _options(field, value, kind)
+    return replace(
+        shown,
+        kind=kind,
+        options=options,
+        is_unfit=len(options) > len(_declared_options(field)),
+        is_image=field.type is FieldType.IMAGE,
+        default=_default(field) if value is None else "",
+        suggestions=tuple(suggest(field.collection)) if field.type is FieldType.RELATION and field.collection else (),
+    )
+
+
+def _kind(field: SchemaField, value: Any) -> InputKind | None:
+    """Return the kind of input for a field with a value, or None if the value does not match the type."""
+    if field.type is FieldType.LIST or field.multiple:
+        return _list_kind(field, value)
+    if field.type is FieldType.SELECT:
+        return None if isinstance(value, dict | list) else InputKind.SELECT
+    if field.type in _TEXTS and isinstance(value, str | None):
+        return InputKind.LONG if field.type is FieldType.TEXT else kind_of(value)
+    if field.type is FieldType.NUMBER and (value is None or kind_of(value) is InputKind.NUMBER):
+        return InputKind.NUMBER
+    if field.type is FieldType.BOOLEAN and isinstance(value, bool | None):
+        # An unchecked box cannot show that a value is missing whose default is true.
+        return InputKind.SELECT if value is None and field.default is True else InputKind.CHECKBOX
+    if field.type in (FieldType.DATE, FieldType.DATETIME):
+        return _date_kind(field, value)
+    return InputKind.JSON if field.type is FieldType.OBJECT and isinstance(value, dict | None) else None
+
+
+def _date_kind(field: SchemaField, value: Any) -> InputKind | None:
+    """Return the input that shows the value as it is written: a time is never added or removed."""
+    if value is None:
+        return InputKind.DATE if field.type is FieldType.DATE else InputKind.DATETIME
+    if isinstance(value, str) and is_date(value):
+        return InputKind.DATE
+    return InputKind.DATETIME if isinstance(value, str) and is_moment(value) else None
+
+
+def _list_kind(field: SchemaField, value: Any) -> InputKind | None:
+    if not isinstance(value, list | None):
+        return None
+    if _declared_options(field) and not any(isinstance(item, dict | list) for item in value or ()):
+        return InputKind.CHOICES
+    item = field.item.type if field.item is not None else FieldType.STRING
+    is_text = field.multiple or item in (*_TEXTS, FieldType.SELECT, FieldType.DATE, FieldType.DATETIME)
+    return InputKind.LINES if is_text and are_lines(value or []) else InputKind.JSON
+
+
+def _declared_options(field: SchemaField) -> tuple[Any, ...]:
+    if field.type is FieldType.BOOLEAN:
+        return (True, False)
+    return field.item.options if field.item is not None else field.options
+
+
+def _options(field: SchemaField, value: Any, kind: InputKind) -> tuple[Option, ...]:
+    """Return the options, those that are in the file as they are written there, and values that are not options."""
+    if kind not in (InputKind.SELECT, InputKind.CHOICES):
+        return ()
+    present = value if isinstance(value, list) else [] if value is None else [value]
+    options = _declared_options(field)
+    values = [next((own for own in present if is_same(own, option)), option) for option in options]
+    others = [own for own in present if not any(is_same(own, option) for option in options)]
+    return tuple(Option(_text(each), each if isinstance(each, str) else _text(each)) for each in [*values, *others])
+
+
+def _default(field: SchemaField) -> str:
+    return field.default if isinstance(field.default, str) else "" if field.default is None else _text(field.default)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)

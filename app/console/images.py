@@ -1,0 +1,59 @@
+"""Images of the repository: their addresses in pages, and the files of such addresses."""
+
+import posixpath
+import re
+from collections.abc import Iterable
+from urllib.parse import unquote
+
+import sqlalchemy as sa
+
+from app.access.scope import Scope
+from app.content.filetypes import file_type
+from app.extensions import db
+from app.models.project_content import ContentFile
+
+SITE_ROOTS = ("static", "public")
+"""Folders whose files site generators publish at the root of the site."""
+
+_ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
+
+
+def is_image(path: str) -> bool:
+    """Return whether a file is an image by its ending."""
+    return (file_type(path).mime or "").startswith("image/")
+
+
+def site_url(path: str, page_path: str) -> str:
+    """Return the text with which a page names an image: a name in its own folder, else a path of the site."""
+    if path.rpartition("/")[0] == page_path.rpartition("/")[0]:
+        return path.rpartition("/")[2]
+    first, _slash, remaining = path.partition("/")
+    return f"/{remaining}" if first in SITE_ROOTS else f"/{path}"
+
+
+def candidates(source: str, page_path: str) -> list[str]:
+    """Return the files that an address in a page may name, the best first. An address of another site has none."""
+    if not source or _ABSOLUTE.match(source):
+        return []
+    path = unquote(re.sub(r"[?#].*", "", source))
+    if path.startswith("/"):
+        return [*(f"{root}{posixpath.normpath(path)}" for root in SITE_ROOTS), posixpath.normpath(path)[1:]]
+    own = posixpath.normpath(posixpath.join(page_path.rpartition("/")[0], path))
+    path = posixpath.normpath(path)
+    return [own, *(f"{root}/{path}" for root in SITE_ROOTS if not path.startswith(".."))]
+
+
+def find_files(scope: Scope, sources: Iterable[str], page_path: str) -> dict[str, str]:
+    """Return the file of each address that names an image of the branch, with one statement."""
+    possible = {source: candidates(source, page_path) for source in sources}
+    paths = {path for listed in possible.values() for path in listed if is_image(path)}
+    index = scope.index
+    if index is None or not paths:
+        return {}
+    file = ContentFile
+    statement = sa.select(file.path).where(
+        file.index_id == index.id, file.generation == index.generation, file.type == "blob", file.path.in_(paths)
+    )
+    present = set(db.session.scalars(statement))
+    matches = {source: next((path for path in listed if path in present), None) for source, listed in possible.items()}
+    return {source: path for source, path in matches.items() if path is not None}

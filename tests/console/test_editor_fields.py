@@ -1,0 +1,152 @@
+"""The fields of the editor: from a schema file, else from the values. `git` is the judge of what a save changes."""
+
+import pytest
+
+from tests.console.conftest import ConsoleScene
+from tests.console.test_editing import diff, form_of
+from tests.console.test_organizations import submit
+
+FILE = "content/posts/typed.md"
+SCHEMA = b"""
+collections:
+  - name: posts
+    folder: content/posts
+    fields:
+      - {name: title, type: string, label: Headline, required: true}
+      - {name: summary, type: text, default: No summary}
+      - {name: weight, type: number}
+      - {name: date, type: date}
+      - {name: at, type: datetime}
+      - {name: featured, type: boolean, default: true}
+      - {name: kind, type: select, options: [note, essay]}
+      - {name: topics, type: select, multiple: true, options: [sea, land, air]}
+      - {name: cover, type: image}
+      - {name: next, type: relation, collection: posts}
+      - {name: tags, type: list}
+      - name: seo
+        type: object
+        fields:
+          - {name: description, type: text}
+          - {name: index, type: boolean}
+"""
+PAGE = b"""---
+# A comment stays.
+title: "Tides"
+weight: 7
+at: 2026-05-27 10:30:00 +02:00
+kind: poem
+topics: [land]
+tags:
+  - one
+seo:
+  description: "Old"   # kept
+extra: [1, {a: b}]
+---
+Text.
+"""
+
+
+@pytest.fixture
+def scene(console: ConsoleScene) -> ConsoleScene:
+    """The scene with a schema and a page of its collection."""
+    files = {".galley.yml": SCHEMA, FILE: PAGE, "static/img/pier.png": b"\x89PNG\r\n\x1a\n"}
+    console.site.repo.commit(files)
+    console.site.owner.post(console.site.path("/reindex")).ok(202)
+    console.site.world.work_off()
+    return console
+
+
+def url_of(scene: ConsoleScene, path: str = FILE) -> str:
+    return f"/console/projects/{scene.ids['project_id']}/edit/{path}"
+
+
+def test_fields_have_the_types_and_labels_of_the_schema(scene: ConsoleScene) -> None:
+    page = scene.site.owner.client.get(url_of(scene)).text
+    for part in (
+        'for="fm.title">Headline <span class="muted">(required)</span>',
+        'type="date" id="fm.date"',
+        'type="datetime-local" id="fm.at"',
+        'value="2026-05-27T10:30:00"',
+        "Time zone: +02:00",
+        "Without a value: No summary",
+        '<option value="&#34;poem&#34;" selected>poem</option>',
+        "This value does not match the schema.",
+        'value="&#34;land&#34;" checked',
+        '<option value="second">',
+        '<legend class="fieldset__legend">Seo</legend>',
+        'name="fm.seo/description"',
+    ):
+        assert part in page
+
+
+def test_save_without_an_edit_changes_nothing(scene: ConsoleScene) -> None:
+    sent = form_of(scene.site.owner.client.get(url_of(scene)), "editor-form")
+    head = scene.site.repo.head()
+    sent |= {"fm.kind": '"poem"', "fm.topics": '"land"', "fm.featured": ""}
+    assert submit(scene.site.owner, url_of(scene), **sent).location.endswith("done=unchanged")
+    assert scene.site.repo.head() == head
+
+
+def test_save_writes_each_type_and_keeps_other_lines(scene: ConsoleScene) -> None:
+    sent = form_of(scene.site.owner.client.get(url_of(scene)), "editor-form")
+    edits = {
+        "fm.weight": "8.5",
+        "fm.date": "2026-06-01",
+        "fm.at": "2026-05-28T09:00",
+        "fm.featured": "false",
+        "fm.kind": '"essay"',
+        "fm.topics": ['"air"', '"land"'],
+        "fm.cover": "/img/pier.png",
+        "fm.tags": "one\r\ntwo",
+        "fm.seo/description": "New",
+        "fm.seo/index": "1",
+    }
+    assert submit(scene.site.owner, url_of(scene), **sent | edits).location.endswith("done=saved")
+    text = scene.site.repo.show(FILE).decode()
+    assert text == (
+        '---\n# A comment stays.\ntitle: "Tides"\nweight: 8.5\nat: 2026-05-28T09:00:00+02:00\nkind: essay\n'
+        "topics: [land, air]\ntags:\n  - one\n  - two\nseo:\n"
+        '  description: "New"   # kept\n  index: true\nextra: [1, {a: b}]\n'
+        "date: 2026-06-01\nfeatured: false\ncover: /img/pier.png\n---\nText.\n"
+    )
+    shown = scene.site.owner.client.get(url_of(scene)).text
+    assert "raw?file=static/img/pier.png" in shown
+
+
+def test_emptied_number_and_select_are_removed(scene: ConsoleScene) -> None:
+    sent = form_of(scene.site.owner.client.get(url_of(scene)), "editor-form")
+    sent |= {"fm.kind": "", "fm.topics": '"land"', "fm.featured": "", "fm.weight": ""}
+    assert submit(scene.site.owner, url_of(scene), **sent).location.endswith("done=saved")
+    assert diff(scene.site) == ["-weight: 7", "-kind: poem"]
+
+
+def test_changed_value_that_does_not_match_is_refused_with_its_text(scene: ConsoleScene) -> None:
+    sent = form_of(scene.site.owner.client.get(url_of(scene)), "editor-form") | {"fm.kind": '"poem"'}
+    head = scene.site.repo.head()
+    for edit, message in (
+        ({"fm.title": ""}, "This field is required"),
+        ({"fm.weight": "seven"}, "Enter a number."),
+        ({"fm.date": "tomorrow"}, "Enter a date."),
+        ({"fm.at": "2026-13-40T10:00"}, "Enter a date with a time."),
+        ({"fm.kind": '"ode"'}, "This must be one of note, essay"),
+        ({"kind.weight": "unknown"}, "Some fields need a correction"),
+    ):
+        refused = submit(scene.site.owner, url_of(scene), **sent | edit)
+        assert refused.status_code == 400
+        assert message in refused.text
+        assert scene.site.repo.head() == head
+    assert 'value="seven"' in submit(scene.site.owner, url_of(scene), **sent | {"fm.weight": "seven"}).text
+
+
+def test_draft_accepts_a_value_that_does_not_match_the_schema(scene: ConsoleScene) -> None:
+    sent = form_of(scene.site.owner.client.get(url_of(scene)), "editor-form") | {"fm.kind": '"ode"'}
+    draft = url_of(scene).replace("/edit/", "/draft/")
+    assert submit(scene.site.owner, draft, **sent).status_code == 204
+    assert '<option value="&#34;ode&#34;" selected>ode</option>' in scene.site.owner.client.get(url_of(scene)).text
+
+
+def test_fields_without_a_schema_follow_the_values_and_the_usual_names(console: ConsoleScene) -> None:
+    page = console.site.owner.client.get(url_of(console, "content/posts/first.md")).text
+    assert 'type="date" id="fm.date"' in page
+    assert 'type="checkbox" id="fm.draft"' in page
+    assert "does not match the schema" not in page

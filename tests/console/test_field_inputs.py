@@ -1,0 +1,117 @@
+"""Texts of inputs and the values of sent texts."""
+
+from typing import Any
+
+import pytest
+from flask import Flask, g
+
+from app.console.field_inputs import REMOVED, UNCHANGED, InputKind, input_text, is_date, is_moment, kind_of, sent_value
+
+MOMENT = "2026-05-27T10:30:00+02:00"
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (True, InputKind.CHECKBOX),
+        (3, InputKind.NUMBER),
+        (None, InputKind.TEXT),
+        ("a", InputKind.TEXT),
+        ("a\nb", InputKind.LONG),
+        ("x" * 101, InputKind.LONG),
+        (["a", "b"], InputKind.LINES),
+        ([], InputKind.JSON),
+        (["a "], InputKind.JSON),
+        ([1], InputKind.JSON),
+        ({"a": 1}, InputKind.JSON),
+    ],
+)
+def test_kind_follows_the_value(value: object, kind: InputKind) -> None:
+    assert kind_of(value) is kind
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"),
+    [
+        (InputKind.TEXT, "a"),
+        (InputKind.TEXT, None),
+        (InputKind.TEXT, 7),
+        (InputKind.LONG, "a\nb"),
+        (InputKind.NUMBER, 1.5),
+        (InputKind.DATE, "2026-05-27"),
+        (InputKind.DATETIME, MOMENT),
+        (InputKind.DATETIME, "2026-05-27 10:30"),
+        (InputKind.LINES, ["a", "b"]),
+        (InputKind.LINES, None),
+        (InputKind.SELECT, "x"),
+        (InputKind.JSON, {"a": [1]}),
+        (InputKind.NUMBER, None),
+    ],
+)
+def test_shown_text_sent_back_is_no_change(kind: InputKind, value: Any) -> None:
+    assert sent_value(kind, value, [input_text(kind, value).replace("\n", "\r\n")]) is UNCHANGED
+
+
+@pytest.mark.parametrize(
+    ("kind", "old", "sent", "value"),
+    [
+        (InputKind.TEXT, "a", "", ""),
+        (InputKind.NUMBER, 1, " 2.5 ", 2.5),
+        (InputKind.NUMBER, 1, "", REMOVED),
+        (InputKind.DATE, "2026-05-27", "2026-06-01", "2026-06-01"),
+        (InputKind.DATE, "2026-05-27", "", REMOVED),
+        (InputKind.DATETIME, MOMENT, "2026-06-01T08:00", "2026-06-01T08:00:00+02:00"),
+        (InputKind.DATETIME, "2026-05-27 10:30", "2026-06-01T08:00", "2026-06-01 08:00"),
+        (InputKind.LINES, ["a"], "a\r\n\r\n b ", ["a", "b"]),
+        (InputKind.SELECT, None, "1", 1),
+        (InputKind.JSON, [1], "[1, 2]", [1, 2]),
+    ],
+)
+def test_sent_text_becomes_a_value_of_its_kind(kind: InputKind, old: Any, sent: str, value: Any) -> None:
+    assert sent_value(kind, old, [sent]) == value
+
+
+def test_new_moment_has_the_offset_of_the_user(app: Flask) -> None:
+    with app.test_request_context():
+        g.console_timezone = "Asia/Tokyo"
+        assert sent_value(InputKind.DATETIME, None, ["2026-06-01T08:00"]) == "2026-06-01T08:00:00+09:00"
+
+
+def test_checkbox_without_a_value_is_false() -> None:
+    assert sent_value(InputKind.CHECKBOX, True, []) is False
+    assert sent_value(InputKind.CHECKBOX, None, []) is UNCHANGED
+    assert sent_value(InputKind.CHECKBOX, None, ["1"]) is True
+
+
+def test_choices_keep_the_order_of_the_file() -> None:
+    assert sent_value(InputKind.CHOICES, ["b", "a"], ['"a"', '"b"']) is UNCHANGED
+    assert sent_value(InputKind.CHOICES, ["b", "a"], ['"a"', '"b"', '"c"']) == ["b", "a", "c"]
+    assert sent_value(InputKind.CHOICES, None, []) is UNCHANGED
+    assert sent_value(InputKind.CHOICES, ["b"], []) == []
+
+
+@pytest.mark.parametrize(
+    ("kind", "sent"),
+    [
+        (InputKind.NUMBER, "x"),
+        (InputKind.NUMBER, "true"),
+        (InputKind.NUMBER, "1e999"),
+        (InputKind.NUMBER, "NaN"),
+        (InputKind.DATE, "2026-02-30"),
+        (InputKind.DATETIME, "2026-02-30T10:00"),
+        (InputKind.DATETIME, "2026-02-03"),
+        (InputKind.JSON, "{"),
+    ],
+)
+def test_text_of_another_kind_is_refused(app: Flask, kind: InputKind, sent: str) -> None:
+    with app.test_request_context(), pytest.raises(ValueError):
+        sent_value(kind, None, [sent])
+
+
+def test_dates_and_moments_are_those_of_the_browser() -> None:
+    assert is_date("2026-05-27")
+    assert not is_date("2026-5-27")
+    assert not is_date("20260527xx")
+    assert is_moment(MOMENT)
+    assert not is_moment("2026-05-27")
+    assert not is_moment("2026-05-27T25:00:00Z")

@@ -1,0 +1,111 @@
+"""Fields of the editor from a schema and from values."""
+
+from typing import Any
+
+import pytest
+
+from app.console.field_inputs import InputKind
+from app.console.form_fields import Field, declared_fields, fields_of, usual_fields
+from app.content.schema.model import Collection, FieldType, SchemaField
+
+
+def field(kind: FieldType, value: Any, **more: Any) -> Field:
+    """Return the field of one value of a declared schema."""
+    collection = Collection("posts", "posts", "*.md", (SchemaField("x", kind, **more),))
+    values = {} if value is None else {"x": value}
+    [shown] = declared_fields(collection, values, lambda name: [f"{name}-1"])
+    return shown
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "more", "shown"),
+    [
+        (FieldType.STRING, "a", {}, InputKind.TEXT),
+        (FieldType.TEXT, "a", {}, InputKind.LONG),
+        (FieldType.NUMBER, None, {}, InputKind.NUMBER),
+        (FieldType.BOOLEAN, None, {}, InputKind.CHECKBOX),
+        (FieldType.BOOLEAN, None, {"default": True}, InputKind.SELECT),
+        (FieldType.BOOLEAN, False, {"default": True}, InputKind.CHECKBOX),
+        (FieldType.DATE, None, {}, InputKind.DATE),
+        (FieldType.DATE, "2026-05-27T10:00:00Z", {}, InputKind.DATETIME),
+        (FieldType.DATETIME, "2026-05-27", {}, InputKind.DATE),
+        (FieldType.LIST, None, {}, InputKind.LINES),
+        (FieldType.LIST, [{"a": 1}], {}, InputKind.JSON),
+        (FieldType.LIST, None, {"item": SchemaField("", FieldType.OBJECT)}, InputKind.JSON),
+        (FieldType.LIST, ["a"], {"item": SchemaField("", FieldType.SELECT, options=("a", "b"))}, InputKind.CHOICES),
+        (FieldType.SELECT, "a", {"options": ("a", "b")}, InputKind.SELECT),
+        (FieldType.SELECT, ["a"], {"options": ("a", "b"), "multiple": True}, InputKind.CHOICES),
+        (FieldType.RELATION, ["a"], {"collection": "posts", "multiple": True}, InputKind.LINES),
+        (FieldType.OBJECT, {"a": 1}, {}, InputKind.JSON),
+        (FieldType.MIXED, 1, {}, InputKind.NUMBER),
+    ],
+)
+def test_input_follows_type_and_value(kind: FieldType, value: Any, more: dict[str, Any], shown: InputKind) -> None:
+    result = field(kind, value, **more)
+    assert (result.kind, result.is_unfit) == (shown, False)
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "more", "shown"),
+    [
+        (FieldType.NUMBER, "seven", {}, InputKind.TEXT),
+        (FieldType.STRING, 7, {}, InputKind.NUMBER),
+        (FieldType.DATE, "soon", {}, InputKind.TEXT),
+        (FieldType.LIST, "one", {}, InputKind.TEXT),
+        (FieldType.OBJECT, "one", {"fields": (SchemaField("a", FieldType.STRING),)}, InputKind.TEXT),
+        (FieldType.SELECT, "c", {"options": ("a", "b")}, InputKind.SELECT),
+        (FieldType.SELECT, ["c"], {"options": ("a", "b")}, InputKind.LINES),
+        (FieldType.BOOLEAN, {"a": 1}, {}, InputKind.JSON),
+    ],
+)
+def test_value_of_another_type_keeps_its_form(
+    kind: FieldType, value: Any, more: dict[str, Any], shown: InputKind
+) -> None:
+    result = field(kind, value, **more)
+    assert (result.kind, result.is_unfit) == (shown, True)
+
+
+def test_option_is_shown_as_it_is_written_in_the_file() -> None:
+    shown = field(FieldType.SELECT, "1", options=(1, 2))
+    assert [(option.value, option.label) for option in shown.options] == [('"1"', "1"), ("2", "2")]
+    assert shown.text == '"1"'
+    assert not shown.is_unfit
+
+
+def test_relation_has_suggestions_of_its_collection() -> None:
+    assert field(FieldType.RELATION, "a", collection="authors").suggestions == ("authors-1",)
+
+
+def test_group_has_the_fields_of_the_object_and_its_other_values() -> None:
+    inner = (
+        SchemaField("a/b", FieldType.STRING),
+        SchemaField("deep", FieldType.OBJECT, fields=(SchemaField("c", FieldType.NUMBER),)),
+    )
+    group = field(FieldType.OBJECT, {"other": 1}, fields=inner)
+    assert group.kind is None
+    assert [child.name for child in group.children] == ["fm.x/a~1b", "fm.x/deep", "fm.x/other"]
+    assert group.children[1].children[0].kind_name == "kind.x/deep/c"
+
+
+def test_fields_of_values_begin_with_the_title() -> None:
+    assert [one.path for one in fields_of({"date": "2026", "title": "A"})] == [("title",), ("date",)]
+
+
+def test_inferred_schema_adds_usual_fields_and_no_rules() -> None:
+    collection = Collection(
+        "posts",
+        "posts",
+        "*.md",
+        (
+            SchemaField("kind", FieldType.SELECT, required=True, options=("a", "b")),
+            SchemaField("date", FieldType.DATE, required=True),
+            SchemaField("rare", FieldType.STRING),
+        ),
+    )
+    shown = usual_fields(collection, {"own": 1, "kind": "new"}, lambda name: ())
+    assert [(one.path[0], one.kind, one.is_required) for one in shown] == [
+        ("own", InputKind.NUMBER, False),
+        ("kind", InputKind.TEXT, False),
+        ("date", InputKind.DATE, False),
+    ]
+    assert shown[1].suggestions == ("a", "b")

@@ -1,0 +1,29 @@
+"""Addresses of images in pages."""
+
+import pytest
+
+from app.console.images import candidates, is_image, site_url
+
+
+@pytest.mark.parametrize(
+    ("source", "paths"),
+    [
+        ("/img/a.png", ["static/img/a.png", "public/img/a.png", "img/a.png"]),
+        ("a%20b.png?x=1", ["content/posts/a b.png", "static/a b.png", "public/a b.png"]),
+        ("../a.png", ["content/a.png"]),
+        ("https://other.example/a.png", []),
+        ("//other.example/a.png", []),
+        ("data:image/png;base64,", []),
+        ("", []),
+    ],
+)
+def test_address_names_files_of_the_repository(source: str, paths: list[str]) -> None:
+    assert candidates(source, "content/posts/first.md") == paths
+
+
+def test_site_url_is_the_address_of_the_published_file() -> None:
+    assert site_url("static/img/a.png", "content/a.md") == "/img/a.png"
+    assert site_url("content/a.png", "content/a.md") == "a.png"
+    assert site_url("assets/a.png", "content/a.md") == "/assets/a.png"
+    assert is_image("a.PNG")
+    assert not is_image("a.md")
