@@ -7,6 +7,7 @@ from typing import Any
 
 from app.console.field_inputs import InputKind, are_lines, input_text, is_date, is_moment, kind_of, offset_of
 from app.console.field_values import INPUT, KIND, name_of
+from app.console.translation import gettext as _
 from app.content.schema.model import Collection, FieldType, SchemaField
 from app.content.schema.validation import is_same
 
@@ -195,11 +196,18 @@ def _options(field: SchemaField, value: Any, kind: InputKind) -> tuple[Option, .
     options = _declared_options(field)
     values = [next((own for own in present if is_same(own, option)), option) for option in options]
     others = [own for own in present if not any(is_same(own, option) for option in options)]
-    return tuple(Option(_text(each), each if isinstance(each, str) else _text(each)) for each in [*values, *others])
+    return tuple(Option(_text(each), _shown(each)) for each in [*values, *others])
 
 
 def _default(field: SchemaField) -> str:
-    return field.default if isinstance(field.default, str) else "" if field.default is None else _text(field.default)
+    return _shown(field.default) if field.default is not None else ""
+
+
+def _shown(value: Any) -> str:
+    """Return the text of a value as the user reads it."""
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    return value if isinstance(value, str) else _text(value)
 
 
 def _text(value: Any) -> str:

@@ -1,12 +1,21 @@
 """Fields of the editor from a schema and from values."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from app.console.field_inputs import InputKind
 from app.console.form_fields import Field, declared_fields, fields_of, usual_fields
 from app.content.schema.model import Collection, FieldType, SchemaField
+
+
+@pytest.fixture(autouse=True)
+def _request(app: Flask) -> Iterator[None]:
+    """The labels of options are translated for the language of a request."""
+    with app.test_request_context():
+        yield
 
 
 def field(kind: FieldType, value: Any, **more: Any) -> Field:
