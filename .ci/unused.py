@@ -39,6 +39,7 @@ EXCEPTIONS = [
         r"panel|was_sent|organization_url|may|project_url|is_checked|checked|errors",
         "used by templates, or a field of a query schema",
     ),
+    ("app/console/*_fields.py", r"is_required|is_unfit|kind_name|is_wide|other_names", "used by templates"),
     ("app/resources/project_content/folder_listing.py", r"is_draft|changed_by|changed_at", "used by templates"),
     ("app/resources/api_token/service.py", r"token_hint", "column that a schema reads by name"),
     ("app/resources/user/service.py", r"has_password", "field of a response"),

@@ -5,12 +5,9 @@ import re
 from collections.abc import Iterable
 from urllib.parse import unquote
 
-import sqlalchemy as sa
-
 from app.access.scope import Scope
 from app.content.filetypes import file_type
-from app.extensions import db
-from app.models.project_content import ContentFile
+from app.resources.project_content.folder_listing import existing_files
 
 SITE_ROOTS = ("static", "public")
 """Folders whose files site generators publish at the root of the site."""
@@ -47,13 +44,6 @@ def find_files(scope: Scope, sources: Iterable[str], page_path: str) -> dict[str
     """Return the file of each address that names an image of the branch, with one statement."""
     possible = {source: candidates(source, page_path) for source in sources}
     paths = {path for listed in possible.values() for path in listed if is_image(path)}
-    index = scope.index
-    if index is None or not paths:
-        return {}
-    file = ContentFile
-    statement = sa.select(file.path).where(
-        file.index_id == index.id, file.generation == index.generation, file.type == "blob", file.path.in_(paths)
-    )
-    present = set(db.session.scalars(statement))
+    present = existing_files(scope.index, paths)
     matches = {source: next((path for path in listed if path in present), None) for source, listed in possible.items()}
     return {source: path for source, path in matches.items() if path is not None}

@@ -1,7 +1,7 @@
 """The entries of one folder of a branch: subfolders with their number of files, and files with title, date and draft state."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -75,6 +75,17 @@ def list_folder(
     facts = _facts(project, direct)
     listed = [_file(row, facts.get((row.sha, kind_of(row.path)), {})) for row in direct]
     return [] if is_recursive else [ListedFolder(path, count) for path, count in sorted(folders.items())], listed
+
+
+def existing_files(index: ContentIndex | None, paths: Collection[str]) -> set[str]:
+    """Return those of some paths that are files of the branch."""
+    if index is None or not paths:
+        return set()
+    file = ContentFile
+    statement = sa.select(file.path).where(
+        file.index_id == index.id, file.generation == index.generation, file.type == "blob", file.path.in_(paths)
+    )
+    return set(db.session.scalars(statement))
 
 
 def describe_missing(project: Project, files: Sequence[ListedFile], source: Source) -> bool:
