@@ -267,7 +267,7 @@ class ModelContract:
             ports.add(double.last.headers["x-port"])
         assert len(ports) == 1
 
-    def test_log_contains_neither_key_nor_prompt(self, model: Model, double: AiDouble) -> None:
+    def test_log_contains_no_key_and_no_prompt(self, model: Model, double: AiDouble) -> None:
         with structlog.testing.capture_logs() as lines:
             self.events(model)
             double.fault = 401

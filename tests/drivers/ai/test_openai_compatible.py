@@ -65,7 +65,7 @@ class TestChunkReading:
         assert events == [ToolStart("a", "f"), ToolDelta("a", "{}"), ToolStart("b", "g"), ToolDelta("b", "{}")]
         assert reading.end() == [Stop(StopReason.TOOLS)]
 
-    def test_call_without_an_id_gets_one(self) -> None:
+    def test_call_without_an_id_receives_a_generated_id(self) -> None:
         events = ChunkParser().feed(chunk({"tool_calls": [{"index": 0, "id": "", "function": {"name": "f"}}]}))
         assert events == [ToolStart("call_0", "f")]
 

@@ -62,7 +62,7 @@ class GitContract:
 
     # Repositories and branches
 
-    def test_repository_tells_name_and_default_branch(self, subject: Subject) -> None:
+    def test_repository_has_name_and_default_branch(self, subject: Subject) -> None:
         found = subject.provider.repository(subject.repo)
         assert (found.full_name, found.default_branch) == (subject.repo.name, "main")
         assert found.id
@@ -82,7 +82,7 @@ class GitContract:
         with pytest.raises(RepositoryUnavailable):
             subject.provider.head(subject.repo, name)
 
-    def test_branches_come_by_name(self, subject: Subject) -> None:
+    def test_branches_are_sorted_by_name(self, subject: Subject) -> None:
         work = subject.git.commit({"w.md": b"w"}, branch="work/one", start=subject.git.head())
         subject.git.commit({"z.md": b"z"}, branch="apple", start=subject.git.head())
         found = subject.provider.branches(subject.repo)
@@ -90,21 +90,21 @@ class GitContract:
         assert [branch.default for branch in found] == [False, True, False]
         assert found[2].sha == work
 
-    def test_created_branch_stands_at_its_commit(self, subject: Subject) -> None:
+    def test_created_branch_points_to_its_commit(self, subject: Subject) -> None:
         made = subject.provider.create_branch(subject.repo, "work/new", subject.git.head())
         assert (made.name, made.sha) == ("work/new", subject.git.head())
         assert subject.git.head("work/new") == subject.git.head()
 
-    def test_branch_is_created_once(self, subject: Subject) -> None:
+    def test_create_branch_with_an_existing_name_raises_branch_exists(self, subject: Subject) -> None:
         subject.provider.create_branch(subject.repo, "work", subject.git.head())
         with pytest.raises(BranchExists):
             subject.provider.create_branch(subject.repo, "work", subject.git.head())
 
-    def test_branch_needs_a_commit(self, subject: Subject) -> None:
+    def test_create_branch_at_an_unknown_commit_raises_object_missing(self, subject: Subject) -> None:
         with pytest.raises(GitObjectMissing):
             subject.provider.create_branch(subject.repo, "work", UNKNOWN)
 
-    def test_delete_branch_removes_it_and_nothing_else(self, subject: Subject) -> None:
+    def test_delete_branch_removes_only_that_branch(self, subject: Subject) -> None:
         subject.git.commit({"w.md": b"w"}, branch="work/one", start=subject.git.head())
         subject.git.commit({"w.md": b"w"}, branch="work/two", start=subject.git.head())
         subject.provider.delete_branch(subject.repo, "work/one")
@@ -117,7 +117,7 @@ class GitContract:
 
     # Reading
 
-    def test_tree_is_what_git_has(self, make: Make) -> None:
+    def test_tree_equals_that_of_git(self, make: Make) -> None:
         subject = make(AWKWARD)
         entries = list(subject.provider.tree(subject.repo, subject.git.head()))
         witness = subject.git.entries()
@@ -153,7 +153,7 @@ class GitContract:
         with pytest.raises(GitObjectMissing):
             subject.provider.list_folder(subject.repo, UNKNOWN, limit=9)
 
-    def test_entries_give_what_exists(self, make: Make) -> None:
+    def test_entries_of_existing_and_missing_paths_return_existing_ones(self, make: Make) -> None:
         subject = make(AWKWARD)
         witness = subject.git.entries()
         found = subject.provider.entries(
@@ -164,7 +164,7 @@ class GitContract:
             path: known[:3] for path, known in witness.items()
         }
 
-    def test_changes_are_the_difference(self, subject: Subject) -> None:
+    def test_changes_equal_the_difference_of_two_commits(self, subject: Subject) -> None:
         old = subject.git.head()
         new = subject.git.commit(
             {"a.md": b"changed\n", "docs/b.md": None, "new file.md": b"n", "bin/run.sh": b"#!/bin/sh\n"}
@@ -176,10 +176,10 @@ class GitContract:
             path: witness[path][:3] for path in ("a.md", "new file.md", "bin/run.sh")
         }
 
-    def test_nothing_differs_from_itself(self, subject: Subject) -> None:
+    def test_changes_of_one_commit_with_itself_are_empty(self, subject: Subject) -> None:
         assert list(subject.provider.changes(subject.repo, subject.git.head(), subject.git.head())) == []
 
-    def test_ancestors(self, subject: Subject) -> None:
+    def test_is_ancestor_of_earlier_and_equal_commits_is_true(self, subject: Subject) -> None:
         old, provider, repo = subject.git.head(), subject.provider, subject.repo
         new = subject.git.commit({"a.md": b"2"})
         assert provider.is_ancestor(repo, old, new)
@@ -205,7 +205,7 @@ class GitContract:
         assert (only.sha, only.parent) == (subject.git.head(), None)
         assert set(only.paths) == set(subject.git.entries())
 
-    def test_last_commit_of_a_path(self, subject: Subject) -> None:
+    def test_last_commit_of_a_path_is_the_commit_that_changed_it(self, subject: Subject) -> None:
         first = subject.git.head()
         second = subject.git.commit({"a.md": b"2"}, "Second")
         head = subject.git.commit({"docs/b.md": b"3"}, "Third")
@@ -217,19 +217,19 @@ class GitContract:
     @pytest.mark.parametrize(
         "path", ["unicode/cafe\u0301.md", ":(top)magic*?[x].md", "-dash.md", " leading and trailing "]
     )
-    def test_last_commit_takes_a_path_as_it_is(self, make: Make, path: str) -> None:
+    def test_last_commit_does_not_interpret_special_characters_in_paths(self, make: Make, path: str) -> None:
         subject = make(AWKWARD)
         head = subject.git.commit({"other.md": b"x"})
         assert subject.provider.last_commit(subject.repo, head, path).sha == subject.git.text("rev-parse", f"{head}^")
 
-    def test_blobs_come_in_the_order_asked_for(self, make: Make) -> None:
+    def test_blobs_are_yielded_in_the_requested_order(self, make: Make) -> None:
         subject = make(AWKWARD)
         shas = [known[2] for known in subject.git.entries().values() if known[0] == "blob"] * 9
         found = list(subject.provider.blobs(subject.repo, iter(shas)))
         assert [sha for sha, _ in found] == shas
         assert dict(found) == {sha: subject.git.git("cat-file", "blob", sha) for sha in set(shas)}
 
-    def test_blob_is_its_bytes(self, make: Make) -> None:
+    def test_blob_returns_the_stored_bytes(self, make: Make) -> None:
         content = bytes(range(256)) * 12_000
         subject = make({"large.bin": content})
         sha = subject.git.entries()["large.bin"][2]
@@ -237,13 +237,13 @@ class GitContract:
         assert b"".join(subject.provider.open_blob(subject.repo, sha)) == content
 
     @pytest.mark.parametrize("sha", [UNKNOWN, "HEAD", "", "main", "-x"])
-    def test_unknown_blob_is_not_found(self, subject: Subject, sha: str) -> None:
+    def test_unknown_blob_raises_object_missing(self, subject: Subject, sha: str) -> None:
         with pytest.raises(GitObjectMissing):
             subject.provider.blob(subject.repo, sha)
 
     # Writing
 
-    def test_commit_makes_all_changes_at_once(self, subject: Subject) -> None:
+    def test_commit_contains_all_changes(self, subject: Subject) -> None:
         old = subject.git.head()
         made = subject.commit(
             FileChange("new/file.md", CREATE, b"new\n"),
@@ -262,7 +262,7 @@ class GitContract:
         assert told == {path: known[:3] for path, known in witness.items()} | {"docs/b.md": None, "bin/run.sh": None}
         subject.git.check()
 
-    def test_commit_is_the_bots_with_the_message_as_given(self, subject: Subject) -> None:
+    def test_commit_has_the_bot_as_author_and_the_unchanged_message(self, subject: Subject) -> None:
         message = "Änderung ✓\n\nBody with  spaces\n\nCo-authored-by: A <a@mail.example.org>"
         subject.commit(FileChange("x.md", CREATE, b"x"), message=message)
         assert subject.git.text("log", "-1", "--format=%B", "main") == message
@@ -270,7 +270,7 @@ class GitContract:
         assert author == committer
         assert "Ada" not in author
 
-    def test_commit_with_an_author_has_that_author_and_the_usual_committer(self, subject: Subject) -> None:
+    def test_commit_with_an_author_has_that_author_and_the_bot_as_committer(self, subject: Subject) -> None:
         subject.commit(FileChange("x.md", CREATE, b"x"))
         committer = subject.git.text("log", "-1", "--format=%cn <%ce>", "main")
         head = subject.git.head()
@@ -290,7 +290,7 @@ class GitContract:
         assert [witness[path][1] for path in ("bin/run.sh", "links/to-run")] == [EXECUTABLE, SYMLINK]
         assert subject.git.show("links/to-run") == b"../bin/other"
 
-    def test_move_keeps_mode_and_bytes_or_takes_new_ones(self, make: Make) -> None:
+    def test_move_keeps_the_mode_and_keeps_or_replaces_the_bytes(self, make: Make) -> None:
         subject = make(AWKWARD)
         before = subject.git.entries()
         subject.commit(
@@ -301,7 +301,7 @@ class GitContract:
         assert (after["r.md"][1], subject.git.show("r.md")) == (FILE, b"other\n")
         assert not {"bin/run.sh", "README.md"} & set(after)
 
-    def test_awkward_names_and_contents_are_written(self, make: Make) -> None:
+    def test_unusual_names_and_contents_are_written(self, make: Make) -> None:
         subject = make({"start.md": b""})
         wanted = {path: content for path, content in AWKWARD.items() if isinstance(content, bytes)}
         subject.commit(*(FileChange(path, CREATE, content) for path, content in wanted.items()))
@@ -313,13 +313,13 @@ class GitContract:
         assert set(subject.git.entries()) == {"start.md"}
         subject.git.check()
 
-    def test_commit_goes_on_its_own_branch(self, subject: Subject) -> None:
+    def test_commit_on_a_branch_does_not_change_other_branches(self, subject: Subject) -> None:
         subject.provider.create_branch(subject.repo, "work/one", subject.git.head())
         main = subject.git.head()
         made = subject.commit(FileChange("w.md", CREATE, b"w"), branch="work/one")
         assert (subject.git.head(), subject.git.head("work/one")) == (main, made.sha)
 
-    def test_moved_branch_is_not_written(self, subject: Subject) -> None:
+    def test_commit_on_a_moved_branch_raises_branch_moved(self, subject: Subject) -> None:
         old = subject.git.head()
         new = subject.git.commit({"other.md": b"pushed"})
         with pytest.raises(BranchMoved):
@@ -335,13 +335,13 @@ class GitContract:
             subject.provider.commit(subject.repo, "gone", [change], "m", expected_head=subject.git.head())
 
     @pytest.mark.parametrize("path", ["../x", "/x", "a//b", ".git/config", "a\nb", ""])
-    def test_bad_path_is_not_written(self, subject: Subject, path: str) -> None:
+    def test_commit_with_an_invalid_path_raises_and_writes_nothing(self, subject: Subject, path: str) -> None:
         before = subject.git.head()
         with pytest.raises(DriverError):
             subject.commit(FileChange(path, CREATE, b"x"))
         assert subject.git.head() == before
 
-    def test_parallel_writers_all_get_their_commit_in(self, subject: Subject) -> None:
+    def test_parallel_commits_are_all_on_the_branch(self, subject: Subject) -> None:
         made = write_in_parallel(subject, writers=6, each=2)
         assert sorted(subject.git.commits()[:12]) == sorted(made)
         assert len(subject.git.commits()) == 13
@@ -368,7 +368,9 @@ class PathConflictContract:
             ([FileChange("a.md", DELETE), FileChange("c.md", MOVE, None, "a.md")], "a.md"),
         ],
     )
-    def test_what_does_not_fit_is_refused_whole(self, make: Make, changes: list[FileChange], fault: str) -> None:
+    def test_conflicting_change_refuses_the_complete_commit(
+        self, make: Make, changes: list[FileChange], fault: str
+    ) -> None:
         subject = make({"a.md": b"one\n", "docs/b.md": b"two\n"})
         head = subject.git.head()
         with pytest.raises(PathConflict) as refused:
@@ -376,18 +378,18 @@ class PathConflictContract:
         assert refused.value.paths == (fault,)
         assert subject.git.head() == head
 
-    def test_file_may_take_the_place_of_a_folder_that_goes(self, make: Make) -> None:
+    def test_file_can_replace_a_deleted_folder(self, make: Make) -> None:
         subject = make({"a.md": b"one\n", "docs/b.md": b"two\n", "docs/deep/c.md": b"three\n"})
         gone = [FileChange("docs/b.md", DELETE), FileChange("docs/deep/c.md", DELETE)]
         subject.commit(*gone, FileChange("docs", CREATE, b"file"))
         assert {path: subject.git.show(path) for path in subject.git.entries()} == {"a.md": b"one\n", "docs": b"file"}
 
-    def test_folder_may_take_the_place_of_a_file_that_goes(self, make: Make) -> None:
+    def test_folder_can_replace_a_moved_file(self, make: Make) -> None:
         subject = make({"a": b"one\n"})
         subject.commit(FileChange("a/b", MOVE, None, "a"))
         assert set(subject.git.entries()) == {"a/b"}
 
-    def test_two_files_may_change_places(self, make: Make) -> None:
+    def test_two_files_can_be_swapped(self, make: Make) -> None:
         subject = make({"a": b"one\n", "b": b"two\n"})
         subject.commit(FileChange("a", MOVE, None, "b"), FileChange("b", MOVE, None, "a"))
         assert (subject.git.show("a"), subject.git.show("b")) == (b"two\n", b"one\n")

@@ -50,13 +50,15 @@ class RemoteContract:
     # Failures that pass
 
     @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
-    def test_passing_failure_of_a_read_is_tried_again(self, subject: Subject, host: Double, status: int) -> None:
+    def test_temporary_failure_of_a_read_is_retried(self, subject: Subject, host: Double, status: int) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(status, b"<html>oops")))
         assert subject.provider.head(subject.repo, "main") == subject.git.head()
         assert len(host.calls(self.READS)) == 2
 
     @pytest.mark.parametrize("fault", [{"lose": True}, {"cut": True}])
-    def test_lost_or_cut_answer_of_a_read_is_asked_for_again(self, subject: Subject, host: Double, fault: dict) -> None:
+    def test_missing_or_truncated_response_of_a_read_is_retried(
+        self, subject: Subject, host: Double, fault: dict
+    ) -> None:
         host.faults.append(Fault(self.READS, times=2, **fault))
         assert subject.provider.head(subject.repo, "main") == subject.git.head()
 
@@ -64,19 +66,21 @@ class RemoteContract:
         ("status", "kind"),
         [(500, UpstreamError), (502, UpstreamError), (503, UpstreamUnavailable), (504, UpstreamTimeout)],
     )
-    def test_failure_that_stays_is_told(self, subject: Subject, host: Double, status: int, kind: type) -> None:
+    def test_permanent_failure_raises_after_four_attempts(
+        self, subject: Subject, host: Double, status: int, kind: type
+    ) -> None:
         host.faults.append(Fault(self.READS, times=99, reply=Reply(status)))
         with pytest.raises(kind):
             subject.provider.head(subject.repo, "main")
         assert len(host.calls(self.READS)) == 4
 
-    def test_html_for_json_is_broken(self, subject: Subject, host: Double) -> None:
+    def test_html_response_raises_upstream_error(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, times=99, reply=Reply(200, b"<html>maintenance</html>")))
         with pytest.raises(UpstreamError):
             subject.provider.head(subject.repo, "main")
 
     @pytest.mark.parametrize("body", [[], {}, {"commit": 7}, "text", None, {"object": []}])
-    def test_json_of_another_shape_is_broken(self, subject: Subject, host: Double, body: object) -> None:
+    def test_json_of_another_shape_raises_upstream_error(self, subject: Subject, host: Double, body: object) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(200, b"null" if body is None else body)))
         with pytest.raises(UpstreamError):
             subject.provider.head(subject.repo, "main")
@@ -87,7 +91,7 @@ class RemoteContract:
             subject.provider.head(subject.repo, "main")
         assert host.calls("/else") == []
 
-    def test_pages_that_never_end_are_broken(self, subject: Subject, host: Double) -> None:
+    def test_endless_pages_raise_upstream_error(self, subject: Subject, host: Double) -> None:
         link = {"Link": f'<{host.url}/x?page=2&per_page=100>; rel="next"'}
         page = host.answer(_branches_call(host, subject))
         host.faults.append(Fault("GET .*/branches$", times=99, reply=Reply(200, page.body, link)))
@@ -95,7 +99,7 @@ class RemoteContract:
             subject.provider.branches(subject.repo)
         assert len(host.calls("GET .*/branches$")) <= 3
 
-    def test_next_page_elsewhere_is_asked_of_the_host_itself(self, subject: Subject, host: Double) -> None:
+    def test_link_to_another_host_is_requested_from_the_configured_host(self, subject: Subject, host: Double) -> None:
         page = host.answer(_branches_call(host, subject))
         link = {"Link": '<http://127.0.0.1:9/steal?page=2&per_page=100>; rel="next"'}
         host.faults.append(Fault("GET .*/branches$", reply=Reply(200, page.body, link)))
@@ -104,20 +108,20 @@ class RemoteContract:
 
     # Rates
 
-    def test_wait_asked_for_is_kept(self, subject: Subject, host: Double) -> None:
+    def test_requested_wait_is_observed(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "1"})))
         start = time.monotonic()
         assert subject.provider.head(subject.repo, "main") == subject.git.head()
         assert time.monotonic() - start >= 1
 
-    def test_wait_beyond_the_deadline_is_told_instead(self, subject: Subject, host: Double) -> None:
+    def test_wait_beyond_the_deadline_raises_throttled_with_the_wait(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "45"})))
         with pytest.raises(UpstreamThrottled) as told:
             subject.provider.head(subject.repo, "main")
         assert told.value.retry_after_s == 45
         assert len(host.calls(self.READS)) == 1
 
-    def test_refused_token_is_not_used_until_its_time(self, subject: Subject, host: Double) -> None:
+    def test_throttled_token_sends_no_call_until_the_end_of_the_wait(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.READS, reply=Reply(429, b"Retry later", {"Retry-After": "45"})))
         for _ in range(2):
             with pytest.raises(UpstreamThrottled):
@@ -138,7 +142,7 @@ class RemoteContract:
         assert asked == [None, "expired"]
         assert [call.status for call in host.calls(self.READS)] == [401, 200]
 
-    def test_renewed_token_that_is_refused_needs_a_new_connection(
+    def test_rejected_renewed_token_raises_reconnect_required(
         self, subject: Subject, host: Double, acting: Acting
     ) -> None:
         tokens = iter(["expired", "expired too", "never asked"])
@@ -146,7 +150,7 @@ class RemoteContract:
             acting(lambda rejected=None: next(tokens)).head(subject.repo, "main")
         assert len(host.calls(self.READS)) == 2
 
-    def test_supplier_is_asked_once_however_many_calls_are_refused(
+    def test_parallel_rejected_calls_renew_the_token_once(
         self, subject: Subject, host: Double, acting: Acting, good: str
     ) -> None:
         asked: list[str | None] = []
@@ -166,7 +170,7 @@ class RemoteContract:
 
     # Commits
 
-    def test_lost_answer_of_any_step_makes_one_commit(self, subject: Subject, host: Double) -> None:
+    def test_missing_response_of_any_step_creates_one_commit(self, subject: Subject, host: Double) -> None:
         for number, step in enumerate(self.STEPS):
             host.faults.append(Fault(step, lose=True))
             path = f"step{number}.md"
@@ -174,19 +178,19 @@ class RemoteContract:
             assert subject.git.show(path) == path.encode(), step
         assert len(subject.git.commits()) == 1 + len(self.STEPS)
 
-    def test_commit_that_took_effect_without_an_answer_is_found(self, subject: Subject, host: Double) -> None:
+    def test_commit_without_a_response_is_detected_on_the_branch(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.WRITES, lose=True))
         sha = self.write(subject)
         assert sha == subject.git.head()
         assert self.is_written_once(subject)
         assert len(host.calls(self.WRITES)) == 1
 
-    def test_commit_that_failed_without_effect_is_made_then(self, subject: Subject, host: Double) -> None:
+    def test_commit_that_failed_without_effect_is_repeated(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault(self.WRITES, reply=Reply(502, b"<html>Bad gateway")))
         assert self.write(subject) == subject.git.head()
         assert self.is_written_once(subject)
 
-    def test_commit_that_took_effect_before_another_push_is_found(self, subject: Subject, host: Double) -> None:
+    def test_commit_without_a_response_is_detected_below_a_later_push(self, subject: Subject, host: Double) -> None:
         def push() -> None:
             subject.git.commit({"other.md": b"pushed\n"}, "Theirs")
 
@@ -196,7 +200,7 @@ class RemoteContract:
         assert sha in subject.git.commits()
         assert self.is_written_once(subject)
 
-    def test_push_before_the_write_to_the_same_file_is_not_lost(self, subject: Subject, host: Double) -> None:
+    def test_push_of_the_same_file_before_the_commit_raises_branch_moved(self, subject: Subject, host: Double) -> None:
         def push() -> None:
             subject.git.commit({"a.md": b"theirs\n"}, "Theirs")
 
@@ -207,14 +211,14 @@ class RemoteContract:
         assert "new.md" not in subject.git.entries()
         assert len(subject.git.commits()) == 2
 
-    def test_host_that_stays_broken_leaves_the_branch(self, subject: Subject, host: Double) -> None:
+    def test_permanently_failing_host_keeps_the_branch(self, subject: Subject, host: Double) -> None:
         head = subject.git.head()
         host.faults.append(Fault(self.WRITES, times=99, reply=Reply(502)))
         with pytest.raises(DriverError):
             self.write(subject)
         assert subject.git.head() == head
 
-    def test_created_branch_without_an_answer_is_found(self, subject: Subject, host: Double) -> None:
+    def test_created_branch_without_a_response_is_returned(self, subject: Subject, host: Double) -> None:
         host.faults.append(Fault("POST .*(refs|branches)$", lose=True))
         made = subject.provider.create_branch(subject.repo, "work", subject.git.head())
         assert made.sha == subject.git.head("work")
@@ -228,7 +232,7 @@ class RemoteContract:
 
     # Content
 
-    def test_content_of_a_path_is_its_bytes(self, make: Make) -> None:
+    def test_content_of_a_path_equals_its_bytes(self, make: Make) -> None:
         large = bytes(range(256)) * 5000
         subject = make({"a b/ü%2F.md": b"small\n", "large.bin": large, "empty": b""})
         head = subject.git.head()
@@ -237,7 +241,7 @@ class RemoteContract:
         assert subject.provider.content(subject.repo, head, "empty") == b""
 
     @pytest.mark.parametrize("path", ["no.md", "docs", "../a.md", "a.md/below"])
-    def test_content_of_no_file_is_not_found(self, subject: Subject, path: str) -> None:
+    def test_content_of_a_missing_path_raises_object_missing(self, subject: Subject, path: str) -> None:
         with pytest.raises(GitObjectMissing):
             subject.provider.content(subject.repo, subject.git.head(), path)
 
@@ -261,14 +265,14 @@ class RemoteContract:
         with pytest.raises(NotMergeable):
             pulls.merge_pull_request(subject.repo, 1)
 
-    def test_pull_request_and_merge_without_answers_are_found(self, subject: Subject, host: Double) -> None:
+    def test_pull_request_and_merge_without_a_response_are_detected(self, subject: Subject, host: Double) -> None:
         pulls = proposing(subject)
         host.faults.append(Fault("POST .*(pulls|merge_requests)$", lose=True))
         host.faults.append(Fault("PUT .*/merge$", lose=True))
         made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
         assert pulls.merge_pull_request(subject.repo, made.number) == Merged(subject.git.head(), "main")
 
-    def test_pull_request_that_conflicts_is_not_merged(self, subject: Subject) -> None:
+    def test_conflicting_pull_request_raises_not_mergeable(self, subject: Subject) -> None:
         pulls = proposing(subject)
         pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
         head = subject.git.commit({"work.md": b"theirs"})
@@ -276,7 +280,7 @@ class RemoteContract:
             pulls.merge_pull_request(subject.repo, 1)
         assert subject.git.head() == head
 
-    def test_unknown_pull_request_is_not_found(self, subject: Subject) -> None:
+    def test_unknown_pull_request_raises_object_missing(self, subject: Subject) -> None:
         with pytest.raises(GitObjectMissing):
             proposing(subject).merge_pull_request(subject.repo, 7)
 

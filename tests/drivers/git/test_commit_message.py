@@ -38,11 +38,11 @@ def parsed(message: str) -> list[str]:
 
 
 class TestForm:
-    def test_message_description_and_trailers_stand_apart(self) -> None:
+    def test_message_description_and_trailers_are_separated_by_blank_lines(self) -> None:
         made = create_git_commit_message("Title", [ADA], "What\nand why")
         assert made == "Title\n\nWhat\nand why\n\nCo-authored-by: Ada Author <ada@mail.example.org>\n"
 
-    def test_only_a_message_is_that_message(self) -> None:
+    def test_message_without_trailers_ends_with_one_line_break(self) -> None:
         assert create_git_commit_message("Title\n\n", []) == "Title\n"
 
     @pytest.mark.parametrize(
@@ -53,10 +53,10 @@ class TestForm:
         assert made == "Title\n\nkept\n\nalso kept\n\nCo-authored-by: Ada Author <ada@mail.example.org>\n"
 
     @pytest.mark.parametrize("message", ["", " \n\n", "Signed-off-by: X <x@y.z>"])
-    def test_empty_message_gets_a_title(self, message: str) -> None:
+    def test_empty_message_becomes_the_default_message(self, message: str) -> None:
         assert create_git_commit_message(message, []) == f"{DEFAULT_MESSAGE}\n"
 
-    def test_ordinary_text_is_kept_as_it_is(self) -> None:
+    def test_ordinary_text_is_unchanged(self) -> None:
         text = "feat: add pages\n\n- one\n  - two: three\n\nNote: this\nis no trailer\n\n# 12 is fixed"
         assert create_git_commit_message(text, []) == text + "\n"
         assert create_git_commit_message(text, [ADA]).startswith(text + "\n\n")
@@ -71,14 +71,14 @@ class TestTrailers:
     @example("# ------------------------ >8 ------------------------\nrest", None, [ADA])
     @example("Title\n\nFoo: bar\n\nConflicts:\n\ta\n", None, [])
     @given(TEXTS, st.none() | TEXTS, TRAILERS)
-    def test_git_finds_exactly_those_supplied(
+    def test_git_parses_exactly_the_supplied_trailers(
         self, message: str, description: str | None, trailers: list[tuple[str, str]]
     ) -> None:
         made = create_git_commit_message(message, trailers, description)
         assert parsed(made) == [f"{token}: {value}" for token, value in trailers]
 
     @given(TEXTS, TRAILERS)
-    def test_no_attribution_but_ours_remains(self, message: str, trailers: list[tuple[str, str]]) -> None:
+    def test_attributions_of_the_message_are_removed(self, message: str, trailers: list[tuple[str, str]]) -> None:
         lines = create_git_commit_message(message, trailers).split("\n")
         theirs = lines[: len(lines) - 1 - len(trailers)]
         assert not any(line.strip().lower().startswith(("co-authored-by:", "signed-off-by:")) for line in theirs)
@@ -86,7 +86,7 @@ class TestTrailers:
 
 class TestRefusals:
     @pytest.mark.parametrize("bad", ["A\nB", "A\rB", "A\0B", "A <x>", "A>", "", " "])
-    def test_person_that_would_break_out_is_refused(self, bad: str) -> None:
+    def test_person_with_line_breaks_raises_value_error(self, bad: str) -> None:
         with pytest.raises(ValueError, match="line breaks"):
             co_author(Person(bad, "a@mail.example.org"))
         with pytest.raises(ValueError, match="line breaks"):
@@ -107,7 +107,7 @@ class TestRefusals:
             ("", "x"),
         ],
     )
-    def test_trailer_that_would_break_out_is_refused(self, trailer: tuple[str, str]) -> None:
+    def test_invalid_trailer_raises_value_error(self, trailer: tuple[str, str]) -> None:
         with pytest.raises(ValueError, match="trailer"):
             create_git_commit_message("Title", [trailer])
 
@@ -117,7 +117,7 @@ class TestRefusals:
 
 
 class TestCoAuthors:
-    def test_each_e_mail_is_named_once_in_order(self) -> None:
+    def test_co_authors_are_unique_by_email_and_in_order(self) -> None:
         message = (
             "Subject\n\nCo-authored-by: A <a@x.org>\nco-authored-by:B C  <b@x.org>\nCo-Authored-By: A2 <A@x.org>\n"
         )

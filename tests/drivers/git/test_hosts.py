@@ -19,7 +19,7 @@ def hosts(home: Path, **environment: object) -> GitHosts:
 
 
 class TestGitHosts:
-    def test_given_token_reads_github(self, tmp_path: Path) -> None:
+    def test_provider_for_github_reads_with_the_token(self, tmp_path: Path) -> None:
         double, git = GitHub(), Plumbing(tmp_path / "x.git", {"a": b"a"})
         double.add("team/site", git, "ada")
         double.install("team", "team/site")
@@ -29,7 +29,7 @@ class TestGitHosts:
         assert made.accounts("github").whoami(double.user_token("ada")).login == "ada"
         double.close()
 
-    def test_given_token_reads_gitlab(self, tmp_path: Path) -> None:
+    def test_provider_for_gitlab_reads_with_the_token(self, tmp_path: Path) -> None:
         double, git = GitLab(), Plumbing(tmp_path / "x.git", {"a": b"a"})
         double.add("team/site", git, "grace")
         made = hosts(tmp_path / "home", GITLAB_URL=double.url, GITLAB_CLIENT_ID="c", GITLAB_CLIENT_SECRET="s")
@@ -51,7 +51,7 @@ class TestGitHosts:
         with pytest.raises(RepositoryUnavailable):
             hosts(tmp_path).provider_for("elsewhere", "token")
 
-    def test_apps_that_are_not_set_up_are_absent(self, tmp_path: Path) -> None:
+    def test_unconfigured_app_raises_provider_not_configured(self, tmp_path: Path) -> None:
         made = hosts(tmp_path, GITHUB_APP_ID="1")
         for ask in (lambda: made.github, lambda: made.gitlab):
             with pytest.raises(UpstreamUnavailable, match="not set up") as told:

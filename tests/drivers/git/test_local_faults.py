@@ -86,7 +86,9 @@ def kill_in_the_middle(writer: "subprocess.Popen[bytes]", *, with_git: bool) -> 
 
 
 class TestKilled:
-    def test_branch_holds_what_was_acknowledged_and_can_be_written_again(self, repo: GitRepo, tmp_path: Path) -> None:
+    def test_killed_writer_keeps_acknowledged_commits_and_a_writable_branch(
+        self, repo: GitRepo, tmp_path: Path
+    ) -> None:
         acknowledged = [repo.head()]
         for kill in range(10):
             writer = start(WRITER, str(tmp_path / "git"), f"kill{kill}")
@@ -104,7 +106,7 @@ class TestKilled:
 
 
 class TestGreenlets:
-    def test_twenty_writers_finish_and_do_not_hold_up_the_others(self, repo: GitRepo, tmp_path: Path) -> None:
+    def test_twenty_greenlets_finish_without_blocking_other_greenlets(self, repo: GitRepo, tmp_path: Path) -> None:
         process = start(GREENLETS, str(tmp_path / "git"))
         out, _ = process.communicate(timeout=120)
         assert process.returncode == 0

@@ -43,11 +43,11 @@ def get(client: HttpClient, script: Script, **options: Any) -> Any:
 
 
 class TestHttpClient:
-    def test_whole_answer_is_given_whatever_its_status(self, client: HttpClient) -> None:
+    def test_response_of_any_status_is_returned_with_headers_and_body(self, client: HttpClient) -> None:
         told = get(client, [answer(b'{"a": 1}', "ETag: 7", status="404 Not Found")])
         assert (told.status, told.headers["etag"], told.json()) == (404, "7", {"a": 1})
 
-    def test_request_carries_json_query_and_headers(self, client: HttpClient) -> None:
+    def test_request_contains_json_query_and_headers(self, client: HttpClient) -> None:
         with RawPeer([answer(b"")]) as peer:
             client.send("POST", peer.url, params={"q": "a b", "r": ["1", "2"]}, json={"x": 1}, headers={"X-It": "y"})
         head = peer.heads[0].lower()
@@ -55,25 +55,25 @@ class TestHttpClient:
         assert "content-type: application/json" in head
         assert "x-it: y" in head
 
-    def test_nobody_there_is_unreachable(self, client: HttpClient) -> None:
+    def test_closed_port_raises_connect_failed(self, client: HttpClient) -> None:
         with socket.socket() as unused:
             unused.bind(("127.0.0.1", 0))
             with pytest.raises(ConnectFailed):
                 client.send("GET", f"http://127.0.0.1:{unused.getsockname()[1]}/")
 
-    def test_connection_closed_without_an_answer_is_lost(self, client: HttpClient) -> None:
+    def test_connection_closed_without_a_response_raises_connection_dropped(self, client: HttpClient) -> None:
         with pytest.raises(ConnectionDropped):
             get(client, [])
 
-    def test_silence_times_out(self, client: HttpClient) -> None:
+    def test_silent_server_raises_timeout(self, client: HttpClient) -> None:
         with pytest.raises(ResponseTimeout):
             get(client, [1.0])
 
-    def test_dripping_bytes_do_not_stretch_the_deadline(self, client: HttpClient) -> None:
+    def test_slow_bytes_do_not_extend_the_deadline(self, client: HttpClient) -> None:
         with pytest.raises(ResponseTimeout):
             get(client, [answer(b"", length=100), *([b"x", 0.1] * 12)])
 
-    def test_stalled_body_times_out(self, client: HttpClient) -> None:
+    def test_stalled_body_raises_timeout(self, client: HttpClient) -> None:
         with pytest.raises(ResponseTimeout):
             get(client, [answer(b"half", length=8), 1.0])
 
@@ -86,26 +86,26 @@ class TestHttpClient:
             [answer(b"not gzip", "Content-Encoding: gzip")],
         ],
     )
-    def test_cut_body_is_an_error_not_a_short_answer(self, client: HttpClient, script: Script) -> None:
+    def test_truncated_body_raises(self, client: HttpClient, script: Script) -> None:
         with pytest.raises(ResponseTruncated):
             get(client, script)
 
-    def test_long_body_is_refused(self, client: HttpClient) -> None:
+    def test_long_body_raises_response_too_large(self, client: HttpClient) -> None:
         assert len(get(client, [answer(b"x" * 100)], max_bytes=100).body) == 100
         with pytest.raises(ResponseTooLarge):
             get(client, [answer(b"x" * 101)], max_bytes=100)
 
-    def test_small_body_that_unpacks_to_a_long_one_is_refused(self, client: HttpClient) -> None:
+    def test_compressed_body_with_a_large_content_raises_response_too_large(self, client: HttpClient) -> None:
         bomb = gzip.compress(b"\0" * 30_000_000)
         with pytest.raises(ResponseTooLarge):
             get(client, [answer(bomb, "Content-Encoding: gzip")], max_bytes=1_000_000)
 
-    def test_html_for_json_is_broken(self, client: HttpClient) -> None:
+    def test_html_response_read_as_json_raises_upstream_error(self, client: HttpClient) -> None:
         told = get(client, [answer(b"<html>Bad gateway</html>")])
         with pytest.raises(UpstreamError):
             told.json()
 
-    def test_rubbish_for_http_is_broken_or_lost(self, client: HttpClient) -> None:
+    def test_invalid_http_raises_upstream_error_or_connection_dropped(self, client: HttpClient) -> None:
         with pytest.raises((UpstreamError, ConnectionDropped)):
             get(client, [b"SSH-2.0-OpenSSH\r\n\r\n"])
 
@@ -114,7 +114,7 @@ class TestHttpClient:
             assert client.send("GET", peer.url).status == 302
         assert len(peer.heads) == 1
 
-    def test_cookies_are_not_kept(self, client: HttpClient) -> None:
+    def test_response_cookie_is_not_sent_with_the_next_request(self, client: HttpClient) -> None:
         with RawPeer([answer(b"", "Set-Cookie: id=1; Path=/")]) as peer:
             client.send("GET", peer.url)
             client.send("GET", peer.url)
@@ -125,7 +125,7 @@ class TestHttpClient:
         monkeypatch.setenv("http_proxy", "http://127.0.0.1:9")
         assert get(client, [answer(b"direct")]).body == b"direct"
 
-    def test_log_line_tells_the_call_and_no_secret(self, client: HttpClient) -> None:
+    def test_log_line_contains_the_call_and_no_secret(self, client: HttpClient) -> None:
         with structlog.testing.capture_logs() as lines:
             get(client, [answer(SECRET.encode(), f"X-Secret: {SECRET}")], headers={"Authorization": f"Bearer {SECRET}"})
             with pytest.raises(ConnectionDropped):

@@ -63,23 +63,23 @@ def pieces(script: Script, **options: float) -> list[bytes]:
 
 class TestPieces:
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
-    def test_body_is_the_same_however_it_is_cut(self, size: int) -> None:
+    def test_body_does_not_depend_on_the_split_of_the_bytes(self, size: int) -> None:
         wire = chunk(b"data: a\n\n") + chunk(b"\r\n") + chunk(b"b" * 30) + b"0\r\nX-A: b\r\n\r\n"
         script = [HEAD + b"\r\n", *(step for at in range(0, len(wire), size) for step in (wire[at : at + size], 0.002))]
         assert b"".join(pieces(script)) == b"data: a\n\n" + b"\r\n" + b"b" * 30
 
-    def test_what_is_there_comes_as_one(self) -> None:
+    def test_available_chunks_are_yielded_as_one_piece(self) -> None:
         assert pieces([HEAD + b"\r\n" + chunk(b"a") + chunk(b"b") + chunk(b"c") + END]) == [b"abc"]
 
     @pytest.mark.parametrize("silent_after", [b"", chunk(b"a"), chunk(b"a")[:-1], chunk(b"a")[:-2], b"2\r\na"])
-    def test_silence_is_told_wherever_it_falls(self, silent_after: bytes) -> None:
+    def test_silence_at_any_position_yields_an_empty_piece(self, silent_after: bytes) -> None:
         """Among others behind a chunk whose line end has come: a read would then wait for the next one's size."""
         wire = (b"2\r\nab\r\n" if silent_after == b"2\r\na" else chunk(b"a")) + END
         seen = pieces([HEAD + b"\r\n" + silent_after, SILENCE, wire[len(silent_after) :]])
         assert b"" in seen
         assert b"".join(seen) in {b"a", b"ab"}
 
-    def test_body_of_no_length_ends_with_the_connection(self) -> None:
+    def test_body_without_a_length_ends_with_the_connection(self) -> None:
         seen = pieces([b"HTTP/1.1 200 OK\r\n\r\n", SILENCE, b"a" * 20_000, SILENCE])
         assert b"".join(seen) == b"a" * 20_000
         assert seen[0] == b""
@@ -93,7 +93,7 @@ class TestPieces:
             [b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\na"],
         ],
     )
-    def test_what_came_before_it_was_cut_is_given(self, script: Script) -> None:
+    def test_truncated_body_yields_the_received_bytes_and_raises(self, script: Script) -> None:
         seen: list[bytes] = []
         with RawPeer(script) as peer, pytest.raises(ResponseTruncated):
             seen += open_stream(peer.url).chunks()
@@ -101,19 +101,19 @@ class TestPieces:
 
     @pytest.mark.parametrize("opening", [b"", chunk(b"a"), b"5\r\na", b"5"])
     @pytest.mark.parametrize("patience", [{"idle_s": 0.3}, {"total_s": 0.3}])
-    def test_silence_has_an_end_wherever_it_falls(self, opening: bytes, patience: dict[str, float]) -> None:
+    def test_silence_at_any_position_times_out(self, opening: bytes, patience: dict[str, float]) -> None:
         with pytest.raises(ResponseTimeout):
             pieces([HEAD + b"\r\n" + opening, 1.5], **patience)
 
     @pytest.mark.parametrize("opening", [b"", chunk(b"a"), b"5\r\na", b"5"])
-    def test_whoever_waits_is_woken_by_the_close(self, opening: bytes) -> None:
+    def test_close_during_a_wait_raises_call_cancelled(self, opening: bytes) -> None:
         with RawPeer([HEAD + b"\r\n" + opening, 1.5]) as peer:
             answer = open_stream(peer.url)
             threading.Timer(0.2, answer.close).start()
             with pytest.raises(CallCancelled):
                 list(answer.chunks())
 
-    def test_compressed_all_the_same_comes_whole_before_the_silence(self) -> None:
+    def test_compressed_body_is_yielded_completely_before_the_silence(self) -> None:
         body = gzip.compress(b"\0" * 300_000)
         head = HEAD + b"Content-Encoding: gzip\r\n\r\n"
         with RawPeer([head + chunk(body), 3.0]) as peer:
@@ -125,7 +125,7 @@ class TestPieces:
             answer.close()
         assert size == 300_000
 
-    def test_in_greenlets_it_is_told_and_woken_too(self) -> None:
+    def test_stream_in_greenlets_yields_silence_and_ends_with_the_close(self) -> None:
         with RawPeer([HEAD + b"\r\n" + chunk(b"a"), SILENCE, chunk(b"b") + b"5\r\nc", 3.0]) as peer:
             command = [sys.executable, "-c", IN_GREENLETS, peer.url]
             done = subprocess.run(command, capture_output=True, text=True, timeout=60)
@@ -144,7 +144,7 @@ class TestOverTls:
         with socket.create_server(("127.0.0.1", 0)) as plain, context.wrap_socket(plain, server_side=True) as made:
             yield made
 
-    def test_what_is_unpacked_already_is_not_waited_for(self, listener: ssl.SSLSocket, certificate: Path) -> None:
+    def test_decrypted_bytes_are_yielded_without_a_wait(self, listener: ssl.SSLSocket, certificate: Path) -> None:
         """One record, of which the reader's first read ends just behind a chunk."""
         first = b"%X\r\n%s\r\n" % (EIGHT_KIB - 8, b"a" * (EIGHT_KIB - 8))
         assert len(first) == EIGHT_KIB
@@ -175,7 +175,7 @@ class TestOverTls:
 
 
 class TestFinish:
-    def test_connection_of_a_whole_answer_serves_the_next_call(self) -> None:
+    def test_connection_of_a_complete_response_is_reused(self) -> None:
         whole = HEAD + b"\r\n" + chunk(b"a") + END
         with RawPeer([whole, 0.2, whole, 1.0]) as peer, urllib3.PoolManager() as pool:
             for _ in range(2):

@@ -18,7 +18,7 @@ class TestConsoleMail(MailTransportContract):
         printed = [part.strip("\n") for part in self.out.getvalue().split(RULE)]
         return [_read(part) for part in printed if part]
 
-    def test_without_a_stream_it_prints_to_the_standard_output(self, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_console_mail_without_a_stream_prints_to_standard_output(self, capsys: pytest.CaptureFixture[str]) -> None:
         ConsoleMail(sender=SENDER).send(CODE)
         assert "Your code is 123456." in capsys.readouterr().out
 

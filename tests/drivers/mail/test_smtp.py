@@ -94,7 +94,7 @@ class TestSmtpMail(MailTransportContract):
 
 
 class TestTls:
-    def test_starttls_is_used_where_it_is_offered(self, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
+    def test_offered_starttls_is_used(self, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext) -> None:
         inbox = Inbox()
         with serving(inbox, tls_context=server_tls) as port:
             transport_to(port, context=client_tls).send(CODE)
@@ -106,7 +106,7 @@ class TestTls:
             transport_to(port, "smtps", context=client_tls).send(CODE)
         assert inbox.encrypted == [True]
 
-    def test_a_certificate_nobody_vouches_for_is_not_sent_anything(self, server_tls: ssl.SSLContext) -> None:
+    def test_untrusted_certificate_raises_unavailable_before_sending(self, server_tls: ssl.SSLContext) -> None:
         inbox = Inbox()
         with serving(inbox, tls_context=server_tls) as port, pytest.raises(UpstreamUnavailable):
             transport_to(port).send(CODE)
@@ -131,7 +131,7 @@ class TestSignIn:
         assert seen == [(USER, PASSWORD)]
         assert len(inbox.contents) == 1
 
-    def test_a_refused_sign_in_is_tried_again_later_and_shows_no_password(
+    def test_refused_sign_in_raises_unavailable_without_the_password(
         self, server_tls: ssl.SSLContext, client_tls: ssl.SSLContext
     ) -> None:
         refuse = lambda *_: AuthResult(success=False, handled=False)  # noqa: E731
@@ -142,7 +142,7 @@ class TestSignIn:
             transport_to(port, login=self.LOGIN, context=client_tls).send(CODE)
         assert PASSWORD not in str(refused.value)
 
-    def test_a_password_smtp_cannot_carry_is_told_and_not_an_error_of_ours(self) -> None:
+    def test_non_ascii_password_raises_upstream_unavailable(self) -> None:
         accept = lambda *_: AuthResult(success=True)  # noqa: E731
         with (
             serving(Inbox(), auth_require_tls=False, authenticator=accept) as port,
@@ -152,31 +152,31 @@ class TestSignIn:
 
 
 class TestFailures:
-    def test_nobody_listening_is_worth_another_try(self) -> None:
+    def test_closed_port_raises_upstream_unavailable(self) -> None:
         with socket.socket() as taken:
             taken.bind(("127.0.0.1", 0))
             with pytest.raises(UpstreamUnavailable):
                 transport_to(taken.getsockname()[1]).send(CODE)
 
-    def test_a_relay_that_says_nothing_is_late(self) -> None:
+    def test_silent_relay_raises_upstream_timeout(self) -> None:
         with socket.create_server(("127.0.0.1", 0)) as silent, pytest.raises(UpstreamTimeout):
             transport_to(silent.getsockname()[1], timeout_s=0.2).send(CODE)
 
     @pytest.mark.parametrize("refusal", ["RCPT 550 no such user", "554 spam"])
-    def test_a_refusal_for_good_is_rejected(self, refusal: str) -> None:
+    def test_permanent_refusal_raises_upstream_rejected(self, refusal: str) -> None:
         with serving(Inbox(refusal)) as port, pytest.raises(UpstreamRejected):
             transport_to(port).send(CODE)
 
     @pytest.mark.parametrize("refusal", ["RCPT 450 greylisted", "451 later"])
-    def test_a_refusal_for_now_is_worth_another_try(self, refusal: str) -> None:
+    def test_temporary_refusal_raises_upstream_unavailable(self, refusal: str) -> None:
         with serving(Inbox(refusal)) as port, pytest.raises(UpstreamUnavailable):
             transport_to(port).send(CODE)
 
-    def test_an_address_the_relay_cannot_take_is_rejected(self) -> None:
+    def test_non_ascii_address_without_smtputf8_raises_upstream_rejected(self) -> None:
         with serving(Inbox(), enable_SMTPUTF8=False) as port, pytest.raises(UpstreamRejected):
             transport_to(port).send(Mail("jürgen@example.org", "Hello", "x", "<p>x</p>"))
 
-    def test_a_domain_beyond_ascii_is_reached_by_any_relay(self) -> None:
+    def test_non_ascii_domain_is_sent_as_idna(self) -> None:
         inbox = Inbox()
         with serving(inbox, enable_SMTPUTF8=False) as port:
             transport_to(port).send(Mail("ada@bücher.example", "Hello", "x", "<p>x</p>"))

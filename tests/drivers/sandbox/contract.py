@@ -110,11 +110,11 @@ class SandboxContract:
         reference = self.start(host, Recipe(("./run",)), files)
         wait_for(host, reference, Phase.READY)
 
-    def test_a_folder_of_the_site_is_served(self, host: SandboxHost) -> None:
+    def test_folder_of_the_recipe_is_served(self, host: SandboxHost) -> None:
         recipe = Recipe(static().serve, folder="deep/page")
         assert fetch(host, self.running(host, recipe)) == (200, b"<h1>Deep</h1>")
 
-    def test_commands_find_the_port_in_their_arguments_and_environment(self, host: SandboxHost) -> None:
+    def test_command_receives_port_and_host_as_arguments_and_environment(self, host: SandboxHost) -> None:
         program = serving("' '.join([*__import__('sys').argv[1:], os.environ['PORT'], os.environ['HOST']]).encode()")
         reference = self.running(host, Recipe(("python3", "-c", program, PORT, HOST)))
         port, address, same_port, same_address = fetch(host, reference)[1].decode().split()
@@ -151,14 +151,14 @@ class SandboxContract:
         wait_for(host, reference, Phase.WAITING)
         wait_for(host, reference, Phase.READY)
 
-    def test_written_file_is_served_at_once(self, host: SandboxHost) -> None:
+    def test_written_file_is_served(self, host: SandboxHost) -> None:
         reference = self.running(host)
         host.write(reference, "index.html", b"changed")
         host.write(reference, "new/folder/page.html", bytes(range(256)))
         assert fetch(host, reference) == (200, b"changed")
         assert fetch(host, reference, "/new/folder/page.html") == (200, bytes(range(256)))
 
-    def test_a_file_of_a_million_bytes_can_be_written(self, host: SandboxHost) -> None:
+    def test_file_of_a_million_bytes_can_be_written(self, host: SandboxHost) -> None:
         reference = self.running(host)
         host.write(reference, "big.bin", b"x" * 1_000_000)
         assert len(fetch(host, reference, "/big.bin")[1]) == 1_000_000

@@ -85,9 +85,9 @@ def _address() -> str:
 
 class TestReach:
     @pytest.mark.parametrize("name", NAMES)
-    def test_a_probe_gets_nothing(self, probe_results: dict[str, Any], name: str) -> None:
+    def test_probe_reaches_no_outside_resource(self, probe_results: dict[str, Any], name: str) -> None:
         assert probe_results[name] is None
 
-    def test_every_probe_was_run(self, probe_results: dict[str, Any]) -> None:
+    def test_probes_were_all_run(self, probe_results: dict[str, Any]) -> None:
         assert len(NAMES) >= 30
         assert sorted(probe_results) == sorted(NAMES)

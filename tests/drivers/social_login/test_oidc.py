@@ -35,20 +35,20 @@ class TestOidcLogin(SocialLoginContract):
             {"sub": None},
         ],
     )
-    def test_a_claim_that_does_not_hold_is_rejected(
+    def test_invalid_claim_raises_upstream_rejected(
         self, login: OidcLogin, double: SocialDouble, claims: dict[str, Any]
     ) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org", **claims)
         with pytest.raises(UpstreamRejected):
             login.identify(back["code"], ATTEMPT)
 
-    def test_a_forged_signature_is_rejected(self, login: OidcLogin, double: SocialDouble) -> None:
+    def test_invalid_signature_raises_upstream_rejected(self, login: OidcLogin, double: SocialDouble) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org")
         double.signing = RSAKey.generate_key(2048)
         with pytest.raises(UpstreamRejected):
             login.identify(back["code"], ATTEMPT)
 
-    def test_an_unsigned_token_is_rejected(
+    def test_unsigned_token_raises_upstream_rejected(
         self, login: OidcLogin, double: SocialDouble, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         back = double.approve(login.authorization_url(ATTEMPT), "a@mail.example.org")
@@ -59,7 +59,7 @@ class TestOidcLogin(SocialLoginContract):
         with pytest.raises(UpstreamRejected):
             login.identify(back["code"], ATTEMPT)
 
-    def test_keys_are_read_anew_when_the_provider_changed_them(self, login: OidcLogin, double: SocialDouble) -> None:
+    def test_changed_keys_of_the_provider_are_reloaded(self, login: OidcLogin, double: SocialDouble) -> None:
         url = login.authorization_url(ATTEMPT)
         double.new_key()
         assert login.identify(double.approve(url, "a@mail.example.org")["code"], ATTEMPT).email
@@ -69,7 +69,7 @@ class TestOidcLogin(SocialLoginContract):
             login.authorization_url(ATTEMPT)
         assert double.calls == ["/b/.well-known/openid-configuration", "/b/jwks"]
 
-    def test_the_configuration_of_another_issuer_is_not_used(self, double: SocialDouble) -> None:
+    def test_configuration_of_another_issuer_raises_upstream_error(self, double: SocialDouble) -> None:
         login = OidcLogin(OAuthClient("client-b", "secret-b"), issuer=f"{double.base}/b/", http=HttpClient())
         assert login.authorization_url(ATTEMPT)
         other = OidcLogin(

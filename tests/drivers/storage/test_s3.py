@@ -57,13 +57,13 @@ class TestS3Store(ObjectStoreContract):
         store = S3Store(BUCKET, endpoint_url=server.url, public_url="https://cdn.example.org/media")
         assert store.public_url("users/a.png") == "https://cdn.example.org/media/users/a.png"
 
-    def test_an_object_carries_its_type_and_may_be_cached_for_ever(self, store: S3Store, server: S3Server) -> None:
+    def test_object_has_its_content_type(self, store: S3Store, server: S3Server) -> None:
         put(store, "users/a.png", b"x")
         client = boto3.session.Session().client("s3", endpoint_url=server.url, region_name="us-east-1")
         told = client.head_object(Bucket=store._bucket, Key="users/a.png")
         assert told["ContentType"] == "image/png"
 
-    def test_more_objects_than_one_answer_holds_are_all_listed(self, server: S3Server, credentials: None) -> None:
+    def test_list_reads_all_pages(self, server: S3Server, credentials: None) -> None:
         store = new_store(server)
         folder = server.root / store._bucket / "users"
         folder.mkdir()
@@ -71,7 +71,7 @@ class TestS3Store(ObjectStoreContract):
             (folder / f"{number:05}").touch()
         assert [found.key for found in store.list("users/")] == [f"users/{number:05}" for number in range(1100)]
 
-    def test_a_wrong_key_pair_is_told_without_the_secret(
+    def test_wrong_key_pair_raises_upstream_error_without_the_secret(
         self, server: S3Server, credentials: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "not-the-secret")
@@ -80,7 +80,9 @@ class TestS3Store(ObjectStoreContract):
         assert "not-the-secret" not in str(raised.value)
         assert server.access_key not in str(raised.value)
 
-    def test_no_key_pair_is_the_store_being_away(self, server: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_missing_key_pair_raises_upstream_unavailable(
+        self, server: S3Server, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE"):
             monkeypatch.delenv(name, raising=False)
         monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
@@ -89,8 +91,8 @@ class TestS3Store(ObjectStoreContract):
             put(S3Store(BUCKET, endpoint_url=server.url), "users/a", b"x")
 
 
-class TestAServerThatGoesAway:
-    def test_every_call_says_so_soon_and_all_works_when_it_is_back(
+class TestStoppedServer:
+    def test_calls_to_a_stopped_server_raise_and_succeed_after_its_return(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         with S3Server(tmp_path) as server:

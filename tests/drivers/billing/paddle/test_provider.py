@@ -66,7 +66,7 @@ def parse(billing: PaddleBilling, payload: object, *, secret: str = SECRETS[0], 
 
 
 class TestNotification:
-    def test_a_subscription_is_read(self, billing: PaddleBilling):
+    def test_subscription_event_has_the_state_of_the_subscription(self, billing: PaddleBilling):
         data = subscription(2900, plan="Pro", user_id="usr_1", cycle={"interval": "year", "frequency": 2})
         data["items"].append(data["items"][0] | {"quantity": 3})
         data["scheduled_change"] = {"action": "cancel", "effective_at": "2026-02-01T00:00:00.123456789Z"}
@@ -78,14 +78,14 @@ class TestNotification:
             cancel_at=datetime(2026, 2, 1, 0, 0, 0, 123_456, tzinfo=UTC), canceled_at=None,
         )  # fmt: skip
 
-    def test_the_plan_is_the_catalogues_word_and_not_the_checkouts(self, billing: PaddleBilling):
+    def test_plan_is_that_of_the_price_and_not_of_the_checkout(self, billing: PaddleBilling):
         data = subscription(plan="Pro")
         data["custom_data"] = {"plan": "Enterprise"}
         assert parse(billing, event("subscription.created", data)).state.plan == "Pro"
         data["items"][0]["price"]["custom_data"] = {"plan": "pro-2026"}
         assert parse(billing, event("subscription.created", data)).state.plan == "pro-2026"
 
-    def test_a_completed_transaction_is_read(self, billing: PaddleBilling):
+    def test_completed_transaction_is_a_completed_payment(self, billing: PaddleBilling):
         data = transaction(5800, of=subscription(), at=START)
         read = parse(billing, event("transaction.completed", data, START + timedelta(minutes=1)))
         assert read.state == PaymentState(
@@ -93,11 +93,11 @@ class TestNotification:
             data["invoice_number"], "Pro", 5800, "USD", "2026-01-01/2026-02-01", None, completed_at=START,
         )  # fmt: skip
 
-    def test_a_failed_payment_is_read(self, billing: PaddleBilling):
+    def test_failed_payment_has_no_completion_time(self, billing: PaddleBilling):
         read = parse(billing, event("transaction.payment_failed", transaction(status="past_due")))
         assert (read.state.status, read.state.completed_at) == (PaymentStatus.FAILED, None)
 
-    def test_changing_the_payment_method_is_no_order(self, billing: PaddleBilling):
+    def test_payment_method_change_has_no_state(self, billing: PaddleBilling):
         data = transaction(0, origin="subscription_payment_method_change")
         assert parse(billing, event("transaction.completed", data)).state is None
 
@@ -112,18 +112,20 @@ class TestNotification:
             ("chargeback_warning", "approved", 500, False),
         ],
     )
-    def test_an_adjustment_is_read(self, billing: PaddleBilling, action: str, status: str, amount: int, counts: bool):
+    def test_adjustment_is_a_refund_with_its_amount(
+        self, billing: PaddleBilling, action: str, status: str, amount: int, counts: bool
+    ):
         paid = transaction()
         data = adjustment(paid, 500, action=action, status=status)
         read = parse(billing, event("adjustment.created", data)).state
         assert read == RefundState(data["id"], paid["customer_id"], paid["id"], amount, "USD", counts)
 
-    def test_a_customer_is_read(self, billing: PaddleBilling):
+    def test_customer_event_has_email_and_user_id(self, billing: PaddleBilling):
         data = customer("a@mail.example.org", custom_data={"user_id": "usr_1"})
         read = parse(billing, event("customer.updated", data))
         assert read.state == CustomerState(data["id"], "a@mail.example.org", "usr_1")
 
-    def test_other_events_are_of_no_concern(self, billing: PaddleBilling):
+    def test_other_events_have_no_state(self, billing: PaddleBilling):
         assert parse(billing, event("product.updated", {"id": "pro_1"})).state is None
         assert parse(billing, event("transaction.created", {"id": "txn_1"})).state is None
 
@@ -145,7 +147,7 @@ class TestNotification:
             event("customer.created", customer("a@mail.example.org")) | {"occurred_at": "yesterday"},
         ],
     )
-    def test_what_makes_no_sense_is_unreadable(self, billing: PaddleBilling, payload: object):
+    def test_malformed_payload_raises_malformed_event(self, billing: PaddleBilling, payload: object):
         with pytest.raises(MalformedEvent):
             parse(billing, payload)
 
@@ -154,20 +156,20 @@ class TestSignature:
     BODY = json.dumps(event("product.updated", {"id": "pro_1"})).encode()
 
     @pytest.mark.parametrize("secret", SECRETS)
-    def test_each_live_secret_signs(self, billing: PaddleBilling, secret: str):
+    def test_signature_of_each_live_secret_is_accepted(self, billing: PaddleBilling, secret: str):
         billing.parse_notification(signature(self.BODY, secret, NOW), self.BODY, NOW)
 
-    def test_one_right_signature_of_several_is_enough(self, billing: PaddleBilling):
+    def test_header_with_one_valid_signature_is_accepted(self, billing: PaddleBilling):
         wrong, right = signature(self.BODY, "other", NOW), signature(self.BODY, SECRETS[1], NOW)
         billing.parse_notification(f"{wrong};{right.split(';')[1]}", self.BODY, NOW)
 
     @pytest.mark.parametrize("seconds", [-300, 300])
-    def test_five_minutes_either_way_are_tolerated(self, billing: PaddleBilling, seconds: int):
+    def test_timestamp_within_five_minutes_is_accepted(self, billing: PaddleBilling, seconds: int):
         at = NOW + timedelta(seconds=seconds)
         billing.parse_notification(signature(self.BODY, SECRETS[0], at), self.BODY, NOW)
 
     @pytest.mark.parametrize("seconds", [-301, 301])
-    def test_more_is_not(self, billing: PaddleBilling, seconds: int):
+    def test_timestamp_beyond_five_minutes_raises_invalid_signature(self, billing: PaddleBilling, seconds: int):
         at = NOW + timedelta(seconds=seconds)
         with pytest.raises(InvalidSignature):
             billing.parse_notification(signature(self.BODY, SECRETS[0], at), self.BODY, NOW)
@@ -179,11 +181,11 @@ class TestSignature:
             "ts=1;ts=1;h1=ab", ";" * 5000, "ts=1;h1=é",
         ],
     )  # fmt: skip
-    def test_a_header_that_is_none_is_forged(self, billing: PaddleBilling, header: str | None):
+    def test_malformed_header_raises_invalid_signature(self, billing: PaddleBilling, header: str | None):
         with pytest.raises(InvalidSignature):
             billing.parse_notification(header, self.BODY, NOW)
 
-    def test_any_changed_byte_or_second_is_forged(self, billing: PaddleBilling):
+    def test_changed_byte_or_second_raises_invalid_signature(self, billing: PaddleBilling):
         good = signature(self.BODY, SECRETS[0], NOW)
         for place in range(0, len(self.BODY), 7):
             changed = bytearray(self.BODY)
@@ -196,7 +198,7 @@ class TestSignature:
             )
 
     @pytest.mark.parametrize("secrets", [(), ("",)])
-    def test_without_a_secret_everything_is_forged(self, paddle: Paddle, secrets: tuple[str, ...]):
+    def test_notification_without_a_secret_raises_invalid_signature(self, paddle: Paddle, secrets: tuple[str, ...]):
         billing = PaddleBilling(paddle.url, KEY, webhook_secrets=secrets)
         with pytest.raises(InvalidSignature):
             billing.parse_notification(signature(self.BODY, "", NOW), self.BODY, NOW)
@@ -206,7 +208,7 @@ class TestCancel:
     @pytest.mark.parametrize(
         ("immediately", "word", "status"), [(False, "next_billing_period", "active"), (True, "immediately", "canceled")]
     )
-    def test_cancels_at_the_time_asked_for(
+    def test_cancel_takes_effect_at_the_requested_time(
         self, paddle: Paddle, billing: PaddleBilling, immediately: bool, word: str, status: str
     ):
         data = subscription()
@@ -217,7 +219,7 @@ class TestCancel:
         assert (read.state.cancel_at is not None) == (not immediately)
         assert read.occurred_at > datetime.now(UTC) - timedelta(seconds=5)
 
-    def test_what_is_canceled_is_not_canceled_again(self, paddle: Paddle, billing: PaddleBilling):
+    def test_cancel_of_a_canceled_subscription_sends_no_second_request(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
         paddle.add(data)
         for _ in range(3):
@@ -231,7 +233,7 @@ class TestCancel:
         "fault",
         [Fault("POST .*/cancel", lose=True), Fault("POST .*/cancel", cut=True), Fault("POST .*/cancel", delay_s=0.5)],
     )
-    def test_a_lost_answer_is_looked_up_and_not_asked_for_again(
+    def test_cancel_without_a_response_reads_the_state_and_sends_no_second_request(
         self, paddle: Paddle, billing: PaddleBilling, fault: Fault
     ):
         data = subscription()
@@ -240,14 +242,14 @@ class TestCancel:
         assert billing.cancel(data["id"], immediately=False).state.cancel_at is not None
         assert len(paddle.calls("POST .*/cancel")) == 1
 
-    def test_a_call_without_effect_is_made_again(self, paddle: Paddle, billing: PaddleBilling):
+    def test_cancel_without_effect_is_repeated(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
         paddle.add(data)
         paddle.faults.append(Fault("POST .*/cancel", reply=Reply(503, b"<html>")))
         assert billing.cancel(data["id"], immediately=True).state.status == "canceled"
         assert len(paddle.cancellations) == 1
 
-    def test_a_few_attempts_are_made_and_no_more(self, paddle: Paddle, billing: PaddleBilling):
+    def test_cancel_with_a_failing_provider_raises_after_three_attempts(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
         paddle.add(data)
         paddle.faults.append(Fault("POST .*/cancel", times=99, reply=Reply(500)))
@@ -255,7 +257,7 @@ class TestCancel:
             billing.cancel(data["id"], immediately=True)
         assert len(paddle.calls("POST .*/cancel")) == 3
 
-    def test_a_refusal_is_told_with_the_providers_word(self, paddle: Paddle, billing: PaddleBilling):
+    def test_rejected_cancel_raises_with_the_code_of_the_provider(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
         paddle.add(data)
         said = {"error": {"type": "request_error", "code": "subscription_not_active", "detail": "…"}}
@@ -264,19 +266,21 @@ class TestCancel:
             billing.cancel(data["id"], immediately=True)
         assert len(paddle.calls("POST .*/cancel")) == 1
 
-    def test_an_unknown_one_is_unknown(self, billing: PaddleBilling):
+    def test_cancel_of_an_unknown_subscription_raises_unknown_subscription(self, billing: PaddleBilling):
         with pytest.raises(UnknownSubscription):
             billing.cancel("sub_none/../../customers", immediately=True)
 
 
 class TestPaymentUpdate:
-    def test_gives_a_checkout(self, paddle: Paddle, billing: PaddleBilling):
+    def test_payment_update_returns_a_checkout_url(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
         paddle.add(data)
         found = billing.payment_update(data["id"])
         assert found.checkout_url == f"https://pay.example.org/?_ptxn={found.transaction_id}"
 
-    def test_an_ended_subscription_has_none(self, paddle: Paddle, billing: PaddleBilling):
+    def test_payment_update_of_an_ended_subscription_raises_upstream_rejected(
+        self, paddle: Paddle, billing: PaddleBilling
+    ):
         data = subscription(status="canceled")
         paddle.add(data)
         with pytest.raises(UpstreamRejected):
@@ -297,7 +301,7 @@ class TestFailures:
             (Fault("GET", times=99, delay_s=0.5), UpstreamTimeout),
         ],
     )
-    def test_each_is_told_as_what_it_is(
+    def test_failed_call_raises_the_error_of_its_cause(
         self, paddle: Paddle, billing: PaddleBilling, fault: Fault, error: type[DriverError]
     ):
         data = subscription()
@@ -306,26 +310,28 @@ class TestFailures:
         with pytest.raises(error):
             billing.payment_update(data["id"])
 
-    def test_a_read_is_tried_again(self, paddle: Paddle, billing: PaddleBilling):
+    def test_failed_read_is_retried(self, paddle: Paddle, billing: PaddleBilling):
         data = subscription()
         paddle.add(data)
         paddle.faults.append(Fault("GET", times=3, reply=Reply(503)))
         assert billing.payment_update(data["id"]).transaction_id
 
-    def test_a_wrong_key_is_the_operators_matter(self, paddle: Paddle):
+    def test_rejected_key_raises_upstream_error(self, paddle: Paddle):
         with pytest.raises(UpstreamError, match="rejected the credentials"):
             PaddleBilling(paddle.url, "another", webhook_secrets=SECRETS).payment_update("sub_1")
 
 
 class TestListing:
-    def test_events_come_newest_first_up_to_a_time_over_pages_of_our_host(self, paddle: Paddle, billing: PaddleBilling):
+    def test_list_events_returns_newest_first_over_all_pages(self, paddle: Paddle, billing: PaddleBilling):
         known = [event("customer.created", customer("a@mail.example.org"), START + timedelta(days=d)) for d in range(9)]
         paddle.add(*known)
         paddle.page_size = 2
         found = list(billing.list_events(START + timedelta(days=3)))
         assert [one.id for one in found] == [one["event_id"] for one in reversed(known[3:])]
 
-    def test_what_stands_is_listed(self, paddle: Paddle, billing: PaddleBilling):
+    def test_current_state_returns_customers_subscriptions_payments_and_refunds(
+        self, paddle: Paddle, billing: PaddleBilling
+    ):
         old, new = START - timedelta(days=1), START + timedelta(days=1)
         sub, payer = subscription(), customer("a@mail.example.org")
         paid, before = transaction(at=new), transaction(at=old)
@@ -337,12 +343,14 @@ class TestListing:
         assert [one.id for one in billing.current_state(START)] == [one.id for one in found]
         assert paddle.calls("GET /transactions")[0].one("updated_at[GTE]") == rfc3339(START)
 
-    def test_one_that_cannot_be_read_hides_no_other(self, paddle: Paddle, billing: PaddleBilling):
+    def test_current_state_skips_unreadable_objects(self, paddle: Paddle, billing: PaddleBilling):
         good, bad = subscription(), subscription(items=[])
         paddle.add(good, bad)
         assert [one.state.provider_id for one in billing.current_state(START)] == [good["id"]]
 
-    def test_a_list_that_never_ends_is_broken(self, paddle: Paddle, billing: PaddleBilling, monkeypatch):
+    def test_current_state_with_too_many_pages_raises_upstream_error(
+        self, paddle: Paddle, billing: PaddleBilling, monkeypatch
+    ):
         monkeypatch.setattr("app.drivers.billing.paddle.transport.MAX_PAGES", 5)
         paddle.add(*[subscription() for _ in range(9)])
         paddle.page_size = 1

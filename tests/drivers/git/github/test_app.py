@@ -48,7 +48,9 @@ def accounts(host: GitHub) -> GitHubAccounts:
 
 
 class TestExchange:
-    def test_code_gives_the_users_tokens(self, host: GitHub, app: GitHubApp, accounts: GitHubAccounts) -> None:
+    def test_exchange_returns_the_tokens_of_the_user(
+        self, host: GitHub, app: GitHubApp, accounts: GitHubAccounts
+    ) -> None:
         tokens = app.exchange(host.approve("ada"))
         assert accounts.whoami(tokens.access_token).login == "ada"
         assert tokens.token_type == "bearer"
@@ -57,48 +59,48 @@ class TestExchange:
         assert tokens.refresh_token
         assert tokens.refresh_expires_at
 
-    def test_tokens_that_do_not_expire_have_no_refresh_token(self, host: GitHub, app: GitHubApp) -> None:
+    def test_exchange_of_non_expiring_tokens_returns_no_refresh_token(self, host: GitHub, app: GitHubApp) -> None:
         host.expiring = False
         tokens = app.exchange(host.approve("ada"))
         assert (tokens.expires_at, tokens.refresh_token, tokens.refresh_expires_at) == (None, None, None)
 
-    def test_code_is_good_for_once(self, host: GitHub, app: GitHubApp) -> None:
+    def test_exchange_of_a_used_code_raises_code_rejected(self, host: GitHub, app: GitHubApp) -> None:
         code = host.approve("ada")
         app.exchange(code)
         with pytest.raises(CodeRejected):
             app.exchange(code)
 
-    def test_lost_answer_is_not_asked_for_again(self, host: GitHub, app: GitHubApp) -> None:
+    def test_exchange_without_a_response_is_not_repeated(self, host: GitHub, app: GitHubApp) -> None:
         host.faults.append(Fault("POST /login", lose=True))
         with pytest.raises(DriverError):
             app.exchange(host.approve("ada"))
         assert len(host.calls("POST /login")) == 1
 
-    def test_html_for_json_is_broken(self, host: GitHub, app: GitHubApp) -> None:
+    def test_exchange_with_an_html_response_raises_upstream_error(self, host: GitHub, app: GitHubApp) -> None:
         host.faults.append(Fault("POST /login", reply=Reply(200, b"<html>")))
         with pytest.raises(UpstreamError):
             app.exchange("c")
 
-    def test_tokens_show_no_secret_when_printed(self, host: GitHub, app: GitHubApp) -> None:
+    def test_tokens_representation_contains_no_secret(self, host: GitHub, app: GitHubApp) -> None:
         tokens = app.exchange(host.approve("ada"))
         assert tokens.access_token not in repr(tokens)
         assert str(tokens.refresh_token) not in repr(tokens)
 
 
 class TestRefresh:
-    def test_tokens_rotate(self, host: GitHub, app: GitHubApp, accounts: GitHubAccounts) -> None:
+    def test_refresh_returns_rotated_tokens(self, host: GitHub, app: GitHubApp, accounts: GitHubAccounts) -> None:
         first = app.exchange(host.approve("ada"))
         second = app.refresh(str(first.refresh_token))
         assert second.refresh_token != first.refresh_token
         assert accounts.whoami(second.access_token).login == "ada"
 
-    def test_used_refresh_token_needs_a_new_connection(self, host: GitHub, app: GitHubApp) -> None:
+    def test_refresh_with_a_used_token_raises_reconnect_required(self, host: GitHub, app: GitHubApp) -> None:
         first = app.exchange(host.approve("ada"))
         app.refresh(str(first.refresh_token))
         with pytest.raises(ReconnectRequired):
             app.refresh(str(first.refresh_token))
 
-    def test_wrong_client_secret_is_not_the_users_fault(self, host: GitHub, app: GitHubApp) -> None:
+    def test_refresh_with_a_wrong_client_secret_raises_upstream_error(self, host: GitHub, app: GitHubApp) -> None:
         first = app.exchange(host.approve("ada"))
         host.client_secret = "another"
         with pytest.raises(UpstreamError):
@@ -106,36 +108,38 @@ class TestRefresh:
 
 
 class TestInstallationToken:
-    def test_token_reaches_the_installations_repositories(self, host: GitHub, app: GitHubApp) -> None:
+    def test_installation_token_grants_the_repositories_of_the_installation(self, host: GitHub, app: GitHubApp) -> None:
         token = app.installation_token("90")
         assert host.grants[token.token].installation == 90
         assert timedelta(minutes=58) < token.expires_at - clock.now() < timedelta(minutes=61)
 
-    def test_token_can_be_for_one_repository_alone(self, host: GitHub, app: GitHubApp) -> None:
+    def test_installation_token_for_a_repository_grants_only_that_repository(
+        self, host: GitHub, app: GitHubApp
+    ) -> None:
         token = app.installation_token("90", repository="team/site")
         assert host.grants[token.token].repositories == {"team/site"}
 
-    def test_token_for_one_repository_follows_its_id(self, host: GitHub, app: GitHubApp) -> None:
+    def test_installation_token_for_a_renamed_repository_uses_its_id(self, host: GitHub, app: GitHubApp) -> None:
         number = host.repositories["team/site"].id
         host.rename("team/site", "team/renamed")
         token = app.installation_token("90", repository="team/site", repository_id=str(number))
         assert host.grants[token.token].repositories == {"team/renamed"}
 
-    def test_token_is_kept_until_near_its_end(self, host: GitHub, app: GitHubApp) -> None:
+    def test_installation_token_is_cached_until_it_almost_expires(self, host: GitHub, app: GitHubApp) -> None:
         first = app.installation_token("90")
         assert app.installation_token("90") == first
         with clock.shifted(timedelta(minutes=54)):
             assert app.installation_token("90") == first
         assert len(host.calls("access_tokens")) == 1
 
-    def test_token_near_its_end_is_renewed(self, host: GitHub, app: GitHubApp) -> None:
+    def test_installation_token_that_almost_expires_is_renewed(self, host: GitHub, app: GitHubApp) -> None:
         host.installation_s = 240
         assert app.installation_token("90") != app.installation_token("90")
 
-    def test_fresh_asks_anew(self, host: GitHub, app: GitHubApp) -> None:
+    def test_fresh_installation_token_bypasses_the_cache(self, host: GitHub, app: GitHubApp) -> None:
         assert app.installation_token("90") != app.installation_token("90", fresh=True)
 
-    def test_many_who_ask_at_once_are_one_call(self, host: GitHub, app: GitHubApp) -> None:
+    def test_parallel_requests_for_an_installation_token_send_one_call(self, host: GitHub, app: GitHubApp) -> None:
         host.faults.append(Fault("access_tokens", delay_s=0.3))
         found: list[object] = []
         threads = [
@@ -149,18 +153,18 @@ class TestInstallationToken:
         assert len(set(map(repr, found))) == 1
         assert len(host.calls("access_tokens")) == 1
 
-    def test_removed_installation_needs_a_new_connection(self, host: GitHub, app: GitHubApp) -> None:
+    def test_removed_installation_raises_reconnect_required(self, host: GitHub, app: GitHubApp) -> None:
         host.installations.clear()
         with pytest.raises(ReconnectRequired):
             app.installation_token("90")
 
-    def test_passing_failure_is_tried_again(self, host: GitHub, app: GitHubApp) -> None:
+    def test_temporary_failure_is_retried(self, host: GitHub, app: GitHubApp) -> None:
         host.faults.append(Fault("access_tokens", reply=Reply(502, b"<html>Bad gateway")))
         assert app.installation_token("90").token in host.grants
 
 
 class TestAccounts:
-    def test_whoami_tells_id_login_and_name(self, host: GitHub, accounts: GitHubAccounts) -> None:
+    def test_whoami_returns_id_login_and_name(self, host: GitHub, accounts: GitHubAccounts) -> None:
         me = accounts.whoami(host.user_token("ada"))
         assert (me.id, me.login, me.name) == (str(host.accounts["ada"].id), "ada", "Ada")
 
@@ -169,23 +173,25 @@ class TestAccounts:
         with pytest.raises(TokenRejected):
             accounts.whoami(token)
 
-    def test_only_visible_installations_are_seen(self, host: GitHub, accounts: GitHubAccounts) -> None:
+    def test_installations_contain_only_visible_ones(self, host: GitHub, accounts: GitHubAccounts) -> None:
         host.install("strangers", "strangers/secret")
         token = host.user_token("ada")
         assert [each.id for each in accounts.installations(token)] == ["90"]
         assert accounts.can_access_installation(token, "90")
         assert not accounts.can_access_installation(token, "91")
 
-    def test_repositories_are_those_the_user_reaches(self, host: GitHub, accounts: GitHubAccounts) -> None:
+    def test_repositories_contain_only_those_of_the_user(self, host: GitHub, accounts: GitHubAccounts) -> None:
         page = accounts.repositories(host.user_token("bob"), "90")
         assert [each.full_name for each in page.repositories] == ["team/blog"]
         assert page.cursor is None
 
-    def test_token_without_an_installation_lists_what_it_reaches(self, host: GitHub, accounts: GitHubAccounts) -> None:
+    def test_repositories_without_an_installation_contain_those_of_the_token(
+        self, host: GitHub, accounts: GitHubAccounts
+    ) -> None:
         page = accounts.repositories(host.user_token("bob"))
         assert [each.full_name for each in page.repositories] == ["team/blog"]
 
-    def test_repositories_of_every_installation_come_page_by_page(self, host: GitHub, accounts: GitHubAccounts) -> None:
+    def test_repositories_of_all_installations_are_paginated(self, host: GitHub, accounts: GitHubAccounts) -> None:
         git, wanted = host.repositories["team/site"].git, ["team/blog"]
         for owner, count in (("crew", 120), ("gang", 0), ("club", 3)):
             names = [f"{owner}/r{number}" for number in range(count)]
@@ -201,7 +207,7 @@ class TestAccounts:
         assert sorted(found) == sorted(wanted)
         assert rounds > 1
 
-    def test_one_call_looks_at_ten_pages_at_most(self, host: GitHub, accounts: GitHubAccounts) -> None:
+    def test_repositories_reads_at_most_ten_pages_per_call(self, host: GitHub, accounts: GitHubAccounts) -> None:
         git = host.repositories["team/site"].git
         for number in range(15):
             host.add(f"crew{number}/site", git, "bob")
@@ -214,7 +220,7 @@ class TestAccounts:
         assert accounts.repositories(token, "90", search="nothing", cursor=page.cursor).cursor is None
         assert len(host.calls("/repositories$")) == 16
 
-    def test_repositories_are_searched_through_all_pages(self, host: GitHub, accounts: GitHubAccounts) -> None:
+    def test_repositories_search_reads_all_pages(self, host: GitHub, accounts: GitHubAccounts) -> None:
         git = host.repositories["team/site"].git
         names = [f"team/r{number:03}" for number in range(250)]
         for name in names:
@@ -230,21 +236,23 @@ class TestAccounts:
         assert found == names
         assert [r.full_name for r in accounts.repositories(token, "90", search="R249").repositories] == ["team/r249"]
 
-    def test_revoked_user_token_is_dead(self, host: GitHub, app: GitHubApp, accounts: GitHubAccounts) -> None:
+    def test_revoked_user_token_is_rejected(self, host: GitHub, app: GitHubApp, accounts: GitHubAccounts) -> None:
         token = host.user_token("ada")
         app.revoke(token)
         with pytest.raises(TokenRejected):
             accounts.whoami(token)
         app.revoke(token)
 
-    def test_revoked_installation_token_is_dead(self, host: GitHub, app: GitHubApp, accounts: GitHubAccounts) -> None:
+    def test_revoked_installation_token_is_rejected(
+        self, host: GitHub, app: GitHubApp, accounts: GitHubAccounts
+    ) -> None:
         token = app.installation_token("90").token
         accounts.revoke_installation_token(token)
         assert token not in host.grants
         accounts.revoke_installation_token(token)
 
 
-def test_silent_host_is_late(host: GitHub, app: GitHubApp) -> None:
+def test_silent_host_raises_upstream_timeout(host: GitHub, app: GitHubApp) -> None:
     host.faults.append(Fault("POST /login", reply=Reply(504)))
     with pytest.raises(UpstreamTimeout):
         app.exchange("c")

@@ -63,7 +63,7 @@ class TestGitHub(GitContract, PathConflictContract):
 class TestGitHubRevisions(RevisionsContract):
     """The contract of past commits, and comparisons that GitHub truncates."""
 
-    def test_comparison_of_more_files_than_github_returns_is_made_from_contents(
+    def test_comparison_beyond_the_file_limit_of_github_uses_contents(
         self, old: Subject, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(revisions, "MAX_FILES", 1)
@@ -79,7 +79,7 @@ class TestGitHubRevisions(RevisionsContract):
         assert tuple(differences.files[0]) == ("b.md", None, "removed", None, None)
         assert {(file.status, file.additions) for file in differences.files[1:]} == {("added", None)}
 
-    def test_only_the_mode_of_a_file_differs_on_diverged_branches(self, make: Make) -> None:
+    def test_comparison_of_diverged_branches_reports_a_changed_mode(self, make: Make) -> None:
         subject = make({"run": b"x\n"})
         start = subject.git.head()
         left = subject.git.commit({"a.md": b"a\n"}, branch="left", start=start)
@@ -108,7 +108,9 @@ class TestGitHubFailing(RemoteContract):
         WRITES,
     ]
 
-    def test_race_that_is_worded_as_another_refusal_is_a_moved_branch(self, subject: Subject, host: GitHub) -> None:
+    def test_commit_after_a_push_with_a_generic_refusal_raises_branch_moved(
+        self, subject: Subject, host: GitHub
+    ) -> None:
         def push() -> None:
             subject.git.commit({"other.md": b"theirs\n"}, "Theirs")
 
@@ -117,7 +119,7 @@ class TestGitHubFailing(RemoteContract):
         with pytest.raises(BranchMoved):
             self.write(subject)
 
-    def test_commit_made_anew_on_a_newer_head_makes_its_blobs_once(self, subject: Subject, host: GitHub) -> None:
+    def test_repeated_commit_on_a_newer_head_uploads_its_blobs_once(self, subject: Subject, host: GitHub) -> None:
         def push() -> None:
             subject.git.commit({"other.md": b"theirs\n"}, "Theirs")
 
@@ -128,13 +130,13 @@ class TestGitHubFailing(RemoteContract):
         assert self.is_written_once(subject)
         assert len(host.calls("POST .*/git/blobs$")) == 2
 
-    def test_exhausted_budget_is_told_with_its_reset(self, subject: Subject, host: GitHub) -> None:
+    def test_exhausted_budget_raises_throttled_with_the_time_of_its_reset(self, subject: Subject, host: GitHub) -> None:
         host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
         with pytest.raises(UpstreamThrottled) as told:
             subject.provider.head(subject.repo, "main")
         assert 1700 < told.value.retry_after_s <= 1800
 
-    def test_last_call_of_the_budget_is_noticed(self, subject: Subject, host: GitHub) -> None:
+    def test_last_call_of_the_budget_blocks_the_next_call(self, subject: Subject, host: GitHub) -> None:
         host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 1)
         subject.provider.head(subject.repo, "main")
         with pytest.raises(UpstreamThrottled):
@@ -156,7 +158,9 @@ class TestGitHubFailing(RemoteContract):
         assert caught.value.code == "BRANCH_PROTECTED"
         assert subject.git.head("work")
 
-    def test_protected_branch_is_refused_with_the_hosts_reason(self, subject: Subject, host: GitHub) -> None:
+    def test_commit_on_a_protected_branch_raises_with_the_reason_of_the_host(
+        self, subject: Subject, host: GitHub
+    ) -> None:
         host.repositories[REPO.name].protected.add("main")
         with pytest.raises(UpstreamRejected, match="pull request") as refused:
             self.write(subject)
@@ -173,13 +177,13 @@ class TestGitHubFailing(RemoteContract):
         with pytest.raises(RepositoryUnavailable):
             subject.commit(FileChange("n.md", Action.CREATE, b"n"), branch="work")
 
-    def test_other_bytes_than_sent_are_noticed(self, subject: Subject, host: GitHub) -> None:
+    def test_blob_with_other_bytes_than_sent_raises_upstream_error(self, subject: Subject, host: GitHub) -> None:
         wrong = {"sha": "0" * 40, "url": host.url}
         host.faults.append(Fault("POST .*/git/blobs$", reply=Reply(201, wrong)))
         with pytest.raises(UpstreamError):
             self.write(subject)
 
-    def test_other_bytes_than_asked_for_are_noticed(self, subject: Subject, host: GitHub) -> None:
+    def test_blob_with_other_bytes_than_requested_raises_upstream_error(self, subject: Subject, host: GitHub) -> None:
         host.faults.append(Fault("GET .*/git/blobs/", reply=Reply(200, b"other")))
         with pytest.raises(UpstreamError):
             subject.provider.blob(subject.repo, subject.git.entries()["a.md"][2])
@@ -244,7 +248,7 @@ class TestRename:
 
 
 class TestWritable:
-    def test_is_what_github_says_of_the_one_who_asks(self, host: GitHub, make: Make) -> None:
+    def test_writable_equals_the_permission_of_the_token(self, host: GitHub, make: Make) -> None:
         make({"a": b"a"})
         host.repositories[REPO.name].collaborators |= {"reader", "writer"}
         host.repositories[REPO.name].readers.add("reader")
@@ -257,7 +261,7 @@ class TestWritable:
 class TestTrees:
     """Trees that the host cuts, and what reading them costs."""
 
-    def test_truncated_tree_is_walked_to_what_git_has(self, host: GitHub, make: Make) -> None:
+    def test_truncated_tree_is_read_by_folder_and_equals_that_of_git(self, host: GitHub, make: Make) -> None:
         host.tree_entries = 400
         subject = make(many_files(3000))
         entries = list(subject.provider.tree(subject.repo, subject.git.head()))
@@ -273,7 +277,7 @@ class TestTrees:
             subject.git.entries()
         )
 
-    def test_folder_that_cannot_be_listed_is_an_error(self, host: GitHub, make: Make) -> None:
+    def test_folder_with_a_truncated_list_raises_upstream_error(self, host: GitHub, make: Make) -> None:
         subject = make({"a/b.md": b"b"})
         cut = {"sha": "0" * 40, "url": "u", "tree": [], "truncated": True}
         host.faults.append(Fault("GET .*/git/trees/", times=99, reply=Reply(200, cut)))
@@ -289,7 +293,7 @@ class TestTrees:
         assert subject.git.show("d00/new.md") == b"x"
         assert "d01/s00/f0001.md" not in subject.git.entries()
 
-    def test_difference_of_a_small_commit_is_a_few_small_reads(self, host: GitHub, make: Make) -> None:
+    def test_changes_of_a_small_commit_need_few_small_reads(self, host: GitHub, make: Make) -> None:
         subject = make(many_files(1000))
         old = subject.git.head()
         new = subject.git.commit({"d03/s01/new.md": b"n"})
@@ -300,7 +304,7 @@ class TestTrees:
         assert not any(call.one("recursive") for call in host.journal)
 
     @pytest.mark.parametrize("spread", [1, 3, 10])
-    def test_push_of_ten_files_is_told_by_four_calls(self, host: GitHub, make: Make, spread: int) -> None:
+    def test_push_of_ten_files_is_read_with_four_calls(self, host: GitHub, make: Make, spread: int) -> None:
         subject = make(many_files(1000))
         old = subject.git.head()
         edited = {f"d{n % spread:02}/s00/f{n:04}.md": ("100755", b"new") for n in range(9)}
@@ -321,7 +325,7 @@ class TestTrees:
         )
         assert len(host.journal) <= 5
 
-    def test_difference_that_github_gives_up_on_is_read_from_trees(self, host: GitHub, make: Make) -> None:
+    def test_changes_with_a_failing_comparison_are_read_from_trees(self, host: GitHub, make: Make) -> None:
         subject = make(many_files(100))
         old = subject.git.head()
         new = subject.git.commit({"d03/s01/new.md": b"n"})
@@ -330,21 +334,23 @@ class TestTrees:
             assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["d03/s01/new.md"]
             host.faults.clear()
 
-    def test_folders_that_are_not_found_by_path_are_walked_to(self, host: GitHub, make: Make) -> None:
+    def test_folders_that_github_does_not_find_by_path_are_read_from_their_parents(
+        self, host: GitHub, make: Make
+    ) -> None:
         subject = make(many_files(100))
         old = subject.git.head()
         new = subject.git.commit({"d03/s01/new.md": b"n"})
         host.faults.append(Fault("GET .*/git/trees/.*:", reply=Reply(404, {"message": "Not Found"})))
         assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["d03/s01/new.md"]
 
-    def test_branch_that_went_back_is_compared_by_its_trees(self, host: GitHub, make: Make) -> None:
+    def test_changes_of_a_reset_branch_are_read_from_trees(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
         old = subject.git.commit({"b.md": b"b"})
         new = subject.git.commit({"c.md": b"c"}, start=subject.git.commits()[1], branch="other")
         assert [c.path for c in subject.provider.changes(subject.repo, old, new)] == ["b.md", "c.md"]
         assert not subject.provider.is_ancestor(subject.repo, old, new)
 
-    def test_difference_everywhere_is_read_from_whole_trees(self, host: GitHub, make: Make) -> None:
+    def test_changes_in_every_folder_are_read_from_complete_trees(self, host: GitHub, make: Make) -> None:
         subject = make(many_files(1000))
         old = subject.git.head()
         new = subject.git.commit(dict.fromkeys(subject.git.entries(), b"changed"))
@@ -352,18 +358,18 @@ class TestTrees:
         assert len(list(subject.provider.changes(subject.repo, old, new))) == 1000
         assert len(host.journal) <= 64
 
-    def test_unchanged_head_costs_no_rate(self, host: GitHub, make: Make) -> None:
+    def test_unchanged_head_returns_304_and_uses_no_rate(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
         heads = {subject.provider.head(subject.repo, "main") for _ in range(3)}
         assert heads == {subject.git.head()}
         assert [call.status for call in host.calls("/git/ref/")] == [200, 304, 304]
 
-    def test_changed_head_is_seen_at_once(self, host: GitHub, make: Make) -> None:
+    def test_changed_head_is_returned(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
         subject.provider.head(subject.repo, "main")
         assert subject.git.commit({"a.md": b"b"}) == subject.provider.head(subject.repo, "main")
 
-    def test_merge_has_the_paths_it_changed_itself(self, make: Make) -> None:
+    def test_history_of_a_merge_contains_only_its_own_paths(self, make: Make) -> None:
         subject = make({"a.md": b"a", "b.md": b"b"})
         base = subject.git.head()
         side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)
@@ -377,7 +383,7 @@ class TestTrees:
 class TestCommitSteps:
     """The four steps of the specification's table."""
 
-    def test_steps_come_in_order_and_cost_as_many_calls(self, host: GitHub, make: Make) -> None:
+    def test_commit_sends_one_call_per_step_in_order(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
         head = subject.git.head()
         host.journal.clear()
@@ -392,7 +398,7 @@ class TestCommitSteps:
         assert len(host.journal) == 30 + 6
         assert host.calls("PATCH")[0].data == {"sha": subject.git.head(), "force": False}
 
-    def test_moved_file_keeps_its_blob_and_uploads_nothing(self, host: GitHub, make: Make) -> None:
+    def test_moved_file_keeps_its_blob_without_an_upload(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
         subject.commit(FileChange("b.md", Action.MOVE, None, "a.md"))
         assert host.calls("POST .*/git/blobs$") == []

@@ -43,7 +43,7 @@ def code(host: GitLab, app: GitLabOAuth) -> str:
 
 
 class TestExchange:
-    def test_code_gives_tokens(self, app: GitLabOAuth, accounts: GitLabAccounts, code: str) -> None:
+    def test_exchange_returns_tokens(self, app: GitLabOAuth, accounts: GitLabAccounts, code: str) -> None:
         tokens = app.exchange(code, redirect_uri=BACK, code_verifier=VERIFIER)
         assert accounts.whoami(tokens.access_token).login == "grace"
         assert (tokens.token_type, tokens.scopes) == ("bearer", ("api",))
@@ -51,16 +51,18 @@ class TestExchange:
         assert tokens.refresh_token
 
     @pytest.mark.parametrize("verifier", [None, "wrong" * 10])
-    def test_code_needs_its_verifier(self, app: GitLabOAuth, code: str, verifier: str | None) -> None:
+    def test_exchange_with_a_wrong_verifier_raises_code_rejected(
+        self, app: GitLabOAuth, code: str, verifier: str | None
+    ) -> None:
         with pytest.raises(CodeRejected):
             app.exchange(code, redirect_uri=BACK, code_verifier=verifier)
 
-    def test_code_is_good_for_once(self, app: GitLabOAuth, code: str) -> None:
+    def test_exchange_of_a_used_code_raises_code_rejected(self, app: GitLabOAuth, code: str) -> None:
         app.exchange(code, redirect_uri=BACK, code_verifier=VERIFIER)
         with pytest.raises(CodeRejected):
             app.exchange(code, redirect_uri=BACK, code_verifier=VERIFIER)
 
-    def test_lost_answer_is_not_asked_for_again(self, host: GitLab, app: GitLabOAuth, code: str) -> None:
+    def test_exchange_without_a_response_is_not_repeated(self, host: GitLab, app: GitLabOAuth, code: str) -> None:
         host.faults.append(Fault("POST /oauth/token", lose=True))
         with pytest.raises(DriverError):
             app.exchange(code, redirect_uri=BACK, code_verifier=VERIFIER)
@@ -68,14 +70,16 @@ class TestExchange:
 
 
 class TestRefresh:
-    def test_tokens_rotate(self, app: GitLabOAuth, code: str) -> None:
+    def test_refresh_returns_rotated_tokens(self, app: GitLabOAuth, code: str) -> None:
         first = app.exchange(code, redirect_uri=BACK, code_verifier=VERIFIER)
         second = app.refresh(str(first.refresh_token))
         assert second.refresh_token != first.refresh_token
         with pytest.raises(ReconnectRequired):
             app.refresh(str(first.refresh_token))
 
-    def test_wrong_client_secret_is_not_the_users_fault(self, host: GitLab, app: GitLabOAuth, code: str) -> None:
+    def test_refresh_with_a_wrong_client_secret_raises_upstream_error(
+        self, host: GitLab, app: GitLabOAuth, code: str
+    ) -> None:
         first = app.exchange(code, redirect_uri=BACK, code_verifier=VERIFIER)
         host.client_secret = "another"
         with pytest.raises(UpstreamError):
@@ -87,14 +91,14 @@ class TestAccounts:
         with pytest.raises(TokenRejected):
             accounts.whoami("nonsense")
 
-    def test_revoked_token_is_dead(self, host: GitLab, app: GitLabOAuth, accounts: GitLabAccounts) -> None:
+    def test_revoked_token_is_rejected(self, host: GitLab, app: GitLabOAuth, accounts: GitLabAccounts) -> None:
         token = host.token("grace")
         app.revoke(token)
         with pytest.raises(TokenRejected):
             accounts.whoami(token)
         app.revoke(token)
 
-    def test_projects_come_page_by_page(self, host: GitLab, accounts: GitLabAccounts, tmp_path: Path) -> None:
+    def test_repositories_are_paginated(self, host: GitLab, accounts: GitLabAccounts, tmp_path: Path) -> None:
         git = Plumbing(tmp_path / "git", {"a": b"a"})
         names = [f"team/p{number:03}" for number in range(120)]
         for name in names:

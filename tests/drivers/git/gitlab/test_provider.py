@@ -57,7 +57,7 @@ def provider(host: GitLab) -> GitLabProvider:
 class TestGitLab(GitContract, PathConflictContract):
     """The contract."""
 
-    def test_commit_is_the_bots_with_the_message_as_given(self, subject: Subject) -> None:
+    def test_commit_has_the_bot_as_author_and_the_unchanged_message(self, subject: Subject) -> None:
         """The committer is the owner of the token (contract 4.13)."""
         message = "Änderung ✓\n\nBody with  spaces\n\nCo-authored-by: A <a@mail.example.org>"
         subject.commit(FileChange("x.md", Action.CREATE, b"x"), message=message)
@@ -70,11 +70,11 @@ class TestGitLab(GitContract, PathConflictContract):
 class TestGitLabRevisions(RevisionsContract):
     """The contract of past commits, and incomplete comparisons of GitLab."""
 
-    def test_comparison_that_gitlab_gives_up_on_is_made_from_contents(self, host: GitLab, old: Subject) -> None:
+    def test_comparison_beyond_the_file_limit_of_gitlab_uses_contents(self, host: GitLab, old: Subject) -> None:
         host.compare_files = 0
         self.test_comparison_equals_git_diff_numstat(old)
 
-    def test_counts_of_a_diff_that_gitlab_leaves_out_are_read(self, host: GitLab, make: Make) -> None:
+    def test_comparison_with_an_omitted_diff_counts_lines_from_contents(self, host: GitLab, make: Make) -> None:
         subject = make({"a.md": b"a\n" * 9, "b.png": b"\0a"})
         base = subject.git.head()
         head = subject.git.commit({"a.md": b"b\n" * 8, "b.png": b"\0b"})
@@ -90,7 +90,7 @@ class TestGitLabRevisions(RevisionsContract):
 
 
 class TestWritable:
-    def test_is_what_gitlab_says_of_the_one_who_asks(self, host: GitLab, make: Make) -> None:
+    def test_writable_equals_the_permission_of_the_token(self, host: GitLab, make: Make) -> None:
         make({"a": b"a"})
         host.projects[0].members |= {"reader", "writer"}
         host.projects[0].readers.add("reader")
@@ -109,7 +109,7 @@ class TestWritable:
             ({"project_access": None, "group_access": None}, False),
         ],
     )
-    def test_higher_of_two_roles_counts(self, permissions: dict | None, writes: bool) -> None:
+    def test_writable_uses_the_higher_of_two_roles(self, permissions: dict | None, writes: bool) -> None:
         facts = {"id": 1, "path_with_namespace": "a/b", "permissions": permissions}
         assert values.repository(facts).writable is writes
 
@@ -121,14 +121,16 @@ class TestGitLabFailing(RemoteContract):
     WRITES = "POST .*/repository/commits$"
     STEPS: ClassVar = [READS, "GET .*/repository/tree$", "HEAD .*/repository/files/", WRITES]
 
-    def test_push_of_another_file_at_the_last_moment_is_built_upon(self, subject: Subject, host: GitLab) -> None:
+    def test_push_of_another_file_before_the_commit_is_the_parent(self, subject: Subject, host: GitLab) -> None:
         head = subject.git.head()
         host.faults.append(Fault(self.WRITES, first=lambda: subject.git.commit({"other.md": b"pushed"}, "Theirs")))
         made = subject.commit(FileChange("a.md", Action.UPDATE, b"mine\n"), message="Mine")
         assert subject.git.commits() == [made.sha, made.parent, head]
         assert {"other.md", "a.md"} <= set(subject.git.entries())
 
-    def test_push_between_check_and_update_of_the_branch_is_not_lost(self, subject: Subject, host: GitLab) -> None:
+    def test_push_between_check_and_update_of_the_branch_raises_branch_moved(
+        self, subject: Subject, host: GitLab
+    ) -> None:
         host.racing = lambda: subject.git.commit({"other.md": b"pushed"}, "Theirs")
         with pytest.raises(BranchMoved):
             self.write(subject)
@@ -151,7 +153,7 @@ class TestGitLabFailing(RemoteContract):
         assert subject.git.show("a.md") == b"mine\n"
         assert subject.git.show("other.md") == b"pushed"
 
-    def test_created_file_that_somebody_else_creates_first_is_theirs(self, subject: Subject, host: GitLab) -> None:
+    def test_create_of_a_file_that_a_push_created_raises_branch_moved(self, subject: Subject, host: GitLab) -> None:
         host.faults.append(Fault(self.WRITES, first=lambda: subject.git.commit({"new.md": b"theirs"}, "Theirs")))
         with pytest.raises(BranchMoved):
             self.write(subject)
@@ -165,31 +167,33 @@ class TestGitLabFailing(RemoteContract):
         assert caught.value.code == "BRANCH_PROTECTED"
         assert subject.git.head("work")
 
-    def test_protected_branch_is_refused_with_the_hosts_reason(self, subject: Subject, host: GitLab) -> None:
+    def test_commit_on_a_protected_branch_raises_with_the_reason_of_the_host(
+        self, subject: Subject, host: GitLab
+    ) -> None:
         host.projects[0].protected.add("main")
         with pytest.raises(UpstreamRejected, match="not allowed to push") as refused:
             self.write(subject)
         assert refused.value.code == "BRANCH_PROTECTED"
 
-    def test_commit_is_one_call_whatever_it_holds(self, subject: Subject, host: GitLab) -> None:
+    def test_commit_of_several_changes_sends_one_call(self, subject: Subject, host: GitLab) -> None:
         self.write(subject)
         [call] = host.calls("POST")
         assert [act["action"] for act in call.data["actions"]] == ["update", "create"]
         assert call.data["actions"][0]["last_commit_id"] == subject.git.commits()[1]
 
-    def test_exhausted_budget_is_told_with_its_reset(self, subject: Subject, host: GitLab) -> None:
+    def test_exhausted_budget_raises_throttled_with_the_time_of_its_reset(self, subject: Subject, host: GitLab) -> None:
         host.budget = dict.fromkeys(("Bearer " + token for token in host.grants), 0)
         with pytest.raises(UpstreamThrottled) as told:
             subject.provider.head(subject.repo, "main")
         assert told.value.retry_after_s == 50
 
-    def test_project_is_found_by_its_id_after_a_rename(self, subject: Subject, host: GitLab) -> None:
+    def test_renamed_project_is_read_by_its_id(self, subject: Subject, host: GitLab) -> None:
         host.projects[0].name = "team/renamed"
         known = RepoRef(REPO.name, str(host.projects[0].id))
         assert subject.provider.head(known, "main") == subject.git.head()
         assert subject.provider.repository(known).full_name == "team/renamed"
 
-    def test_project_of_others_is_unavailable(self, subject: Subject, host: GitLab) -> None:
+    def test_project_without_membership_raises_repository_unavailable(self, subject: Subject, host: GitLab) -> None:
         host.projects[0].members.clear()
         with pytest.raises(RepositoryUnavailable):
             list(subject.provider.tree(subject.repo, subject.git.head()))
@@ -198,13 +202,13 @@ class TestGitLabFailing(RemoteContract):
 class TestTrees:
     """Trees page by page, and comparisons that GitLab gives up."""
 
-    def test_tree_of_many_pages_is_what_git_has(self, host: GitLab, make: Make) -> None:
+    def test_tree_of_many_pages_equals_that_of_git(self, host: GitLab, make: Make) -> None:
         subject = make({f"d{n % 30:02}/f{n:04}.md": b"%d\n" % n for n in range(1500)})
         entries = list(subject.provider.tree(subject.repo, subject.git.head()))
         assert [entry.path for entry in entries] == list(subject.git.entries())
         assert len(host.calls("GET .*/repository/tree$")) == 16
 
-    def test_paths_in_a_large_folder_are_looked_up_one_by_one(self, host: GitLab, make: Make) -> None:
+    def test_entries_of_a_large_folder_are_read_individually(self, host: GitLab, make: Make) -> None:
         files: dict[str, Content] = {f"posts/f{n:04}.md": b"%d\n" % n for n in range(700)}
         odd: dict[str, Content] = {
             "posts/x-run.sh": (EXECUTABLE, b"#!/bin/sh\n"),
@@ -221,13 +225,13 @@ class TestTrees:
         assert set(found) == {"posts/f0699.md", "posts/x-run.sh", "a.md"}
         assert len(host.journal) <= 12
 
-    def test_symlink_in_a_large_folder_is_told_from_a_file(self, make: Make) -> None:
+    def test_symlink_in_a_large_folder_has_the_mode_of_a_symlink(self, make: Make) -> None:
         files: dict[str, Content] = {f"f{n:04}.md": b"%d\n" % n for n in range(400)}
         subject = make(files | {"y-link": (SYMLINK, b"f0001.md"), "z-line": b"no end"})
         found = subject.provider.entries(subject.repo, subject.git.head(), ["y-link", "z-line"])
         assert (found["y-link"].mode, found["z-line"].mode) == (SYMLINK, "100644")
 
-    def test_submodule_in_a_large_folder_is_among_the_changes(self, make: Make) -> None:
+    def test_changes_contain_a_submodule_in_a_large_folder(self, make: Make) -> None:
         subject = make({f"f{n:04}.md": b"%d\n" % n for n in range(400)})
         old = subject.git.head()
         new = subject.git.commit({"z-theme": (SUBMODULE, "5a1e" * 10)})
@@ -235,7 +239,7 @@ class TestTrees:
         assert change.entry
         assert change.entry[:4] == ("z-theme", "commit", SUBMODULE, "5a1e" * 10)
 
-    def test_commit_into_a_large_folder_takes_few_calls(self, host: GitLab, make: Make) -> None:
+    def test_commit_into_a_large_folder_sends_at_most_16_calls(self, host: GitLab, make: Make) -> None:
         subject = make({f"posts/f{n:04}.md": b"%d\n" % n for n in range(2000)})
         host.journal.clear()
         subject.commit(
@@ -247,12 +251,12 @@ class TestTrees:
             subject.commit(FileChange("posts/new.md", Action.CREATE, b"again\n"))
 
     @pytest.mark.parametrize("fault", [{"cut": True}, {"lose": True}, {"reply": Reply(502)}])
-    def test_page_that_fails_is_asked_for_again(self, host: GitLab, make: Make, fault: dict[str, Any]) -> None:
+    def test_failed_page_of_a_tree_is_retried(self, host: GitLab, make: Make, fault: dict[str, Any]) -> None:
         subject = make({f"f{n:03}.md": b"x" for n in range(350)})
         host.faults.append(Fault("GET .*/repository/tree$", skip=2, **fault))
         assert len(list(subject.provider.tree(subject.repo, subject.git.head()))) == 350
 
-    def test_page_that_stays_away_gives_no_part_of_a_tree(self, host: GitLab, make: Make) -> None:
+    def test_permanently_failing_page_raises_and_yields_no_entries(self, host: GitLab, make: Make) -> None:
         subject = make({f"f{n:03}.md": b"x" for n in range(350)})
         host.faults.append(Fault("GET .*/repository/tree$", skip=2, times=99, reply=Reply(502)))
         found = []
@@ -260,7 +264,9 @@ class TestTrees:
             found.extend(subject.provider.tree(subject.repo, subject.git.head()))
         assert found == []
 
-    def test_comparison_that_is_given_up_is_read_from_whole_trees(self, host: GitLab, make: Make) -> None:
+    def test_changes_beyond_the_limit_of_a_comparison_are_read_from_complete_trees(
+        self, host: GitLab, make: Make
+    ) -> None:
         host.compare_files = 10
         subject = make({f"f{n:03}.md": b"x%d" % n for n in range(50)})
         old = subject.git.head()
@@ -269,7 +275,7 @@ class TestTrees:
         [info] = subject.provider.history(subject.repo, new, since=old)
         assert len(info.paths) == 40
 
-    def test_merge_has_the_paths_it_changed_itself(self, make: Make) -> None:
+    def test_history_of_a_merge_contains_only_its_own_paths(self, make: Make) -> None:
         subject = make({"a.md": b"a", "b.md": b"b"})
         base = subject.git.head()
         side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)

@@ -49,36 +49,36 @@ def readers() -> list[psutil.Process]:
 
 
 class TestReading:
-    def test_answers_come_in_order(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_read_returns_objects_in_the_requested_order(self, repo: GitRepo, objects: CatFiles) -> None:
         shas = shas_of(repo)
         assert [found.sha for found, _ in objects.read(repo.folder, shas)] == shas
         assert [len(content) for _, content in objects.read(repo.folder, shas)] == [
             len(b"%d\n" % n) * n for n in range(200)
         ]
 
-    def test_missing_is_none_when_checked_and_an_error_when_read(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_missing_object_is_none_in_check_and_raises_in_read(self, repo: GitRepo, objects: CatFiles) -> None:
         known = shas_of(repo)[1]
         told = [found and found.size for found in objects.check(repo.folder, [known, "dead" * 10, known])]
         assert told == [2, None, 2]
         with pytest.raises(GitObjectMissing):
             list(objects.read(repo.folder, [known, "dead" * 10]))
 
-    def test_nothing_asked_is_nothing_told(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_read_without_shas_returns_nothing(self, repo: GitRepo, objects: CatFiles) -> None:
         assert list(objects.read(repo.folder, [])) == []
 
-    def test_one_process_serves_reader_after_reader(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_consecutive_reads_use_one_process(self, repo: GitRepo, objects: CatFiles) -> None:
         for sha in shas_of(repo)[:20]:
             objects.one(repo.folder, sha)
         assert len(readers()) == 1
 
-    def test_reader_that_left_early_does_not_mix_up_the_next(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_interrupted_read_does_not_affect_the_next_read(self, repo: GitRepo, objects: CatFiles) -> None:
         shas = shas_of(repo)
         left = objects.read(repo.folder, shas)
         next(left)
         left.close()  # type: ignore[attr-defined]
         assert objects.one(repo.folder, shas[150])[0].sha == shas[150]
 
-    def test_process_that_died_is_replaced(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_terminated_process_is_replaced(self, repo: GitRepo, objects: CatFiles) -> None:
         sha = shas_of(repo)[3]
         objects.one(repo.folder, sha)
         [reader] = readers()
@@ -86,7 +86,9 @@ class TestReading:
         reader.wait(5)
         assert objects.one(repo.folder, sha)[1] == b"3\n" * 3
 
-    def test_process_that_dies_in_use_is_an_error(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_process_that_terminates_during_a_read_raises_upstream_error(
+        self, repo: GitRepo, objects: CatFiles
+    ) -> None:
         answers = objects.read(repo.folder, shas_of(repo) * 50)
         next(answers)
         [reader] = readers()
@@ -94,7 +96,7 @@ class TestReading:
         with pytest.raises(UpstreamError):
             list(answers)
 
-    def test_threads_each_get_their_own_answers(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_parallel_reads_return_their_own_objects(self, repo: GitRepo, objects: CatFiles) -> None:
         shas, wrong = shas_of(repo), []
 
         def read(start: int) -> None:
@@ -112,7 +114,7 @@ class TestReading:
 
 
 class TestPool:
-    def test_keeps_a_bounded_number(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_pool_has_a_limited_number_of_processes(self, repo: GitRepo, objects: CatFiles) -> None:
         sha = shas_of(repo)[1]
         held = [objects.read(repo.folder, [sha]) for _ in range(MAX_IDLE + 4)]
         for each in held:
@@ -122,18 +124,18 @@ class TestPool:
             list(each)
         assert len(readers()) == MAX_IDLE
 
-    def test_closing_leaves_no_process_and_can_be_followed_by_reading(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_close_ends_all_processes_and_a_later_read_starts_one(self, repo: GitRepo, objects: CatFiles) -> None:
         sha = shas_of(repo)[1]
         objects.one(repo.folder, sha)
         objects.close()
         assert readers() == []
         assert objects.one(repo.folder, sha)[1] == b"1\n"
 
-    def test_forgotten_pool_ends_its_processes(self, repo: GitRepo) -> None:
+    def test_deleted_pool_ends_its_processes(self, repo: GitRepo) -> None:
         CatFiles(timeout_s=10).one(repo.folder, shas_of(repo)[1])
         assert readers() == []
 
-    def test_child_after_a_fork_reads_through_its_own(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_forked_child_uses_its_own_process(self, repo: GitRepo, objects: CatFiles) -> None:
         shas = shas_of(repo)
         objects.one(repo.folder, shas[1])
         child = os.fork()

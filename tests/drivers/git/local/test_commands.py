@@ -48,10 +48,12 @@ def children_called(name: str) -> list[psutil.Process]:
 
 
 class TestRun:
-    def test_gives_what_git_says(self, repo: GitRepo) -> None:
+    def test_run_returns_the_output_of_git(self, repo: GitRepo) -> None:
         assert run(repo.folder, "rev-parse", "main", timeout_s=10).stdout.decode().strip() == repo.head()
 
-    def test_failure_is_told_without_gits_words(self, repo: GitRepo, caplog: pytest.LogCaptureFixture) -> None:
+    def test_run_failure_logs_the_message_of_git_and_raises_without_it(
+        self, repo: GitRepo, caplog: pytest.LogCaptureFixture
+    ) -> None:
         with pytest.raises(GitFailed) as failed:
             run(repo.folder, "rev-parse", "--verify", "nowhere", timeout_s=10)
         assert failed.value.returncode == 128
@@ -65,35 +67,37 @@ class TestRun:
         with pytest.raises(GitStatusUnknown):
             list(stream(repo.folder, "rev-parse", "main", timeout_s=10))
 
-    def test_late_git_is_killed_with_its_children(self, repo: GitRepo, fake_git: Fake) -> None:
+    def test_run_timeout_kills_git_with_its_children(self, repo: GitRepo, fake_git: Fake) -> None:
         fake_git("trap '' TERM\nsleep 300 & sleep 300")
         with pytest.raises(UpstreamTimeout):
             run(repo.folder, "status", timeout_s=0.3)
         assert children_called("sleep") == []
 
-    def test_missing_git_is_absent(self, repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_run_without_git_raises_upstream_unavailable(
+        self, repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         monkeypatch.setenv("PATH", str(tmp_path))
         with pytest.raises(UpstreamUnavailable):
             run(repo.folder, "status", timeout_s=1)
 
-    def test_large_input_and_output_pass(self, repo: GitRepo) -> None:
+    def test_run_transfers_large_input_and_output(self, repo: GitRepo) -> None:
         data = os.urandom(3_000_000)
         sha = run(repo.folder, "hash-object", "-w", "--stdin", timeout_s=20, data=[data]).stdout.decode().strip()
         assert run(repo.folder, "cat-file", "blob", sha, timeout_s=20).stdout == data
 
 
 class TestStream:
-    def test_fields_are_whole_across_pieces(self) -> None:
+    def test_stream_yields_complete_fields_across_reads(self) -> None:
         assert list(fields([b"a\0b", b"", b"c\0", b"\0d\0"])) == [b"a", b"bc", b"", b"d"]
 
-    def test_ends_with_an_error_after_a_part(self, repo: GitRepo, fake_git: Fake) -> None:
+    def test_stream_of_a_failing_git_raises_after_the_first_fields(self, repo: GitRepo, fake_git: Fake) -> None:
         fake_git("printf 'one\\0'; echo broken >&2; exit 3")
         pieces = stream(repo.folder, "ls-tree", timeout_s=5)
         assert next(pieces) == b"one\0"
         with pytest.raises(GitFailed):
             next(pieces)
 
-    def test_silence_is_late(self, repo: GitRepo, fake_git: Fake) -> None:
+    def test_stream_without_output_raises_upstream_timeout(self, repo: GitRepo, fake_git: Fake) -> None:
         fake_git("printf 'one\\0'; exec sleep 300")
         pieces = stream(repo.folder, "ls-tree", timeout_s=0.3)
         assert next(pieces) == b"one\0"
@@ -101,17 +105,17 @@ class TestStream:
             next(pieces)
         assert children_called("sleep") == []
 
-    def test_slow_reader_is_not_late(self, repo: GitRepo) -> None:
+    def test_stream_with_a_slow_reader_does_not_time_out(self, repo: GitRepo) -> None:
         pieces = stream(repo.folder, "ls-tree", "-z", "main", timeout_s=0.3)
         first = next(pieces)
         time.sleep(0.5)
         assert len(list(fields([first, *pieces]))) == 2
 
-    def test_much_complaint_does_not_block(self, repo: GitRepo, fake_git: Fake) -> None:
+    def test_stream_with_much_error_output_does_not_block(self, repo: GitRepo, fake_git: Fake) -> None:
         fake_git("head -c 300000 /dev/zero >&2; printf 'end\\0'")
         assert list(stream(repo.folder, "ls-tree", timeout_s=5)) == [b"end\0"]
 
-    def test_reader_that_leaves_ends_git(self, repo: GitRepo, fake_git: Fake) -> None:
+    def test_stream_close_ends_git(self, repo: GitRepo, fake_git: Fake) -> None:
         fake_git("printf 'one\\0'; exec sleep 300")
         pieces = stream(repo.folder, "ls-tree", timeout_s=5)
         next(pieces)

@@ -27,7 +27,7 @@ def target(tmp_path: Path) -> GitRepo:
 
 
 class TestCreating:
-    def test_folder_becomes_the_first_commit(self, local: LocalGit, target: GitRepo, tmp_path: Path) -> None:
+    def test_create_from_a_folder_commits_its_files(self, local: LocalGit, target: GitRepo, tmp_path: Path) -> None:
         source = tmp_path / "source"
         (source / "docs/deep").mkdir(parents=True)
         (source / "docs/deep/ü a.md").write_bytes(b"deep\n")
@@ -41,7 +41,9 @@ class TestCreating:
         assert target.text("log", "--format=%an %s", "main") == "Galley Bot Add files"
         target.check()
 
-    def test_repository_gives_its_branches(self, local: LocalGit, target: GitRepo, tmp_path: Path) -> None:
+    def test_create_from_a_repository_copies_its_branches(
+        self, local: LocalGit, target: GitRepo, tmp_path: Path
+    ) -> None:
         source = GitRepo(tmp_path / "source", {"a.md": b"a"}, branch="trunk")
         work = source.commit({"b.md": b"b"}, branch="work/one", start=source.head("trunk"))
         told = local.create("team/new", source=source.folder)
@@ -54,21 +56,25 @@ class TestCreating:
         assert "remote" not in (target.folder / "config").read_text()
         target.check()
 
-    def test_working_copy_gives_what_is_committed(self, local: LocalGit, target: GitRepo, tmp_path: Path) -> None:
+    def test_create_from_a_working_copy_ignores_uncommitted_files(
+        self, local: LocalGit, target: GitRepo, tmp_path: Path
+    ) -> None:
         bare = GitRepo(tmp_path / "bare", {"a.md": b"a"})
         bare.git("clone", "-q", str(bare.folder), str(tmp_path / "copy"))
         (tmp_path / "copy/uncommitted.md").write_text("x")
         local.create("team/new", source=tmp_path / "copy")
         assert (target.head(), set(target.entries())) == (bare.head(), {"a.md"})
 
-    def test_name_is_taken_once(self, local: LocalGit, target: GitRepo, tmp_path: Path) -> None:
+    def test_create_with_an_existing_name_raises_repository_exists(
+        self, local: LocalGit, target: GitRepo, tmp_path: Path
+    ) -> None:
         local.create("team/new")
         head = target.commit({"a.md": b"a"})
         with pytest.raises(RepositoryExists):
             local.create("team/new")
         assert target.head() == head
 
-    def test_what_cannot_be_read_leaves_nothing(self, local: LocalGit, tmp_path: Path) -> None:
+    def test_create_from_an_unreadable_source_raises_and_stores_nothing(self, local: LocalGit, tmp_path: Path) -> None:
         source = tmp_path / "source"
         source.mkdir()
         (source / "back\\slash.md").write_text("x")
@@ -78,7 +84,7 @@ class TestCreating:
             local.create("team/new", source=tmp_path / "nowhere")
         assert [path for path in (tmp_path / "git").rglob("*") if path.name != ".new"] == []
 
-    def test_scaffolds_of_the_killed_are_cleared(self, local: LocalGit, tmp_path: Path) -> None:
+    def test_create_removes_partial_repositories_of_killed_processes(self, local: LocalGit, tmp_path: Path) -> None:
         left = tmp_path / "git/.new/0123"
         left.mkdir(parents=True)
         os.utime(left, (1, 1))
@@ -192,7 +198,7 @@ class TestForeignStorage:
         self.assert_rejected(local, source.folder)
 
     @pytest.mark.parametrize("kind", ["link", "file"])
-    def test_import_of_working_copy_whose_git_folder_is_elsewhere_is_rejected(
+    def test_import_of_working_copy_with_an_external_git_folder_is_rejected(
         self, local: LocalGit, secret: GitRepo, tmp_path: Path, kind: str
     ) -> None:
         (tmp_path / "copy").mkdir()

@@ -12,7 +12,7 @@ from app.drivers.git.local.locks import exclusive, exclusive_lock
 
 
 class TestExclusiveLock:
-    def test_is_held_by_one_at_a_time(self, tmp_path: Path) -> None:
+    def test_lock_is_exclusive(self, tmp_path: Path) -> None:
         inside, most = [0], [0]
 
         def work() -> None:
@@ -33,7 +33,7 @@ class TestExclusiveLock:
         with exclusive_lock(tmp_path, "team/site", "main"), exclusive_lock(tmp_path, "team/site", "work"):
             pass
 
-    def test_ends_with_the_process_that_held_it(self, tmp_path: Path) -> None:
+    def test_lock_is_released_when_its_process_ends(self, tmp_path: Path) -> None:
         held = tmp_path / "held"
         held.touch()
         script = (

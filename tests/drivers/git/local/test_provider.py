@@ -68,7 +68,7 @@ class TestLocalRevisions(RevisionsContract):
 
 class TestNames:
     @pytest.mark.parametrize("name", BAD_NAMES)
-    def test_bad_name_is_unavailable(self, subject: Subject, name: str) -> None:
+    def test_invalid_repository_name_raises_repository_unavailable(self, subject: Subject, name: str) -> None:
         with pytest.raises(RepositoryUnavailable):
             subject.provider.repository(RepoRef(name))
 
@@ -85,12 +85,12 @@ class TestNames:
         with pytest.raises(RepositoryUnavailable):
             subject.provider.head(RepoRef("team/out"), "main")
 
-    def test_folder_that_is_no_repository_is_unavailable(self, local: LocalGit, tmp_path: Path) -> None:
+    def test_folder_without_a_repository_raises_repository_unavailable(self, local: LocalGit, tmp_path: Path) -> None:
         (tmp_path / "git/team/empty.git").mkdir(parents=True)
         with pytest.raises(RepositoryUnavailable):
             local.branches(RepoRef("team/empty"))
 
-    def test_root_itself_may_be_a_link(self, subject: Subject, tmp_path: Path) -> None:
+    def test_linked_root_folder_is_accepted(self, subject: Subject, tmp_path: Path) -> None:
         (tmp_path / "link").symlink_to(tmp_path / "git")
         through = LocalGit(tmp_path / "link", bot=BOT)
         assert through.head(REPO, "main") == subject.git.head()
@@ -99,12 +99,12 @@ class TestNames:
     @pytest.mark.parametrize(
         "branch", ["--all", "main..work", "HEAD", "HEAD~1", "main^", "@", "refs/heads/main", "ma\nin", ""]
     )
-    def test_what_is_no_branch_name_is_unavailable(self, subject: Subject, branch: str) -> None:
+    def test_invalid_branch_name_raises_repository_unavailable(self, subject: Subject, branch: str) -> None:
         with pytest.raises(RepositoryUnavailable):
             subject.provider.head(REPO, branch)
 
     @pytest.mark.parametrize("commit", ["main", "HEAD", "-x", "", "deadbeef", "--all"])
-    def test_only_whole_shas_name_commits(self, subject: Subject, commit: str) -> None:
+    def test_abbreviated_or_symbolic_commit_raises_object_missing(self, subject: Subject, commit: str) -> None:
         with pytest.raises(GitObjectMissing):
             subject.provider.tree(REPO, commit)
         with pytest.raises(GitObjectMissing):
@@ -114,7 +114,7 @@ class TestNames:
 
 
 class TestReading:
-    def test_sizes_are_told(self, subject: Subject) -> None:
+    def test_tree_entries_and_changes_have_sizes(self, subject: Subject) -> None:
         witness = {path: known[3] for path, known in subject.git.entries().items()}
         head, first = subject.git.head(), subject.git.commit({"a.md": None}, branch="other")
         provider = subject.provider
@@ -124,7 +124,7 @@ class TestReading:
             change.path: change.entry and change.entry.size for change in provider.changes(REPO, first, head)
         } == witness
 
-    def test_path_that_is_not_utf8_is_left_out_and_kept(self, subject: Subject) -> None:
+    def test_path_with_invalid_utf8_is_not_listed_and_survives_a_commit(self, subject: Subject) -> None:
         repo = subject.git
         blob = repo.git("hash-object", "-w", "--stdin", data=b"latin").strip()
         listing = repo.git("ls-tree", "-z", "main") + b"100644 blob " + blob + b"\tcaf\xe9.md\0"
@@ -145,7 +145,7 @@ class TestReading:
         sha = repo.git("hash-object", "-t", "commit", "-w", "--stdin", data=raw).decode().strip()
         assert [info.message for info in subject.provider.history(REPO, sha, since=head)] == ["caf\ufffd\n"]
 
-    def test_merge_is_given_what_it_changed_itself(self, subject: Subject) -> None:
+    def test_history_of_a_merge_contains_only_its_own_paths(self, subject: Subject) -> None:
         base = subject.git.head()
         side = subject.git.commit({"side.md": b"s"}, branch="side", start=base)
         subject.git.commit({"main.md": b"m"})
@@ -155,7 +155,7 @@ class TestReading:
         assert paths[side] == ("side.md",)
         assert len(paths) == 3
 
-    def test_blob_can_be_read_in_pieces(self, subject: Subject, local: LocalGit) -> None:
+    def test_open_blob_yields_several_pieces(self, subject: Subject, local: LocalGit) -> None:
         content = bytes(range(256)) * 12_000
         subject.git.commit({"large.bin": content})
         pieces = list(local.open_blob(REPO, subject.git.entries()["large.bin"][2]))
@@ -186,7 +186,7 @@ class TestReading:
         assert subject.git.head() == made.sha
         assert not (tmp_path / "hooked").exists()
 
-    def test_objects_that_were_packed_meanwhile_are_still_found(self, subject: Subject, local: LocalGit) -> None:
+    def test_objects_packed_between_two_reads_are_readable(self, subject: Subject, local: LocalGit) -> None:
         head, sha = subject.git.head(), subject.git.entries()["a.md"][2]
         assert local.blob(REPO, sha) == b"one\n"
         subject.git.git("gc", "-q", "--prune=now")
@@ -194,7 +194,9 @@ class TestReading:
         assert (local.blob(REPO, sha), len(list(local.tree(REPO, head)))) == (b"one\n", 3)
         assert local.blob(REPO, subject.git.entries()["a.md"][2]) == b"two\n"
 
-    def test_repository_in_the_place_of_another_shares_nothing_with_it(self, subject: Subject, local: LocalGit) -> None:
+    def test_replaced_repository_does_not_return_objects_of_the_previous_one(
+        self, subject: Subject, local: LocalGit
+    ) -> None:
         sha = subject.git.entries()["a.md"][2]
         assert local.blob(REPO, sha) == b"one\n"
         subject.git.folder.rename(subject.git.folder.with_name("old.git"))
@@ -202,27 +204,27 @@ class TestReading:
         with pytest.raises(GitObjectMissing):
             local.blob(REPO, sha)
 
-    def test_tidying_loses_nothing(self, subject: Subject, local: LocalGit) -> None:
+    def test_repack_keeps_all_entries(self, subject: Subject, local: LocalGit) -> None:
         before = subject.git.entries()
         local.repack(REPO)
         assert subject.git.entries() == before
 
 
 class TestWriting:
-    def test_twenty_threads_on_one_branch_all_finish(self, subject: Subject) -> None:
+    def test_commits_of_twenty_threads_are_all_on_the_branch(self, subject: Subject) -> None:
         told = write_in_parallel(subject, writers=20, each=2)
         assert sorted(told) == sorted(subject.git.commits()[:-1])
         assert len(subject.git.entries()) == 3 + 40
         subject.git.check()
 
-    def test_writers_need_no_turn(self, subject: Subject) -> None:
+    def test_commit_without_a_lock_on_a_moved_branch_raises_branch_moved(self, subject: Subject) -> None:
         head = subject.git.head()
         first = subject.provider.commit(REPO, "main", [FileChange("x", Action.CREATE, b"x")], "m", expected_head=head)
         with pytest.raises(BranchMoved):
             subject.provider.commit(REPO, "main", [FileChange("y", Action.CREATE, b"y")], "m", expected_head=head)
         assert subject.git.head() == first.sha
 
-    def test_commit_leaves_no_other_ref(self, subject: Subject) -> None:
+    def test_commit_creates_no_other_ref(self, subject: Subject) -> None:
         subject.commit(FileChange("x", Action.CREATE, b"x"))
         assert subject.git.text("for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
@@ -233,24 +235,24 @@ class TestWriting:
         subject.git.check()
 
     @pytest.mark.parametrize("message", ["nul\0", "lone \ud800"])
-    def test_message_that_is_no_text_is_refused(self, subject: Subject, message: str) -> None:
+    def test_message_with_invalid_characters_raises_upstream_rejected(self, subject: Subject, message: str) -> None:
         with pytest.raises(UpstreamRejected):
             subject.commit(FileChange("x", Action.CREATE, b"x"), message=message)
 
-    def test_message_may_look_like_commands(self, subject: Subject) -> None:
+    def test_message_with_fast_import_commands_is_stored_as_text(self, subject: Subject) -> None:
         message = "one\nM 100644 inline evil\ndata 4\nevil\ndone\n\nreset refs/heads/main\n"
         subject.commit(FileChange("x", Action.CREATE, b"data 3\ndone\n"), message=message)
         assert set(subject.git.entries()) == {"a.md", "docs/b.md", "bin/run.sh", "x"}
         assert subject.git.git("log", "-1", "--format=%B", "main").decode() == message + "\n"
 
     @pytest.mark.parametrize("bad", ["A\nB", "A<", "A>", "A\0", "", "  ", "A\r"])
-    def test_bot_that_breaks_a_header_is_refused(self, tmp_path: Path, bad: str) -> None:
+    def test_bot_with_line_breaks_raises_value_error(self, tmp_path: Path, bad: str) -> None:
         with pytest.raises(ValueError, match="line breaks"):
             LocalGit(tmp_path, bot=Person(bad, "b@mail.example.org"))
         with pytest.raises(ValueError, match="line breaks"):
             LocalGit(tmp_path, bot=Person("B", bad))
 
-    def test_submodule_can_be_deleted_but_not_written(self, make: Make) -> None:
+    def test_submodule_update_raises_path_conflict_and_deletion_succeeds(self, make: Make) -> None:
         subject = make({"a.md": b"a", "theme": (SUBMODULE, "5a1e" * 10)})
         with pytest.raises(PathConflict):
             subject.commit(FileChange("theme", Action.UPDATE, b"x"))
@@ -269,6 +271,6 @@ class TestCreating:
         assert [branch.name for branch in local.branches(RepoRef("team/new"))] == ["main"]
 
     @pytest.mark.parametrize("name", ["new", "../x/y", "a/b.git", "a/b/c", "a/.b"])
-    def test_bad_name_is_refused(self, local: LocalGit, name: str) -> None:
+    def test_create_with_an_invalid_name_raises_upstream_rejected(self, local: LocalGit, name: str) -> None:
         with pytest.raises(UpstreamRejected):
             local.create(name)

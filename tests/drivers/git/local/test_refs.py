@@ -21,19 +21,19 @@ def moved(repo: GitRepo, new: str, old: str, branch: str = "main") -> bool:
 
 
 class TestMove:
-    def test_compares_and_swaps(self, repo: GitRepo) -> None:
+    def test_move_changes_the_branch_only_from_the_expected_commit(self, repo: GitRepo) -> None:
         old = repo.head()
         new = repo.commit({"b.md": b"b"}, branch="other", start=old)
         assert moved(repo, new, old)
         assert not moved(repo, old, old)
         assert repo.head() == new
 
-    def test_makes_a_branch_only_where_there_is_none(self, repo: GitRepo) -> None:
+    def test_move_from_nothing_creates_a_branch_once(self, repo: GitRepo) -> None:
         assert moved(repo, repo.head(), NOTHING, "work/one")
         assert not moved(repo, repo.head(), NOTHING, "work/one")
 
     @pytest.mark.parametrize("name", ["refs/heads/main.lock", "HEAD.lock"])
-    def test_old_lock_is_removed(self, repo: GitRepo, name: str) -> None:
+    def test_move_removes_an_old_lock(self, repo: GitRepo, name: str) -> None:
         old = repo.head()
         new = repo.commit({"b.md": b"b"}, branch="other", start=old)
         lock = repo.folder / name
@@ -42,7 +42,7 @@ class TestMove:
         assert moved(repo, new, old)
         assert not lock.exists()
 
-    def test_fresh_lock_is_waited_for(self, repo: GitRepo) -> None:
+    def test_move_waits_for_a_recent_lock(self, repo: GitRepo) -> None:
         old = repo.head()
         new = repo.commit({"b.md": b"b"}, branch="other", start=old)
         lock = repo.folder / "refs/heads/main.lock"
@@ -56,10 +56,10 @@ class TestMove:
 
 
 class TestDefaultBranch:
-    def test_is_what_head_names(self, repo: GitRepo) -> None:
+    def test_default_branch_is_that_of_head(self, repo: GitRepo) -> None:
         repo.git("symbolic-ref", "HEAD", "refs/heads/trunk/x")
         assert default_branch(repo.folder) == "trunk/x"
 
-    def test_is_main_when_head_is_detached(self, repo: GitRepo) -> None:
+    def test_default_branch_with_a_detached_head_is_main(self, repo: GitRepo) -> None:
         repo.git("update-ref", "--no-deref", "HEAD", repo.head())
         assert default_branch(repo.folder) == "main"

@@ -29,7 +29,7 @@ def test_recent_tree_is_returned_once_for_its_commit_and_repository(tmp_path: Pa
     assert recent.take(repo.folder, head) is None
 
 
-def test_large_and_replaced_trees_are_not_kept(
+def test_large_and_replaced_trees_are_not_cached(
     tmp_path: Path, objects: CatFiles, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo = GitRepo(tmp_path / "r.git", {f"{n}.md": b"a" for n in range(10)})

@@ -17,5 +17,5 @@ class TestNextLink:
             ('<https://h/next>; rel="prev"', ""),
         ],
     )
-    def test_url_of_the_next_page(self, header: str, url: str) -> None:
+    def test_next_link_returns_the_url_of_the_next_page(self, header: str, url: str) -> None:
         assert next_link(header) == url

@@ -33,17 +33,17 @@ class TestRefusedForS:
             (answer(200, **{"X-RateLimit-Remaining": 0}), None),
         ],
     )
-    def test_only_refusals_for_rate_name_a_wait(self, told: HttpResponse, wait_s: int | None) -> None:
+    def test_retry_after_is_set_for_rate_refusals_only(self, told: HttpResponse, wait_s: int | None) -> None:
         assert retry_after_s(told) == wait_s
 
     @pytest.mark.parametrize("prefix", ["X-", ""])
-    def test_exhausted_budget_waits_for_its_reset(self, prefix: str) -> None:
+    def test_retry_after_of_an_exhausted_budget_is_the_time_until_its_reset(self, prefix: str) -> None:
         headers = {f"{prefix}RateLimit-Remaining": 0, f"{prefix}RateLimit-Reset": int(time.time()) + 300}
         assert retry_after_s(answer(403, **headers)) in (299, 300)
 
 
 class TestRateBudgets:
-    def test_used_up_token_is_refused_until_its_reset_and_others_are_not(self) -> None:
+    def test_exhausted_token_is_refused_until_its_reset_and_other_tokens_are_accepted(self) -> None:
         budgets = RateBudgets()
         budgets.observe("a", answer(200, **{"X-RateLimit-Remaining": 0, "X-RateLimit-Reset": int(time.time()) + 300}))
         with pytest.raises(UpstreamThrottled) as told:
@@ -51,19 +51,19 @@ class TestRateBudgets:
         assert 298 <= told.value.retry_after_s <= 300
         budgets.check("b")
 
-    def test_reset_in_the_past_refuses_nothing(self) -> None:
+    def test_budget_with_a_past_reset_is_accepted(self) -> None:
         budgets = RateBudgets()
         budgets.observe("a", answer(200, **{"X-RateLimit-Remaining": 0, "X-RateLimit-Reset": int(time.time()) - 1}))
         budgets.check("a")
 
-    def test_answer_without_a_limit_changes_nothing(self) -> None:
+    def test_response_without_a_limit_keeps_the_budget(self) -> None:
         budgets = RateBudgets()
         budgets.observe("a", answer(429, Retry_After=30))
         budgets.observe("a", answer(200, **{"X-RateLimit-Remaining": 4999}))
         with pytest.raises(UpstreamThrottled):
             budgets.check("a")
 
-    def test_only_so_many_tokens_are_kept(self) -> None:
+    def test_budgets_above_the_limit_evict_the_oldest_token(self) -> None:
         budgets = RateBudgets()
         for number in range(MAX_ENTRIES + 1):
             budgets.observe(str(number), answer(429, Retry_After=30))
@@ -71,7 +71,7 @@ class TestRateBudgets:
         with pytest.raises(UpstreamThrottled):
             budgets.check(str(MAX_ENTRIES))
 
-    def test_last_tenth_is_left_to_requests(self) -> None:
+    def test_last_tenth_of_the_budget_is_refused_to_background_calls(self) -> None:
         budgets = RateBudgets()
         at = int(time.time()) + 300
         limit = {"X-RateLimit-Limit": 5000, "X-RateLimit-Reset": at}
@@ -102,7 +102,7 @@ class TestRedisBoard:
         yield name
         redis.delete("none", *redis.scan_iter(f"{PREFIX}{name}*"))
 
-    def test_what_one_node_is_told_the_others_know(self, token: str) -> None:
+    def test_refusal_of_one_node_applies_to_other_nodes(self, token: str) -> None:
         here, there = RateBudgets(RedisBudgets(self.URL)), RateBudgets(RedisBudgets(self.URL))
         here.observe(token, answer(429, Retry_After=30))
         with pytest.raises(UpstreamThrottled) as told:
@@ -110,7 +110,7 @@ class TestRedisBoard:
         assert 28 <= told.value.retry_after_s <= 30
         there.check(token + "other")
 
-    def test_what_is_kept_for_requests_is_kept_on_every_node(self, token: str) -> None:
+    def test_last_tenth_is_reserved_for_requests_on_every_node(self, token: str) -> None:
         here, there = RateBudgets(RedisBudgets(self.URL)), RateBudgets(RedisBudgets(self.URL))
         said = {"X-RateLimit-Limit": 100, "X-RateLimit-Remaining": 9, "X-RateLimit-Reset": int(time.time()) + 60}
         here.observe(token, answer(200, **said))
@@ -118,7 +118,7 @@ class TestRedisBoard:
         with pytest.raises(UpstreamThrottled):
             there.check(token, background=True)
 
-    def test_without_redis_each_node_knows_what_it_was_told_itself(self) -> None:
+    def test_budget_without_redis_applies_to_its_own_node(self) -> None:
         nowhere = RateBudgets(RedisBudgets("redis://127.0.0.1:1/0"))
         nowhere.check("a")
         nowhere.observe("a", answer(429, Retry_After=30))

@@ -10,7 +10,7 @@ SECRETS = ["ghu_16C7e42F292c6912E7710c838347Ae178B4a", "glpat-abcDEF-12345678901
 
 class TestQuotable:
     @pytest.mark.parametrize("secret", SECRETS)
-    def test_what_may_be_a_secret_is_left_out(self, secret: str) -> None:
+    def test_error_sentence_omits_possible_secrets(self, secret: str) -> None:
         told = error_sentence(
             HttpResponse(
                 422, {}, f'{{"message": "Bad token {secret}", "errors": [{{"message": "{secret}"}}]}}'.encode()
@@ -22,7 +22,7 @@ class TestQuotable:
     @pytest.mark.parametrize(
         "words", ["A file with this name already exists: content/posts/2026-11-20-a-rather-long-name.md", "Not Found"]
     )
-    def test_other_words_stay(self, words: str) -> None:
+    def test_quotable_keeps_ordinary_words(self, words: str) -> None:
         assert quotable(words) == words
 
     @pytest.mark.parametrize(
@@ -37,9 +37,9 @@ class TestQuotable:
             (b"{}", ""),
         ],
     )
-    def test_what_is_told_of_each_field_is_read_as_sentences(self, message: bytes, told: str) -> None:
+    def test_error_sentence_contains_the_messages_of_fields(self, message: bytes, told: str) -> None:
         assert error_sentence(HttpResponse(422, {}, b'{"message": %s}' % message)) == told
 
-    def test_it_is_one_line_of_bounded_length(self) -> None:
+    def test_quotable_is_one_line_with_a_maximum_length(self) -> None:
         assert quotable("a\n b\t" + "word " * 100).startswith("a b word")
         assert len(quotable("word " * 100)) == 300

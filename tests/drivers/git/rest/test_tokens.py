@@ -49,7 +49,7 @@ def send(source: Source, statuses: list[int], *, supplier: TokenSupplier | None 
 
 
 class TestReplicationRetry:
-    def test_new_token_is_sent_again_until_the_host_knows_it(self) -> None:
+    def test_new_token_is_retried_until_the_host_accepts_it(self) -> None:
         source = Source()
         assert send(source, [401, 401, 200]) == 200
         assert source.pauses == [0.2, 0.4]

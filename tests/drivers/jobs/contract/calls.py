@@ -174,7 +174,7 @@ class UniqueCalls(Suite):
 class LockedCalls(Suite):
     """Tests of locks: calls of one lock run one after another."""
 
-    def test_locked_calls_run_in_order_and_one_at_a_time(self, jobs, defer):
+    def test_locked_calls_run_sequentially_in_order(self, jobs, defer):
         running: list[str] = []
         crowds: list[int] = []
 

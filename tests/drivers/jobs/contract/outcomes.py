@@ -22,7 +22,7 @@ class Failing(Suite):
 
         assert [call.attempt for call in recorder.runs] == [1, 2, 3]
 
-    def test_dead_letter_contains_no_error_message_of_others(self, jobs, database, defer, state):
+    def test_dead_letter_of_a_foreign_error_contains_its_type_only(self, jobs, database, defer, state):
         recorder = Recorder(failing(OSError("password=hunter2")))
         job_id = defer("hopeless", args={"id": "x_1"})
 
@@ -36,7 +36,7 @@ class Failing(Suite):
         assert letter.died_at.tzinfo is not None
         assert len(recorder.runs) == 3
 
-    def test_permanent_failure_is_dead_with_its_message(self, jobs, database, defer, state):
+    def test_permanent_failure_becomes_a_dead_letter_with_its_message(self, jobs, database, defer, state):
         recorder = Recorder(failing(PermanentFailure("the repository is gone")))
         job_id = defer("index")
 
@@ -78,7 +78,7 @@ class Failing(Suite):
 
         assert len(recorder.runs) == 3
 
-    def test_exiting_thread_fails_its_run_only(self, jobs, defer, state):
+    def test_system_exit_of_a_job_fails_only_its_run(self, jobs, defer, state):
         recorder = Recorder(failing(SystemExit(1), times=1))
         job_id = defer("rude")
 

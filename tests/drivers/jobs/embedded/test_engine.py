@@ -93,7 +93,7 @@ class TestClockSetBack(_OnSqlite, contract.Suite):
         database.dispose()
         return lambda by_s: moved_s.__setitem__(0, by_s)
 
-    def test_delayed_call_runs_in_time_after_the_clock_went_back(self, jobs, defer, set_back):
+    def test_delayed_call_with_the_clock_set_back_runs_after_its_delay(self, jobs, defer, set_back):
         recorder = Recorder()
         with running_worker(jobs, recorder):
             defer("first")
@@ -103,7 +103,7 @@ class TestClockSetBack(_OnSqlite, contract.Suite):
             set_back(3600)
             until(lambda: recorder.names == ["first", "second"])
 
-    def test_call_of_a_dead_worker_runs_after_the_clock_went_back(self, jobs, database, defer, set_back):
+    def test_call_of_a_dead_worker_with_the_clock_set_back_runs(self, jobs, database, defer, set_back):
         recorder = Recorder()
         defer("lost")
         with database.begin() as connection:

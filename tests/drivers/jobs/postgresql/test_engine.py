@@ -66,7 +66,7 @@ class TestDroppedConnections(_OnPostgres, contract.Suite):
 
         return end_all
 
-    def test_lost_connections_do_not_lose_outcomes_or_calls(self, jobs, defer, state, cut):
+    def test_dropped_connections_do_not_lose_outcomes_or_calls(self, jobs, defer, state, cut):
         go = threading.Event()
         recorder = Recorder(lambda call: go.wait(5))
         with running_worker(jobs, recorder):
@@ -100,7 +100,7 @@ class TestDroppedConnections(_OnPostgres, contract.Suite):
 
 
 class TestLeases(_OnPostgres, contract.Suite):
-    def test_worker_without_its_lease_does_not_end_the_call(self, jobs, database, defer, state):
+    def test_worker_without_the_lease_does_not_end_the_call(self, jobs, database, defer, state):
         go = threading.Event()
         recorder = Recorder(lambda call: go.wait(5))
         job_id = defer("slow")

@@ -77,12 +77,12 @@ class TestHosted(SandboxContract):
         made = sorted(self.start(host, static()) for _ in range(5))
         assert sorted(host.list_sandboxes()) == made
 
-    def test_installation_that_takes_too_long_is_ended(self, service: E2B, client: HttpClient) -> None:
+    def test_installation_timeout_ends_the_sandbox(self, service: E2B, client: HttpClient) -> None:
         host = HostedSandboxes(service.url, KEY, deployment="here", install_timeout_s=0.2, http=client)
         view = wait_for(host, self.start(host, python("pass", install="import time; time.sleep(60)")), Phase.FAILED)
         assert (view.step, view.cause) == (Phase.INSTALLING, "install_timeout")
 
-    def test_port_that_is_never_opened_is_reported(self, service: E2B, client: HttpClient) -> None:
+    def test_unopened_port_is_reported(self, service: E2B, client: HttpClient) -> None:
         host = HostedSandboxes(service.url, KEY, deployment="here", serve_timeout_s=0.2, http=client)
         view = wait_for(host, self.start(host, python("import time; time.sleep(60)")), Phase.FAILED)
         assert (view.step, view.cause) == (Phase.WAITING, "port")
@@ -104,19 +104,19 @@ class TestFailures:
             (500, UpstreamError),
         ],
     )
-    def test_a_refusal_is_told_as_what_it_is(
+    def test_refused_start_raises_the_error_of_its_status(
         self, host: HostedSandboxes, service: E2B, status: int, failure: type[Exception]
     ) -> None:
         service.refuse = status
         with pytest.raises(failure):
             host.start(SandboxSpec("x", "o", static(), 60), SITE)
 
-    def test_a_service_that_is_not_there_is_absent(self, client: HttpClient) -> None:
+    def test_unreachable_service_raises_upstream_unavailable(self, client: HttpClient) -> None:
         host = HostedSandboxes("http://127.0.0.1:9", KEY, deployment="here", http=client)
         with pytest.raises(UpstreamUnavailable):
             host.start(SandboxSpec("x", "o", static(), 60), SITE)
 
-    def test_a_site_that_is_too_large_makes_no_microvm(self, service: E2B, client: HttpClient) -> None:
+    def test_oversized_site_raises_rejected_and_creates_no_microvm(self, service: E2B, client: HttpClient) -> None:
         limits = SandboxLimits(disk_bytes=1000)
         host = HostedSandboxes(service.url, KEY, deployment="here", limits=limits, http=client)
         with pytest.raises(UpstreamRejected):

@@ -30,7 +30,7 @@ except SandboxUnavailable as error:
 
 class TestConfinement:
     @pytest.mark.parametrize("bwrap", [None, "#!/bin/sh\nexit 1\n"], ids=["there is none", "it is not allowed"])
-    def test_without_a_working_bubblewrap_nothing_is_started(self, tmp_path: Path, bwrap: str | None) -> None:
+    def test_start_without_a_working_bubblewrap_is_refused(self, tmp_path: Path, bwrap: str | None) -> None:
         path = tmp_path / "bin"
         path.mkdir()
         for name in ("sh", "unshare", "setpriv", "mount", "true"):
@@ -49,7 +49,7 @@ class TestConfinement:
         )
         assert done.stdout == "SANDBOX_UNAVAILABLE ()\n" or done.stdout == "SANDBOX_UNAVAILABLE []\n"
 
-    def test_a_switched_off_host_says_so(self) -> None:
+    def test_disabled_host_raises_sandbox_unavailable(self) -> None:
         host = NoSandboxes()
         with pytest.raises(SandboxUnavailable) as refused:
             host.check()
@@ -59,11 +59,11 @@ class TestConfinement:
 
 
 class TestTools:
-    def test_hugo_comes_with_the_service(self) -> None:
+    def test_hugo_is_provided_by_the_service(self) -> None:
         (probe_results,) = tools(["hugo"])
         assert probe_results["inside"] == f"{TOOLS}/hugo"
         assert os.access(str(probe_results["source"]), os.X_OK)
 
-    def test_what_is_not_there_is_refused(self) -> None:
+    def test_missing_tool_raises_upstream_rejected(self) -> None:
         with pytest.raises(UpstreamRejected, match="cannot run no_such_thing"):
             tools(["no_such_thing"])

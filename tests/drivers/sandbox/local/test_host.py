@@ -39,18 +39,18 @@ class TestLocal(SandboxContract):
     def again(self, root: Path) -> LocalSandboxes:
         return LocalSandboxes(root)
 
-    def test_a_name_that_is_no_name_leads_nowhere(self, host: LocalSandboxes) -> None:
+    def test_status_of_an_invalid_name_raises_sandbox_ended(self, host: LocalSandboxes) -> None:
         for name in ("../escape", "", ".kept", "a/b", "A" * 10):
             with pytest.raises(SandboxEnded):
                 host.status(name)
 
-    def test_a_site_larger_than_the_disk_is_refused_and_leaves_nothing(self, root: Path) -> None:
+    def test_start_of_an_oversized_site_is_refused_and_leaves_no_sandbox(self, root: Path) -> None:
         host = LocalSandboxes(root, limits=SandboxLimits(disk_bytes=1000))
         with pytest.raises(UpstreamRejected, match="larger"):
             host.start(SandboxSpec("toolarge", "o", static(), 60), [SiteFile("big", "100644", b"x" * 1001)])
         assert host.list_sandboxes() == {}
 
-    def test_a_path_out_of_the_site_is_refused(self, host: LocalSandboxes) -> None:
+    def test_start_with_a_path_out_of_the_site_is_refused(self, host: LocalSandboxes) -> None:
         for path in ("../outside", "/etc/passwd", "a/../../b"):
             with pytest.raises(UpstreamRejected):
                 host.start(SandboxSpec("badpath", "o", static(), 60), [SiteFile(path, "100644", b"")])
@@ -64,26 +64,28 @@ class TestLocal(SandboxContract):
         assert not (tmp_path / "evil").exists()
         assert host.list_sandboxes() == {}
 
-    def test_an_unknown_tool_is_refused(self, host: LocalSandboxes) -> None:
+    def test_start_with_an_unknown_tool_raises_runtime_unavailable(self, host: LocalSandboxes) -> None:
         with pytest.raises(UpstreamRejected) as refused:
             host.start(SandboxSpec("tools", "o", Recipe(("x",), tools=("no_such_generator",)), 60), SITE)
         assert refused.value.code == "RUNTIME_UNAVAILABLE"
 
-    def test_the_log_keeps_its_end_and_no_more_than_its_limit(self, root: Path) -> None:
+    def test_log_keeps_its_end_within_the_size_limit(self, root: Path) -> None:
         host = LocalSandboxes(root, limits=SandboxLimits(log_bytes=20_000))
         noisy = "for n in range(30000): print('line', n, flush=True)\n" + serving("b''")
         reference = self.running(host, python(noisy))
         assert "line 29999" in host.status(reference).log
         assert sum(path.stat().st_size for path in (root / reference).glob("log*")) <= 20_000
 
-    def test_an_installation_that_takes_too_long_is_ended(self, root: Path) -> None:
+    def test_installation_timeout_ends_the_sandbox(self, root: Path) -> None:
         host = LocalSandboxes(root, install_timeout_s=1)
         reference = self.start(host, python(serving("b''"), install="import time; time.sleep(60)"))
         assert wait_for(host, reference, Phase.FAILED).problem == "The installation took too long"
 
 
 class TestNothingStays:
-    def test_ten_cycles_leave_no_process_mount_folder_or_socket(self, host: LocalSandboxes, root: Path) -> None:
+    def test_stop_after_ten_cycles_leaves_no_process_mount_folder_or_socket(
+        self, host: LocalSandboxes, root: Path
+    ) -> None:
         before = leftovers(root)
         for _ in range(10):
             name = uuid.uuid4().hex
@@ -93,7 +95,7 @@ class TestNothingStays:
             host.stop(name)
         assert leftovers(root) == before
 
-    def test_a_jail_dies_with_its_killed_supervisor(self, host: LocalSandboxes, root: Path) -> None:
+    def test_killed_supervisor_ends_its_jail(self, host: LocalSandboxes, root: Path) -> None:
         name = uuid.uuid4().hex
         host.start(SandboxSpec(name, "o", static(), 60), SITE)
         wait_for(host, name, Phase.READY)
@@ -107,7 +109,7 @@ class TestNothingStays:
         host.stop(name)
         assert host.list_sandboxes() == {}
 
-    def test_a_supervisor_that_hangs_is_ended_by_force(self, host: LocalSandboxes, root: Path) -> None:
+    def test_stop_kills_a_stopped_supervisor(self, host: LocalSandboxes, root: Path) -> None:
         name = uuid.uuid4().hex
         host.start(SandboxSpec(name, "o", static(), 60), SITE)
         wait_for(host, name, Phase.READY)
@@ -118,7 +120,7 @@ class TestNothingStays:
         assert not any(map(is_alive, processes))
         assert host.list_sandboxes() == {}
 
-    def test_a_sandbox_outlives_the_process_that_started_it(self, root: Path) -> None:
+    def test_sandbox_survives_the_process_that_started_it(self, root: Path) -> None:
         name = uuid.uuid4().hex
         program = (
             "import sys; from pathlib import Path; from app.drivers.sandbox.local.host import LocalSandboxes; "
@@ -131,7 +133,7 @@ class TestNothingStays:
         wait_for(host, name, Phase.READY)
         host.stop(name)
 
-    def test_folders_that_the_site_closed_are_removed_as_well(self, host: LocalSandboxes) -> None:
+    def test_stop_removes_folders_without_permissions(self, host: LocalSandboxes) -> None:
         name = uuid.uuid4().hex
         closing = "import os; os.makedirs('a/b/c'); os.chmod('a/b', 0); os.chmod('a', 0)\n" + serving("b''")
         host.start(SandboxSpec(name, "o", python(closing), 60), SITE)
@@ -166,7 +168,7 @@ class TestDependencies:
             assert time.monotonic() < deadline
             time.sleep(0.02)
 
-    def test_a_second_sandbox_of_the_same_lock_gets_them_read_only_and_installs_nothing(
+    def test_dependencies_of_the_same_lock_are_mounted_read_only_without_installation(
         self, host: LocalSandboxes, root: Path
     ) -> None:
         first = self.run(host)
@@ -175,27 +177,27 @@ class TestDependencies:
         assert first == "[['.astro', '.cache', '.tmp', '.vite', '.vite-temp', 'made'], True, True]"
         assert second == first.replace("], True, True", "], False, True")
 
-    def test_they_outlive_the_sandbox_that_made_them(self, host: LocalSandboxes, root: Path) -> None:
+    def test_dependencies_survive_the_sandbox_that_installed_them(self, host: LocalSandboxes, root: Path) -> None:
         self.run(host)
         self.wait_for_cache(root)
         for name in host.list_sandboxes():
             host.stop(name)
         assert "'made'" in self.run(host, install="raise SystemExit(1)")
 
-    def test_another_owner_or_lock_installs_its_own(self, host: LocalSandboxes) -> None:
+    def test_dependencies_of_another_owner_or_lock_are_installed_separately(self, host: LocalSandboxes) -> None:
         self.run(host)
         nothing = "import os; os.makedirs('node_modules/other')"
         other = nothing.replace("other", "made") + "; open('mine', 'w').close()"
         assert "True, True" in self.run(host, owner="prj_2", install=other)
         assert "True, True" in self.run(host, lock="another", install=other)
 
-    def test_what_failed_is_not_kept(self, host: LocalSandboxes, root: Path) -> None:
+    def test_dependencies_of_a_failed_installation_are_not_cached(self, host: LocalSandboxes, root: Path) -> None:
         recipe = Recipe(("x",), install=(("python3", "-c", FILL + "; raise SystemExit(1)"),), dependencies="lock")
         host.start(SandboxSpec("failing", "prj_1", recipe, 60), SITE)
         wait_for(host, "failing", Phase.FAILED)
         assert not (root / ".kept").exists()
 
-    def test_old_ones_beyond_twenty_are_forgotten(self, host: LocalSandboxes, root: Path) -> None:
+    def test_dependencies_beyond_twenty_evict_the_oldest(self, host: LocalSandboxes, root: Path) -> None:
         for number in range(23):
             folder = root / ".kept" / f"k{number}"
             folder.mkdir(parents=True)
@@ -206,7 +208,7 @@ class TestDependencies:
 
 
 class TestEgress:
-    def test_a_host_of_the_list_is_reached_while_installing_and_no_other(self, root: Path) -> None:
+    def test_installation_connects_to_listed_hosts_only(self, root: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as allowed, socket.create_server(("127.0.0.1", 0)) as other:
             ports = allowed.getsockname()[1], other.getsockname()[1]
             host = LocalSandboxes(root, egress=[f"127.0.0.1:{ports[0]}"])
@@ -219,7 +221,7 @@ class TestEgress:
             assert fetch(host, name)[1] == b"200 403"
             host.stop(name)
 
-    def test_nothing_is_reached_while_serving(self, root: Path) -> None:
+    def test_server_cannot_connect_to_any_host(self, root: Path) -> None:
         with socket.create_server(("127.0.0.1", 0)) as allowed:
             port = allowed.getsockname()[1]
             host = LocalSandboxes(root, egress=[f"127.0.0.1:{port}"])
@@ -306,7 +308,7 @@ class TestLimits:
         host.start(SandboxSpec(name, "o", python(program + "\nimport time; time.sleep(60)"), 60), SITE)
         return wait_for(host, name, Phase.FAILED, within_s=10)
 
-    def test_deleted_files_that_stay_open_count(self, small: LocalSandboxes) -> None:
+    def test_deleted_open_files_count_against_the_disk_limit(self, small: LocalSandboxes) -> None:
         status = self.failed(small, WRITE_DELETED)
         assert (status.cause, status.problem) == ("disk", "The site used more disk than a sandbox has")
 
@@ -355,7 +357,7 @@ class TestFailure:
         assert (status.cause, status.step) == ("missing_program", Phase.WAITING)
         assert "no-such-program: No such file" in status.log
 
-    def test_refused_host_is_named_while_installing(self, host: LocalSandboxes) -> None:
+    def test_refused_host_of_the_installation_is_named(self, host: LocalSandboxes) -> None:
         recipe = python(serving("b''"), install=REFUSED_REQUEST)
         status = self.failed(host, recipe)
         assert (status.step, status.refused_hosts) == (Phase.INSTALLING, ("git.example.org",))
@@ -368,7 +370,7 @@ class TestFailure:
         assert (status.refused_hosts, status.unreachable_hosts) == ((), ("127.0.0.1:1",))
         assert "cannot connect to 127.0.0.1:1 from this machine" in status.log
 
-    def test_refused_host_is_named_while_serving(self, host: LocalSandboxes) -> None:
+    def test_refused_host_of_the_server_is_named(self, host: LocalSandboxes) -> None:
         status = self.failed(host, python(REFUSED_REQUEST))
         assert (status.step, status.refused_hosts) == (Phase.WAITING, ("git.example.org",))
         assert "network access while serving is off" in status.log
@@ -377,14 +379,14 @@ class TestFailure:
         program = REFUSED_REQUEST.replace("https://git.example.org", "http://127.0.0.1:80")
         assert self.failed(host, python(program), network=True).refused_hosts == ("127.0.0.1:80",)
 
-    def test_port_that_is_never_opened_names_the_other_port(self, root: Path) -> None:
+    def test_unopened_port_names_the_port_that_is_open(self, root: Path) -> None:
         host = LocalSandboxes(root, serve_timeout_s=1)
         program = serving("b''").replace('int(os.environ["PORT"])', "8765")
         status = self.failed(host, python(program))
         assert status.cause == "port"
         assert "It listens on port 8765" in (status.problem or "")
 
-    def test_page_that_never_responds_is_not_a_closed_port(self, root: Path) -> None:
+    def test_unresponsive_page_has_the_cause_response(self, root: Path) -> None:
         program = "import os, socket, time; s = socket.create_server(('127.0.0.1', int(os.environ['PORT'])));"
         status = self.failed(LocalSandboxes(root, serve_timeout_s=1), python(program + "time.sleep(60)"))
         assert status.cause == "response"

@@ -59,7 +59,7 @@ def egress_server(tmp_path: Path) -> Iterator[EgressWithEchoServer]:
 
 
 class TestEgress:
-    def test_a_listed_host_is_connected(self, egress_server: EgressWithEchoServer) -> None:
+    def test_listed_host_is_connected(self, egress_server: EgressWithEchoServer) -> None:
         with closing(egress_server.open(f"CONNECT 127.0.0.1:{egress_server.port} HTTP/1.1")) as connection:
             assert connection.recv(1000).startswith(b"HTTP/1.1 200")
             connection.sendall(b"echoed")
@@ -78,10 +78,10 @@ class TestEgress:
             "GET http://registry.example.org/ HTTP/1.1",
         ],
     )
-    def test_anything_else_is_refused(self, egress_server: EgressWithEchoServer, head: str) -> None:
+    def test_unlisted_or_invalid_target_receives_403(self, egress_server: EgressWithEchoServer, head: str) -> None:
         assert egress_server.status(head) == b"403"
 
-    def test_plain_http_is_passed_with_a_path_and_without_the_proxy_s_headers(
+    def test_plain_http_is_forwarded_with_a_path_and_without_proxy_headers(
         self, egress_server: EgressWithEchoServer
     ) -> None:
         head = f"GET http://127.0.0.1:{egress_server.port}/a?b HTTP/1.1\r\nHost: h\r\nProxy-Authorization: x\r\nConnection: keep-alive"
@@ -99,12 +99,14 @@ class TestEgress:
     @pytest.mark.parametrize(
         "rubbish", ["", "x", "CONNECT", "CONNECT a:b c", "GET http://[ HTTP/1.1", "CONNECT :443 HTTP/1.1"]
     )
-    def test_rubbish_gets_nowhere_and_breaks_nothing(self, egress_server: EgressWithEchoServer, rubbish: str) -> None:
+    def test_invalid_request_is_refused_and_the_proxy_continues(
+        self, egress_server: EgressWithEchoServer, rubbish: str
+    ) -> None:
         with closing(egress_server.open(rubbish)) as connection:
             assert not connection.recv(1000).startswith(b"HTTP/1.1 200")
-        self.test_a_listed_host_is_connected(egress_server)
+        self.test_listed_host_is_connected(egress_server)
 
-    def test_closing_cuts_what_is_open_and_lets_nobody_in(self, egress_server: EgressWithEchoServer) -> None:
+    def test_close_ends_open_connections_and_refuses_new_ones(self, egress_server: EgressWithEchoServer) -> None:
         connection = egress_server.open(f"CONNECT 127.0.0.1:{egress_server.port} HTTP/1.1")
         assert connection.recv(1000).startswith(b"HTTP/1.1 200")
         egress_server.egress.close()

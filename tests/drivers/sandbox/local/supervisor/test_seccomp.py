@@ -32,7 +32,7 @@ def verdict(machine: str, number: int, argument: int = 0, arch: int | None = Non
 
 @pytest.mark.parametrize("machine", ["x86_64", "aarch64"])
 class TestProgram:
-    def test_every_refused_call_is_refused(self, machine: str) -> None:
+    def test_refused_call_returns_eperm(self, machine: str) -> None:
         column = list(AUDIT_ARCH).index(machine)
         for name, numbers in REFUSED.items():
             number = numbers[column]
@@ -48,16 +48,16 @@ class TestProgram:
         for flag in (0x10000000, 0x20000000, 0x40000000, 0x00020000, 0x02000000):
             assert verdict(machine, clone, flag | 17) == EPERM
 
-    def test_clone3_is_said_not_to_exist(self, machine: str) -> None:
+    def test_clone3_returns_enosys(self, machine: str) -> None:
         assert verdict(machine, 435) == ENOSYS
 
-    def test_another_machine_s_calls_kill(self, machine: str) -> None:
+    def test_call_of_another_architecture_kills_the_process(self, machine: str) -> None:
         assert verdict(machine, 1, arch=0x40000003) == KILL
 
 
-def test_the_x32_table_is_said_not_to_exist() -> None:
+def test_x32_call_returns_enosys() -> None:
     assert verdict("x86_64", 0x40000000 + 1) == ENOSYS
 
 
-def test_an_unknown_machine_has_no_filter() -> None:
+def test_unknown_machine_has_no_filter() -> None:
     assert program("riscv64") is None
