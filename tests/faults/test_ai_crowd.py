@@ -21,7 +21,7 @@ def enough_descriptors() -> None:
 
 
 class TestCrowd:
-    def test_thousand_readers_who_leave_at_once_leave_nothing_behind(self, tmp_path: Path) -> None:
+    def test_thousand_readers_that_disconnect_at_once_release_all_resources(self, tmp_path: Path) -> None:
         with postgresql_database() as url:
             crowd = crowded(tmp_path, url, streams=STREAMS, hold_s=HOLD_S)
         print(

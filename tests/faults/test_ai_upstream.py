@@ -69,7 +69,7 @@ def statuses_of_two_calls(workload: AiWorkload) -> list[int]:
 @pytest.mark.parametrize(
     ("fault", "statuses"), FAULTS_BEFORE_REPLY, ids=[str(fault) for fault, _ in FAULTS_BEFORE_REPLY]
 )
-def test_failure_before_the_first_words_is_a_status(
+def test_provider_failure_before_the_first_text_is_a_status(
     deployment: AiDeployment, workload: AiWorkload, fault: int | str, statuses: set[int]
 ) -> None:
     deployment.double.fault = fault
@@ -77,7 +77,7 @@ def test_failure_before_the_first_words_is_a_status(
 
 
 @pytest.mark.parametrize(("mode", "statuses"), NETWORK, ids=[mode for mode, _ in NETWORK])
-def test_provider_out_of_reach_is_a_status(
+def test_unreachable_provider_is_a_status(
     deployment: AiDeployment, workload: AiWorkload, mode: Mode, statuses: set[int]
 ) -> None:
     with fault_of(deployment.proxy, mode):
@@ -85,7 +85,7 @@ def test_provider_out_of_reach_is_a_status(
 
 
 @pytest.mark.parametrize("fault", FAULTS_DURING_REPLY)
-def test_failure_amid_words_is_an_error_part_and_never_text(
+def test_provider_failure_during_text_is_an_error_part(
     deployment: AiDeployment, workload: AiWorkload, fault: str
 ) -> None:
     deployment.double.fault, deployment.double.fault_at = fault, 3
@@ -101,7 +101,9 @@ def test_failure_amid_words_is_an_error_part_and_never_text(
 
 
 @pytest.mark.parametrize("mode", [Mode.RESET, Mode.STALL, Mode.REFUSE])
-def test_way_lost_amid_words_is_an_error_part(deployment: AiDeployment, workload: AiWorkload, mode: Mode) -> None:
+def test_network_failure_during_text_is_an_error_part(
+    deployment: AiDeployment, workload: AiWorkload, mode: Mode
+) -> None:
     deployment.double.fault = "endless"
     reply, answer = workload.send_prompt(read=False)
     assert reply.status == 200
@@ -116,7 +118,7 @@ def test_way_lost_amid_words_is_an_error_part(deployment: AiDeployment, workload
 
 
 @pytest.mark.parametrize("fault", ["silent", "stall", "endless"])
-def test_readers_who_leave_free_their_slots_and_connections(
+def test_disconnected_readers_release_their_slots_and_connections(
     deployment: AiDeployment, workload: AiWorkload, fault: str
 ) -> None:
     before = deployment.connections()
@@ -135,7 +137,9 @@ def test_readers_who_leave_free_their_slots_and_connections(
     assert [workload.send_prompt()[0].status for _ in range(STREAMS)] == [200] * STREAMS
 
 
-def test_readers_who_leave_a_silent_way_free_their_slots(deployment: AiDeployment, workload: AiWorkload) -> None:
+def test_disconnected_readers_of_a_stalled_provider_release_their_slots(
+    deployment: AiDeployment, workload: AiWorkload
+) -> None:
     before = deployment.connections()
     deployment.double.fault = "endless"
     with fault_of(deployment.proxy, Mode.SLOW, delay_s=0.05), ExitStack() as open_ends:

@@ -109,7 +109,9 @@ def wrong_sign_ins(workload: Workload, who: Person, times: int) -> list[Reply]:
 
 
 @pytest.mark.parametrize("jump", JUMPS)
-def test_clock_jumps(deployment: ClockDeployment, jump: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_clock_jump_of_one_hour_keeps_jobs_and_requests_consistent(
+    deployment: ClockDeployment, jump: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     workload, stop, replies = Workload(deployment), threading.Event(), []
     people = workload.create_users(3)
     ending = create_session(workload, people[2], minutes=30)
@@ -158,7 +160,7 @@ class StrictDeployment(ClockDeployment):
         return super().environment(stack) | {"RATE_LIMIT_SCALE": "1"}
 
 
-def test_rates_neither_begin_anew_nor_last_longer(tmp_path: Path) -> None:
+def test_rates_after_clock_jumps_neither_restart_nor_last_longer(tmp_path: Path) -> None:
     with StrictDeployment(tmp_path / "strict") as deployment:
         assert isinstance(deployment, StrictDeployment)
         workload = Workload(deployment)

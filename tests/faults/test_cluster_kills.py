@@ -20,7 +20,9 @@ FILES = 10_000
 
 
 class TestWebNodes:
-    def test_no_acknowledged_write_is_lost_or_doubled(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_killed_web_nodes_keep_each_acknowledged_write_once(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         with running(tmp_path, **LOAD) as cluster:
             cluster.wait_for_job("content.index")
             with Traffic(cluster, writers=6, savers=2, repeats=True) as traffic:
@@ -41,7 +43,7 @@ class TestWebNodes:
 
 
 class TestWorkers:
-    def test_what_a_killed_worker_was_at_is_taken_over(
+    def test_killed_worker_job_runs_on_the_other_worker(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         with running(tmp_path, **LOAD | {"CLUSTER_RESTART_S": "3600"}) as cluster:

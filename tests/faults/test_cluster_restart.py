@@ -48,7 +48,9 @@ def check(traffic: Traffic) -> None:
 
 
 class TestRestart:
-    def test_no_request_fails_and_a_stream_is_told(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_rolling_restart_fails_no_request_and_ends_streams_with_an_error(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         with AiDouble() as double:
             double.fault = "endless"
             model = {"AI_PROVIDER": "openai", "AI_MODEL": "m", "OPENAI_BASE_URL": double.url, "OPENAI_API_KEY": "k"}
@@ -72,7 +74,9 @@ def read_stream(cluster: Cluster, cookies: dict[str, str]) -> list[Part]:
 
 
 class TestUpgrade:
-    def test_no_request_fails_across_a_migration(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_rolling_upgrade_with_a_migration_fails_no_request(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         old, current = older_version(tmp_path / "old"), tmp_path / "current"
         current.symlink_to(old)
         with running(tmp_path, **LOAD, CLUSTER_CODE=str(current)) as cluster:

@@ -145,7 +145,7 @@ def make(service: Service, files: dict[str, Any]) -> Site:
 
 
 class TestWorkerKilledWhileIndexing:
-    def test_the_old_tree_is_served_and_the_new_one_comes_in_time(self, service: Service) -> None:
+    def test_killed_worker_serves_the_old_tree_until_the_new_index_is_complete(self, service: Service) -> None:
         site = make(service, _generation(0))
         with running_worker(service):
             site.wait_for(site.repo.head())
@@ -204,7 +204,7 @@ class SaveRecord:
 
 
 class TestWebKilledWhileSaving:
-    def test_nothing_is_lost_and_nothing_is_there_twice(self, service: Service) -> None:
+    def test_killed_web_worker_keeps_each_acknowledged_save_once(self, service: Service) -> None:
         site, record, stop = make(service, {"a.md": b"a\n"}), SaveRecord(), threading.Event()
         with running_worker(service):
             site.wait_for(site.repo.head())

@@ -12,7 +12,7 @@ FILES, SAVES, PUSHES = 10_000, 200, 50
 
 
 class TestSimulation:
-    def test_at_quiet_points_the_index_is_the_branch(self, world: World) -> None:
+    def test_index_without_pending_jobs_equals_the_branch(self, world: World) -> None:
         seed = int(os.environ.get("GALLEY_SEED", "7"))
         generator = random.Random(seed)
         files: dict[str, Content] = dict(AWKWARD)

@@ -149,7 +149,7 @@ def tally() -> Iterator[list[str]]:
 
 class TestDatabaseAndRedis:
     @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name.replace(" ", "-"))
-    def test_is_survived(
+    def test_fault_of_database_or_redis_returns_documented_statuses_until_recovery(
         self, deployment: Deployment, tally: list[str], fault: Fault, capsys: pytest.CaptureFixture[str]
     ) -> None:
         workload = Workload(deployment)
@@ -176,7 +176,7 @@ STORE_FAULTS = (Mode.REFUSE, Mode.RESET, Mode.STALL, Mode.CUT)
 
 class TestObjectStore:
     @pytest.mark.parametrize("mode", STORE_FAULTS)
-    def test_uploads_are_503_without_a_row_and_deletions_are_done_later(
+    def test_object_store_fault_refuses_uploads_with_503_and_delays_deletions(
         self, deployment: Deployment, tally: list[str], mode: Mode, capsys: pytest.CaptureFixture[str]
     ) -> None:
         workload, (who, other) = Workload(deployment), Workload(deployment).create_users()
@@ -201,7 +201,7 @@ class TestObjectStore:
 
 class TestMail:
     @pytest.mark.parametrize("mode", [Mode.REFUSE, Mode.STALL, Mode.RESET, Mode.CUT])
-    def test_sign_up_and_forgotten_passwords_answer_and_the_letter_comes_later(
+    def test_mail_server_fault_delays_mail_without_failing_requests(
         self, deployment: Deployment, tally: list[str], mode: Mode
     ) -> None:
         workload, address = Workload(deployment), f"m{secrets.token_hex(6)}@mail.example.org"

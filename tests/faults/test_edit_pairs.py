@@ -17,7 +17,7 @@ PAIRS = int(os.environ.get("GALLEY_PAIRS", "1000"))
 
 @pytest.mark.parametrize("kind", ["github", "gitlab", "local"])
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
-def test_nothing_is_lost_and_nothing_is_there_twice(store: str, kind: str, tmp_path: Path) -> None:
+def test_parallel_editors_keep_each_acknowledged_save_once(store: str, kind: str, tmp_path: Path) -> None:
     with nodes(store, tmp_path) as two:
         two.hosts.github.checks = False  # the short form checks requests against the API description of GitHub
         pairs = Pairs(two.site(kind, PAIRS))

@@ -23,7 +23,7 @@ ENDS_WITHIN_S = 30
 WRITERS, UNDER_LOAD_S = 4, 2.0
 
 
-def test_ending_node_finishes_what_it_has_begun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_sigterm_under_load_completes_started_requests(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with AiDeployment(tmp_path / "deployment") as deployment:
         assert isinstance(deployment, AiDeployment)
         deployment.double.script, deployment.double.fault = [say("a", "b", "c")], "endless"

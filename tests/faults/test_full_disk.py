@@ -84,7 +84,9 @@ class DiskWorkload(Workload):
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.replace(" ", "-"))
-def test_disk_fails(deployment: SmallDeployment, disk: SmallDisk, row: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_full_disk_returns_503_and_stores_nothing_partially(
+    deployment: SmallDeployment, disk: SmallDisk, row: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     workload = DiskWorkload(deployment)
     wait_until_recovered(workload)
     assert workload.upload().status == MADE
@@ -121,7 +123,7 @@ def test_disk_fails(deployment: SmallDeployment, disk: SmallDisk, row: str, caps
         print(f"\ndisk {row}: {count_statuses(replies)}, backup refused: {saved.stderr.strip()[-80:]}", end="")
 
 
-def test_backup_made_afterwards_is_whole(deployment: SmallDeployment, tmp_path: Path) -> None:
+def test_backup_after_the_fault_is_complete(deployment: SmallDeployment, tmp_path: Path) -> None:
     assert flask(deployment.service, "backup", str(tmp_path / "backup")).returncode == 0
     elsewhere = {"INSTANCE_DIR": str(tmp_path / "other"), "DATABASE_URL": f"sqlite:///{tmp_path}/other.db"}
     restored: subprocess.CompletedProcess[str] = flask(

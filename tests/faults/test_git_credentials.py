@@ -37,7 +37,7 @@ class TestCredential:
         workload.recover()
         assert workload.check() == []
 
-    def test_token_refused_always_needs_a_new_connection(self, deployment: HostedDeployment, host: str) -> None:
+    def test_token_refused_always_sets_needs_reconnect(self, deployment: HostedDeployment, host: str) -> None:
         workload = HostedWorkload(deployment, host=host)
         workload.wait_until_idle()
         with workload.with_faults(

@@ -32,7 +32,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeplo
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize(("mode", "how", "answers"), ROWS, ids=[mode for mode, _, _ in ROWS])
-def test_way_to_the_host_fails(
+def test_network_fault_of_the_host_returns_documented_statuses(
     deployment: HostedDeployment,
     host: str,
     mode: Mode,
@@ -54,7 +54,7 @@ def test_way_to_the_host_fails(
 
 
 @pytest.mark.parametrize("host", HOSTS)
-def test_way_silent_since_the_branch_moved(
+def test_network_silence_after_the_branch_update_returns_504_and_keeps_the_commit(
     deployment: HostedDeployment, host: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """The save is not acknowledged but took effect. The index and the log include it later."""

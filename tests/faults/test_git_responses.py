@@ -23,7 +23,9 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeplo
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: re.sub(r"\W+", "-", row.name))
-def test_wrong_answer(deployment: HostedDeployment, host: str, row: Row, capsys: pytest.CaptureFixture[str]) -> None:
+def test_faulty_response_of_the_host_returns_its_mapped_error(
+    deployment: HostedDeployment, host: str, row: Row, capsys: pytest.CaptureFixture[str]
+) -> None:
     workload = HostedWorkload(deployment, host=host, timeout_s=150)
     with workload.with_faults(*row.faults(workload)):
         replies = workload.run_during_fault()

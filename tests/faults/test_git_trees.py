@@ -23,7 +23,7 @@ def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeplo
 
 class TestLists:
     @pytest.mark.parametrize("host", HOSTS)
-    def test_pages_that_do_not_end_are_broken(self, deployment: HostedDeployment, host: str) -> None:
+    def test_endless_branch_pages_return_502(self, deployment: HostedDeployment, host: str) -> None:
         workload = HostedWorkload(deployment, host=host)
         link = {"Link": f'<{workload.double.url}/x?{urlencode({"page": 2, "per_page": 100})}>; rel="next"'}
         with workload.with_faults(Fault(LIST, times=EVER, reply=Reply(200, [], link))):
@@ -33,7 +33,7 @@ class TestLists:
         workload.recover()
         assert workload.check() == []
 
-    def test_tree_whose_pages_do_not_end_is_not_indexed(self, deployment: HostedDeployment) -> None:
+    def test_endless_tree_pages_keep_the_index(self, deployment: HostedDeployment) -> None:
         workload = HostedWorkload(deployment, host="gitlab")
         before = workload.current_tree()
         entry = {"id": "1" * 40, "name": "x", "type": "blob", "path": "x", "mode": "100644"}
@@ -44,7 +44,7 @@ class TestLists:
         workload.recover()
         assert workload.check() == []
 
-    def test_truncated_tree_is_read_by_folder_and_never_taken_for_whole(self, deployment: HostedDeployment) -> None:
+    def test_truncated_tree_is_read_by_folder_and_never_indexed_partially(self, deployment: HostedDeployment) -> None:
         workload = HostedWorkload(deployment, host="github")
         with workload.with_faults():
             workload.double.tree_entries = 2  # type: ignore[attr-defined]
@@ -63,7 +63,7 @@ class TestLists:
         workload.recover()
         assert workload.check() == []
 
-    def test_head_that_goes_astray_is_no_commit_of_the_index(self, deployment: HostedDeployment) -> None:
+    def test_unknown_head_keeps_the_index(self, deployment: HostedDeployment) -> None:
         workload = HostedWorkload(deployment, host="github")
         before = workload.current_tree()
         astray = Reply(200, {"ref": "refs/heads/main", "object": {"type": "commit", "sha": "2" * 40, "url": "u"}})

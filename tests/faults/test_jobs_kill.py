@@ -45,7 +45,7 @@ def url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
 
 
 class TestRandomKills:
-    def test_no_job_is_lost_and_each_is_taken_up_in_time(self, url, tmp_path, capsys):
+    def test_killed_workers_lose_no_job(self, url, tmp_path, capsys):
         database, run_log = open_engine(url), RunLog(tmp_path / "run_log")
         jobs = job_engine_for(database, JobTimings())
         with database.begin() as connection:

@@ -35,14 +35,16 @@ def provider(host: GitHub) -> GitHubProvider:
     return GitHubProvider(host.api_url, lambda rejected=None: token, bot=Person("Bot", "bot@mail.example.org"))
 
 
-def test_truncated_tree_of_60000_files_is_what_git_has(git: Plumbing, host: GitHub, provider: GitHubProvider) -> None:
+def test_truncated_tree_of_60000_files_equals_that_of_git(
+    git: Plumbing, host: GitHub, provider: GitHubProvider
+) -> None:
     entries = list(provider.tree(REPO, git.head()))
     assert any(call.one("recursive") for call in host.journal)
     assert len(host.journal) > 1
     assert [(e.path, (e.type, e.mode, e.sha, e.size)) for e in entries] == list(git.entries().items())
 
 
-def test_commit_on_it_touches_nothing_else(git: Plumbing, provider: GitHubProvider) -> None:
+def test_commit_on_a_truncated_tree_changes_one_path(git: Plumbing, provider: GitHubProvider) -> None:
     before = git.entries()
     change = FileChange("content/section-07/topic-03/new.md", Action.CREATE, b"new")
     created = provider.commit(REPO, "main", [change], "One file", expected_head=git.head())

@@ -36,7 +36,7 @@ class ObservedUploads:
 
 
 class TestRandomKills:
-    def test_what_was_acknowledged_is_whole_and_the_rest_is_nothing(self, tmp_path: Path) -> None:
+    def test_killed_service_keeps_acknowledged_uploads_completely_and_no_others(self, tmp_path: Path) -> None:
         observed, stop = ObservedUploads(), threading.Event()
         with Service(tmp_path) as service:
             people = [service.world.person() for _ in range(CLIENTS)]

@@ -29,7 +29,9 @@ def service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service]
 
 
 class TestRandomKills:
-    def test_nothing_is_lost_and_nothing_is_doubled(self, service: Service, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_random_kills_keep_each_acknowledged_write_once(
+        self, service: Service, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         record, wrong = run_kills(service, kills=KILLS, writes=WRITES, seed=SEED)
         with capsys.disabled():
             kinds = {kind: len(record.acknowledged(kind)) for kind in record.asked}

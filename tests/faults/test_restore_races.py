@@ -15,6 +15,6 @@ ROUNDS = int(os.environ.get("RACE_ROUNDS", "10"))
 
 
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
-def test_fifty_restores_and_commits_are_each_in_the_log_once(world: World) -> None:
+def test_concurrent_restores_and_commits_are_each_in_the_log_once(world: World) -> None:
     for _ in range(ROUNDS):
         race_restores(make_site(world, FILES), writers=50)

@@ -73,7 +73,7 @@ def descriptors(service: Service) -> int:
 
 
 class TestComingAndGoing:
-    def test_cycles_leave_nothing(self, service: Service) -> None:
+    def test_preview_cycles_leave_no_process_folder_or_descriptor(self, service: Service) -> None:
         owner, names = Member(service), list[str]()
         for number in range(CYCLES):
             names.append(owner.create()["sandboxName"])
@@ -87,7 +87,7 @@ class TestComingAndGoing:
 
 
 class TestKills:
-    def test_killed_supervisors_leave_nothing(self, service: Service) -> None:
+    def test_killed_supervisors_leave_no_process_or_folder(self, service: Service) -> None:
         owner, took_s = Member(service), list[float]()
         for _ in range(KILLS):
             name = owner.create()["sandboxName"]
@@ -95,7 +95,9 @@ class TestKills:
             took_s.append(wait_until_removed(service, [name]))
         print(f"\n{KILLS} killed supervisors: nothing left after {max(took_s):.1f} s at most")
 
-    def test_web_workers_killed_amid_starts_leave_nothing_and_block_nobody(self, service: Service) -> None:
+    def test_web_workers_killed_during_starts_leave_no_sandbox_and_do_not_block_the_next_start(
+        self, service: Service
+    ) -> None:
         """Workers are killed between the claim and the response. The next call has a preview within a minute."""
         random.seed(20)
         owner, took_s = Member(service), list[float]()

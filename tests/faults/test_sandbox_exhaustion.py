@@ -110,7 +110,7 @@ def cpu_s(pids: list[int]) -> float:
 
 
 class TestExhaustion:
-    def test_a_fork_bomb_gets_as_many_processes_as_a_sandbox_has(self, host: LocalSandboxes, neighbour: str) -> None:
+    def test_fork_bomb_is_limited_to_the_processes_of_a_sandbox(self, host: LocalSandboxes, neighbour: str) -> None:
         name = start(host, FORK_BOMB)
         deadline = time.monotonic() + 30
         while "unavailable" not in (log := host.status(name).log) and time.monotonic() < deadline:
@@ -127,7 +127,7 @@ class TestExhaustion:
         view = wait_for(host, start(host, MEMORY), Phase.FAILED)
         assert view.problem == "The site used more memory than a sandbox has"
 
-    def test_shared_memory_counts_as_well(self, host: LocalSandboxes, neighbour: str) -> None:
+    def test_shared_memory_counts_against_the_memory_limit(self, host: LocalSandboxes, neighbour: str) -> None:
         view = wait_for(host, start(host, SHARED_MEMORY), Phase.FAILED)
         assert view.problem in (
             "The site used more memory than a sandbox has",
@@ -138,7 +138,7 @@ class TestExhaustion:
         view = wait_for(host, start(host, DISK), Phase.FAILED)
         assert view.problem == "The site used more disk than a sandbox has"
 
-    def test_seven_busy_processes_get_one_processor(self, host: LocalSandboxes, neighbour: str) -> None:
+    def test_seven_busy_processes_share_one_processor(self, host: LocalSandboxes, neighbour: str) -> None:
         name = start(host, PROCESSORS + serving("b'busy'"))
         wait_for(host, name, Phase.READY)
         pids = jails_of(host._root, name)[1:2]
@@ -147,7 +147,7 @@ class TestExhaustion:
         used = (cpu_s(pids) - before) / (time.monotonic() - started)
         assert 0.2 < used < 1.15
 
-    def test_descriptors_end_at_their_limit(self, host: LocalSandboxes, neighbour: str) -> None:
+    def test_open_files_are_limited(self, host: LocalSandboxes, neighbour: str) -> None:
         name = start(host, DESCRIPTORS + serving("b''"))
         view = wait_for(host, name, Phase.READY)
         assert "Too many open files" in view.log

@@ -59,7 +59,7 @@ def host(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[LocalSandbo
 
 
 @pytest.mark.parametrize(("cause", "program"), [("disk", DISK), ("files", FILES)], ids=["disk", "files"])
-def test_sandbox_beyond_its_full_limit_ends(host: LocalSandboxes, cause: str, program: str) -> None:
+def test_sandbox_beyond_its_full_limit_fails_with_its_cause(host: LocalSandboxes, cause: str, program: str) -> None:
     host.start(SandboxSpec("full", "org_1", python(program), ENDS_WITHIN_S), SITE)
     deadline = time.monotonic() + ENDS_WITHIN_S
     while (status := host.status("full")).phase is not Phase.FAILED:

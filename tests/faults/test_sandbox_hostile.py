@@ -114,7 +114,7 @@ def run_ordinary(host: LocalSandboxes, name: str) -> None:
     host.stop(name)
 
 
-def test_hostile_sandboxes_affect_no_other_and_leave_nothing(host: LocalSandboxes, tmp_path: Path) -> None:
+def test_hostile_sandboxes_do_not_affect_others_and_leave_no_remains(host: LocalSandboxes, tmp_path: Path) -> None:
     if not supports_images(tmp_path):
         print("\nThis machine does not permit disk images: usage is counted")
     kinds = list(HOSTILE)

@@ -30,7 +30,7 @@ def is_removed(service: Service, owner: Member, preview: Any, processes: list[in
 
 
 class TestLease:
-    def test_it_lasts_ten_minutes_and_what_heartbeats_add_and_is_then_gone(self, tmp_path: Path) -> None:
+    def test_lease_without_heartbeats_ends_after_ten_minutes(self, tmp_path: Path) -> None:
         with running(tmp_path) as service:
             owner = Member(service)
             preview = owner.create()

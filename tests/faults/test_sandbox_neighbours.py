@@ -76,7 +76,7 @@ def run_in_thread(work: Callable[[], object]) -> threading.Thread:
 
 
 @pytest.mark.parametrize("kind", GREEDY)
-def test_the_service_answers_beside_it(service: Service, tmp_path: Path, kind: str) -> None:
+def test_health_check_next_to_a_greedy_preview_is_answered(service: Service, tmp_path: Path, kind: str) -> None:
     owner = Member(service)
     (tmp_path / "package.json").write_text('{"scripts": {"dev": "exec python3 greedy.py"}}')
     (tmp_path / "greedy.py").write_text(GREEDY[kind])

@@ -21,7 +21,7 @@ def within(promised_s: float, condition: Callable[[], bool]) -> None:
 
 
 class TestRestart:
-    def test_a_killed_supervisor_leaves_nothing(self, tmp_path: Path) -> None:
+    def test_killed_supervisor_leaves_no_process_folder_or_running_record(self, tmp_path: Path) -> None:
         with running(tmp_path) as service:
             owner = Member(service)
             name = owner.create()["sandboxName"]
@@ -31,7 +31,7 @@ class TestRestart:
             within(PROMISED_S, lambda: owner.record()["state"] == "stopped")
             within(PROMISED_S, lambda: not (root_of(service) / name).exists())
 
-    def test_a_machine_that_starts_again_finds_and_ends_what_was_left(self, tmp_path: Path) -> None:
+    def test_restarted_machine_removes_remaining_sandboxes(self, tmp_path: Path) -> None:
         with running(tmp_path) as service:
             name = Member(service).create()["sandboxName"]
             os.killpg(service.process.pid, signal.SIGKILL)
@@ -42,7 +42,7 @@ class TestRestart:
             within(PROMISED_S, lambda: owner.record()["state"] == "stopped")
             within(PROMISED_S, lambda: not (root_of(service) / name).exists())
 
-    def test_a_killed_service_s_preview_goes_on_when_it_is_back(self, tmp_path: Path) -> None:
+    def test_preview_of_a_killed_service_continues_after_its_restart(self, tmp_path: Path) -> None:
         with running(tmp_path) as service:
             name = Member(service).create()["sandboxName"]
             os.killpg(service.process.pid, signal.SIGKILL)
