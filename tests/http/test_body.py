@@ -15,23 +15,23 @@ def request(data: bytes | str, kind: str = "application/json") -> Request:
 
 
 class TestAccepted:
-    def test_an_object(self) -> None:
+    def test_object_is_accepted(self) -> None:
         assert read_json(request('{"a": [1, 2.5, null, "ü😀"]}')) == {"a": [1, 2.5, None, "ü😀"]}
 
-    def test_nothing_counts_as_an_empty_object(self) -> None:
+    def test_empty_body_is_an_empty_object(self) -> None:
         assert read_json(request("", kind="")) == {}
 
-    def test_brackets_inside_text_are_not_depth(self) -> None:
+    def test_brackets_inside_text_do_not_count_as_depth(self) -> None:
         text = "[" * 500 + '\\"{'
         assert read_json(request('{"a": "' + text + '"}'))["a"] == "[" * 500 + '"{'
 
-    def test_an_escaped_pair_of_surrogates_is_one_character(self) -> None:
+    def test_escaped_surrogate_pair_is_one_character(self) -> None:
         assert read_json(request('{"a": "\\ud83d\\ude00"}')) == {"a": "😀"}
 
-    def test_a_beacon_may_have_any_type(self) -> None:
+    def test_beacon_with_another_type_is_accepted(self) -> None:
         assert read_json(request('{"a": 1}', kind="text/plain"), any_type=True) == {"a": 1}
 
-    def test_the_bounds_themselves(self) -> None:
+    def test_body_at_the_limits_is_accepted(self) -> None:
         deep = '{"a":' * (MAX_DEPTH - 1) + "{}" + "}" * (MAX_DEPTH - 1)
         wide = "{" + ",".join(f'"k{n}": 1' for n in range(MAX_KEYS)) + "}"
         long = '{"a": [' + ",".join("1" * MAX_ITEMS) + "]}"
@@ -42,7 +42,7 @@ class TestAccepted:
 
 class TestRefused:
     @pytest.mark.parametrize("coding", ["gzip", "br", "identity, gzip"])
-    def test_a_compressed_body(self, coding: str) -> None:
+    def test_compressed_body_raises_unsupported_media_type(self, coding: str) -> None:
         given = EnvironBuilder(method="POST", data=b"{}", content_type="application/json")
         given.headers["Content-Encoding"] = coding
         with pytest.raises(UnsupportedMediaType):
@@ -74,32 +74,32 @@ class TestRefused:
         ],
         ids=range(20),
     )
-    def test_what_is_not_a_json_object_within_the_limits(self, data: str | bytes) -> None:
+    def test_invalid_or_oversized_json_raises_invalid_json(self, data: str | bytes) -> None:
         with pytest.raises(InvalidRequest) as failure:
             read_json(request(data))
         assert failure.value.code == "INVALID_JSON"
 
     @pytest.mark.parametrize("end", ["", "\\"], ids=["open", "escaped"])
-    def test_a_string_that_is_never_closed_is_read_once(self, end: str) -> None:
+    def test_unterminated_string_takes_bounded_time(self, end: str) -> None:
         with watchdog(), pytest.raises(InvalidRequest):
             read_json(request('"' + '\\"' * 400_000 + end))
 
     @pytest.mark.parametrize("value", ["0", "{}", "[]", '"a"'])
-    def test_more_values_than_a_worker_has_time_for(self, value: str) -> None:
+    def test_body_with_too_many_values_is_refused(self, value: str) -> None:
         many = f"[{','.join([value] * MAX_ITEMS)}],"
         data = '{"a": [' + many * (MAX_VALUES // MAX_ITEMS) + "0]}"
         with pytest.raises(InvalidRequest, match="more than 500000 values"):
             read_json(request(data), max_bytes=len(data))
 
-    def test_another_type(self) -> None:
+    def test_body_of_another_type_is_refused(self) -> None:
         with pytest.raises(UnsupportedMediaType):
             read_json(request("a=1", kind="application/x-www-form-urlencoded"))
 
-    def test_too_many_bytes_told_by_the_header(self) -> None:
+    def test_content_length_above_the_limit_raises_payload_too_large(self) -> None:
         with pytest.raises(PayloadTooLarge):
             read_json(request('{"a": "' + "x" * 100 + '"}'), max_bytes=50)
 
-    def test_too_many_bytes_though_the_header_tells_none(self) -> None:
+    def test_body_above_the_limit_without_a_length_raises_payload_too_large(self) -> None:
         given = request('{"a": "' + "x" * 100 + '"}')
         given.environ["CONTENT_LENGTH"] = ""
         given.environ["wsgi.input_terminated"] = True

@@ -100,7 +100,7 @@ class TestEndpoint:
     def test_large_body_without_a_session_is_refused_unread(self, world: World) -> None:
         self.send(world, 2 * MIB, signed_in=False).fails(401, "NOT_SIGNED_IN")
 
-    def test_body_beyond_the_budget_of_its_address_is_refused_unread(self, app: Flask, world: World) -> None:
+    def test_body_above_the_budget_of_its_address_receives_429_unread(self, app: Flask, world: World) -> None:
         budget: BodyBudget = app.extensions["body_budget"]
         budget.reserve("198.51.100.7", InputLimits.bodies_address_bytes)
         try:

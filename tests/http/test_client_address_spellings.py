@@ -80,7 +80,7 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Flask:
 @pytest.mark.parametrize("one_line", [True, False], ids=["joined", "in lines"])
 @pytest.mark.parametrize(("hops", "spelled", "claimed", "bucket"), CASES)
 class TestEverySpelling:
-    def test_is_counted_by_the_same_key(
+    def test_spelling_of_an_address_has_the_same_key(
         self, offline: Flask, one_line: bool, hops: int, spelled: str, claimed: list[tuple[str, str]], bucket: str
     ) -> None:
         assert bucket_of(offline, hops, spelled, claimed, one_line=one_line) == bucket
@@ -95,7 +95,7 @@ class TestOthers:
         [("192.0.2.2", "192.0.2.2"), ("2001:db8:1:3::1", "2001:db8:1:3::/64"), ("::ffff:192.0.2.2", "192.0.2.2")],
     )
     @pytest.mark.parametrize("hops", [0, 1, 2])
-    def test_have_another_key(self, offline: Flask, hops: int, other: str, bucket: str) -> None:
+    def test_other_addresses_have_another_key(self, offline: Flask, hops: int, other: str, bucket: str) -> None:
         assert bucket_of(offline, hops, other, CLAIMED[1], one_line=True) == bucket
 
 

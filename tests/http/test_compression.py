@@ -23,7 +23,9 @@ class TestAcceptEncoding:
             ("identity", None),
         ],
     )
-    def test_names_what_is_taken_and_what_is_refused(self, world: World, accepted: str, coding: str | None) -> None:
+    def test_accept_encoding_decides_the_coding_and_the_etag(
+        self, world: World, accepted: str, coding: str | None
+    ) -> None:
         client = world.person().client
         answer = client.get("/api/v1/auth/get-session", headers={"Accept-Encoding": accepted})
         assert answer.status_code == 200

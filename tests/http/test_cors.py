@@ -10,7 +10,7 @@ OURS = "http://127.0.0.1:8000"
 
 
 class TestOrigins:
-    def test_ours_may_read_with_credentials(self, world: World) -> None:
+    def test_allowed_origin_can_read_with_credentials(self, world: World) -> None:
         headers = world.anonymous().get("/auth/get-session", headers={"Origin": OURS}).headers
         assert headers["Access-Control-Allow-Origin"] == OURS
         assert headers["Access-Control-Allow-Credentials"] == "true"
@@ -21,7 +21,7 @@ class TestOrigins:
         "origin",
         ["http://evil.example.org", "null", OURS + ".evil.example.org", "https://127.0.0.1:8000", "*"],
     )
-    def test_others_are_told_nothing(self, world: World, origin: str) -> None:
+    def test_other_origin_receives_no_cors_headers(self, world: World, origin: str) -> None:
         for method in ("GET", "OPTIONS"):
             asked = {"Origin": origin, "Access-Control-Request-Method": "POST"}
             headers = world.anonymous().client.open("/api/v1/auth/get-session", method=method, headers=asked).headers
@@ -29,7 +29,7 @@ class TestOrigins:
 
     @pytest.mark.parametrize("origin", [OURS, "http://evil.example.org", None])
     @pytest.mark.parametrize("path", ["/api/v1/auth/get-session", "/healthz", "/nowhere", "/api/v1/openapi.json"])
-    def test_caches_are_told_that_it_matters(self, world: World, origin: str | None, path: str) -> None:
+    def test_response_varies_by_origin(self, world: World, origin: str | None, path: str) -> None:
         asked = {"Origin": origin} if origin else {}
         headers = world.anonymous().client.get(path, headers=asked).headers
         assert ", ".join(headers.getlist("Vary")).split(", ").count("Origin") == 1
@@ -37,7 +37,7 @@ class TestOrigins:
 
 class TestAddresses:
     @pytest.mark.parametrize(("origin", "told"), [("http://[::1]:8000", "http://[::1]:8000"), ("http://1:8000", None)])
-    def test_the_brackets_of_one_are_no_pattern(self, origin: str, told: str | None) -> None:
+    def test_ipv6_origin_is_compared_literally(self, origin: str, told: str | None) -> None:
         app = Flask(__name__)
         init_cors(app, ("http://[::1]:8000",))
         headers = app.test_client().get("/", headers={"Origin": origin}).headers
@@ -45,7 +45,7 @@ class TestAddresses:
 
 
 class TestPreflight:
-    def test_of_ours_allows_every_method_and_the_headers_asked_for(self, world: World) -> None:
+    def test_preflight_of_an_allowed_origin_allows_the_requested_method_and_headers(self, world: World) -> None:
         asked = {
             "Origin": OURS,
             "Access-Control-Request-Method": "PATCH",

@@ -32,22 +32,22 @@ class TestDatabase:
         ],
         ids=lambda error: type(getattr(error, "orig", error)).__name__,
     )
-    def test_what_passes_is_503(self, app: Flask, error: Exception) -> None:
+    def test_temporary_database_error_receives_503(self, app: Flask, error: Exception) -> None:
         assert failed(app, error) == (503, "2")
 
-    def test_a_faulty_statement_is_a_bug(self, app: Flask) -> None:
+    def test_invalid_statement_receives_500(self, app: Flask) -> None:
         assert failed(app, raised(sa.exc.ProgrammingError, psycopg.errors.UndefinedTable)) == (500, None)
 
 
 class TestBodies:
     @pytest.mark.parametrize("error", [InvalidChunkSize(b"zz"), LimitRequestHeaders("trailers"), NoMoreData()])
-    def test_chunks_that_are_none_are_the_caller_s_fault(self, app: Flask, error: Exception) -> None:
+    def test_invalid_chunks_receive_400(self, app: Flask, error: Exception) -> None:
         assert failed(app, error) == (400, None)
 
 
 class TestUpstreams:
     @pytest.mark.parametrize("error", [errors.BadGateway(), errors.GatewayTimeout(), errors.ServiceUnavailable()])
-    def test_whoever_is_turned_away_is_told_when_to_come_again(self, app: Flask, error: errors.AppError) -> None:
+    def test_throttled_or_unavailable_upstream_has_retry_after(self, app: Flask, error: errors.AppError) -> None:
         status, retry_after = failed(app, error)
         assert status == error.status
         assert retry_after is not None

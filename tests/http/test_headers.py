@@ -6,11 +6,11 @@ from app.core.limits import InputLimits
 
 
 class TestSize:
-    def test_all_together_are_bounded(self, app: Flask) -> None:
+    def test_headers_above_the_total_size_receive_431(self, app: Flask) -> None:
         headers = {f"X-{number}": "a" * 4000 for number in range(6)}
         answer = app.test_client().get("/healthz", headers=headers)
         assert (answer.status_code, (answer.json or {})["code"]) == (431, "HEADERS_TOO_LARGE")
 
-    def test_what_fits_is_read(self, app: Flask) -> None:
+    def test_headers_below_the_total_size_are_accepted(self, app: Flask) -> None:
         answer = app.test_client().get("/healthz", headers={"X-A": "a" * (InputLimits.header_bytes // 2)})
         assert answer.status_code == 200

@@ -96,7 +96,7 @@ class TestLease:
         with world.app.app_context(), pytest.raises(StillRunning):
             first.store_response(world.app.response_class(b"{}"))
 
-    def test_abandon_lets_the_next_attempt_take_over(self, world: World) -> None:
+    def test_abandoned_claim_is_acquired_by_the_next_attempt(self, world: World) -> None:
         me = world.person()
         first, second = claim_of(world.app, me), claim_of(world.app, me)
         first.acquire()

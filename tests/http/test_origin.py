@@ -7,6 +7,6 @@ from tests.support.world import World
 
 class TestOrigin:
     @pytest.mark.parametrize("origin", ["https://evil.example.org", "null", "http://[::1", "http://a]b"])
-    def test_another_page_s_is_refused_be_it_an_address_or_not(self, world: World, origin: str) -> None:
+    def test_request_with_another_or_invalid_origin_receives_403(self, world: World, origin: str) -> None:
         answer = world.person().post("/organization", {"org_name": "O"}, headers={"Origin": origin})
         answer.fails(403, "INVALID_ORIGIN")

@@ -77,7 +77,7 @@ class TestRecord:
         assert [record(unscaled, key) for _ in range(3)] == [0, 0, 0]
         assert HOUR - 60 <= record(unscaled, key) <= HOUR
 
-    def test_record_fits_again_when_the_window_has_passed(self, unscaled: Flask, key: str) -> None:
+    def test_record_after_the_window_has_passed_is_accepted(self, unscaled: Flask, key: str) -> None:
         with clock.shifted(timedelta(seconds=-HOUR + 30)):
             assert [record(unscaled, key) for _ in range(2)] == [0, 0]
         assert record(unscaled, key) == 0
@@ -182,6 +182,6 @@ class TestRetention:
 
 
 class TestTable:
-    def test_every_row_of_the_table_is_counted_in_one_storage(self) -> None:
+    def test_rows_of_the_table_are_counted_in_one_storage_each(self) -> None:
         for rates in vars(RateLimits()).values():
             assert len(rate_events.short_rates(rates)) + len(rate_events.long_rates(rates)) == len(rates)

@@ -126,7 +126,7 @@ def refused(answer: Answer, rate: Rate) -> bool:
 
 
 class TestTable:
-    def test_every_row_is_tried(self) -> None:
+    def test_rows_of_the_table_are_all_tested(self) -> None:
         assert {field.name for field in fields(RateLimits)} == set(REQUESTS) | BY_HAND | STORED | ELSEWHERE
 
 
@@ -134,7 +134,7 @@ class TestRows:
     @pytest.mark.parametrize(
         ("row", "rate"), WINDOWS, ids=lambda value: f"{value.per_s}s" if isinstance(value, Rate) else value
     )
-    def test_the_event_after_the_last_is_refused(
+    def test_event_beyond_the_rate_receives_429(
         self, world: World, counter: RateCounter, elsewhere: Callable[..., bool], row: str, rate: Rate
     ) -> None:
         request, address = REQUESTS[row], anywhere()
@@ -151,7 +151,7 @@ class TestRows:
 class TestRowsCountedByHand:
     SIGN_IN = Request("POST", "/auth/sign-in/email", signed_in=False)
 
-    def test_wrong_passwords_of_an_account_and_address(self, world: World, counter: RateCounter) -> None:
+    def test_wrong_passwords_of_an_account_and_address_are_limited(self, world: World, counter: RateCounter) -> None:
         [rate] = RateLimits().sign_in_failures
         address, body = anywhere(), {"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"}
         fill(counter, rate, "sign_in_failures", f"{body['email']}  {address}")
@@ -159,14 +159,14 @@ class TestRowsCountedByHand:
         assert refused(self.SIGN_IN.send(world.anonymous(), address, body), rate)
         assert self.SIGN_IN.send(world.anonymous(), anywhere(), body).status == 401
 
-    def test_wrong_passwords_of_an_account(self, world: World, counter: RateCounter) -> None:
+    def test_wrong_passwords_of_an_account_are_limited(self, world: World, counter: RateCounter) -> None:
         [rate] = RateLimits().sign_in_failures_account
         body = {"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"}
         fill(counter, rate, "sign_in_failures_account", f"{body['email']} ")
         assert self.SIGN_IN.send(world.anonymous(), anywhere(), body).status == 401
         assert refused(self.SIGN_IN.send(world.anonymous(), anywhere(), body), rate)
 
-    def test_wrong_passwords_from_an_address(self, world: World, counter: RateCounter) -> None:
+    def test_wrong_passwords_of_an_address_are_limited(self, world: World, counter: RateCounter) -> None:
         [rate] = RateLimits().sign_in_failures_address
         address = anywhere()
         bodies = [{"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"} for _ in range(2)]

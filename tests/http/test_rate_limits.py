@@ -68,7 +68,7 @@ class TestSignIn:
         return [self.sign_in(world, email, "Wrong-password-1", address).status for _ in range(times)]
 
     @pytest.mark.parametrize("is_known", [True, False])
-    def test_account_fails_ten_times_from_one_address(self, world: World, is_known: bool) -> None:
+    def test_sign_in_failures_of_an_account_and_address_are_limited_to_ten(self, world: World, is_known: bool) -> None:
         name = self.owner(world).email if is_known else email()
         assert self.fail(world, name, "192.0.2.1", 10) == [401] * 10
         refused = self.sign_in(world, name, "Wrong-password-1", "192.0.2.1")
@@ -82,7 +82,7 @@ class TestSignIn:
         self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.1").fails(429)
         self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.2").ok()
 
-    def test_account_fails_a_hundred_times_from_all_addresses(self, world: World) -> None:
+    def test_sign_in_failures_of_an_account_are_limited_to_a_hundred(self, world: World) -> None:
         name = email()
         failed = [status for n in range(10) for status in self.fail(world, name, f"192.0.2.{n}", 10)]
         assert failed == [401] * 100
@@ -106,7 +106,7 @@ class TestSignIn:
             app.extensions["rates"] = worker
             self.sign_in(world, owner.email, "Third-Harbour-1", "192.0.2.1").ok()
 
-    def test_address_fails_thirty_times_with_any_accounts(self, world: World) -> None:
+    def test_sign_in_failures_of_an_address_are_limited_to_thirty(self, world: World) -> None:
         browser = world.anonymous()
         got = statuses(
             31, lambda: browser.post("/auth/sign-in/email", {"email": email(), "password": "Wrong-password-1"})
@@ -127,7 +127,7 @@ class TestSignIn:
         assert self.fail(world, owner.email, "192.0.2.51", 10) == [401] * 10
         self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.52").fails(429)
 
-    def test_parallel_guesses_fail_ten_times(self, world: World) -> None:
+    def test_parallel_sign_in_failures_are_limited_to_ten(self, world: World) -> None:
         name, got = email(), []
 
         def guess() -> None:
@@ -153,32 +153,32 @@ class TestAddressRows:
             ("/auth/sign-in/email", {}, 120),
         ],
     )
-    def test_count_every_request(self, world: World, path: str, body: dict[str, str], times: int) -> None:
+    def test_address_rows_count_every_request(self, world: World, path: str, body: dict[str, str], times: int) -> None:
         got = statuses(times + 1, lambda: world.anonymous().post(path, body))
         assert got == [400] * times + [429]
 
-    def test_the_callbacks(self, world: World) -> None:
+    def test_callbacks_of_an_address_are_limited_to_thirty(self, world: World) -> None:
         got = statuses(31, lambda: world.anonymous().get("/auth/callback/social_a"))
         assert got == [302] * 30 + [429]
 
-    def test_an_alias_shares_its_row(self, world: World) -> None:
+    def test_alias_of_a_route_shares_its_row(self, world: World) -> None:
         statuses(30, lambda: world.anonymous().post("/auth/verify-email", {}))
         world.anonymous().post("/auth/email-otp/verify-email", {}).fails(429)
 
-    def test_a_subscribers_ipv6_network_counts_as_one(self, world: World) -> None:
+    def test_ipv6_network_of_a_subscriber_counts_as_one_address(self, world: World) -> None:
         def ask(n: int) -> int:
             return world.anonymous().post("/auth/verify-email", {}, **at(f"2001:db8::{n:x}")).status
 
         assert [ask(n) for n in range(1, 32)] == [400] * 30 + [429]
         assert world.anonymous().post("/auth/verify-email", {}, **at("2001:db8:0:1::1")).status == 400
 
-    def test_a_forwarded_address_that_nobody_vouches_for_counts_for_nothing(self, world: World) -> None:
+    def test_forwarded_address_without_a_trusted_proxy_is_ignored(self, world: World) -> None:
         def ask(n: int) -> int:
             return world.anonymous().post("/auth/verify-email", {}, headers={"X-Forwarded-For": f"192.0.2.{n}"}).status
 
         assert [ask(n) for n in range(31)][-1] == 429
 
-    def test_come_before_the_body_is_read(self, world: World) -> None:
+    def test_address_rate_is_checked_before_the_body(self, world: World) -> None:
         statuses(30, lambda: world.anonymous().post("/auth/verify-email", {}))
         world.anonymous().call("POST", "/auth/verify-email", data=b"{", content_type="text/plain").fails(429)
 
@@ -202,7 +202,9 @@ class TestStoredAddressRows:
 
 
 class TestForgetPassword:
-    def test_of_one_account_mails_three_times_an_hour_and_says_nothing(self, app: Flask, world: World) -> None:
+    def test_reset_mails_of_an_account_are_limited_to_three_and_all_requests_succeed(
+        self, app: Flask, world: World
+    ) -> None:
         person = world.person()
         for n in range(5):
             world.anonymous().post("/auth/forget-password", {"email": person.email}, **at(f"192.0.2.{n}")).ok()
@@ -212,11 +214,11 @@ class TestForgetPassword:
 
 
 class TestOthers:
-    def test_anonymous_ones_are_sixty_a_minute(self, world: World) -> None:
+    def test_anonymous_requests_are_sixty_a_minute(self, world: World) -> None:
         got = statuses(61, lambda: world.anonymous().get("/auth/get-session"))
         assert got == [401] * 60 + [429]
 
-    def test_a_made_up_cookie_counts_as_none(self, world: World) -> None:
+    def test_invalid_cookie_counts_as_anonymous(self, world: World) -> None:
         def ask() -> Any:
             browser: Browser = world.anonymous()
             browser.client.set_cookie("session_token", "A" * 43)
@@ -236,20 +238,20 @@ class TestOthers:
         assert got == [200] * 600 + [429]
         other.get("/auth/get-session").ok()
 
-    def test_the_health_check_is_never_refused(self, world: World) -> None:
+    def test_health_check_is_not_limited(self, world: World) -> None:
         assert set(statuses(100, lambda: world.anonymous().get("/healthz"))) == {200}
 
 
 class TestTable:
-    def test_every_row_a_route_names_exists(self, app: Flask) -> None:
+    def test_rows_of_all_routes_exist(self, app: Flask) -> None:
         named = {declared.rate for view in app.view_functions.values() if (declared := declaration_of(view))}
         assert all(is_row(name) for name in named if name)
 
-    def test_a_misspelt_row_is_noticed(self) -> None:
+    def test_misspelt_row_does_not_exist(self) -> None:
         assert not is_row("sing_up")
         assert is_row("sign_up")
 
-    def test_the_numbers_are_the_published_ones(self) -> None:
+    def test_rates_equal_the_published_numbers(self) -> None:
         rates = RateLimits()
         assert [(rate.times, rate.per_s) for rate in rates.invite] == [(20, 3600), (50, 86400)]
         assert [(rate.times, rate.per_s) for rate in rates.sign_in_failures] == [(10, 900)]

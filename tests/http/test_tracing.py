@@ -36,7 +36,7 @@ def facts(span: Any) -> dict[str, Any]:
 
 
 class TestTraces:
-    def test_a_request_its_statements_its_calls_and_its_job_are_one_trace(
+    def test_request_with_its_statements_calls_and_job_is_one_trace(
         self, traced: tuple[Flask, Hosts, Collector]
     ) -> None:
         app, _, collector = traced
@@ -62,7 +62,7 @@ class TestTraces:
         assert {one.parent_span_id for one in statements} >= {request.span_id, jobs[0].span_id}
         assert SECRET.encode() not in b"".join(map(_plain, collector.bodies))
 
-    def test_a_call_to_the_outside_tells_the_host_alone(self, traced: tuple[Flask, Hosts, Collector]) -> None:
+    def test_outbound_call_span_contains_the_host_only(self, traced: tuple[Flask, Hosts, Collector]) -> None:
         app, hosts, collector = traced
         from tests.support.git_hosts import connect_gitlab
 
@@ -74,7 +74,7 @@ class TestTraces:
         sent = b"".join(map(_plain, collector.bodies))
         assert not [token for token in hosts.gitlab.grants if token.encode() in sent]
 
-    def test_without_a_collector_nothing_of_it_is_imported(self, tmp_path: Path) -> None:
+    def test_process_without_a_collector_does_not_import_opentelemetry(self, tmp_path: Path) -> None:
         program = (
             "import sys; from app.factory import create_app; from config import Settings; from pathlib import Path\n"
             f"app = create_app(Settings.for_tests(Path({str(tmp_path)!r})))\n"
@@ -85,7 +85,7 @@ class TestTraces:
         done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, check=False)
         assert done.returncode == 0
 
-    def test_a_collector_that_is_named_where_nothing_is_installed_is_only_told(
+    def test_collector_without_opentelemetry_disables_tracing(
         self, store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setenv("OTEL_EXPORTER_OTLP_ENDPOINT", "http://127.0.0.1:9")

@@ -67,7 +67,7 @@ def refused(body: bytes, error: type[AppError], **more: Any) -> AppError:
 
 
 class TestReadForm:
-    def test_fields_are_text_and_files_are_files(self) -> None:
+    def test_form_has_text_fields_and_files(self) -> None:
         form = Read(part("folder", "größe".encode()) + part("file", b"\x89PNG", filename="a.png") + b"--b--\r\n")
         assert form.values["folder"] == "größe"
         assert form.files == {"file": b"\x89PNG"}
@@ -75,21 +75,21 @@ class TestReadForm:
     @pytest.mark.parametrize(
         "content", [b"", b"\r\n", b"\r\n\r\n", b"x--b", b"\r\n--", b"-" * 100, bytes(range(256)) * 1000]
     )
-    def test_a_file_holds_exactly_what_was_sent(self, content: bytes) -> None:
+    def test_file_equals_the_sent_bytes(self, content: bytes) -> None:
         assert Read(part("file", content, filename="") + b"--b--\r\n").files == {"file": content}
 
-    def test_the_end_of_the_last_line_may_be_missing(self) -> None:
+    def test_form_without_the_last_line_break_is_accepted(self) -> None:
         assert Read(part("a", b"1") + b"--b--").values == {"a": "1"}
 
-    def test_no_field_is_an_empty_form(self) -> None:
+    def test_form_without_fields_is_empty(self) -> None:
         assert Read(b"--b--\r\n").values == {}
 
     @pytest.mark.parametrize("kind", ["application/json", "application/x-www-form-urlencoded", "image/png", ""])
-    def test_another_type_is_415(self, kind: str) -> None:
+    def test_form_of_another_type_receives_415(self, kind: str) -> None:
         refused(b"x", UnsupportedMediaType, content_type=kind)
 
     @pytest.mark.parametrize("kind", ["multipart/form-data", "multipart/form-data; boundary=" + "b" * 300])
-    def test_without_a_usable_boundary_there_is_no_form(self, kind: str) -> None:
+    def test_form_without_a_valid_boundary_raises_invalid_form(self, kind: str) -> None:
         assert refused(b"--b--\r\n", InvalidRequest, content_type=kind).code == "INVALID_FORM"
 
     @pytest.mark.parametrize(
@@ -101,46 +101,46 @@ class TestReadForm:
             part("a", b"\xff\xfe") + b"--b--\r\n",
         ],
     )  # fmt: skip
-    def test_what_is_no_complete_form_is_400(self, body: bytes) -> None:
+    def test_incomplete_form_receives_400(self, body: bytes) -> None:
         refused(body, InvalidRequest)
 
-    def test_one_file_and_ten_fields_are_the_most(self) -> None:
+    def test_form_above_one_file_and_ten_fields_raises_too_many_parts(self) -> None:
         fields = b"".join(part(f"f{number}", b"x") for number in range(10))
         assert len(Read(fields + part("file", b"x", filename="a") + b"--b--\r\n").values) == 11
         assert refused(fields + part("f10", b"x") + b"--b--\r\n", PayloadTooLarge).code == "TOO_MANY_PARTS"
         two = part("file", b"x", filename="a") + part("more", b"x", filename="a")
         assert refused(two + b"--b--\r\n", PayloadTooLarge).code == "TOO_MANY_PARTS"
 
-    def test_a_file_of_ten_mebibytes_is_taken_and_one_byte_more_is_not(self) -> None:
+    def test_file_above_ten_mebibytes_raises_payload_too_large(self) -> None:
         assert len(Read(part("file", bytes(10 * MIB), filename="a") + b"--b--\r\n").files["file"]) == 10 * MIB
         refused(part("file", bytes(10 * MIB + 1), filename="a") + b"--b--\r\n", PayloadTooLarge)
 
-    def test_a_length_that_is_told_is_judged_before_a_byte_is_read(self) -> None:
+    def test_content_length_above_the_limit_is_refused_unread(self) -> None:
         stream = io.BytesIO(bytes(100))
         body = bytes(10 * MIB + OVERHEAD_BYTES + 1)
         refused(body, PayloadTooLarge, stream=stream)
         assert stream.tell() == 0
 
-    def test_a_length_that_is_not_told_is_counted(self) -> None:
+    def test_body_without_a_length_is_refused_at_the_limit(self) -> None:
         stream = _Endless()
         refused(b"", PayloadTooLarge, stream=stream, told=False)
         assert stream.given < 11 * MIB
 
-    def test_a_long_field_is_413(self) -> None:
+    def test_long_field_receives_413(self) -> None:
         assert Read(part("a", b"x" * FIELD_BYTES) + b"--b--\r\n").values["a"] == "x" * FIELD_BYTES
         refused(part("a", b"x" * (FIELD_BYTES + 1)) + b"--b--\r\n", PayloadTooLarge)
 
-    def test_headers_without_end_are_413(self) -> None:
+    def test_endless_part_headers_receive_413(self) -> None:
         refused(b"--b\r\nX: " + b"x" * 2_000_000, PayloadTooLarge)
 
-    def test_the_boundary_is_no_part_of_what_identifies_the_request(self) -> None:
+    def test_form_digest_does_not_depend_on_the_boundary(self) -> None:
         body = part("folder", b"users") + part("file", b"x" * 99, filename="a") + b"--b--\r\n"
         same = Read(body.replace(b"--b", b"--other"), content_type="multipart/form-data; boundary=other").mark
         assert Read(body).mark == same
         assert Read(body.replace(b"users", b"sites")).mark != same
         assert Read(body.replace(b"xx\r\n--b", b"xy\r\n--b")).mark != same
 
-    def test_a_large_file_passes_through_little_memory(self) -> None:
+    def test_large_file_is_read_with_little_memory(self) -> None:
         stream = _Chained([part("file", b"", filename="a")[:-2], *[bytes(MIB)] * 9, b"\r\n--b--\r\n"])
         tracemalloc.start()
         try:
@@ -152,11 +152,11 @@ class TestReadForm:
             tracemalloc.stop()
         assert peak < 2 * MIB
 
-    def test_a_full_disk_is_503(self) -> None:
+    def test_full_disk_receives_503(self) -> None:
         with files_of_at_most(100_000):
             refused(part("file", bytes(500_000), filename="a") + b"--b--\r\n", ServiceUnavailable)
 
-    def test_chunks_that_break_off_are_no_full_disk(self) -> None:
+    def test_truncated_chunks_receive_400(self) -> None:
         refused(b"", InvalidRequest, stream=_Cut(), told=False)
 
     def test_temporary_files_are_closed_with_the_request(self) -> None:

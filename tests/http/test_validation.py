@@ -29,7 +29,7 @@ class TestRequestBody:
     def test_load_returns_the_dataclass(self) -> None:
         assert load_body({"name": "a", "colour": "red", "size": 3}) == ExampleBody(name="a", color="red", size=3)
 
-    def test_fields_that_are_not_sent_are_absent(self) -> None:
+    def test_missing_optional_fields_are_absent(self) -> None:
         body = load_body({"name": "a"})
         assert (body.color, body.size) == (ABSENT, ABSENT)
         assert body.sent() == {"name": "a"}
@@ -37,7 +37,7 @@ class TestRequestBody:
     def test_unknown_field_is_dropped(self) -> None:
         assert load_body({"name": "a", "is_admin": True}).sent() == {"name": "a"}
 
-    def test_missing_field_is_refused_by_its_name(self) -> None:
+    def test_missing_required_field_is_refused_with_its_path(self) -> None:
         with pytest.raises(InvalidRequest) as error:
             load_body({})
         assert [item.path for item in error.value.fields] == ["name"]
@@ -50,10 +50,10 @@ class TestEmptyStrings:
     ) -> None:
         assert load_body({"name": "a", "colour": ""}, is_change=is_change).color is expected
 
-    def test_optional_field_that_cannot_be_null_is_absent_in_a_post(self) -> None:
+    def test_optional_non_nullable_field_is_absent_in_a_post(self) -> None:
         assert load_body({"name": "a", "size": ""}).size is ABSENT
 
-    def test_optional_field_that_cannot_be_null_is_refused_in_a_change(self) -> None:
+    def test_optional_non_nullable_field_is_refused_in_a_change(self) -> None:
         with pytest.raises(InvalidRequest):
             load_body({"name": "a", "size": ""}, is_change=True)
 

@@ -9,7 +9,7 @@ from app.http.streaming import disconnects
 
 
 class TestWatch:
-    def test_caller_who_hangs_up_is_noticed_within_a_second(self, app: Flask) -> None:
+    def test_disconnect_calls_the_callback_within_a_second(self, app: Flask) -> None:
         near, far = socket.socketpair()
         left = threading.Event()
         with near, app.test_request_context(environ_overrides={disconnects.SOCKET: near}):
@@ -18,7 +18,7 @@ class TestWatch:
             far.close()
             assert left.wait(1)
 
-    def test_watch_that_was_ended_says_nothing(self, app: Flask) -> None:
+    def test_ended_watch_does_not_call_the_callback(self, app: Flask) -> None:
         near, far = socket.socketpair()
         left = threading.Event()
         with near, app.test_request_context(environ_overrides={disconnects.SOCKET: near}):
@@ -26,6 +26,6 @@ class TestWatch:
             far.close()
             assert not left.wait(1)
 
-    def test_server_that_shows_no_connection_is_not_watched(self, app: Flask) -> None:
+    def test_request_without_a_socket_is_not_watched(self, app: Flask) -> None:
         with app.test_request_context():
             disconnects.on_disconnect(request, lambda: None)()

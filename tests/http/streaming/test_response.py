@@ -53,7 +53,7 @@ def read(source: Source, timing: StreamSettings | None = None, **more: Any) -> b
 
 
 class TestSseResponse:
-    def test_headers_keep_proxies_from_collecting(self) -> None:
+    def test_response_headers_disable_proxy_buffering(self) -> None:
         response = sse_response(Source(b"a").events(), headers={"X-More": "1"})
         assert response.headers["Content-Type"] == "text/event-stream"
         assert response.headers["Cache-Control"] == "no-cache"
@@ -61,27 +61,27 @@ class TestSseResponse:
         assert response.headers["X-More"] == "1"
         response.close()
 
-    def test_blocks_come_in_order_and_the_end_stands_last(self) -> None:
+    def test_stream_yields_blocks_in_order_and_the_end_last(self) -> None:
         assert read(Source(b"a", b"b", 0.05, b"c")) == b"abc<end>"
 
-    def test_block_is_not_held_back_for_the_next(self) -> None:
+    def test_stream_yields_a_block_before_the_next_is_ready(self) -> None:
         reading = iter(stream(Source(b"a", 5.0, b"b")))
         start = time.monotonic()
         assert next(reading) == b"a"
         assert time.monotonic() - start < 0.5
         reading.close()
 
-    def test_failure_is_told_before_the_end(self) -> None:
+    def test_failure_is_reported_before_the_end(self) -> None:
         assert read(Source(b"a", ValueError("x"))) == b"a!ValueError<end>"
 
-    def test_silence_is_filled_with_comments_in_two_writes(self) -> None:
+    def test_silence_sends_comments_in_two_writes(self) -> None:
         writes = list(stream(Source(b"a", 3 * HEARTBEAT_S, b"b"), StreamSettings(comment_interval_s=0.1)))
         said = b"".join(writes)
         assert writes[:2] == [b"a", b":"]
         assert said.replace(b":\n\n", b"") == b"ab<end>"
         assert said.count(b":\n\n") >= 1
 
-    def test_reader_who_leaves_ends_the_source(self) -> None:
+    def test_disconnect_cancels_the_source(self) -> None:
         source = Source(b"a", 30.0, b"b")
         reading = iter(stream(source))
         next(reading)
@@ -89,7 +89,7 @@ class TestSseResponse:
         assert source.ended.wait(1)
         assert source.cancelled.is_set()
 
-    def test_stream_that_nobody_begins_to_read_gives_everything_back(self) -> None:
+    def test_unread_stream_ends_the_source_at_close(self) -> None:
         source = Source(b"a", 30.0, b"b")
         stream(source).close()
         assert source.ended.wait(1)
@@ -102,7 +102,7 @@ class TestSseResponse:
         assert not source.cancelled.is_set()
         assert source.ended.is_set()
 
-    def test_total_ends_a_stream_that_talks_and_one_that_is_silent(self) -> None:
+    def test_total_time_limit_ends_active_and_silent_streams(self) -> None:
         for steps in ([b"x", 0.01] * 500, [b"x", 30.0]):
             source = Source(*steps)
             start = time.monotonic()
@@ -111,7 +111,7 @@ class TestSseResponse:
             assert time.monotonic() - start < 1.5
             assert source.ended.wait(1)
 
-    def test_reader_whose_rights_end_is_cut_off(self) -> None:
+    def test_ended_permission_ends_the_stream(self) -> None:
         rights = iter([True, False])
         said = read(
             Source(b"a", *([0.02, b"x"] * 400)),
@@ -121,7 +121,7 @@ class TestSseResponse:
         assert said.startswith(b"ax")
         assert said.endswith(f"!{PermissionDenied.__name__}<end>".encode())
 
-    def test_database_that_is_away_takes_nobody_s_rights(self) -> None:
+    def test_unavailable_database_during_the_check_keeps_the_stream(self) -> None:
         asked = []
 
         def unknown() -> bool:
@@ -132,14 +132,14 @@ class TestSseResponse:
         assert said == b"a" + 20 * b"x" + b"<end>"
         assert asked
 
-    def test_fault_in_looking_at_rights_is_no_right(self) -> None:
+    def test_exception_in_the_permission_check_ends_the_stream(self) -> None:
         def broken() -> bool:
             raise ValueError
 
         said = read(Source(b"a", *([0.02, b"x"] * 400)), StreamSettings(check_s=0.1), allowed=broken)
         assert said.endswith(f"x!{PermissionDenied.__name__}<end>".encode())
 
-    def test_reader_who_takes_nothing_is_given_up_in_the_end(self) -> None:
+    def test_stalled_reader_ends_the_source_at_the_time_limit(self) -> None:
         source = Source(b"a", 30.0, b"b")
         reading = iter(stream(source, StreamSettings(total_s=0.2)))
         assert next(reading) == b"a"
@@ -147,7 +147,7 @@ class TestSseResponse:
         assert b"".join(reading) == b"!GatewayTimeout<end>"
         reading.close()
 
-    def test_blocks_made_on_the_way_are_read_in_the_thread_that_writes(self) -> None:
+    def test_lazy_blocks_are_read_in_the_writing_thread(self) -> None:
         threads: list[threading.Thread] = []
 
         def blocks() -> Generator[bytes, None, None]:
@@ -158,14 +158,14 @@ class TestSseResponse:
         assert b"".join(sse_response(events).response) == b"a"
         assert threads == [threading.current_thread()]
 
-    def test_signs_of_life_are_no_blocks(self) -> None:
+    def test_heartbeats_are_not_sent_as_blocks(self) -> None:
         def blocks() -> Generator[bytes, None, None]:
             yield from (b"a", b"", b"", b"b")
 
         events = EventStream(blocks(), cancel=lambda: None, failed=lambda error: b"", end=b"<end>")
         assert list(sse_response(events).response) == [b"a", b"b", b"<end>"]
 
-    def test_server_that_ends_ends_streams_with_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_draining_server_ends_streams_with_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(streaming, "DRAIN_GRACE_S", 0.2)
         monkeypatch.setattr(streaming, "draining", lambda: True)
         assert read(Source(b"a")) == b"a<end>"
