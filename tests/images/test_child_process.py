@@ -22,7 +22,7 @@ import json; print(json.dumps([sorted(n for n in sys.modules if n.startswith("ap
 
 
 class TestChildProcess:
-    def test_process_loads_two_own_modules_and_has_limits(self) -> None:
+    def test_process_loads_only_the_image_modules_and_has_limits(self) -> None:
         ended = subprocess.run(
             [sys.executable, "-I", "-c", LOADED, SCRIPT, ROOT], capture_output=True, text=True, check=True
         )

@@ -56,7 +56,7 @@ class TestReencode:
             reencoded(picture()[:40])
         assert [fault.path for fault in raised.value.fields] == ["file"]
 
-    def test_five_megabytes_do_not_pass_through_this_process(self) -> None:
+    def test_image_of_five_megabytes_is_reencoded_by_the_subprocess(self) -> None:
         source = noise(1300, 1300)
         assert len(source) > 5_000_000
         assert reencoded(source)[0].size > 5_000_000
@@ -85,7 +85,7 @@ class TestBounds:
             with files_of_at_most(1_000_000), pytest.raises(ServiceUnavailable):
                 remake(source, out, UploadLimits())
 
-    def test_no_process_remains(self) -> None:
+    def test_reencode_leaves_no_process(self) -> None:
         before = _children()
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(reencoded, [picture()] * 8))
