@@ -54,7 +54,7 @@ def traffic(service: Service) -> list[Ask]:
 
 
 class TestMixedTraffic:
-    def test_no_errors_then_refusals_only_then_recovery(
+    def test_mixed_load_has_no_errors_and_overload_only_refusals_before_recovery(
         self, service: Service, capsys: pytest.CaptureFixture[str]
     ) -> None:
         asks = traffic(service)
