@@ -82,7 +82,7 @@ def _by_route(rows: list[Expected]) -> dict[tuple[str, str], list[Expected]]:
 
 
 class TestMutants:
-    def test_the_table_notices_every_disabled_guard(
+    def test_authorization_table_detects_every_disabled_guard(
         self, app: Flask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         source, routes, survivors, total = template(tmp_path / "site.git"), served(app), [], 0
