@@ -36,35 +36,35 @@ def key() -> str:
 
 
 class TestSpend:
-    def test_counts_up_to_the_limit_then_tells_how_long_to_wait(self, counter: RateCounter, key: str) -> None:
+    def test_try_acquire_beyond_the_limit_returns_the_wait(self, counter: RateCounter, key: str) -> None:
         waits = [counter.try_acquire(THREE, "row", key) for _ in range(5)]
         assert waits[:3] == [0, 0, 0]
         assert all(50 <= wait <= 60 for wait in waits[3:])
 
-    def test_counts_each_key_and_row_for_itself(self, counter: RateCounter, key: str) -> None:
+    def test_try_acquire_counts_each_key_and_row_separately(self, counter: RateCounter, key: str) -> None:
         for _ in range(3):
             counter.try_acquire(THREE, "row", key)
         assert counter.try_acquire(THREE, "row", key + "x") == 0
         assert counter.try_acquire(THREE, "other", key) == 0
 
-    def test_makes_room_again_as_the_window_slides(self, counter: RateCounter, key: str) -> None:
+    def test_try_acquire_after_the_window_has_passed_succeeds(self, counter: RateCounter, key: str) -> None:
         rates = (Rate(2, 1),)
         assert [counter.try_acquire(rates, "row", key) for _ in range(3)] == [0, 0, 1]
         time.sleep(1.1)
         assert counter.try_acquire(rates, "row", key) == 0
 
-    def test_counts_nothing_when_one_of_several_rates_is_used_up(self, counter: RateCounter, key: str) -> None:
+    def test_try_acquire_with_one_exhausted_rate_counts_in_no_rate(self, counter: RateCounter, key: str) -> None:
         both = (Rate(5, 60), Rate(2, 3600))
         assert [counter.try_acquire(both, "row", key) > 0 for _ in range(6)] == [False, False, True, True, True, True]
         assert counter.wait_s((Rate(3, 60),), "row", key) == 0
 
-    def test_forgives(self, counter: RateCounter, key: str) -> None:
+    def test_reset_removes_the_counted_events(self, counter: RateCounter, key: str) -> None:
         for _ in range(3):
             counter.try_acquire(THREE, "row", key)
         counter.reset(THREE, "row", key)
         assert counter.try_acquire(THREE, "row", key) == 0
 
-    def test_asking_counts_nothing(self, counter: RateCounter, key: str) -> None:
+    def test_wait_s_counts_no_event(self, counter: RateCounter, key: str) -> None:
         assert [counter.wait_s(THREE, "row", key) for _ in range(9)] == [0] * 9
 
 
@@ -73,18 +73,18 @@ class TestShares:
         counter = RateCounter(workers=2)
         assert [counter.try_acquire((Rate(4, 60),), "row", key) > 0 for _ in range(3)] == [False, False, True]
 
-    def test_all_processes_count_together_in_redis(self, redis: Redis, key: str) -> None:
+    def test_processes_share_one_count_in_redis(self, redis: Redis, key: str) -> None:
         one, two = (RateCounter(redis_url=redis.url, workers=2) for _ in range(2))
         waits = [counter.try_acquire(THREE, "row", key) for counter in (one, two, one, two)]
         assert [wait > 0 for wait in waits] == [False, False, False, True]
 
-    def test_the_scale_multiplies(self, key: str) -> None:
+    def test_scale_multiplies_the_rate(self, key: str) -> None:
         counter = RateCounter(scale=2)
         assert [counter.try_acquire(THREE, "row", key) > 0 for _ in range(7)] == [False] * 6 + [True]
 
 
 class TestWhenRedisFails:
-    def test_counting_goes_on_in_memory_and_returns_to_redis(self, redis: Redis, key: str) -> None:
+    def test_stopped_redis_counts_in_memory_until_its_return(self, redis: Redis, key: str) -> None:
         counter = RateCounter(redis_url=redis.url, workers=1, retry_after_s=0.3)
         counter.try_acquire(THREE, "row", key)
         redis.stop()
@@ -95,7 +95,7 @@ class TestWhenRedisFails:
         time.sleep(0.4)
         assert counter.try_acquire(THREE, "row", key) == 0
 
-    def test_a_redis_that_never_answers_costs_one_short_wait(self, key: str) -> None:
+    def test_unresponsive_redis_delays_one_call_only(self, key: str) -> None:
         with socket.socket() as silent:
             silent.bind(("127.0.0.1", 0))
             silent.listen()
@@ -106,7 +106,7 @@ class TestWhenRedisFails:
 
 
 class TestPrivacy:
-    def test_keys_do_not_stand_in_redis_in_clear(self, redis: Redis) -> None:
+    def test_keys_in_redis_are_hashed(self, redis: Redis) -> None:
         RateCounter(redis_url=redis.url).try_acquire(THREE, "row", "somebody@mail.example.org")
         with socket.create_connection(("127.0.0.1", redis.port), 5) as client:
             client.sendall(b"KEYS *\r\n")
