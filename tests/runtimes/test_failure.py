@@ -80,7 +80,7 @@ def test_log_tail_removes_escape_codes_and_keeps_the_end() -> None:
         ("ended", "Error: listen EADDRINUSE: address already in use :::3000\n", (), "PORT"),
     ],
 )
-def test_hint_for_known_cause_names_what_to_do(cause: str, log: str, hosts: tuple[str, ...], expected: str) -> None:
+def test_hint_for_known_cause_names_the_action(cause: str, log: str, hosts: tuple[str, ...], expected: str) -> None:
     assert expected in (hint_for(cause, log, hosts, is_serving=False) or "")
 
 
@@ -93,7 +93,7 @@ def test_hint_for_refused_host_while_serving_names_the_setting() -> None:
 @pytest.mark.parametrize(
     ("host", "expected"), [("proxy.golang.org", "SANDBOX_MODULE_PROXY"), ("rubygems.org", "must check its network.")]
 )
-def test_hint_for_unreachable_host_names_what_the_operator_can_do(host: str, expected: str) -> None:
+def test_hint_for_unreachable_host_names_the_action_of_the_operator(host: str, expected: str) -> None:
     hint = hint_for("ended", "", (), is_serving=False, unreachable_hosts=(host,)) or ""
     assert f"cannot connect to {host}" in hint
     assert expected in hint
