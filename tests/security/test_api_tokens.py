@@ -12,7 +12,7 @@ class TestForm:
         assert all(is_api_token(token) and len(token) == 54 and token.startswith("glly_") for token in tokens)
         assert all(hint_of(token) == token[-4:] for token in tokens)
 
-    def test_any_changed_character_is_detected(self) -> None:
+    def test_token_with_a_changed_character_is_invalid(self) -> None:
         token = new_api_token()
         changed = [
             token[:position] + ALPHABET[(ALPHABET.index(token[position]) + 1) % 62] + token[position + 1 :]
@@ -21,7 +21,7 @@ class TestForm:
         assert not any(map(is_api_token, changed))
 
     @pytest.mark.parametrize("text", ["", "glly_", "x" * 54, "glly_" + "é" * 49, "glly_" + "0" * 49])
-    def test_other_text_is_no_token(self, text: str) -> None:
+    def test_other_text_is_not_a_token(self, text: str) -> None:
         assert not is_api_token(text)
 
     def test_checksum_is_fixed(self) -> None:

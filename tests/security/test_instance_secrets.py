@@ -14,17 +14,17 @@ ROOT = Path(__file__).resolve().parents[2]
 
 
 class TestReadOrCreate:
-    def test_what_was_made_the_first_time_is_kept(self, tmp_path: Path) -> None:
+    def test_read_or_create_returns_the_first_value_again(self, tmp_path: Path) -> None:
         assert [
             read_or_create(tmp_path / "key", lambda: "first"),
             read_or_create(tmp_path / "key", lambda: "second"),
         ] == ["first", "first"]
 
-    def test_only_its_owner_may_read_the_file(self, tmp_path: Path) -> None:
+    def test_secret_file_is_readable_by_its_owner_only(self, tmp_path: Path) -> None:
         read_or_create(tmp_path / "new" / "key", lambda: "x")
         assert stat.S_IMODE((tmp_path / "new" / "key").stat().st_mode) == 0o600
 
-    def test_processes_that_start_at_once_agree(self, tmp_path: Path) -> None:
+    def test_parallel_processes_read_one_secret(self, tmp_path: Path) -> None:
         script = (
             "import pathlib, secrets; from app.security.instance_secrets import read_or_create; "
             f"print(read_or_create(pathlib.Path({str(tmp_path / 'key')!r}), lambda: secrets.token_hex(8)))"
@@ -39,7 +39,7 @@ class TestReadOrCreate:
         assert len(answers) == 1
         assert [file.name for file in tmp_path.iterdir()] == ["key"]
 
-    def test_whoever_comes_second_takes_the_first_one_s(self, tmp_path: Path) -> None:
+    def test_slower_writer_returns_the_secret_of_the_faster_one(self, tmp_path: Path) -> None:
         file = tmp_path / "key"
 
         def slow() -> str:
@@ -48,7 +48,7 @@ class TestReadOrCreate:
 
         assert read_or_create(file, slow) == "faster"
 
-    def test_a_file_that_cannot_be_written_is_an_error(self, tmp_path: Path) -> None:
+    def test_unwritable_file_raises_os_error(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("")
         with pytest.raises(OSError, match="file"):
             read_or_create(tmp_path / "file" / "key", lambda: "x")

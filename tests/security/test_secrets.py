@@ -14,50 +14,50 @@ PLACE = "git_credential:cred_1:access_token"
 
 
 class TestTokens:
-    def test_a_token_has_256_bits_and_fits_a_url(self) -> None:
+    def test_token_has_256_bits_and_url_safe_characters(self) -> None:
         assert re.fullmatch(r"[A-Za-z0-9_-]{43}", new_token())
 
-    def test_no_two_tokens_are_the_same(self) -> None:
+    def test_tokens_are_unique(self) -> None:
         assert len({new_token() for _ in range(1000)}) == 1000
 
-    def test_a_hash_is_sha_256_in_hex(self) -> None:
+    def test_token_hash_is_sha_256_in_hex(self) -> None:
         assert hash_token("abc") == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 
-    def test_a_token_no_browser_sends_is_hashed_and_not_an_error(self) -> None:
+    def test_token_with_a_surrogate_is_hashed(self) -> None:
         assert len(hash_token("\ud800")) == 64
 
 
 class TestCodes:
-    def test_a_code_always_has_six_digits(self) -> None:
+    def test_code_has_six_digits(self) -> None:
         codes = [new_code() for _ in range(2000)]
         assert all(re.fullmatch(r"[0-9]{6}", code) for code in codes)
 
-    def test_codes_below_a_hundred_thousand_keep_their_zeros(self) -> None:
+    def test_code_below_100000_has_leading_zeros(self) -> None:
         assert any(new_code().startswith("0") for _ in range(500))
 
 
 class TestKeyring:
-    def test_what_was_encrypted_decrypts_at_its_place(self) -> None:
+    def test_encrypted_text_is_decrypted_with_equal_additional_data(self) -> None:
         ring = Keyring([NEW])
         assert ring.decrypt(ring.encrypt("gho_töken", aad=PLACE), aad=PLACE) == "gho_töken"
 
-    def test_the_same_text_never_encrypts_to_the_same(self) -> None:
+    def test_equal_texts_have_different_ciphertexts(self) -> None:
         ring = Keyring([NEW])
         assert ring.encrypt("x", aad=PLACE) != ring.encrypt("x", aad=PLACE)
 
-    def test_the_stored_form_shows_the_key_id_and_nothing_of_the_text(self) -> None:
+    def test_ciphertext_contains_the_key_id_and_not_the_text(self) -> None:
         stored = Keyring([NEW]).encrypt("gho_token", aad=PLACE)
         assert stored.startswith("2026:")
         assert "gho_token" not in stored
 
-    def test_a_ciphertext_copied_to_another_row_does_not_decrypt(self) -> None:
+    def test_ciphertext_of_another_row_raises_tampered_secret(self) -> None:
         ring = Keyring([NEW])
         stored = ring.encrypt("x", aad=PLACE)
         with pytest.raises(TamperedSecret):
             ring.decrypt(stored, aad="git_credential:cred_2:access_token")
 
     @pytest.mark.parametrize("position", [5, 20, -6])
-    def test_a_changed_ciphertext_does_not_decrypt(self, position: int) -> None:
+    def test_changed_ciphertext_raises_tampered_secret(self, position: int) -> None:
         ring = Keyring([NEW])
         stored = list(ring.encrypt("some longer text", aad=PLACE))
         stored[position] = "A" if stored[position] != "A" else "B"
@@ -65,25 +65,25 @@ class TestKeyring:
             ring.decrypt("".join(stored), aad=PLACE)
 
     @pytest.mark.parametrize("stored", ["", "2026:", "2026:AAAA", "2026:%%%", "nothing", "2026:ü"])
-    def test_what_is_no_ciphertext_is_tampered_with(self, stored: str) -> None:
+    def test_invalid_ciphertext_raises_tampered_secret(self, stored: str) -> None:
         with pytest.raises(TamperedSecret):
             Keyring([NEW]).decrypt(stored, aad=PLACE)
 
-    def test_after_a_rotation_the_old_key_still_decrypts(self) -> None:
+    def test_ciphertext_of_an_older_key_is_decrypted(self) -> None:
         stored = Keyring([OLD]).encrypt("x", aad=PLACE)
         assert Keyring([NEW, OLD]).decrypt(stored, aad=PLACE) == "x"
 
-    def test_only_what_the_first_key_did_not_encrypt_needs_rotation(self) -> None:
+    def test_ciphertext_of_an_older_key_needs_rotation(self) -> None:
         ring = Keyring([NEW, OLD])
         assert ring.needs_rotation(Keyring([OLD]).encrypt("x", aad=PLACE))
         assert not ring.needs_rotation(ring.encrypt("x", aad=PLACE))
 
-    def test_a_key_taken_out_of_the_ring_no_longer_decrypts(self) -> None:
+    def test_ciphertext_of_a_removed_key_raises_tampered_secret(self) -> None:
         stored = Keyring([OLD]).encrypt("x", aad=PLACE)
         with pytest.raises(TamperedSecret):
             Keyring([NEW]).decrypt(stored, aad=PLACE)
 
-    def test_a_ring_without_keys_is_refused(self) -> None:
+    def test_keyring_without_keys_raises_value_error(self) -> None:
         with pytest.raises(ValueError, match="at least one key"):
             Keyring([])
 
@@ -166,7 +166,7 @@ class TestTampering:
         ],
         ids=["nonce", "ciphertext", "tag", "length", "key id", "letters"],
     )
-    def test_no_change_goes_unnoticed(self, changed: Iterator[str], least: int) -> None:
+    def test_mutated_ciphertexts_raise_tampered_secret(self, changed: Iterator[str], least: int) -> None:
         ring, refused = Keyring([NEW, OLD]), 0
         for stored in changed:
             with pytest.raises(TamperedSecret):
@@ -175,7 +175,7 @@ class TestTampering:
         assert refused >= least
 
     @pytest.mark.parametrize("place", OTHER_PLACES)
-    def test_no_other_place_opens_it(self, place: str) -> None:
+    def test_other_additional_data_raises_tampered_secret(self, place: str) -> None:
         ring = Keyring([NEW, OLD])
         with pytest.raises(TamperedSecret):
             ring.decrypt(ring.encrypt(TOKEN, aad=PLACE), aad=place)
