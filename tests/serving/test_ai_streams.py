@@ -140,7 +140,7 @@ class TestLeaving:
     """Disconnects: the upstream call ends within a second in every phase."""
 
     @pytest.mark.parametrize(("path", "body", "headers"), [*JSON_CALLS, ("/api/ai/command", ASK, {})])
-    def test_before_the_provider_says_anything(
+    def test_disconnect_before_the_first_token_ends_the_call(
         self, reader: Reader, double: AiDouble, path: str, body: Any, headers: dict[str, str]
     ) -> None:
         double.fault = "silent"
@@ -150,7 +150,7 @@ class TestLeaving:
 
     @pytest.mark.parametrize("fault", ["endless", "stall"])
     @pytest.mark.parametrize(("path", "body", "headers"), JSON_CALLS)
-    def test_while_a_json_answer_is_collected(
+    def test_disconnect_while_a_json_reply_is_collected_ends_the_call(
         self, reader: Reader, double: AiDouble, path: str, body: Any, headers: dict[str, str], fault: str
     ) -> None:
         double.script, double.fault = [say("a", "b", "c")], fault
@@ -158,15 +158,15 @@ class TestLeaving:
         double.wait_closed(double.last, 2)
         wait_for(lambda: reader.running() == 0, 2)
 
-    def test_while_a_second_answer_is_asked_for_after_one_that_did_not_fit(
-        self, reader: Reader, double: AiDouble
-    ) -> None:
+    def test_disconnect_during_a_repeated_request_ends_the_call(self, reader: Reader, double: AiDouble) -> None:
         double.script, double.fault, double.fault_after = [say("no JSON")], "silent", 1
         reader.leave_after("/api/ai/commit", COMMIT, lambda: len(double.asked) == 2)
         double.wait_closed(double.last, 2)
 
     @pytest.mark.parametrize("fault", ["silent", "stall", "endless"])
-    def test_during_a_later_round_of_tools(self, reader: Reader, double: AiDouble, fault: str) -> None:
+    def test_disconnect_during_a_later_tool_round_ends_the_call(
+        self, reader: Reader, double: AiDouble, fault: str
+    ) -> None:
         double.script = [say("Let me look.", calls=[("search_files", {"query": "a"})]), say("a", "b", "c")]
         double.fault, double.fault_after = fault, 1
         body = {"projectId": reader.project(), "messages": [{"role": "user", "parts": [{"type": "text", "text": "?"}]}]}
@@ -177,7 +177,7 @@ class TestLeaving:
 
 
 class TestStream:
-    def test_first_words_are_there_long_before_the_last(self, reader: Reader, double: AiDouble) -> None:
+    def test_stream_delivers_the_first_text_before_the_last(self, reader: Reader, double: AiDouble) -> None:
         double.script = [say("one ", "two ", "three", pause_s=0.5)]
         start = time.monotonic()
         answer = reader.ask()
@@ -194,9 +194,7 @@ class TestStream:
         reader.connection.request("GET", "/healthz")
         assert reader.connection.getresponse().status == 200
 
-    def test_reader_who_leaves_while_words_come_ends_the_call_within_a_second(
-        self, reader: Reader, double: AiDouble
-    ) -> None:
+    def test_disconnect_during_text_ends_the_call_within_a_second(self, reader: Reader, double: AiDouble) -> None:
         double.fault = "endless"
         answer = reader.ask()
         read_until(answer, b"x ")
@@ -205,7 +203,7 @@ class TestStream:
         double.wait_closed(double.last, 1)
         assert reader.running() == 0
 
-    def test_reader_who_leaves_during_silence_ends_the_call_long_before_a_comment_is_due(
+    def test_disconnect_during_silence_ends_the_call_before_the_next_comment(
         self, reader: Reader, double: AiDouble
     ) -> None:
         double.script, double.fault = [say("a", "b", "c")], "stall"
@@ -216,7 +214,7 @@ class TestStream:
         double.wait_closed(double.last, 2)
         assert reader.running() == 0
 
-    def test_silence_is_commented_and_then_ended_with_an_error(self, reader: Reader, double: AiDouble) -> None:
+    def test_silence_sends_comments_and_ends_with_an_error(self, reader: Reader, double: AiDouble) -> None:
         double.script, double.fault = [say("a", "b", "c")], "stall"
         start = time.monotonic()
         answer = reader.ask()
@@ -226,7 +224,7 @@ class TestStream:
         assert time.monotonic() - start < 21.5
         assert kinds(parts(whole))[-1] == "error"
 
-    def test_others_are_served_meanwhile(self, service: Service, reader: Reader, double: AiDouble) -> None:
+    def test_other_requests_are_served_during_streams(self, service: Service, reader: Reader, double: AiDouble) -> None:
         double.script = [say(*["word "] * 40, pause_s=0.05)]
         readers = [Reader(service) for _ in range(4)]
         told: list[str] = []

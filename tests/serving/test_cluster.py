@@ -39,7 +39,7 @@ def sign_in(client: requests.Session, cluster: Cluster, port: int, email: str, p
 
 
 class TestShared:
-    def test_a_session_of_one_node_is_one_of_all(self, cluster: Cluster) -> None:
+    def test_session_of_one_node_is_valid_on_all_nodes(self, cluster: Cluster) -> None:
         person = browser()
         assert sign_in(person, cluster, cluster.web_ports[0], OWNER, cluster.password).status_code == 200
         token = person.cookies["session_token"]
@@ -51,14 +51,14 @@ class TestShared:
         ]
         assert answers == [OWNER] * 3
 
-    def test_tries_are_counted_over_all_nodes(self, cluster: Cluster) -> None:
+    def test_sign_in_attempts_are_counted_over_all_nodes(self, cluster: Cluster) -> None:
         statuses = [
             sign_in(browser(), cluster, cluster.web_ports[number % 2], EDITOR, "Wrong-Harbour-1").status_code
             for number in range(11)
         ]
         assert statuses == [401] * 10 + [429]
 
-    def test_a_picture_put_on_one_node_is_served_by_the_other(self, cluster: Cluster) -> None:
+    def test_asset_uploaded_to_one_node_is_served_by_the_other(self, cluster: Cluster) -> None:
         person = browser()
         sign_in(person, cluster, cluster.web_ports[0], OWNER, cluster.password)
         upload = f"http://127.0.0.1:{cluster.web_ports[0]}/api/v1/bucket/upload"
@@ -70,9 +70,7 @@ class TestShared:
 
 
 class TestKilled:
-    def test_the_tour_goes_on_when_a_web_node_and_a_worker_are_killed_in_it(
-        self, cluster: Cluster, tmp_path: Path
-    ) -> None:
+    def test_tour_with_a_killed_web_node_and_worker_completes(self, cluster: Cluster, tmp_path: Path) -> None:
         cluster.wait_for_job("content.index")  # Wait for the first index of the demo.
         told = steps("Five minutes with curl")
         # The third step has signed in. The following steps read, save and receive a conflict.

@@ -38,7 +38,7 @@ def get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str | N
 
 
 class TestStart:
-    def test_connections_are_refused_as_long_as_no_worker_could_answer_them(self, tmp_path: Path) -> None:
+    def test_connection_before_the_first_worker_is_refused(self, tmp_path: Path) -> None:
         port = free_port()
         # This setting stops every worker after gunicorn has started.
         environment = {
@@ -61,7 +61,7 @@ class TestStart:
 
 
 class TestEnd:
-    def test_who_is_connected_is_answered_told_to_leave_and_not_ready(self, service: Service) -> None:
+    def test_connected_client_during_the_drain_receives_503_with_connection_close(self, service: Service) -> None:
         with contextlib.closing(connect(service)) as kept, contextlib.closing(connect(service)) as waiting:
             assert get(kept, "/readyz")[0] == 200
             service.process.send_signal(signal.SIGTERM)
@@ -74,7 +74,7 @@ class TestEnd:
             connect(service)
         assert service.process.wait(30) == 0
 
-    def test_a_connection_that_sends_nothing_does_not_keep_it(self, service: Service) -> None:
+    def test_idle_connection_does_not_delay_the_end(self, service: Service) -> None:
         with contextlib.closing(connect(service)):
             service.process.send_signal(signal.SIGTERM)
             assert service.process.wait(30) == 0

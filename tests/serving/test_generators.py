@@ -42,7 +42,9 @@ def lay_out(folder: Path, files: dict[str, bytes]) -> None:
 
 
 @pytest.mark.parametrize("generator", SITES)
-def test_a_site_is_served_at_its_first_start_and_at_later_ones(owner: Member, tmp_path: Path, generator: str) -> None:
+def test_site_of_each_generator_is_served_at_first_and_later_starts(
+    owner: Member, tmp_path: Path, generator: str
+) -> None:
     if generator not in QUICK and not LONG:
         pytest.skip("takes minutes and a package registry")
     program = PROGRAMS.get(generator, "sh")

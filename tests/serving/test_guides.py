@@ -32,7 +32,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 @pytest.mark.server
 class TestGuides:
-    def test_every_step_prints_what_the_guide_says(self, service: Service) -> None:
+    def test_guide_steps_print_the_documented_output(self, service: Service) -> None:
         for name in GUIDES:
             blocks = steps_of((FOLDER / f"{name}.md").read_text())
             script = "set -euo pipefail\n" + "\n".join(f"{commands}\necho @@@@" for commands, _ in blocks)
@@ -42,7 +42,7 @@ class TestGuides:
             for (commands, expected), actual in zip(blocks, done.stdout.split("@@@@\n"), strict=False):
                 assert comparable(actual) == comparable(expected), (name, commands)
 
-    def test_python_client_prints_what_the_guide_says(self, service: Service, tmp_path: Path) -> None:
+    def test_python_client_prints_the_documented_output(self, service: Service, tmp_path: Path) -> None:
         guide = (FOLDER / "front-end.md").read_text()
         program = tmp_path / "client.py"
         program.write_text("\n\n".join(re.findall(r"```python\n(.*?)```", guide, re.DOTALL)))

@@ -78,7 +78,7 @@ def page() -> Iterator[Page]:
         yield browser.new_page(viewport=SIZE)
 
 
-def test_the_tour_shows_the_page_and_then_the_unsaved_words(service: Service, page: Page) -> None:
+def test_preview_tour_shows_the_page_and_the_unsaved_text(service: Service, page: Page) -> None:
     service.wait_for("job=content.index")  # As in the first tour of the README.
     with Reader(service) as reader:
         for commands, _ in steps("Five minutes with curl")[:3]:  # The helper functions, the sign-in and the project.
@@ -97,7 +97,7 @@ def test_the_tour_shows_the_page_and_then_the_unsaved_words(service: Service, pa
         assert comparable(reader.type(stop[0])) == comparable(stop[1])
 
 
-def test_ten_unsaved_edits_appear_by_themselves(service: Service, page: Page) -> None:
+def test_unsaved_edits_appear_without_a_reload_by_the_user(service: Service, page: Page) -> None:
     """Ten edits within the rates of a production service. The delay is printed (goal: 2 s after the call)."""
     owner = Member(service)
     preview = owner.create()

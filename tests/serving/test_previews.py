@@ -33,7 +33,7 @@ def preview(owner: Member) -> Any:
 
 
 class TestAdmission:
-    def test_the_link_becomes_a_cookie_of_that_host_and_the_site_is_shown(self, owner: Member, preview: Any) -> None:
+    def test_link_sets_a_cookie_of_the_host_and_the_site_is_served(self, owner: Member, preview: Any) -> None:
         first = owner.get(preview["previewUrl"])
         assert first.status == 302
         assert first.headers["Location"] == "/"
@@ -44,33 +44,33 @@ class TestAdmission:
         assert page.status == 200
         assert "Harbour Journal" in page.text
 
-    def test_without_the_link_nobody_gets_in(self, preview: Any) -> None:
+    def test_request_without_the_link_receives_403(self, preview: Any) -> None:
         assert Visitor().get(host_of(preview)).status == 403
 
-    def test_a_cookie_of_another_preview_is_none(self, owner: Member, preview: Any) -> None:
+    def test_cookie_of_another_preview_receives_403(self, owner: Member, preview: Any) -> None:
         owner.follow(preview["previewUrl"])
         other = host_of(preview).replace(preview["sandboxName"], "0" * 32)
         stolen = {"Cookie": owner.cookie(host_of(preview).removeprefix("http://"))}
         assert Visitor().get(other, stolen).status == 403
 
-    def test_a_forged_link_is_refused(self, preview: Any) -> None:
+    def test_link_with_an_invalid_signature_receives_403(self, preview: Any) -> None:
         assert Visitor().get(preview["previewUrl"][:-4] + "AAAA").status == 403
 
-    def test_a_name_that_is_no_label_is_not_found(self, service: Service) -> None:
+    def test_host_without_a_preview_receives_404(self, service: Service) -> None:
         assert Visitor().get(f"http://other.preview.localhost:{service.port}/").status == 404
 
-    def test_the_application_does_not_answer_on_a_preview_host(self, owner: Member, preview: Any) -> None:
+    def test_api_on_a_preview_host_receives_404(self, owner: Member, preview: Any) -> None:
         owner.follow(preview["previewUrl"])
         assert owner.get(host_of(preview) + "/api/v1/openapi.json").status == 404
 
 
 class TestSite:
-    def test_pages_and_their_files_come_with_the_preview_s_own_address(self, owner: Member, preview: Any) -> None:
+    def test_pages_and_assets_have_the_url_of_the_preview(self, owner: Member, preview: Any) -> None:
         owner.follow(preview["previewUrl"])
         assert f"{host_of(preview)}/posts/" in owner.get(host_of(preview) + "/index.xml").text
         assert owner.get(host_of(preview) + "/css/main.css").headers["Content-Type"].startswith("text/css")
 
-    def test_what_the_editor_has_not_committed_is_shown(self, owner: Member, preview: Any) -> None:
+    def test_uncommitted_file_is_served(self, owner: Member, preview: Any) -> None:
         owner.follow(preview["previewUrl"])
         text = "---\ntitle: A new keel\ndate: 2026-04-18\n---\n\nUnsaved words.\n"
         answer = owner.create(onlyIfActive=True, uncommittedFile={"path": POST, "content": text})
@@ -83,7 +83,7 @@ class TestSite:
             time.sleep(0.1)
         raise AssertionError(page.text[-2000:])
 
-    def test_the_site_reloads_itself_over_a_websocket(self, owner: Member, preview: Any) -> None:
+    def test_websocket_sends_reload_after_an_edit(self, owner: Member, preview: Any) -> None:
         owner.follow(preview["previewUrl"])
         channel = owner.websocket(host_of(preview) + "/livereload")
         channel.send('{"command":"hello","protocols":["http://livereload.com/protocols/official-7"]}')
@@ -93,13 +93,13 @@ class TestSite:
         assert '"reload"' in channel.receive()
         channel.close()
 
-    def test_a_websocket_needs_the_cookie_as_well(self, preview: Any) -> None:
+    def test_websocket_without_the_cookie_receives_403(self, preview: Any) -> None:
         with pytest.raises(AssertionError, match="403"):
             Visitor().websocket(host_of(preview) + "/livereload")
 
 
 class TestEnd:
-    def test_a_stopped_preview_says_so(self, service: Service) -> None:
+    def test_stopped_preview_receives_410(self, service: Service) -> None:
         owner = Member(service, "owner")
         preview = owner.create(forceSync=True)
         assert owner.follow(preview["previewUrl"]).status == 200

@@ -8,7 +8,7 @@ from tests.serving.readme import comparable, steps
 
 
 class TestTour:
-    def test_every_step_prints_what_the_readme_says(self, tmp_path: Path) -> None:
+    def test_tour_steps_print_the_documented_output(self, tmp_path: Path) -> None:
         told = steps("Five minutes with curl")
         script = "set -euo pipefail\n" + "\n".join(f"{commands}\necho @@@@" for commands, _ in told)
         script = script.replace("/tmp/galley-save.json", f"{tmp_path}/save.json").replace(".venv/bin/flask", "flask")
