@@ -121,7 +121,7 @@ class TestPem:
         assert Pem(tmp_path).deserialize("app.pem") == PEM
 
     @pytest.mark.parametrize("given", ["nowhere.pem", "other.txt", "-----BEGIN CERTIFICATE-----", "a\x00b"])
-    def test_anything_else_is_refused(self, tmp_path: Path, given: str) -> None:
+    def test_invalid_pem_is_refused(self, tmp_path: Path, given: str) -> None:
         (tmp_path / "other.txt").write_text("hello")
         with pytest.raises(ValidationError):
             Pem(tmp_path).deserialize(given)
@@ -160,7 +160,7 @@ class TestPlans:
         ["Pro", "Pro:", ": projects=1", "Pro: projects=0", "Pro: projects=-1", "Pro: projects=x", "Pro: sites=3",
          "Pro: projects=1; Pro: members=2", "Pro: projects=1,", "Pro: projects=9999999999"],
     )  # fmt: skip
-    def test_anything_else_is_refused(self, given: str) -> None:
+    def test_invalid_plan_limits_are_refused(self, given: str) -> None:
         with pytest.raises(ValidationError):
             PlanLimitsField(*self.LIMITS).deserialize(given)
 
