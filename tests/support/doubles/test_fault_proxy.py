@@ -48,11 +48,11 @@ def connect(proxy: FaultProxy) -> socket.socket:
 
 
 class TestFaultProxy:
-    def test_passes_on(self, proxy: FaultProxy) -> None:
+    def test_proxy_without_a_fault_forwards_bytes(self, proxy: FaultProxy) -> None:
         with connect(proxy) as connection:
             assert ask(connection) == b"hello"
 
-    def test_refuses_and_resets_what_is_open_then_recovers(self, proxy: FaultProxy) -> None:
+    def test_refuse_mode_refuses_and_resets_connections_until_recovery(self, proxy: FaultProxy) -> None:
         with connect(proxy) as before:
             ask(before)
             proxy.fail(Mode.REFUSE)
@@ -65,7 +65,7 @@ class TestFaultProxy:
             assert ask(connection) == b"hello"
 
     @pytest.mark.parametrize("mode", [Mode.STALL, Mode.BLACKHOLE])
-    def test_swallows_also_on_open_connections(self, proxy: FaultProxy, mode: Mode) -> None:
+    def test_silent_modes_swallow_bytes_of_open_connections(self, proxy: FaultProxy, mode: Mode) -> None:
         with connect(proxy) as connection:
             ask(connection)
             proxy.fail(mode)
@@ -74,14 +74,14 @@ class TestFaultProxy:
             with pytest.raises(TimeoutError):
                 connection.recv(1000)
 
-    def test_cuts_after_so_many_bytes(self, proxy: FaultProxy) -> None:
+    def test_cut_mode_resets_after_the_given_number_of_bytes(self, proxy: FaultProxy) -> None:
         proxy.fail(Mode.CUT, cut_after=3)
         with connect(proxy) as connection:
             assert ask(connection) == b"hel"
             with pytest.raises(ConnectionResetError):
                 connection.recv(1000)
 
-    def test_resets_what_connects(self, proxy: FaultProxy) -> None:
+    def test_reset_mode_resets_new_connections(self, proxy: FaultProxy) -> None:
         proxy.fail(Mode.RESET)
         with pytest.raises(ConnectionResetError), connect(proxy) as connection:
             connection.recv(1000)

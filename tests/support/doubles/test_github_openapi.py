@@ -30,7 +30,7 @@ class TestFaults:
             (call("PATCH", body={"sha": "0" * 40, "force": False}), "/repos/o/r/git/refs/heads/main"),
         ],
     )
-    def test_proper_request_has_none(self, github: Description, made: Call, path: str) -> None:
+    def test_valid_request_has_no_faults(self, github: Description, made: Call, path: str) -> None:
         assert github.faults(made, path) == []
 
     @pytest.mark.parametrize(
@@ -45,11 +45,11 @@ class TestFaults:
             (call("POST"), "/repos/o/r/git/blobs", "needs a body"),
         ],
     )
-    def test_wrong_request_is_noticed(self, github: Description, made: Call, path: str, fault: str) -> None:
+    def test_invalid_request_has_a_fault(self, github: Description, made: Call, path: str, fault: str) -> None:
         [told] = github.faults(made, path)
         assert fault in told
 
-    def test_wrong_reply_is_noticed(self, github: Description) -> None:
+    def test_invalid_reply_has_faults(self, github: Description) -> None:
         made = call("POST", body={"content": ""})
         assert github.reply_faults(made, "/repos/o/r/git/blobs", 201, {"sha": "0" * 40, "url": "https://x"}) == []
         assert len(github.reply_faults(made, "/repos/o/r/git/blobs", 201, {"sha": 7})) == 2
