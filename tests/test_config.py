@@ -85,7 +85,7 @@ class TestDefaults:
 
 
 class TestFaults:
-    def test_one_message_names_every_fault(self, tmp_path: Path) -> None:
+    def test_invalid_settings_are_all_named_in_one_message(self, tmp_path: Path) -> None:
         with pytest.raises(ConfigError) as refused:
             Settings.for_tests(
                 tmp_path,
@@ -123,7 +123,7 @@ class TestProduction:
         assert settings.is_production
         assert not settings.git.local_enabled
 
-    def test_local_repositories_can_be_turned_on(self) -> None:
+    def test_local_repositories_in_production_can_be_enabled(self) -> None:
         assert Settings.from_environment(PRODUCTION | {"GIT_LOCAL": "on"}).git.local_enabled
 
     @pytest.mark.parametrize(
