@@ -44,9 +44,9 @@ def _check_up_and_down(url: str, home: Path) -> None:
 
 
 class TestMigrations:
-    def test_on_sqlite_they_match_the_models_and_go_back(self, tmp_path: Path) -> None:
+    def test_migrations_on_sqlite_match_the_models_and_can_be_reverted(self, tmp_path: Path) -> None:
         _check_up_and_down(f"sqlite:///{tmp_path}/app.db", tmp_path)
 
-    def test_on_postgresql_they_match_the_models_and_go_back(self, tmp_path: Path) -> None:
+    def test_migrations_on_postgresql_match_the_models_and_can_be_reverted(self, tmp_path: Path) -> None:
         with postgresql_database() as url:
             _check_up_and_down(url, tmp_path)
