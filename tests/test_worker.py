@@ -71,12 +71,12 @@ class TestRunner:
         runner(JobRun("7", "a", args, 1))
         return reported
 
-    def test_what_a_job_wrote_is_committed(self, app, written_rows):
+    def test_writes_of_a_job_are_committed(self, app, written_rows):
         self.call(app, write, word="kept")
 
         assert written_rows() == ["kept"]
 
-    def test_what_a_failing_job_wrote_is_undone_and_its_error_passed_on(self, app, written_rows):
+    def test_writes_of_a_failing_job_are_rolled_back_and_its_error_is_raised(self, app, written_rows):
         def fail(word: str) -> None:
             write(word)
             raise PermanentFailure("no")
@@ -86,19 +86,19 @@ class TestRunner:
 
         assert written_rows() == []
 
-    def test_a_job_is_given_the_drivers_it_uses(self, app):
+    def test_job_receives_the_drivers_it_uses(self, app):
         given: list[object] = []
 
         self.call(app, lambda *, mail: given.append(mail), uses=("mail",))
 
         assert given == ["the mail driver"]
 
-    def test_a_job_that_uses_progress_reports_under_its_id(self, app):
+    def test_progress_of_a_job_is_reported_with_its_id(self, app):
         reported = self.call(app, lambda *, progress: progress(3, 10), uses=("progress",))
 
         assert reported == [("7", 3, 10)]
 
-    def test_every_line_of_a_job_tells_the_request_it_goes_back_to(self, app):
+    def test_log_context_of_a_job_contains_the_request_id(self, app):
         seen: list[object] = []
         runner = JobRunner(app, {"a": Job("a", lambda: seen.append(correlation.inject_context()))}, print)
 
@@ -107,11 +107,11 @@ class TestRunner:
 
         assert seen == [{"request_id": "a-request"}, {}]
 
-    def test_an_undeclared_name_is_a_failed_run(self, app):
+    def test_undeclared_job_raises_unknown_job_error(self, app):
         with pytest.raises(UnknownJobError):
             JobRunner(app, {}, print)(JobRun("7", "newer", {}, 1))
 
-    def test_its_lines_tell_name_id_attempt_and_duration_but_no_arguments(self, app):
+    def test_log_of_a_job_contains_name_id_attempt_and_duration_and_no_arguments(self, app):
         with capture_logs() as lines:
             self.call(app, write, word="unmistakable")
 
@@ -121,7 +121,7 @@ class TestRunner:
         assert lines[1]["duration_ms"] >= 0
         assert "unmistakable" not in str(lines)
 
-    def test_a_failure_is_logged_with_its_place_but_not_with_what_it_quotes(self, app):
+    def test_log_of_a_failure_contains_its_position_and_no_message(self, app):
         def fail() -> None:
             raise ValueError("token=unmistakable")
 
@@ -143,7 +143,7 @@ class TestRunWorker:
             return app.extensions["jobs"].status(connection, job_id).state
 
     @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-    def test_a_signal_lets_the_running_job_end_and_the_worker_return(self, app, written_rows, number):
+    def test_signal_stops_the_worker_after_the_running_job(self, app, written_rows, number):
         def slow(word: str) -> None:
             os.kill(os.getpid(), number)
             time.sleep(0.3)
@@ -158,13 +158,13 @@ class TestRunWorker:
         assert self.state(app, job_id) == JobState.SUCCEEDED
         assert signal.getsignal(number) is before
 
-    def test_an_engine_that_ends_by_itself_is_an_error(self, app):
+    def test_engine_that_stops_without_a_signal_raises(self, app):
         app.extensions["jobs"].work = lambda *_, **__: None
 
         with pytest.raises(RuntimeError, match="stopped without a signal"):
             run_worker(app)
 
-    def test_a_job_that_outlasts_the_grace_is_handed_back_and_the_process_exits(self, app, tmp_path):
+    def test_job_beyond_the_grace_period_is_requeued_and_the_process_exits(self, app, tmp_path):
         job_id = self.defer(app, "endless", path=str(tmp_path / "started"))
         script = f"""
 import sys, time, pathlib, importlib.util
@@ -190,7 +190,7 @@ tests.run_worker(tests.make_app(pathlib.Path({str(tmp_path / "app.db")!r})), job
         assert code == 0
         assert self.state(app, job_id) == JobState.WAITING
 
-    def test_a_monkey_patched_process_is_refused(self):
+    def test_patched_process_is_refused(self):
         script = (
             "from gevent import monkey; monkey.patch_all()\n"
             "from flask import Flask\n"
@@ -207,7 +207,7 @@ tests.run_worker(tests.make_app(pathlib.Path({str(tmp_path / "app.db")!r})), job
 
 
 class TestThreads:
-    def test_calls_run_at_once_up_to_the_concurrency(self, app):
+    def test_calls_run_in_parallel_up_to_the_concurrency(self, app):
         together = threading.Barrier(3, timeout=5)
         met: list[int] = []
 
