@@ -20,7 +20,7 @@ PATCHED = "from gevent.monkey import is_module_patched; print(is_module_patched(
     ],
     ids=["a server's process is patched", "the flask command's is not", "both usual names are the application"],
 )
-def test_wsgi(tmp_path: Path, script: str, printed: str) -> None:
+def test_wsgi_import_patches_server_processes_only(tmp_path: Path, script: str, printed: str) -> None:
     done = run("-W", "error", "-c", script, INSTANCE_DIR=str(tmp_path))
     assert done.stdout.strip().splitlines()[-1:] == [printed], done.stderr
 
