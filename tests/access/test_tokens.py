@@ -79,7 +79,7 @@ class TestCookieChecks:
         me.post("/organization", {"org_name": "Both"}, headers=EVIL | _bearer(bot.token)).ok(201)
         me.post("/organization", {"org_name": "Bad"}, headers=EVIL | _bearer("x")).fails(401)
 
-    def test_unchanged_tree_is_not_answered_from_the_cookie(self, world: World, space: Workspace) -> None:
+    def test_unchanged_tree_with_a_token_ignores_the_cookie(self, world: World, space: Workspace) -> None:
         world.work_off()
         path = f"/project-content/{space.project}"
         tag = {"If-None-Match": space.me.get(path).headers["ETag"]}
@@ -153,7 +153,7 @@ def counter(app: Flask) -> Iterator[RateCounter]:
 
 @pytest.mark.usefixtures("counter")
 class TestRates:
-    def test_each_token_has_its_own_rate(self, app: Flask, world: World, counter: RateCounter) -> None:
+    def test_rate_of_a_token_does_not_affect_other_tokens(self, app: Flask, world: World, counter: RateCounter) -> None:
         me = world.person()
         first, second = new_token(me, "read"), new_token(me, "read")
         [rate] = RateLimits().token
