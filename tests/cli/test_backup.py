@@ -169,7 +169,7 @@ class TestBackupAndRestore:
                     assert contents(new)[name][0] >= before[0][name][0]
 
 
-class TestOlder:
+class TestOlderSchema:
     def test_backup_of_an_older_schema_is_restored_and_migrated(self, store: str, tmp_path: Path) -> None:
         (tmp_path / "old").mkdir()
         with another_database(store, tmp_path / "old") as url:
@@ -197,7 +197,7 @@ class TestOlder:
                 db.engine.dispose()
 
 
-class TestSealed:
+class TestSecrets:
     def test_backup_contains_no_secret_in_clear(self, store: str, tmp_path: Path) -> None:
         with lived_in(store, tmp_path / "old") as (old, outside):
             command(old, "backup", tmp_path / "saved")

@@ -39,7 +39,7 @@ def unreachable(tmp_path: Path) -> Iterator[Flask]:
 
 
 @pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
-class TestTheDatabase:
+class TestDatabase:
     def test_command_without_tables_names_the_migration_command(
         self, unmigrated: Flask, words: tuple[str, ...]
     ) -> None:
@@ -54,7 +54,7 @@ class TestTheDatabase:
         assert "hush" not in told
 
 
-class TestABackup:
+class TestBackup:
     def test_backup_without_a_database_is_not_written(self, unreachable: Flask, tmp_path: Path) -> None:
         code, told = command(unreachable, "backup", tmp_path / "saved")
         assert (code, "The database cannot be used: " in told) == (1, True), told
@@ -73,7 +73,7 @@ def run(failure: Exception) -> Result:
     return CliRunner().invoke(report_errors(group), ["one"])
 
 
-class TestOthers:
+class TestFailures:
     @pytest.mark.parametrize(
         ("failure", "told"),
         [

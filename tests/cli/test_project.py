@@ -17,7 +17,7 @@ class TestCreate:
         (project,) = person.get(f"/project/orgs/{org}").ok()
         assert (project["project_name"], project["repository"]) == ("Harbour", name)
 
-    def test_unknown_branch_names_the_branches(self, app: Flask, world: World) -> None:
+    def test_create_with_an_unknown_branch_lists_the_branches(self, app: Flask, world: World) -> None:
         person = world.person()
         org = person.new_organization()
         name, _ = repository(world, SMALL)
@@ -27,7 +27,7 @@ class TestCreate:
         failure = person.post("/project/create", body).fails(422, "REPO_UNAVAILABLE", "branch")
         assert failure["result"]["branches"][0] == "main"
 
-    def test_invalid_name_is_refused(self, app: Flask, world: World) -> None:
+    def test_create_with_an_invalid_name_is_refused(self, app: Flask, world: World) -> None:
         org = world.person().new_organization()
         for name in ("", "a\nb", "x" * 101):
             done = app.test_cli_runner().invoke(args=["project", "create", "a/b", "--org", org, "--name", name])
