@@ -134,7 +134,7 @@ class TestChatTransport:
         assert "ended the reply with an error" in seen["errors"][0]
         assert parts_of(seen, "text")[0]["text"] == "Hello "
 
-    def test_failure_before_the_stream_is_thrown(self, browser: Browser, upstream: AiDouble) -> None:
+    def test_failure_before_the_stream_throws_an_error(self, browser: Browser, upstream: AiDouble) -> None:
         upstream.fault = 500
         assert "The model provider responded with status 500" in browser.do("chat", "command")["failed"]
 
