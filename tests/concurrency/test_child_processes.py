@@ -79,7 +79,7 @@ def test_exit_code_and_signal_are_returned_repeatedly() -> None:
     assert killed.wait(60) == -9
 
 
-def test_exit_status_that_was_collected_elsewhere_is_unknown() -> None:
+def test_exit_status_collected_by_another_caller_is_unknown() -> None:
     process = start("exit 0")
     os.waitpid(process.pid, 0)
     for ask in (process.poll, process.wait):
@@ -112,12 +112,12 @@ def test_process_inherits_only_its_streams() -> None:
     os.close(reading)
 
 
-def test_missing_program_is_error() -> None:
+def test_missing_program_raises() -> None:
     with pytest.raises(FileNotFoundError):
         child_processes.start(["no-such-program"], environment=ENVIRONMENT, stdin=0, stdout=1, stderr=2)
 
 
-def test_threads_wait_for_one_process() -> None:
+def test_parallel_waits_return_one_exit_code() -> None:
     process, codes = start("exit 5"), []
     threads = [threading.Thread(target=lambda: codes.append(process.wait(60))) for _ in range(4)]
     for thread in threads:

@@ -21,7 +21,7 @@ def pair() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 class TestIsClosedByPeer:
-    def test_open_connection_returns_false_at_once(self, pair: tuple[socket.socket, socket.socket]) -> None:
+    def test_open_connection_returns_false(self, pair: tuple[socket.socket, socket.socket]) -> None:
         assert not is_closed_by_peer(pair[0])
         assert peek(pair[0]) is None
 
@@ -55,7 +55,7 @@ class TestIsClosedByPeer:
         assert not is_closed_by_peer(pair[0])
         assert pair[0].recv(10) == b"next"
 
-    def test_connection_that_cannot_be_checked_counts_as_open(self, pair: tuple[socket.socket, socket.socket]) -> None:
+    def test_uncheckable_connection_returns_false(self, pair: tuple[socket.socket, socket.socket]) -> None:
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         with context.wrap_socket(pair[0], server_hostname="x", do_handshake_on_connect=False) as secure:
             assert not is_closed_by_peer(secure)

@@ -22,7 +22,7 @@ def threads() -> int:
     return sum(thread.name == "ticker" for thread in threading.enumerate())
 
 
-class TestTicker:
+class TestPeriodicTimer:
     def test_ticker_calls_all_targets_in_one_thread(self) -> None:
         ticker, many, before = PeriodicTimer(0.01), [CountingTarget() for _ in range(20)], threads()
         for one in many:

@@ -48,6 +48,6 @@ class TestInThreads:
 
 
 class TestInGreenlets:
-    def test_wait_ends_with_data_or_a_wake(self) -> None:
+    def test_wait_ends_with_data_or_a_wake_call(self) -> None:
         done = subprocess.run([sys.executable, "-c", IN_GREENLETS], capture_output=True, text=True, timeout=60)
         assert (done.stderr, done.stdout) == ("", "[False, True, True]\n")
