@@ -41,7 +41,7 @@ def test_account_forms_without_scripts_complete_the_account_life_cycle(app: Flas
     assert outside.location == "/console"
 
 
-def test_reset_link_leads_to_the_console_and_changes_the_password(app: Flask, world: World) -> None:
+def test_reset_link_redirects_to_the_console_and_changes_the_password(app: Flask, world: World) -> None:
     person = Newcomer(app, world).join()
     client = app.test_client()
     assert submit(client, "/forgot-password", email=person.email).location == "/console/forgot-password?done=reset"

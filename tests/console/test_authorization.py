@@ -66,7 +66,7 @@ def test_forms_refuse_other_origins(console: ConsoleScene) -> None:
         assert statuses == {403}
 
 
-def test_unknown_ids_lead_to_an_error_page(console: ConsoleScene) -> None:
+def test_unknown_ids_return_an_error_page(console: ConsoleScene) -> None:
     for path in ("/console/organizations/org_x", "/console/nothing/here"):
         response = console.people["owner"].client.get(path)
         assert response.status_code == 404
