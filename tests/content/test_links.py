@@ -47,7 +47,7 @@ class TestFindLinks:
         assert time.monotonic() - started < 5
 
 
-class TestMayMean:
+class TestCanResolveTo:
     @pytest.mark.parametrize(
         ("source", "url", "target"),
         [

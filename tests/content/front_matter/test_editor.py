@@ -22,7 +22,7 @@ def values_of(data: bytes) -> dict[str, Any] | None:
     return split_front_matter(decode(data)[0] or "").values
 
 
-class TestGenerated:
+class TestGeneratedDocuments:
     def test_edit_with_unchanged_values_keeps_every_byte(self) -> None:
         dice = random.Random(1)
         for _ in range(FILES):
@@ -130,7 +130,7 @@ class TestYaml:
             edit_front_matter("a.md", f"---\n{before}---\n".encode(), changes, unset)
 
 
-class TestWhole:
+class TestFiles:
     def test_missing_front_matter_is_created_in_markdown_only(self) -> None:
         assert edit_front_matter("a.md", b"Body\r\n", {"title": "X"}) == b"---\r\ntitle: X\r\n---\r\n\r\nBody\r\n"
         with pytest.raises(UnsupportedEdit):

@@ -183,7 +183,7 @@ def test_edit_keeps_every_unchanged_line_and_item(language: str, data: st.DataOb
 
 
 @pytest.mark.parametrize("language", FENCES)
-def test_most_edits_are_possible(language: str) -> None:
+def test_edit_is_supported_for_most_documents(language: str) -> None:
     outcomes: list[bool] = []
 
     @settings(max_examples=100, database=None, derandomize=True)
