@@ -36,7 +36,7 @@ class TestBranchNames:
     @example("a.lock/b")
     @example("a/@")
     @given(TRICKY)
-    def test_result_agrees_with_git(self, name: str) -> None:
+    def test_result_equals_that_of_git(self, name: str) -> None:
         ours = name in ("HEAD",) or name.startswith(("-", "refs/"))
         assert is_branch_name(name) == (git_takes(name) and not ours and name != "@")
 

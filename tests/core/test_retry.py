@@ -45,7 +45,7 @@ class Bench:
 
 
 class TestRetry:
-    def test_success_is_returned_at_once(self) -> None:
+    def test_successful_call_returns_its_result(self) -> None:
         bench = Bench()
         assert retry(bench, bench.options()) == "done"
         assert (bench.calls, bench.waits) == (1, [])
@@ -55,13 +55,13 @@ class TestRetry:
         assert retry(bench, bench.options()) == "done"
         assert bench.calls == 4
 
-    def test_four_attempts_are_the_last(self) -> None:
+    def test_retry_stops_after_four_attempts(self) -> None:
         bench = Bench(*(Transient() for _ in range(9)))
         with pytest.raises(Transient):
             retry(bench, bench.options())
         assert (bench.calls, len(bench.waits)) == (4, 3)
 
-    def test_permanent_failure_is_raised_at_once(self) -> None:
+    def test_permanent_failure_raises_without_a_retry(self) -> None:
         bench = Bench(Transient(), Fatal())
         with pytest.raises(Fatal):
             retry(bench, bench.options())
@@ -78,18 +78,18 @@ class TestRetry:
             assert min(waits) < 0.2 * bound_s
             assert max(waits) > 0.8 * bound_s
 
-    def test_requested_wait_is_observed(self) -> None:
+    def test_requested_wait_is_respected(self) -> None:
         bench = Bench(Transient(wait_s=7))
         retry(bench, bench.options())
         assert bench.waits == [7]
 
-    def test_wait_beyond_the_deadline_raises_at_once(self) -> None:
+    def test_requested_wait_beyond_the_deadline_raises_without_a_retry(self) -> None:
         bench = Bench(Transient(wait_s=31))
         with pytest.raises(Transient):
             retry(bench, bench.options())
         assert (bench.calls, bench.waits) == (1, [])
 
-    def test_job_waits_up_to_a_minute_but_no_longer(self) -> None:
+    def test_job_waits_at_most_one_minute(self) -> None:
         patient = Bench(Transient(wait_s=60))
         assert retry(patient, patient.options(deadline_s=600)) == "done"
         asked_too_much = Bench(Transient(wait_s=61))
@@ -97,7 +97,7 @@ class TestRetry:
             retry(asked_too_much, asked_too_much.options(deadline_s=600))
         assert asked_too_much.waits == []
 
-    def test_slow_attempts_use_up_the_deadline(self) -> None:
+    def test_slow_attempts_exhaust_the_deadline(self) -> None:
         bench = Bench(Transient(wait_s=0), Transient(wait_s=0), Transient(wait_s=0), takes_s=15)
         with pytest.raises(Transient):
             retry(bench, bench.options())

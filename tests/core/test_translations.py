@@ -12,7 +12,7 @@ class TestReadCatalog:
         (tmp_path / "de.po").write_text(CATALOG)
         assert read_catalog(tmp_path, "de").gettext("Save") == "Speichern"
 
-    def test_language_without_a_file_stays_english(self, tmp_path: Path) -> None:
+    def test_language_without_a_file_returns_english(self, tmp_path: Path) -> None:
         assert read_catalog(tmp_path, "fr").gettext("Save") == "Save"
 
     def test_unknown_language_reads_no_file(self, tmp_path: Path) -> None:

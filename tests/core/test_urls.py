@@ -24,7 +24,7 @@ class TestOriginOf:
             ("http://[::1]:80/", "http://[::1]"),
         ],
     )
-    def test_origin_is_written_as_browsers_do(self, url: str, origin: str) -> None:
+    def test_origin_has_the_form_of_browsers(self, url: str, origin: str) -> None:
         assert origin_of(url) == origin
 
     @pytest.mark.parametrize(
