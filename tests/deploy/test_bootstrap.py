@@ -46,7 +46,9 @@ class TestInstall:
 
 
 class TestSetApplication:
-    def test_flask_finds_the_application_in_every_folder(self, bootstrap: ModuleType, tmp_path: Path) -> None:
+    def test_set_application_makes_the_application_available_in_every_folder(
+        self, bootstrap: ModuleType, tmp_path: Path
+    ) -> None:
         bootstrap.set_application()
         assert flask_app(bootstrap, tmp_path) == str(bootstrap.ROOT / "wsgi.py")
         (tmp_path / "wsgi.py").touch()

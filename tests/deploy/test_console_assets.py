@@ -50,7 +50,7 @@ class TestWithoutRegistry:
             file.write("/* changed */")
         assert assets.sources_digest(assets.ASSETS) != before
 
-    def test_unchanged_sources_are_not_built_again(self, assets: ModuleType) -> None:
+    def test_unchanged_sources_are_not_rebuilt(self, assets: ModuleType) -> None:
         assets.STATIC.mkdir()
         (assets.STATIC / assets.STAMP).write_text(assets.sources_digest(assets.ASSETS))
         assert assets.main() == 0
@@ -89,7 +89,7 @@ class TestBuild:
         assert sizes.pop("a page") <= MAX_SCRIPT_BYTES
         assert max(sizes.values()) <= MAX_EDITOR_BYTES
 
-    def test_scripts_contain_no_address_of_another_origin_to_load(self, built: ModuleType) -> None:
+    def test_scripts_load_no_url_of_another_origin(self, built: ModuleType) -> None:
         for file in built.STATIC.glob("*.js"):
             text = file.read_text()
             assert "import(`http" not in text

@@ -133,7 +133,7 @@ class TestNodeFailure:
         assert len(front.nodes[1].heads) == 6
 
 
-class TestPassedOn:
+class TestForwarding:
     def test_client_address_is_the_last_forwarded_entry(self, front: Front) -> None:
         forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Host": "evil.example", "Forwarded": "for=1.2.3.4"}
         front.send("GET", headers={**forged, "Host": "galley.example"})

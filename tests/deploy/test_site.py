@@ -80,7 +80,7 @@ class TestSite:
         ]
         assert found == []
 
-    def test_links_lead_to_files_and_anchors(self, site: Path) -> None:
+    def test_links_refer_to_existing_files_and_anchors(self, site: Path) -> None:
         pages = {page: Links(page) for page in site.rglob("*.html") if page.name != "404.html"}
         broken = [
             (page.name, link)
@@ -102,7 +102,7 @@ class TestSite:
         text = pages.configuration()
         assert [name for name in Environment().fields if f"| `{name}` |" not in text] == []
 
-    def test_every_route_is_on_exactly_one_page(self, pages: ModuleType) -> None:
+    def test_routes_are_each_on_exactly_one_page(self, pages: ModuleType) -> None:
         named = [
             tag
             for page in (ROOT / "docs/api").glob("*.md")
