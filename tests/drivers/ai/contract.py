@@ -225,7 +225,7 @@ class ModelContract:
         double.wait_closed(double.last, 2)
 
     @pytest.mark.parametrize("kept", [False, True])
-    def test_cancel_before_the_response_ends_the_call_at_once(self, model: Model, double: AiDouble, kept: bool) -> None:
+    def test_cancel_before_the_response_ends_the_call(self, model: Model, double: AiDouble, kept: bool) -> None:
         if kept:
             self.events(model)
         double.fault, cancellation = "silent", Cancellation()
@@ -236,7 +236,7 @@ class ModelContract:
         assert time.monotonic() - start < 2
         double.wait_closed(double.last, 2)
 
-    def test_cancel_during_the_response_ends_the_call_at_once(self, model: Model, double: AiDouble) -> None:
+    def test_cancel_during_the_response_ends_the_call(self, model: Model, double: AiDouble) -> None:
         double.fault, cancellation = "stall", Cancellation()
         answer = model.ask(PROMPT, ACCESS, timeouts=StreamTimeouts(), cancellation=cancellation)
         threading.Timer(0.3, cancellation.cancel).start()

@@ -55,7 +55,7 @@ def chunk(delta: dict[str, Any], reason: str | None = None) -> dict[str, Any]:
 
 
 class TestChunkReading:
-    def test_calls_sent_whole_without_index_are_two_calls(self) -> None:
+    def test_complete_calls_without_an_index_are_two_calls(self) -> None:
         reading = ChunkParser()
         calls = [
             {"id": "a", "function": {"name": "f", "arguments": "{}"}},

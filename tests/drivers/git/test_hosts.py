@@ -43,7 +43,7 @@ class TestGitHosts:
         double.close()
 
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
-    def test_host_needs_a_token(self, tmp_path: Path, provider: str) -> None:
+    def test_remote_host_without_a_token_is_refused(self, tmp_path: Path, provider: str) -> None:
         with pytest.raises(RepositoryUnavailable, match="Connect an account"):
             hosts(tmp_path).provider_for(provider)
 

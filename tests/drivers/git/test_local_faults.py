@@ -85,7 +85,7 @@ def kill_in_the_middle(writer: "subprocess.Popen[bytes]", *, with_git: bool) -> 
     return [sha for sha in told if len(sha) == 40]
 
 
-class TestKilled:
+class TestKilledWriters:
     def test_killed_writer_keeps_acknowledged_commits_and_a_writable_branch(
         self, repo: GitRepo, tmp_path: Path
     ) -> None:

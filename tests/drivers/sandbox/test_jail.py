@@ -83,7 +83,7 @@ def _address() -> str:
     return next((address for address in addresses if not address.startswith("127.")), "127.0.0.1")
 
 
-class TestReach:
+class TestProbes:
     @pytest.mark.parametrize("name", NAMES)
     def test_probe_reaches_no_outside_resource(self, probe_results: dict[str, Any], name: str) -> None:
         assert probe_results[name] is None

@@ -208,7 +208,7 @@ class TestGitHubFailing(RemoteContract):
 class TestRename:
     """Calls on a former name of a repository."""
 
-    def test_calls_with_the_id_follow_the_repository(self, host: GitHub, make: Make) -> None:
+    def test_calls_with_the_id_reach_the_renamed_repository(self, host: GitHub, make: Make) -> None:
         subject = make({"a.md": b"a"})
         known = RepoRef(REPO.name, str(host.repositories[REPO.name].id))
         host.rename(REPO.name, "team/renamed")

@@ -228,7 +228,7 @@ class TestWriting:
         subject.commit(FileChange("x", Action.CREATE, b"x"))
         assert subject.git.text("for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
-    def test_commit_of_three_hundred_files(self, subject: Subject) -> None:
+    def test_commit_of_three_hundred_files_writes_all_files(self, subject: Subject) -> None:
         made = subject.commit(*(FileChange(f"f/{n}.md", Action.CREATE, b"%d" % n * 100) for n in range(300)))
         assert len(made.changes) == 300
         assert {c.entry.size for c in made.changes if c.entry} == {100, 200, 300}

@@ -19,7 +19,7 @@ def answer(status: int, body: bytes = b"", **headers: object) -> HttpResponse:
     return HttpResponse(status, {name.replace("_", "-"): str(value) for name, value in headers.items()}, body)
 
 
-class TestRefusedForS:
+class TestRetryAfterS:
     @pytest.mark.parametrize(
         ("told", "wait_s"),
         [
@@ -87,7 +87,7 @@ class TestRateBudgets:
             budgets.check("a")
 
 
-class TestRedisBoard:
+class TestRedisBudgets:
     URL = "redis://127.0.0.1:6379/0"
 
     @pytest.fixture

@@ -123,7 +123,7 @@ class TestLeases(_OnPostgres, contract.Suite):
         assert len(recorder.runs) == 3
 
 
-class TestManyCallers(_OnPostgres, contract.Suite):
+class TestParallelCalls(_OnPostgres, contract.Suite):
     def test_parallel_calls_with_one_key_store_one_call(self, jobs, database):
         ids: list[str | None] = []
         together = threading.Barrier(8)

@@ -58,7 +58,7 @@ class TestHosted(SandboxContract):
         calls = [(method, path.rpartition("/")[2]) for method, path, _ in service.journal]
         assert calls.index(("PUT", "network")) < len(calls) - 1 - calls[::-1].index(("POST", "files"))
 
-    def test_traffic_needs_the_token(self, host: HostedSandboxes, service: E2B) -> None:
+    def test_traffic_requires_the_token(self, host: HostedSandboxes, service: E2B) -> None:
         reference = self.running(host)
         upstream = host.connect(reference)
         with upstream.connection as connection:

@@ -82,7 +82,7 @@ class TestLocal(SandboxContract):
         assert wait_for(host, reference, Phase.FAILED).problem == "The installation took too long"
 
 
-class TestNothingStays:
+class TestCleanUp:
     def test_stop_after_ten_cycles_leaves_no_process_mount_folder_or_socket(
         self, host: LocalSandboxes, root: Path
     ) -> None:
