@@ -20,7 +20,7 @@ def enough_descriptors() -> None:
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(DESCRIPTORS, hard), hard))
 
 
-class TestCrowd:
+class TestManyReaders:
     def test_thousand_readers_that_disconnect_at_once_release_all_resources(self, tmp_path: Path) -> None:
         with postgresql_database() as url:
             crowd = crowded(tmp_path, url, streams=STREAMS, hold_s=HOLD_S)

@@ -126,7 +126,7 @@ def effects(world: World, payload: Entity) -> tuple[int, int, int]:
         )
 
 
-class TestKilled:
+class TestServerKills:
     @pytest.mark.parametrize(("when", "kept", "currency"), [("before", 0, "BHD"), ("after", 1, "KWD")])
     def test_event_before_and_after_a_kill_takes_effect_once(
         self, world: World, settings: Settings, servers: list[Server], when: str, kept: int, currency: str

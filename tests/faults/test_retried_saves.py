@@ -19,7 +19,9 @@ SEED = int(os.environ.get("GALLEY_SEED", "7"))
 
 
 class TestRetriedSaves:
-    def test_every_acknowledged_save_exists_once(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_acknowledged_saves_exist_once_after_kills(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         with (
             postgresql_database() as url,
             Service(tmp_path, DATABASE_URL=url, MAIL_DIR=str(tmp_path / "mail")) as service,

@@ -72,7 +72,7 @@ def descriptors(service: Service) -> int:
     return sum(len(list(Path(f"/proc/{pid}/fd").iterdir())) for pid in web_workers(service))
 
 
-class TestComingAndGoing:
+class TestCycles:
     def test_preview_cycles_leave_no_process_folder_or_descriptor(self, service: Service) -> None:
         owner, names = Member(service), list[str]()
         for number in range(CYCLES):
