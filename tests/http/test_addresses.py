@@ -5,7 +5,7 @@ import pytest
 from tests.support.world import World
 
 
-class TestSlashes:
+class TestTrailingSlashes:
     @pytest.mark.parametrize("path", ["/api/v1/auth/get-session/", "/healthz/"])
     def test_path_with_a_trailing_slash_is_equal(self, world: World, path: str) -> None:
         browser = world.anonymous()

@@ -79,15 +79,15 @@ def offline(tmp_path_factory: pytest.TempPathFactory) -> Flask:
 
 @pytest.mark.parametrize("one_line", [True, False], ids=["joined", "in lines"])
 @pytest.mark.parametrize(("hops", "spelled", "claimed", "bucket"), CASES)
-class TestEverySpelling:
+class TestSpellings:
     def test_spelling_of_an_address_has_the_same_key(
         self, offline: Flask, one_line: bool, hops: int, spelled: str, claimed: list[tuple[str, str]], bucket: str
     ) -> None:
         assert bucket_of(offline, hops, spelled, claimed, one_line=one_line) == bucket
 
 
-class TestOthers:
-    def test_spellings_are_more_than_two_hundred(self) -> None:
+class TestOtherAddresses:
+    def test_spellings_number_more_than_two_hundred(self) -> None:
         assert len({(hops, spelled, str(claimed)) for hops, spelled, claimed, _ in CASES}) >= 200
 
     @pytest.mark.parametrize(

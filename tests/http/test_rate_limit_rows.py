@@ -148,7 +148,7 @@ class TestRows:
         assert not refused(request.send(other, anywhere()), rate)
 
 
-class TestRowsCountedByHand:
+class TestPasswordRows:
     SIGN_IN = Request("POST", "/auth/sign-in/email", signed_in=False)
 
     def test_wrong_passwords_of_an_account_and_address_are_limited(self, world: World, counter: RateCounter) -> None:

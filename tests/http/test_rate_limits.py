@@ -213,7 +213,7 @@ class TestForgetPassword:
         assert sum(person.email.encode() in file.read_bytes() for file in folder.glob("*.eml")) == 3
 
 
-class TestOthers:
+class TestRequestRows:
     def test_anonymous_requests_are_sixty_a_minute(self, world: World) -> None:
         got = statuses(61, lambda: world.anonymous().get("/auth/get-session"))
         assert got == [401] * 60 + [429]
