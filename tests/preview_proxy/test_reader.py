@@ -74,7 +74,7 @@ class TestMembership:
         with pytest.raises(HTTPException):
             incoming.readinto(memoryview(bytearray(8)))
 
-    def test_member_reads_after_a_silence(self, ends: tuple[socket.socket, socket.socket]) -> None:
+    def test_member_receives_bytes_after_a_silence(self, ends: tuple[socket.socket, socket.socket]) -> None:
         proxy_end, site_end = ends
         sending = send_later(site_end, b"late")
         read = bytearray(8)
