@@ -35,7 +35,7 @@ def key() -> str:
     return uuid.uuid4().hex
 
 
-class TestSpend:
+class TestTryAcquire:
     def test_try_acquire_beyond_the_limit_returns_the_wait(self, counter: RateCounter, key: str) -> None:
         waits = [counter.try_acquire(THREE, "row", key) for _ in range(5)]
         assert waits[:3] == [0, 0, 0]
@@ -83,7 +83,7 @@ class TestShares:
         assert [counter.try_acquire(THREE, "row", key) > 0 for _ in range(7)] == [False] * 6 + [True]
 
 
-class TestWhenRedisFails:
+class TestRedisFailures:
     def test_stopped_redis_counts_in_memory_until_its_return(self, redis: Redis, key: str) -> None:
         counter = RateCounter(redis_url=redis.url, workers=1, retry_after_s=0.3)
         counter.try_acquire(THREE, "row", key)
