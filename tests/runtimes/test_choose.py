@@ -111,7 +111,7 @@ class TestNode:
         assert choose_recipe(found, found.get, ADDRESS).serve[:3] == ("python3", "-m", "http.server")
 
 
-class TestOthers:
+class TestOtherGenerators:
     def test_jekyll_with_a_gemfile_uses_bundler(self) -> None:
         found = chosen("_config.yml", "Gemfile", "index.html")
         assert found.serve[:3] == ("bundle", "exec", "jekyll")

@@ -21,7 +21,7 @@ from app.runtimes.package_managers import installation_of
         ("yarn.lock", b"", "yarn@1.22.19", "yarn@1.22.19"),
     ],
 )
-def test_package_of_a_lock_file(lock: str, content: bytes, field: object, package: str) -> None:
+def test_package_manager_is_selected_by_the_lock_file(lock: str, content: bytes, field: object, package: str) -> None:
     installation = installation_of([lock], {lock: content}.get, field)
     assert f"--package={package}" in installation.command
     assert installation.lock == lock
@@ -33,6 +33,6 @@ def test_modern_yarn_installs_into_node_modules() -> None:
     assert installation.environment["YARN_NODE_LINKER"] == "node-modules"
 
 
-def test_npm_lock_file_and_no_lock_file() -> None:
+def test_npm_installs_with_and_without_a_lock_file() -> None:
     assert "npm ci" in " ".join(installation_of(["package-lock.json"], {}.get, "pnpm@9.0.0").command)
     assert installation_of([], {}.get, "pnpm@9.0.0").lock is None

@@ -26,7 +26,7 @@ def test_options_root_selects_the_folder() -> None:
     assert choose_recipe(tree, tree.get, ADDRESS).folder == "b"
 
 
-def test_options_without_section_change_nothing() -> None:
+def test_options_without_section_keep_the_detected_values() -> None:
     tree = {".galley.yml": b"other: 1", "index.html": b""}
     assert choose_recipe(tree, tree.get, ADDRESS).port is None
 
