@@ -35,7 +35,7 @@ def assert_resources_released(crowd: Crowd, streams: int) -> None:
 
 
 @pytest.mark.parametrize("backend", ["sqlite", "postgresql"])
-class TestCrowd:
+class TestManyReaders:
     def test_sixty_readers_that_disconnect_at_once_release_all_resources(self, tmp_path: Path, backend: str) -> None:
         if backend == "sqlite":
             assert_resources_released(crowded(tmp_path, f"sqlite:///{tmp_path}/app.db", streams=60, hold_s=3), 60)

@@ -136,7 +136,7 @@ JSON_CALLS = [
 ]
 
 
-class TestLeaving:
+class TestDisconnects:
     """Disconnects: the upstream call ends within a second in every phase."""
 
     @pytest.mark.parametrize(("path", "body", "headers"), [*JSON_CALLS, ("/api/ai/command", ASK, {})])

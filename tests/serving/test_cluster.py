@@ -38,7 +38,7 @@ def sign_in(client: requests.Session, cluster: Cluster, port: int, email: str, p
     return client.post(f"http://127.0.0.1:{port}/api/v1/auth/sign-in/email", json=body, headers=headers, timeout=30)
 
 
-class TestShared:
+class TestSharedState:
     def test_session_of_one_node_is_valid_on_all_nodes(self, cluster: Cluster) -> None:
         person = browser()
         assert sign_in(person, cluster, cluster.web_ports[0], OWNER, cluster.password).status_code == 200
@@ -69,7 +69,7 @@ class TestShared:
         assert (served.status_code, served.headers["Content-Type"]) == (200, "image/png")
 
 
-class TestKilled:
+class TestKilledNodes:
     def test_tour_with_a_killed_web_node_and_worker_completes(self, cluster: Cluster, tmp_path: Path) -> None:
         cluster.wait_for_job("content.index")  # Wait for the first index of the demo.
         told = steps("Five minutes with curl")
@@ -91,7 +91,7 @@ class TestKilled:
         assert not cluster.is_up(cluster.web_ports[0])
 
 
-class TestStopped:
+class TestShutdown:
     def test_sigterm_ends_every_process(self, cluster: Cluster) -> None:
         below = psutil.Process(cluster.process.pid).children(recursive=True)
         names = {process.name() for process in below}

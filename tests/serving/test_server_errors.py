@@ -105,7 +105,7 @@ class TestRefused:
         data = f"POST / HTTP/1.1\r\nHost: {host}\r\nTransfer-Encoding: gzip, chunked\r\n\r\n0\r\n\r\n"
         assert exchange(service, data.encode()).status == 501
 
-    def test_garbage_returns_the_envelope(self, service: Service) -> None:
+    def test_invalid_bytes_return_the_envelope(self, service: Service) -> None:
         reply = exchange(service, b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n")
         assert (reply.status, reply.json["code"]) == (400, "INVALID_REQUEST")
 

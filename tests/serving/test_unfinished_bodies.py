@@ -70,7 +70,7 @@ class Flood:
 
 
 @pytest.mark.parametrize("signed_in", [False, True], ids=["anonymous", "signed_in"])
-def test_unfinished_bodies_leave_memory_and_health_checks_unaffected(service: Service, signed_in: bool) -> None:
+def test_unfinished_bodies_do_not_affect_memory_and_health_checks(service: Service, signed_in: bool) -> None:
     cookie = f"Cookie: session_token={service.world.person().token}\r\n" if signed_in else ""
     requests.get(f"{service.url}/healthz", timeout=5)
     before_kib = service.memory_kib()
