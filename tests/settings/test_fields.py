@@ -165,7 +165,7 @@ class TestPlans:
             PlanLimitsField(*self.LIMITS).deserialize(given)
 
 
-class TestOthers:
+class TestOtherFields:
     def test_list_is_split_at_commas_and_trimmed(self) -> None:
         assert ListField().deserialize(" a, b,,c ") == ("a", "b", "c")
 

@@ -14,7 +14,7 @@ class TestEnvExample:
     def test_file_equals_the_generated_text(self) -> None:
         assert reference.ENV_EXAMPLE.read_text() == reference.env_example(), "Run `make reference`."
 
-    def test_every_variable_is_listed_once(self) -> None:
+    def test_variables_are_each_listed_once(self) -> None:
         names = re.findall(r"^#([A-Z][A-Z0-9_]*)=", reference.env_example(), re.MULTILINE)
         assert sorted(names) == sorted(Environment().fields)
 
@@ -22,7 +22,7 @@ class TestEnvExample:
         own = {"APP_ENV": "development", "INSTANCE_DIR": str(tmp_path)}
         assert Settings.from_environment(DEFAULTS | own) == Settings.from_environment(own)
 
-    def test_every_line_has_at_most_120_characters(self) -> None:
+    def test_lines_have_at_most_120_characters(self) -> None:
         assert max(map(len, reference.env_example().splitlines())) <= 120
 
 
@@ -31,7 +31,7 @@ class TestDocument:
         text = reference.DOCUMENT.read_text()
         assert text == reference.document(text), "Run `make reference`."
 
-    def test_every_variable_has_a_row_and_a_description(self) -> None:
+    def test_variables_have_a_row_and_a_description(self) -> None:
         rows = dict(re.findall(r"^\| `([A-Z0-9_]+)` \|.*\| ([^|]+) \|$", reference.markdown(), re.MULTILINE))
         assert sorted(rows) == sorted(Environment().fields)
         assert all(text.rstrip(".") for text in rows.values())
