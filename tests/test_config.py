@@ -237,7 +237,7 @@ class TestMasked:
         assert shown.endswith("://********@host.example.org/x?********")
         assert not {"wilma", "hunter2", "hunter3"} & set(re.split(r"\W", "".join(settings.masked().values())))
 
-    def test_every_secret_is_masked(self) -> None:
+    def test_secrets_are_all_masked(self) -> None:
         secrets = {str(field.attribute) for field in Environment().fields.values() if field.metadata["secret"]}
         values = {"security.encryption_keys": (("k1", b"x"),)}
         settings = Settings.from_environment(PRODUCTION)
