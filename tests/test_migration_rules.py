@@ -44,7 +44,7 @@ class TestRules:
     def test_declared_contraction_is_accepted(self) -> None:
         assert faults('CONTRACTS = "unused since 0.2"\n' + HEAD + UNSAFE["a dropped column"] + "\n") == []
 
-    def test_downgrade_may_drop_tables(self) -> None:
+    def test_downgrade_can_drop_tables(self) -> None:
         back = '\n\ndef downgrade() -> None:\n    op.drop_table("notes")\n'
         assert faults(HEAD + 'op.create_table("notes")' + back) == []
 
