@@ -8,7 +8,7 @@ from typing import Any, ClassVar, get_type_hints
 from urllib.parse import unquote_to_bytes
 
 from flask import Request
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, pre_load, validate
 from webargs.flaskparser import FlaskParser
 from werkzeug.datastructures import MultiDict
 
@@ -93,13 +93,15 @@ def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change
 
     A field that cannot be null receives the empty string in a change (contract, section 0).
     """
-    optional = {field.data_key or name: field for name, field in loader.load_fields.items() if not field.required}
+    known = {field.data_key or name: field for name, field in loader.load_fields.items()}
     for name, value in data.items():
-        field = optional.get(name) if value == "" else None
-        if field is None or (is_change and not field.allow_none):
+        field = known.get(name) if value == "" else None
+        if field is None:
             yield name, value
         elif is_change:
-            yield name, None
+            yield name, None if field.allow_none else value
+        elif field.required:
+            yield name, value
 
 
 def flatten(messages: Any, path: str = "") -> Iterator[FieldError]:
@@ -126,10 +128,18 @@ ABSENT = Absent.ABSENT
 class RequestBody:
     """The base class of request bodies: frozen dataclasses whose annotations carry the Marshmallow fields.
 
-    A subclass has the attribute `schema`. Loading it returns an instance of the subclass.
+    A subclass has the attribute `schema`. Loading it returns an instance of the subclass. `__post_init__` of a subclass
+    can compare fields and raise ValidationError.
     """
 
     schema: ClassVar[type[Schema]]
+    ONE_OF: ClassVar[tuple[tuple[str, ...], ...]] = ()
+    """Alternative sets of fields. A body contains exactly one of them. The OpenAPI document uses it."""
+
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Return the JSON object with the declared names. A subclass replaces other names of its fields here."""
+        return data
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Build the schema from the annotations."""
@@ -140,7 +150,16 @@ class RequestBody:
         def create(_schema: Schema, data: dict[str, Any], **_kwargs: Any) -> Any:
             return cls(**data)
 
-        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "create": post_load(create)}
+        def normalize(_schema: Schema, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+            return cls.normalize(data)
+
+        members = {
+            "__doc__": cls.__doc__,
+            "__module__": cls.__module__,
+            "ONE_OF": cls.ONE_OF,
+            "create": post_load(create),
+            "normalize": pre_load(normalize),
+        }
         cls.schema = type(cls.__name__, (RequestSchema,), declared | members)
 
     def sent(self) -> dict[str, Any]:

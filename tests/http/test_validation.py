@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
-from marshmallow import fields
+from marshmallow import ValidationError, fields
 
 from app.core.errors import InvalidRequest
 from app.http.validation import ABSENT, Absent, RequestBody, load
@@ -17,6 +17,22 @@ class ExampleBody(RequestBody):
     name: Annotated[str, fields.String(required=True)]
     color: Annotated[str | Absent | None, fields.String(allow_none=True, data_key="colour")] = ABSENT
     size: Annotated[int | Absent, fields.Integer()] = ABSENT
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeBody(RequestBody):
+    """A body with a second name of a field and a comparison of fields."""
+
+    first: Annotated[int, fields.Integer(required=True)]
+    last: Annotated[int, fields.Integer(required=True)]
+
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+        return data | {"first": data["start"]} if "start" in data else data
+
+    def __post_init__(self) -> None:
+        if self.last < self.first:
+            raise ValidationError("Must not be less than first.", "last")
 
 
 def load_body(data: dict[str, Any], *, is_change: bool = False) -> ExampleBody:
@@ -41,6 +57,18 @@ class TestRequestBody:
         with pytest.raises(InvalidRequest) as error:
             load_body({})
         assert [item.path for item in error.value.fields] == ["name"]
+
+
+class TestNormalize:
+    def test_other_name_of_a_field_is_loaded(self) -> None:
+        assert load(RangeBody.schema, {"start": 1, "last": 2}, is_change=False) == RangeBody(first=1, last=2)
+
+
+class TestPostInit:
+    def test_failed_comparison_is_refused_at_its_field(self) -> None:
+        with pytest.raises(InvalidRequest) as error:
+            load(RangeBody.schema, {"first": 2, "last": 1}, is_change=False)
+        assert [(item.path, item.message) for item in error.value.fields] == [("last", "Must not be less than first.")]
 
 
 class TestEmptyStrings:

@@ -116,8 +116,9 @@ def describe(document: dict[str, Any], classes: Mapping[str, type[Schema]]) -> N
                 del keywords["default"]
         if name in responses:
             schema["required"] = sorted(set(schema.get("properties", {})) - optional)
-        if kind is not None and hasattr(kind, "ONE_OF"):
-            schemas[name] = alternatives(schema, kind.ONE_OF)
+        one_of = getattr(kind, "ONE_OF", None)
+        if one_of:
+            schemas[name] = alternatives(schema, one_of)
 
 
 def describe_parameters(document: dict[str, Any]) -> None:

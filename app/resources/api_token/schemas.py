@@ -1,14 +1,15 @@
 """Request bodies and results of API tokens."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypedDict
+from typing import Annotated, Any
 
 from marshmallow import ValidationError, fields, post_load, validate
 
 from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.core.limits import TokenLimits
-from app.http.validation import DateTimeMs, IdField, NameField, RequestSchema, instance
+from app.http.validation import DateTimeMs, IdField, NameField, RequestBody, RequestSchema, instance
 from app.models.api_token import ApiToken
 from app.resources.api_token.service import IssuedToken, TokenChanges, TokenValues
 
@@ -88,16 +89,11 @@ class ChangeToken(RequestSchema):
         return TokenChanges(all_projects="projects" in data and data["projects"] is None, **data)
 
 
-class RotateTokenBody(TypedDict):
-    """Loaded body of `RotateToken`."""
-
-    expires_at: datetime | None
-
-
-class RotateToken(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class RotateToken(RequestBody):
     """A new secret. The default is the lifetime of the previous secret."""
 
-    expires_at = _expiry(load_default=None, allow_none=True)
+    expires_at: Annotated[datetime | None, _expiry(load_default=None, allow_none=True)]
 
 
 def status_of(row: ApiToken) -> str:

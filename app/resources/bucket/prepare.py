@@ -13,11 +13,11 @@ from app.drivers.storage.port import ObjectStore
 from app.extensions import current_settings, drivers
 from app.images.worker import ReencodedImage, remake
 from app.resources.bucket import service
-from app.resources.bucket.schemas import UploadFormBody
+from app.resources.bucket.schemas import UploadForm
 from app.resources.bucket.service import ReservedAsset
 
 
-def store_upload(scope: Scope, body: UploadFormBody) -> ReservedAsset:
+def store_upload(scope: Scope, body: UploadForm) -> ReservedAsset:
     """Re-encode the image and store it. It becomes visible when the view confirms it.
 
     Raises:
@@ -25,8 +25,8 @@ def store_upload(scope: Scope, body: UploadFormBody) -> ReservedAsset:
         TooManyRequests, LimitReached: the quota of the user is used up.
         UpstreamUnavailable: the store is not available. No row remains.
     """
-    settings, user_id, upload = current_settings(), scope.actor.id, body["file"]
-    where = service.filing(body["folder"], scope.targets.get("destination"), scope.targets.get("project"))
+    settings, user_id, upload = current_settings(), scope.actor.id, body.file
+    where = service.filing(body.folder, scope.targets.get("destination"), scope.targets.get("project"))
     limits, scale = settings.limits, settings.server.rate_limit_scale
     service.check_quota(user_id, upload.size, 0, limits, scale=scale)
     session.release_connection()

@@ -37,7 +37,7 @@ media = Blueprint("media", __name__)
         "ARCHIVED",
     ),
 )
-def upload(*, scope: Scope, body: s.UploadFormBody, prepared: ReservedAsset) -> ViewResult:
+def upload(*, scope: Scope, body: s.UploadForm, prepared: ReservedAsset) -> ViewResult:
     """Store an image, re-encoded from the upload."""
     asset = service.confirm(prepared)
     return ViewResult(

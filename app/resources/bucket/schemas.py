@@ -1,35 +1,25 @@
 """Form, query and responses of `/bucket` and `/media`."""
 
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Annotated, TypedDict
 
-from marshmallow import Schema, fields, pre_load, validate
+from marshmallow import Schema, fields, validate
 
 from app.http.uploads import FileField, Upload
-from app.http.validation import IdField, RequestSchema
+from app.http.validation import IdField, RequestBody, RequestSchema
 from app.resources.bucket.storage_keys import WIDTHS, Folder
 
 
-class UploadFormBody(TypedDict):
-    """The loaded form of an upload."""
-
-    file: Upload
-    folder: str
-    org_id: str | None
-    project_id: str | None
-
-
-class UploadForm(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class UploadForm(RequestBody):
     """An image, its folder, and the organization or project that it is attached to."""
 
-    file = FileField(required=True, metadata={"type": "string", "format": "binary"})
-    folder = fields.String(load_default=Folder.USERS.value, validate=validate.OneOf([one.value for one in Folder]))
-    org_id = IdField("org", load_default=None)
-    project_id = IdField("prj", load_default=None)
-
-    @pre_load
-    def drop_empty(self, data: dict[str, object], **_: object) -> dict[str, object]:
-        """Drop empty fields, which browsers send for missing values."""
-        return {name: value for name, value in data.items() if value != ""}
+    file: Annotated[Upload, FileField(required=True, metadata={"type": "string", "format": "binary"})]
+    folder: Annotated[
+        str, fields.String(load_default=Folder.USERS.value, validate=validate.OneOf([one.value for one in Folder]))
+    ]
+    org_id: Annotated[str | None, IdField("org", load_default=None)]
+    project_id: Annotated[str | None, IdField("prj", load_default=None)]
 
 
 class Asset(Schema):

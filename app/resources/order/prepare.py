@@ -10,12 +10,12 @@ from app.extensions import drivers
 from app.models.order import Subscription
 from app.resources.order import cancel_claim
 from app.resources.order.cancel_claim import ClaimOutcome
-from app.resources.order.schemas import CancelBody, EffectiveFrom
+from app.resources.order.schemas import CancelSubscription, EffectiveFrom
 
 WAIT_S, POLL_INTERVAL_S = 20.0, 0.1
 
 
-def cancel(scope: Scope, body: CancelBody) -> ProviderEvent | None:
+def cancel(scope: Scope, body: CancelSubscription) -> ProviderEvent | None:
     """Cancel the subscription at the provider. Return None if it is already canceled.
 
     Raises:
@@ -25,7 +25,7 @@ def cancel(scope: Scope, body: CancelBody) -> ProviderEvent | None:
     """
     subscription: Subscription = scope.targets["subscription"]
     subscription_id, provider_id = subscription.id, subscription.provider_id
-    immediately = body["effective_from"] is EffectiveFrom.IMMEDIATELY
+    immediately = body.effective_from is EffectiveFrom.IMMEDIATELY
     outcome, claimed = ClaimOutcome.ANOTHERS, None
     start = time.monotonic()
     for attempt in range(round(WAIT_S / POLL_INTERVAL_S)):

@@ -12,12 +12,10 @@ from app.models.order import PreOrder, Subscription
 from app.resources.order import prepare, service
 from app.resources.order.guards import own_subscription
 from app.resources.order.schemas import (
-    CancelBody,
     CancelSubscription,
     HistoryView,
     NotePreOrder,
     PaymentUpdateView,
-    PreOrderBody,
     PreOrderView,
     SubscriptionView,
     SummaryArguments,
@@ -44,9 +42,9 @@ def read(*, scope: Scope) -> service.BillingHistory:
     guard=own_subscription("subscription_id", in_body=True), body=CancelSubscription, result=SubscriptionView,
     message="Subscription canceled", prepare=prepare.cancel, rate="billing", errors=("NOT_FOUND", "SUBSCRIPTION_ENDED", "BILLING_REFUSED", *UPSTREAM,),
 )  # fmt: skip
-def cancel(*, scope: Scope, body: CancelBody, prepared: ProviderEvent | None) -> Subscription:
+def cancel(*, scope: Scope, body: CancelSubscription, prepared: ProviderEvent | None) -> Subscription:
     """Cancel an active subscription, at the end of its period or at once."""
-    return service.cancel(scope.targets["subscription"], prepared, reason=body["reason"])
+    return service.cancel(scope.targets["subscription"], prepared, reason=body.reason)
 
 
 @blueprint.get("/update-payment-method/<subscriptionId>")
@@ -65,9 +63,9 @@ def update_payment_method(*, scope: Scope, prepared: PaymentUpdate) -> dict[str,
     guard=verified("verifyAuth (decided)"), body=NotePreOrder, result=PreOrderView, status=201,
     message="Pre-order noted", rate="billing",
 )  # fmt: skip
-def pre_order(*, scope: Scope, body: PreOrderBody) -> PreOrder:
+def pre_order(*, scope: Scope, body: NotePreOrder) -> PreOrder:
     """Note an abandoned checkout or interest in a plan."""
-    return service.pre_order(scope.actor, **body)
+    return service.pre_order(scope.actor, **body.sent())
 
 
 @blueprint.get("/summary")

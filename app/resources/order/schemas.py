@@ -1,13 +1,14 @@
 """Request bodies, queries and response schemas of billing (contract 4.11)."""
 
+from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from marshmallow import ValidationError, fields, validate, validates_schema
 
 from app.core import clock
-from app.http.validation import DateTimeMs, RequestSchema, text
+from app.http.validation import DateTimeMs, RequestBody, RequestSchema, text
 from app.resources.user.schemas import Country, Email
 
 MAX_YEARS = 10
@@ -21,42 +22,31 @@ class EffectiveFrom(StrEnum):
     IMMEDIATELY = "immediately"
 
 
-class CancelSubscription(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class CancelSubscription(RequestBody):
     """The subscription to cancel, by our id or the provider's, and the time."""
 
-    subscription_id = fields.String(
-        required=True, validate=validate.Regexp(r"sub_[A-Za-z0-9_]{1,80}\Z", error="This is not a valid id.")
-    )
-    effective_from = fields.Enum(EffectiveFrom, by_value=True, load_default=EffectiveFrom.NEXT_BILLING_PERIOD)
-    reason = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=1000))
+    subscription_id: Annotated[
+        str,
+        fields.String(
+            required=True, validate=validate.Regexp(r"sub_[A-Za-z0-9_]{1,80}\Z", error="This is not a valid id.")
+        ),
+    ]
+    effective_from: Annotated[
+        EffectiveFrom, fields.Enum(EffectiveFrom, by_value=True, load_default=EffectiveFrom.NEXT_BILLING_PERIOD)
+    ]
+    reason: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=validate.Length(max=1000))]
 
 
-class CancelBody(TypedDict):
-    """`CancelSubscription`, cleaned."""
-
-    subscription_id: str
-    effective_from: EffectiveFrom
-    reason: str | None
-
-
-class NotePreOrder(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class NotePreOrder(RequestBody):
     """A plan that a user is interested in."""
 
-    plan = text(1, 100)
-    email = Email(load_default=None, allow_none=True)
-    billing_period = text(1, 20, required=False, load_default=None, allow_none=True)
-    country = Country(load_default=None, allow_none=True)
-    source = text(1, 255, required=False, load_default=None, allow_none=True)
-
-
-class PreOrderBody(TypedDict):
-    """`NotePreOrder`, cleaned."""
-
-    plan: str
-    email: str | None
-    billing_period: str | None
-    country: str | None
-    source: str | None
+    plan: Annotated[str, text(1, 100)]
+    email: Annotated[str | None, Email(load_default=None, allow_none=True)]
+    billing_period: Annotated[str | None, text(1, 20, required=False, load_default=None, allow_none=True)]
+    country: Annotated[str | None, Country(load_default=None, allow_none=True)]
+    source: Annotated[str | None, text(1, 255, required=False, load_default=None, allow_none=True)]
 
 
 class SummaryRange(RequestSchema):
@@ -77,7 +67,7 @@ class SummaryRange(RequestSchema):
 
 
 class SummaryArguments(TypedDict):
-    """`SummaryRange`, cleaned."""
+    """Loaded query of `SummaryRange`."""
 
     since: date | None
     until: date | None

@@ -1,7 +1,5 @@
 """Routes of organizations and their members (spec 4.4)."""
 
-from typing import Any
-
 from flask import Blueprint
 
 from app.access.guards import permission, roles, verified
@@ -19,8 +17,8 @@ DETAILS = "organization.details"
 
 
 @blueprint.get("/user")
-@endpoint(guard=verified(token=READS), query=s.OrganizationsQuery, result=s.OwnOrganizationObject, many=True)
-def list_own(*, scope: Scope, query: s.WhichOrganizationsQuery) -> list[queries.OrganizationDict]:
+@endpoint(guard=verified(token=READS), query=s.StatusQuery, result=s.OwnOrganizationObject, many=True)
+def list_own(*, scope: Scope, query: s.StatusArguments) -> list[queries.OrganizationDict]:
     """List the organizations the caller belongs to."""
     return queries.of_user(scope.actor, status=query["status"])
 
@@ -47,9 +45,9 @@ def details(*, scope: Scope) -> queries.OrganizationDict:
         "NOT_ALLOWED",
     ),
 )
-def create(*, scope: Scope, body: s.NewOrganizationBody) -> queries.OrganizationDict:
+def create(*, scope: Scope, body: s.NewOrganization) -> queries.OrganizationDict:
     """Create an organization."""
-    return queries.details(service.create(**body, by=scope.actor, limit=limits_of(scope.actor.id).organizations))
+    return queries.details(service.create(**body.sent(), by=scope.actor, limit=limits_of(scope.actor.id).organizations))
 
 
 @blueprint.post("/ensure-default")
@@ -77,11 +75,11 @@ def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
         "LIMIT_REACHED",
     ),
 )
-def invite(*, scope: Scope, body: s.InviteMemberBody) -> ViewResult:
+def invite(*, scope: Scope, body: s.InviteMember) -> ViewResult:
     """Add a user with this e-mail address, or invite the person. The mail is sent after the commit."""
     limit, server = limits_of(scope.organization.owner_id).members, current_settings().server
     urls = {"web_url": server.web_url, "invitation_url": server.invitation_url}
-    result = members.invite(scope.organization, **body, by=scope.actor, limit=limit, **urls)
+    result = members.invite(scope.organization, body.email, body.role, by=scope.actor, limit=limit, **urls)
     return ViewResult(result, message="Member added" if result["status"] == "active" else "Member invited")
 
 
@@ -93,9 +91,9 @@ def invite(*, scope: Scope, body: s.InviteMemberBody) -> ViewResult:
     etag_of=DETAILS,
     message="Member role updated",
 )
-def update_role(*, scope: Scope, body: s.ChangeRoleBody) -> members.MemberResult:
+def update_role(*, scope: Scope, body: s.ChangeRole) -> members.MemberResult:
     """Change the role of a member to admin or editor."""
-    return members.change_role(scope.organization, **body, by=scope.actor)
+    return members.change_role(scope.organization, **body.sent(), by=scope.actor)
 
 
 @blueprint.patch("/remove-member/<org_id>")
@@ -107,9 +105,9 @@ def update_role(*, scope: Scope, body: s.ChangeRoleBody) -> members.MemberResult
     etag_of=DETAILS,
     message="Member removed",
 )
-def remove_member(*, scope: Scope, body: s.MemberBody) -> members.MemberResult:
+def remove_member(*, scope: Scope, body: s.Member) -> members.MemberResult:
     """Remove a member or an invitation."""
-    return members.remove(scope.organization, **body, by=scope.actor)
+    return members.remove(scope.organization, **body.sent(), by=scope.actor)
 
 
 @blueprint.patch("/leave/<org_id>")
@@ -140,10 +138,10 @@ def leave(*, scope: Scope) -> members.MemberResult:
         "CONFLICT",
     ),
 )
-def transfer(*, scope: Scope, body: s.NewOwnerBody) -> queries.OrganizationDict:
+def transfer(*, scope: Scope, body: s.NewOwner) -> queries.OrganizationDict:
     """Transfer the organization to another member."""
-    limits = limits_of(body["member_id"])
-    return queries.details(service.transfer(scope.organization, **body, by=scope.actor, limits=limits))
+    limits = limits_of(body.member_id)
+    return queries.details(service.transfer(scope.organization, body.member_id, by=scope.actor, limits=limits))
 
 
 @blueprint.patch("/status/<org_id>")
@@ -173,9 +171,9 @@ def set_status(*, scope: Scope, body: s.ChangeStatus) -> queries.OrganizationDic
     message="Organization updated",
     errors=("NAME_TAKEN",),
 )
-def update(*, scope: Scope, body: dict[str, Any]) -> queries.OrganizationDict:
+def update(*, scope: Scope, body: s.ChangeOrganization) -> queries.OrganizationDict:
     """Change the name, the image or the settings."""
-    return queries.details(service.update(scope.organization, body, by=scope.actor))
+    return queries.details(service.update(scope.organization, body.sent(), by=scope.actor))
 
 
 @blueprint.delete("/<org_id>")

@@ -4,17 +4,18 @@ import json
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
-from marshmallow import Schema, ValidationError, fields, post_load, pre_load, validate, validates_schema
+from marshmallow import Schema, ValidationError, fields, post_load, validate
 
 from app.core.permissions import Role
 from app.http.validation import (
+    ABSENT,
+    Absent,
     IdField,
     NameField,
     PassthroughSchema,
     RequestBody,
     RequestSchema,
     text,
-    with_empty_as_null,
 )
 from app.models.organization import ArchiveStatus
 from app.resources.user.schemas import Email
@@ -36,7 +37,7 @@ def assignable_role() -> fields.Enum[Role]:
     )
 
 
-def settings(**kwargs: Any) -> fields.Dict:
+def _settings(**kwargs: Any) -> fields.Dict:
     """Build the field of the settings that clients store, up to 64 KiB."""
 
     def small(value: dict[str, Any]) -> None:
@@ -46,38 +47,26 @@ def settings(**kwargs: Any) -> fields.Dict:
     return fields.Dict(keys=fields.String(), validate=small, **kwargs)
 
 
-class NewOrganizationBody(TypedDict):
-    """Loaded body of `NewOrganization`."""
-
-    name: str
-    image: str | None
-    settings: dict[str, Any]
+def _image(**kwargs: Any) -> fields.String:
+    return text(1, 1024, data_key="org_image", required=False, allow_none=True, **kwargs)
 
 
-class WithImage(RequestSchema):
-    """Fields of both bodies of an organization."""
-
-    image = text(1, 1024, data_key="org_image", required=False, allow_none=True)
-
-    @pre_load
-    def _drop_emptied(self, data: Any, **_kwargs: Any) -> Any:
-        """Treat an empty image like null."""
-        return with_empty_as_null(data, "org_image")
-
-
-class NewOrganization(WithImage):
+@dataclass(frozen=True, kw_only=True)
+class NewOrganization(RequestBody):
     """A new organization."""
 
-    name = NameField(80, data_key="org_name", required=True)
-    image = text(1, 1024, data_key="org_image", required=False, allow_none=True, load_default=None)
-    settings = settings(load_default=dict)
+    image: Annotated[str | None, _image(load_default=None)]
+    name: Annotated[str, NameField(80, data_key="org_name", required=True)]
+    settings: Annotated[dict[str, Any], _settings(load_default=dict)]
 
 
-class ChangeOrganization(WithImage):
+@dataclass(frozen=True, kw_only=True)
+class ChangeOrganization(RequestBody):
     """Changes of an organization. A field that is not sent stays unchanged."""
 
-    name = NameField(80, data_key="org_name")
-    settings = settings()
+    image: Annotated[str | Absent | None, _image()] = ABSENT
+    name: Annotated[str | Absent, NameField(80, data_key="org_name")] = ABSENT
+    settings: Annotated[dict[str, Any] | Absent, _settings()] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,83 +76,59 @@ class ChangeStatus(RequestBody):
     status: Annotated[ArchiveStatus, fields.Enum(ArchiveStatus, by_value=True, required=True)]
 
 
-class InviteMemberBody(TypedDict):
-    """Loaded body of `InviteMember`."""
-
-    email: str
-    role: Role
-
-
-class InviteMember(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class InviteMember(RequestBody):
     """An invitation."""
 
-    email = Email(required=True, metadata={"format": "email"})
-    role = assignable_role()
+    email: Annotated[str, Email(required=True, metadata={"format": "email"})]
+    role: Annotated[Role, assignable_role()]
 
 
-class MemberBody(TypedDict):
-    """Loaded body of `Member`. One of the two fields is not None."""
-
-    member_id: str | None
-    email: str | None
-
-
-class Member(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class Member(RequestBody):
     """A member by id or by e-mail address. `user_id` is another name of `member_id`."""
-
-    member_id = IdField("usr", load_default=None, allow_none=True)
-    email = Email(load_default=None, allow_none=True, metadata={"format": "email"})
-
-    @pre_load
-    def _accept_user_id(self, data: Any, **_kwargs: Any) -> Any:
-        """Use `user_id` if `member_id` is missing."""
-        if isinstance(data, dict) and not data.get("member_id") and data.get("user_id"):
-            return data | {"member_id": data["user_id"]}
-        return data
 
     ONE_OF = (("member_id",), ("email",))
 
-    @validates_schema
-    def _has_one(self, data: dict[str, Any], **_kwargs: Any) -> None:
-        sent = [name for name in ("member_id", "email") if data.get(name) is not None]
+    member_id: Annotated[str | None, IdField("usr", load_default=None, allow_none=True)]
+    email: Annotated[str | None, Email(load_default=None, allow_none=True, metadata={"format": "email"})]
+
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Use `user_id` if `member_id` is missing."""
+        return data | {"member_id": data["user_id"]} if data.get("user_id") and not data.get("member_id") else data
+
+    def __post_init__(self) -> None:
+        """Require one of the two fields."""
+        sent = [name for name in ("member_id", "email") if getattr(self, name) is not None]
         if not sent:
             raise ValidationError("Send member_id or email.", "member_id")
         if len(sent) > 1:
             raise ValidationError({name: ["Send member_id or email, not both."] for name in sent})
 
 
-class ChangeRoleBody(MemberBody):
-    """Loaded body of `ChangeRole`."""
-
-    role: Role
-
-
+@dataclass(frozen=True, kw_only=True)
 class ChangeRole(Member):
     """A new role of a member."""
 
-    role = assignable_role()
+    role: Annotated[Role, assignable_role()]
 
 
-class NewOwnerBody(TypedDict):
-    """Loaded body of `NewOwner`."""
-
-    member_id: str
-
-
-class NewOwner(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class NewOwner(RequestBody):
     """A new owner."""
 
-    member_id = IdField("usr", required=True)
+    member_id: Annotated[str, IdField("usr", required=True)]
 
 
-class WhichOrganizationsQuery(TypedDict):
-    """Loaded query of `OrganizationsQuery`. The status None selects all."""
+class StatusArguments(TypedDict):
+    """Loaded query of `StatusQuery`. The status None selects all."""
 
     status: ArchiveStatus | None
 
 
-class OrganizationsQuery(RequestSchema):
-    """A filter by status."""
+class StatusQuery(RequestSchema):
+    """A filter by status, `all` by default."""
 
     status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, ArchiveStatus), ALL]))
 

@@ -12,6 +12,10 @@ from app.resources.project.repository_access import (
     detect_site,
     verify_access,
 )
+from app.resources.project.schemas import ChangeConnection, NewProject
+
+SETTABLE = ("name", "image", "site_url", "paths", "visibility", "preview_network")
+"""Columns of a new project that the body can contain."""
 
 
 @dataclass(frozen=True)
@@ -22,19 +26,19 @@ class PreparedProject:
     reached: ReachableBranch
 
 
-def prepare_project(scope: Scope, body: dict[str, Any]) -> PreparedProject:
+def prepare_project(scope: Scope, body: NewProject) -> PreparedProject:
     """Read repository and branch with the credential of the caller, and detect what the body does not name."""
-    target = BranchRef(body["provider"], body["repository"], body["repository_id"], body["branch"])
+    target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
     reached = verify_access(target, scope.organization.id, hosts=drivers.git, actor=scope.actor)
-    kind = detect_site(reached, framework=body.get("framework"), generator=body.get("generator"))
-    settable = ("name", "image", "site_url", "paths", "visibility")
-    values = {column: body[column] for column in settable if column in body}
+    sent = body.sent()
+    kind = detect_site(reached, framework=sent.get("framework"), generator=sent.get("generator"))
+    values = {column: sent[column] for column in SETTABLE if column in sent}
     return PreparedProject(values | {"framework": kind.framework, "generator": kind.generator}, reached)
 
 
-def prepare_connection(scope: Scope, body: dict[str, Any]) -> ReachableBranch | None:
+def prepare_connection(scope: Scope, body: ChangeConnection) -> ReachableBranch | None:
     """Read the new repository and branch of a project. Return None if the body disconnects it."""
-    target = changed_branch(scope.project, body)
+    target = changed_branch(scope.project, body.sent())
     if target is None:
         return None
     return verify_access(target, scope.project.organization_id, hosts=drivers.git, actor=scope.actor)

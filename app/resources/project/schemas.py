@@ -1,28 +1,29 @@
 """Request bodies, queries and response schemas of projects and branches."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from marshmallow import Schema, ValidationError, fields, post_load, pre_load, validate
+from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.paths import path_error
 from app.http.git_refs import branch_name
 from app.http.json_schema import FOLDER, described
 from app.http.validation import (
+    ABSENT,
+    Absent,
     IdField,
     NameField,
     PassthroughSchema,
+    RequestBody,
     RequestSchema,
     StrictBoolean,
     text,
-    with_empty_as_null,
-    without_empty,
 )
 from app.models.organization import ArchiveStatus
 from app.models.project import ConnectionStatus, Generator, Provider, Visibility
 from app.models.project_content import IndexStatus
 from app.resources.git_provider.schemas.credentials import ProviderName
-
-ALL = "all"
+from app.resources.organization.schemas import ALL, StatusQuery
 
 
 def branch_field() -> fields.String:
@@ -66,125 +67,85 @@ class Paths(RequestSchema):
     public = _Folder()
 
 
-class Settings(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class _Settings(RequestBody):
     """Settings of a project that a creation and a change accept."""
 
-    image = text(1, 1024, data_key="project_image", required=False, allow_none=True)
-    site_url = _site_url()
-    framework = text(1, 40, required=False, allow_none=True)
-    paths = fields.Nested(Paths)
-    preview_network = StrictBoolean()
-
-    @pre_load
-    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty string as null (contract, section 0)."""
-        return with_empty_as_null(data, "project_image", "site_url", "framework")
+    image: Annotated[str | Absent | None, text(1, 1024, data_key="project_image", required=False, allow_none=True)] = (
+        ABSENT
+    )
+    site_url: Annotated[str | Absent | None, _site_url()] = ABSENT
+    framework: Annotated[str | Absent | None, text(1, 40, required=False, allow_none=True)] = ABSENT
+    paths: Annotated[dict[str, str | None] | Absent, fields.Nested(Paths)] = ABSENT
+    preview_network: Annotated[bool | Absent, StrictBoolean()] = ABSENT
 
 
-class NewProject(Settings):
+@dataclass(frozen=True, kw_only=True)
+class NewProject(_Settings):
     """A new project."""
 
-    org_id = IdField("org", required=True)
-    name = NameField(100, data_key="project_name", required=True)
-    provider = ProviderName(required=True)
-    repository = text(1, 255)
-    repository_id = text(1, 255, required=False, allow_none=True, load_default=None)
-    branch = fields.String(required=True, validate=branch_name)
-    generator = fields.Enum(Generator, by_value=True, allow_none=True)
-    visibility = fields.Enum(Visibility, by_value=True)
-
-    @pre_load
-    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty string in an optional field as not given (contract, section 0)."""
-        return without_empty(data, "repository_id", "generator", "visibility", "paths")
+    org_id: Annotated[str, IdField("org", required=True)]
+    name: Annotated[str, NameField(100, data_key="project_name", required=True)]
+    provider: Annotated[Provider, ProviderName(required=True)]
+    repository: Annotated[str, text(1, 255)]
+    repository_id: Annotated[str | None, text(1, 255, required=False, allow_none=True, load_default=None)]
+    branch: Annotated[str, branch_field()]
+    generator: Annotated[Generator | Absent | None, fields.Enum(Generator, by_value=True, allow_none=True)] = ABSENT
+    visibility: Annotated[Visibility | Absent, fields.Enum(Visibility, by_value=True)] = ABSENT
 
 
-class ChangeProject(Settings):
+@dataclass(frozen=True, kw_only=True)
+class ChangeProject(_Settings):
     """Changes of a project. Missing fields stay unchanged."""
 
-    name = NameField(100, data_key="project_name")
+    name: Annotated[str | Absent, NameField(100, data_key="project_name")] = ABSENT
 
 
-class ChangeVisibility(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ChangeVisibility(RequestBody):
     """The label of the published site."""
 
-    visibility = fields.Enum(Visibility, by_value=True, required=True)
+    visibility: Annotated[Visibility, fields.Enum(Visibility, by_value=True, required=True)]
 
 
-class ChangeGenerator(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ChangeGenerator(RequestBody):
     """The site generator, or null."""
 
-    generator = fields.Enum(Generator, by_value=True, required=True, allow_none=True)
-
-    @pre_load
-    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty string as null (contract, section 0)."""
-        return with_empty_as_null(data, "generator")
+    generator: Annotated[Generator | None, fields.Enum(Generator, by_value=True, required=True, allow_none=True)]
 
 
-class ChangeConnection(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ChangeConnection(RequestBody):
     """The repository and branch of a project. Missing fields stay unchanged, empty strings disconnect."""
 
-    provider = ProviderName()
-    repository = fields.String(validate=validate.Length(max=255))
-    repository_id = text(0, 255, required=False, allow_none=True)
-    branch = fields.String(validate=_branch_name_or_empty)
+    provider: Annotated[Provider | Absent, ProviderName()] = ABSENT
+    repository: Annotated[str | Absent, fields.String(validate=validate.Length(max=255))] = ABSENT
+    repository_id: Annotated[str | Absent | None, text(0, 255, required=False, allow_none=True)] = ABSENT
+    branch: Annotated[str | Absent, fields.String(validate=_branch_name_or_empty)] = ABSENT
 
-    @pre_load
-    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty `repository_id` as null (contract, section 0)."""
-        return with_empty_as_null(data, "repository_id")
-
-    @pre_load
-    def _disconnect_without_provider(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Read an empty provider without a repository as a disconnection."""
         if data.get("provider") != "" or data.get("repository"):
             return data
         return {name: value for name, value in data.items() if name != "provider"} | {"repository": ""}
 
 
-class WhichProjectsQuery(TypedDict):
-    """The loaded form of `WhichProjects`. None selects all."""
-
-    status: ArchiveStatus | None
-
-
-class WhichProjects(RequestSchema):
-    """The status of the listed projects, active by default."""
+class ActiveProjectsQuery(StatusQuery):
+    """A filter by status, `active` by default."""
 
     status = fields.String(
         load_default=str(ArchiveStatus.ACTIVE), validate=validate.OneOf([*map(str, ArchiveStatus), ALL])
     )
 
-    @post_load
-    def choose(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Replace `all` by None."""
-        return {"status": None if data["status"] == ALL else ArchiveStatus(data["status"])}
 
-
-class AllProjects(WhichProjects):
-    """The status of the listed projects, all by default."""
-
-    status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, ArchiveStatus), ALL]))
-
-
-class NewBranchBody(TypedDict):
-    """The loaded form of `NewBranch`."""
-
-    branch: str
-    start: str | None
-
-
-class NewBranch(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class NewBranch(RequestBody):
     """A new branch and the branch or commit that it starts from."""
 
-    branch = fields.String(required=True, validate=branch_name)
-    start = text(1, 255, data_key="from", required=False, load_default=None)
-
-    @pre_load
-    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty string in an optional field as not given (contract, section 0)."""
-        return without_empty(data, "from")
+    branch: Annotated[str, branch_field()]
+    start: Annotated[str | None, text(1, 255, data_key="from", required=False, load_default=None)]
 
 
 class BranchObject(Schema):

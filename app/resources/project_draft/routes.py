@@ -15,7 +15,6 @@ from app.resources.project_draft.schemas import (
     DraftsArguments,
     DraftsQuery,
     SaveDraft,
-    SaveDraftBody,
 )
 
 blueprint = Blueprint("project_draft", __name__)
@@ -33,9 +32,16 @@ def read(*, scope: Scope, query: DraftsArguments) -> service.DraftWithHead | lis
     guard=member_of_org(), body=SaveDraft, query=DraftQuery, result=Draft, etag_of="project_draft.read",
     message="Draft saved",
 )  # fmt: skip
-def save(*, scope: Scope, body: SaveDraftBody, query: DraftArguments) -> service.DraftWithHead:
+def save(*, scope: Scope, body: SaveDraft, query: DraftArguments) -> service.DraftWithHead:
     """Save your draft of a file and replace the previous one."""
-    return service.save(scope.project, by=scope.actor, branch=query["ref"], file=query["file"], **body)
+    return service.save(
+        scope.project,
+        by=scope.actor,
+        branch=query["ref"],
+        file=query["file"],
+        content=body.content,
+        base_blob_sha=body.base_blob_sha,
+    )
 
 
 @blueprint.delete("/<project_id>")

@@ -1,12 +1,13 @@
 """Bodies, queries and results of drafts."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
 
-from marshmallow import fields, pre_load, validate
+from marshmallow import fields, validate
 
 from app.http.file_paths import FilePathField
 from app.http.git_refs import branch_name, full_sha
-from app.http.validation import DateTimeMs, RequestSchema, with_empty_as_null
+from app.http.validation import DateTimeMs, RequestBody, RequestSchema
 
 MAX_CHARACTERS = 900_000
 
@@ -26,36 +27,25 @@ class DraftsQuery(RequestSchema):
 
 
 class DraftArguments(TypedDict):
-    """The loaded form of `DraftQuery`."""
+    """Loaded query of `DraftQuery`."""
 
     file: str
     ref: str | None
 
 
 class DraftsArguments(TypedDict):
-    """The loaded form of `DraftsQuery`."""
+    """Loaded query of `DraftsQuery`."""
 
     file: str | None
     ref: str | None
 
 
-class SaveDraft(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class SaveDraft(RequestBody):
     """The text of a draft and the blob on which it is based: null for a new file."""
 
-    content = fields.String(required=True, validate=validate.Length(max=MAX_CHARACTERS))
-    base_blob_sha = fields.String(load_default=None, allow_none=True, validate=full_sha)
-
-    @pre_load
-    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty string in an optional field as null (contract, section 0)."""
-        return with_empty_as_null(data, "base_blob_sha")
-
-
-class SaveDraftBody(TypedDict):
-    """The loaded form of `SaveDraft`."""
-
-    content: str
-    base_blob_sha: str | None
+    content: Annotated[str, fields.String(required=True, validate=validate.Length(max=MAX_CHARACTERS))]
+    base_blob_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
 
 
 class DraftListed(RequestSchema):

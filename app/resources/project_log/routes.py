@@ -14,7 +14,6 @@ from app.resources.project_log.schemas import (
     LogEntry,
     LogQuery,
     RecordChange,
-    RecordChangeBody,
 )
 
 blueprint = Blueprint("project_log", __name__)
@@ -36,8 +35,6 @@ def read(*, scope: Scope, query: LogArguments) -> service.LogPage:
     max_bytes=InputLimits.log_bytes,
     message="Change recorded",
 )
-def record(*, scope: Scope, body: RecordChangeBody) -> ProjectLogEntry:
+def record(*, scope: Scope, body: RecordChange) -> ProjectLogEntry:
     """Record a file change."""
-    return service.record(
-        scope.project, body["action"], body["file"], body.get("file_type"), by=scope.actor, grant=scope.grant
-    )
+    return service.record(scope.project, body.action, body.file, body.file_type, by=scope.actor, grant=scope.grant)

@@ -1,30 +1,26 @@
 """Bodies, queries and results of the project log (contract, 4.9)."""
 
-from typing import Any, NotRequired, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
 
 from marshmallow import fields, post_load, validate
 
 from app.http.file_paths import plain_path
-from app.http.validation import DateTimeMs, PageQuery, RequestSchema
+from app.http.validation import DateTimeMs, PageQuery, RequestBody, RequestSchema
 from app.models.project_log import LogAction, LogSource
 
 MAX_PAGE = 100
 
 
-class RecordChange(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class RecordChange(RequestBody):
     """A file change that a client reports."""
 
-    action = fields.Enum(LogAction, by_value=True, required=True)
-    file = fields.String(required=True, validate=plain_path)
-    file_type = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=40))
-
-
-class RecordChangeBody(TypedDict):
-    """The loaded form of `RecordChange`."""
-
-    action: LogAction
-    file: str
-    file_type: NotRequired[str | None]
+    action: Annotated[LogAction, fields.Enum(LogAction, by_value=True, required=True)]
+    file: Annotated[str, fields.String(required=True, validate=plain_path)]
+    file_type: Annotated[
+        str | None, fields.String(load_default=None, allow_none=True, validate=validate.Length(max=40))
+    ]
 
 
 class LogQuery(PageQuery):
@@ -43,7 +39,7 @@ class LogQuery(PageQuery):
 
 
 class LogArguments(TypedDict):
-    """The loaded form of `LogQuery`."""
+    """Loaded query of `LogQuery`."""
 
     limit: int
     cursor: str | None

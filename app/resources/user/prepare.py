@@ -7,7 +7,7 @@ from app.models.user import User
 from app.resources.user import service
 from app.resources.user.password_hashing import hashed, matches
 from app.resources.user.passwords import InvalidPassword, check_new
-from app.resources.user.schemas import DeleteBody, SetPasswordBody
+from app.resources.user.schemas import DeleteAccount, SetPassword
 
 
 def compare(user: User, password: str | None) -> None:
@@ -27,7 +27,7 @@ def compare(user: User, password: str | None) -> None:
     failures.succeeded()
 
 
-def set_password(scope: Scope, body: SetPasswordBody) -> tuple[str | None, str]:
+def set_password(scope: Scope, body: SetPassword) -> tuple[str | None, str]:
     """Return the hash with which the current password was compared (None if it is not set), and the new hash.
 
     Raises:
@@ -35,19 +35,19 @@ def set_password(scope: Scope, body: SetPasswordBody) -> tuple[str | None, str]:
     """
     stored = scope.actor.password_hash
     if stored is not None:
-        compare(scope.actor, body["current_password"])
-    check_new(body["new_password"], scope.actor)
-    return stored, hashed(body["new_password"])
+        compare(scope.actor, body.current_password)
+    check_new(body.new_password, scope.actor)
+    return stored, hashed(body.new_password)
 
 
-def delete(scope: Scope, body: DeleteBody) -> None:
+def delete(scope: Scope, body: DeleteAccount) -> None:
     """Confirm the identity of the user.
 
     Raises:
         InvalidPassword: the password is wrong.
         ReauthRequired: no password was sent, and the session is older than 15 minutes.
     """
-    if body["password"] is not None:
-        compare(scope.actor, body["password"])
+    if body.password is not None:
+        compare(scope.actor, body.password)
     elif not service.is_fresh(scope.session, limits=current_settings().limits.sessions):
         raise service.ReauthRequired

@@ -16,15 +16,11 @@ from app.resources.user.creation_limits import limits_of
 from app.resources.user.schemas import (
     ChangeCountry,
     ChangeNewsletter,
-    CountryBody,
     DeleteAccount,
-    DeleteBody,
     Deleted,
     LimitsSchema,
-    NewsletterBody,
     ProfileView,
     SetPassword,
-    SetPasswordBody,
     StatusSchema,
     UserView,
 )
@@ -45,7 +41,7 @@ def read(*, scope: Scope) -> service.Profile:
     guard=verified(), body=SetPassword, result=StatusSchema, message="Password set",
     prepare=prepare.set_password, max_bytes=BYTES, errors=("INVALID_PASSWORD", "CONFLICT",),
 )  # fmt: skip
-def set_password(*, scope: Scope, body: SetPasswordBody, prepared: tuple[str | None, str]) -> dict[str, bool]:
+def set_password(*, scope: Scope, body: SetPassword, prepared: tuple[str | None, str]) -> dict[str, bool]:
     """Set or update the password."""
     limits, link = current_settings().limits.sessions, f"{current_settings().server.web_url}/forgot-password"
     authentication.set_session_cookie(
@@ -66,9 +62,9 @@ def check_limits(*, scope: Scope) -> dict[str, object]:
     guard=own_user("id", token=EDITS), body=ChangeCountry, result=UserView, message="Country updated",
     max_bytes=BYTES, etag_of="user.read",
 )  # fmt: skip
-def update_country(*, scope: Scope, body: CountryBody) -> User:
+def update_country(*, scope: Scope, body: ChangeCountry) -> User:
     """Update the country of residence."""
-    return service.change_country(scope.user, body["country"])
+    return service.change_country(scope.user, body.country)
 
 
 @blueprint.patch("/update-newsletter/<id>")
@@ -76,9 +72,9 @@ def update_country(*, scope: Scope, body: CountryBody) -> User:
     guard=own_user("id", spec_name="verifyAuth+self (decided)", token=EDITS), body=ChangeNewsletter, result=UserView,
     message="Newsletter subscription updated", max_bytes=BYTES, etag_of="user.read",
 )  # fmt: skip
-def update_newsletter(*, scope: Scope, body: NewsletterBody) -> User:
+def update_newsletter(*, scope: Scope, body: ChangeNewsletter) -> User:
     """Subscribe to the newsletter or unsubscribe from it."""
-    return service.change_newsletter(scope.user, subscribed=body["subscribed"])
+    return service.change_newsletter(scope.user, subscribed=body.subscribed)
 
 
 @blueprint.delete("/delete/<id>")
@@ -86,6 +82,6 @@ def update_newsletter(*, scope: Scope, body: NewsletterBody) -> User:
     guard=own_user("id", spec_name="verifyAuth+self+fresh"), body=DeleteAccount, result=Deleted,
     message="Account deleted", prepare=prepare.delete, max_bytes=BYTES, etag_of="user.read", errors=("REAUTH_REQUIRED", "OWNS_ORGANIZATIONS", "INVALID_PASSWORD",),
 )  # fmt: skip
-def delete(*, scope: Scope, body: DeleteBody, prepared: None) -> dict[str, bool]:
+def delete(*, scope: Scope, body: DeleteAccount, prepared: None) -> dict[str, bool]:
     """Delete the account with its data."""
-    return authentication.clear_session_cookie(service.delete(scope.user, reason=body["reason"]))
+    return authentication.clear_session_cookie(service.delete(scope.user, reason=body.reason))

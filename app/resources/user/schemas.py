@@ -1,12 +1,13 @@
 """Request bodies and results of user accounts (contract 4.2, 4.3)."""
 
-from typing import Any, ClassVar, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
 
 from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.emails import is_email
 from app.core.limits import PasswordLimits
-from app.http.validation import DateTimeMs, NameField, RequestSchema, StrictBoolean, text
+from app.http.validation import DateTimeMs, NameField, RequestBody, StrictBoolean, text
 from app.resources.user.countries import AmbiguousCountry, country_code
 from app.resources.user.sign_in_methods import NAME_LENGTH
 from app.security.passwords import password_error
@@ -110,56 +111,34 @@ class ProfileView(UserView):
     accounts = fields.List(fields.Nested(LinkedAccount))
 
 
-class SetPassword(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class SetPassword(RequestBody):
     """A new password. `currentPassword` is required if a password is set."""
 
-    newPassword = NewPassword(required=True, attribute="new_password")  # noqa: N815 (wire name)
-    currentPassword = password_field(attribute="current_password", load_default=None)  # noqa: N815 (wire name)
+    new_password: Annotated[str, NewPassword(required=True, data_key="newPassword")]
+    current_password: Annotated[str | None, password_field(data_key="currentPassword", load_default=None)]
 
 
-class SetPasswordBody(TypedDict):
-    """Loaded body of `SetPassword`."""
-
-    new_password: str
-    current_password: str | None
-
-
-class ChangeCountry(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ChangeCountry(RequestBody):
     """The country of residence."""
 
-    country = Country(required=True)
+    country: Annotated[str, Country(required=True)]
 
 
-class CountryBody(TypedDict):
-    """Loaded body of `ChangeCountry`."""
-
-    country: str
-
-
-class ChangeNewsletter(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ChangeNewsletter(RequestBody):
     """The subscription of the newsletter."""
 
-    subscribed = StrictBoolean(required=True)
+    subscribed: Annotated[bool, StrictBoolean(required=True)]
 
 
-class NewsletterBody(TypedDict):
-    """Loaded body of `ChangeNewsletter`."""
-
-    subscribed: bool
-
-
-class DeleteAccount(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class DeleteAccount(RequestBody):
     """The deletion of an account. The password replaces a recent sign-in."""
 
-    password = password_field(load_default=None)
-    reason = text(0, 1000, required=False, load_default=None, allow_none=True)
-
-
-class DeleteBody(TypedDict):
-    """Loaded body of `DeleteAccount`."""
-
-    password: str | None
-    reason: str | None
+    password: Annotated[str | None, password_field(load_default=None)]
+    reason: Annotated[str | None, text(0, 1000, required=False, load_default=None, allow_none=True)]
 
 
 class StatusSchema(Schema):

@@ -71,9 +71,13 @@ def delete(*, scope: Scope) -> dict[str, object]:
     guard=service_account(), body=s.RotateToken, result=s.IssuedTokenObject, message="Service account rotated",
     secret_fields=("token",), rate="token_create", errors=("MEMBERSHIP_ENDED",),
 )  # fmt: skip
-def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
+def rotate(*, scope: Scope, body: s.RotateToken) -> service.IssuedToken:
     """Replace the secret of a service account. You become its owner. Only this response contains the new secret."""
     limits = current_settings().limits.tokens
     return service.rotate(
-        scope.targets["token"], by=scope.actor, organization=scope.organization, **body, limits=limits
+        scope.targets["token"],
+        by=scope.actor,
+        organization=scope.organization,
+        expires_at=body.expires_at,
+        limits=limits,
     )

@@ -61,6 +61,8 @@ def delete(*, scope: Scope) -> dict[str, object]:
     guard=own_token(), body=s.RotateToken, result=s.IssuedTokenObject, message="API token rotated",
     secret_fields=("token",), rate="token_create",
 )  # fmt: skip
-def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
+def rotate(*, scope: Scope, body: s.RotateToken) -> service.IssuedToken:
     """Replace the secret of a personal API token. Only this response contains the new secret."""
-    return service.rotate(scope.targets["token"], by=scope.actor, **body, limits=current_settings().limits.tokens)
+    return service.rotate(
+        scope.targets["token"], by=scope.actor, expires_at=body.expires_at, limits=current_settings().limits.tokens
+    )

@@ -11,12 +11,12 @@ from app.extensions import current_settings
 from app.http import rate_limits
 from app.resources.auth import one_time_codes, passwords, service, sign_up_policy
 from app.resources.auth.schemas.email import (
-    ChangePasswordBody,
-    ForgetPasswordBody,
-    ResetPasswordBody,
-    SignInBody,
-    SignUpBody,
-    VerifyEmailBody,
+    ChangePassword,
+    ForgetPassword,
+    ResetPassword,
+    SignIn,
+    SignUp,
+    VerifyEmail,
 )
 from app.resources.user.mail import language_at, language_of
 from app.resources.user.password_hashing import hashed, matches
@@ -24,34 +24,34 @@ from app.resources.user.passwords import check_new
 from app.resources.user.prepare import compare
 
 
-def sign_up(scope: Scope, body: SignUpBody) -> dict[str, object]:
+def sign_up(scope: Scope, body: SignUp) -> dict[str, object]:
     """Hash the password and compare it, so that known and unknown e-mail addresses take the same time.
 
     Raises:
         SignUpClosed: the operator does not accept this sign-up.
     """
-    sign_up_policy.check_sign_up(email_key(body["email"]))
-    stored = service.password_of(body["email"])
+    sign_up_policy.check_sign_up(email_key(body.email))
+    stored = service.password_of(body.email)
     return {
-        "password_hash": hashed(body["password"]),
-        "is_known_password": matches(stored, body["password"]),
+        "password_hash": hashed(body.password),
+        "is_known_password": matches(stored, body.password),
         "may_notify": rate_limits.try_count(
-            "account_exists", email_key(body["email"]), current_settings().limits.codes.otp_sends
+            "account_exists", email_key(body.email), current_settings().limits.codes.otp_sends
         ),
     }
 
 
-def sign_in(scope: Scope, body: SignInBody) -> tuple[str, str]:
+def sign_in(scope: Scope, body: SignIn) -> tuple[str, str]:
     """Return the id of the user and the hash with which the password was compared.
 
     Raises:
         InvalidEmailOrPassword: no user has this e-mail address and password.
         EmailNotVerified: the e-mail address is not verified. A new code is mailed if the resend interval allows it.
     """
-    stored = service.password_of(body["email"])
-    failures = rate_limits.FailureCounter(service.account_key(body["email"]), stored)
+    stored = service.password_of(body.email)
+    failures = rate_limits.FailureCounter(service.account_key(body.email), stored)
     failures.begin()
-    user = service.find(body["email"]) if matches(stored, body["password"]) else None
+    user = service.find(body.email) if matches(stored, body.password) else None
     if user is None or stored is None:
         failures.failed()
         raise service.InvalidEmailOrPassword
@@ -64,7 +64,7 @@ def sign_in(scope: Scope, body: SignInBody) -> tuple[str, str]:
     return user.id, stored
 
 
-def verify_email(scope: Scope, body: VerifyEmailBody) -> tuple[str, str | None]:
+def verify_email(scope: Scope, body: VerifyEmail) -> tuple[str, str | None]:
     """Count the attempt and compare the code. Return the row and the hash of the code.
 
     Raises:
@@ -72,13 +72,13 @@ def verify_email(scope: Scope, body: VerifyEmailBody) -> tuple[str, str | None]:
         InvalidOtp: the code is wrong.
     """
     with session.write_transaction():
-        row = one_time_codes.count_attempt(email_key(body["email"]), limits=current_settings().limits.codes)
-    if not one_time_codes.is_valid_code(row, body["otp"]):
+        row = one_time_codes.count_attempt(email_key(body.email), limits=current_settings().limits.codes)
+    if not one_time_codes.is_valid_code(row, body.otp):
         raise one_time_codes.InvalidOtp
     return row.id, row.code_hash
 
 
-def forget_password(scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
+def forget_password(scope: Scope, body: ForgetPassword) -> dict[str, Any]:
     """Return the page of the link, the language of the mail and whether the rate allows a mail.
 
     Raises:
@@ -86,40 +86,40 @@ def forget_password(scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
     """
     server = current_settings().server
     page = passwords.resolve_redirect(
-        body["redirect_to"],
+        body.redirect_to,
         web_url=server.web_url,
         origins=server.allowed_origins,
         otherwise=passwords.RESET_PAGE,
     )
-    key = email_key(body["email"])
+    key = email_key(body.email)
     language = language_at(key, authentication.client_info().language)
     return {
         "page": page,
-        "is_token_in_query": bool(body["redirect_to"]),
+        "is_token_in_query": bool(body.redirect_to),
         "language": language,
         "may_mail": rate_limits.try_count("forget_password", key),
     }
 
 
-def reset_password(scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, str | None], str]:
+def reset_password(scope: Scope, body: ResetPassword) -> tuple[tuple[str, str | None], str]:
     """Return the row and the hash of the token, and the hash of the new password.
 
     Raises:
         InvalidToken: the token is not valid.
         InvalidRequest: the password is too easy to guess.
     """
-    row = one_time_codes.find_reset(body["token"])
-    check_new(body["new_password"], service.find_owner(row))
-    return (row.id, row.code_hash), hashed(body["new_password"])
+    row = one_time_codes.find_reset(body.token)
+    check_new(body.new_password, service.find_owner(row))
+    return (row.id, row.code_hash), hashed(body.new_password)
 
 
-def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None, str]:
+def change_password(scope: Scope, body: ChangePassword) -> tuple[str | None, str]:
     """Return the hash with which the current password was compared, and the hash of the new password.
 
     Raises:
         InvalidPassword: the current password is wrong or not set.
     """
     stored = scope.actor.password_hash
-    compare(scope.actor, body["current_password"])
-    check_new(body["new_password"], scope.actor)
-    return stored, hashed(body["new_password"])
+    compare(scope.actor, body.current_password)
+    check_new(body.new_password, scope.actor)
+    return stored, hashed(body.new_password)

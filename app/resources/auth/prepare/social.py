@@ -14,7 +14,7 @@ from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.social_login.port import AuthorizationRequest, Identity, SocialLogin, SocialLogins
 from app.extensions import current_settings, drivers
 from app.resources.auth import passwords, social_login
-from app.resources.auth.schemas.social import CallbackQuery, SocialSignInBody
+from app.resources.auth.schemas.social import CallbackQuery, SocialSignIn
 from app.resources.auth.social_login import LoginPages
 from app.security.secrets import new_token
 
@@ -42,17 +42,17 @@ class PlannedLogin:
     url: str
 
 
-def prepare(scope: object, body: SocialSignInBody) -> PlannedLogin:
+def prepare(scope: object, body: SocialSignIn) -> PlannedLogin:
     """Plan a sign-in.
 
     Raises:
         NotFound: the provider is not configured.
         InvalidRedirect: a page is outside the allowed origins.
     """
-    name = social_login.ALIASES.get(body["provider"], body["provider"])
+    name = social_login.ALIASES.get(body.provider, body.provider)
     attempt = social_login.create_state(_redirect_uri(name))
-    error_page = _page(body["error_callback_url"]) if body["error_callback_url"] else None
-    pages = LoginPages(_page(body["callback_url"]), error_page)
+    error_page = _page(body.error_callback_url) if body.error_callback_url else None
+    pages = LoginPages(_page(body.callback_url), error_page)
     return PlannedLogin(name, attempt, pages, _driver(name).authorization_url(attempt))
 
 

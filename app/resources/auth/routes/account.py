@@ -17,15 +17,10 @@ from app.resources.auth import passwords
 from app.resources.auth.prepare import email
 from app.resources.auth.schemas.email import (
     ChangePassword,
-    ChangePasswordBody,
     ForgetPassword,
-    ForgetPasswordBody,
     ResetPassword,
-    ResetPasswordBody,
     RevokeSession,
-    RevokeSessionBody,
     UpdateUser,
-    UpdateUserBody,
 )
 from app.resources.auth.schemas.responses import AccountView, ListedSession, PasswordChanged
 from app.resources.user import service as users
@@ -48,9 +43,9 @@ def _forgot() -> str:
     guard=public("public+rate"), body=ForgetPassword, result=StatusSchema, prepare=email.forget_password,
     message="If the e-mail address has an account, a link was sent", max_bytes=BYTES, rate="forget_password", errors=("INVALID_REDIRECT",),
 )  # fmt: skip
-def forget_password(*, scope: Scope, body: ForgetPasswordBody, prepared: dict[str, Any]) -> dict[str, bool]:
+def forget_password(*, scope: Scope, body: ForgetPassword, prepared: dict[str, Any]) -> dict[str, bool]:
     """Mail a link with which the owner of the e-mail address chooses a new password."""
-    return passwords.forget(email_key(body["email"]), **prepared)
+    return passwords.forget(email_key(body.email), **prepared)
 
 
 @blueprint.post("/reset-password")
@@ -59,7 +54,7 @@ def forget_password(*, scope: Scope, body: ForgetPasswordBody, prepared: dict[st
     message="Password changed", max_bytes=BYTES, rate="reset", errors=("INVALID_TOKEN", "CONFLICT",),
 )  # fmt: skip
 def reset_password(
-    *, scope: Scope, body: ResetPasswordBody, prepared: tuple[tuple[str, str | None], str]
+    *, scope: Scope, body: ResetPassword, prepared: tuple[tuple[str, str | None], str]
 ) -> dict[str, bool]:
     """Set a new password with a mailed token."""
     return passwords.reset(*prepared, link=_forgot())
@@ -70,9 +65,9 @@ def reset_password(
     guard=verified(), body=ChangePassword, result=PasswordChanged, prepare=email.change_password,
     message="Password changed", max_bytes=BYTES, errors=("INVALID_PASSWORD", "CONFLICT",),
 )  # fmt: skip
-def change_password(*, scope: Scope, body: ChangePasswordBody, prepared: tuple[str | None, str]) -> OpenedSession:
+def change_password(*, scope: Scope, body: ChangePassword, prepared: tuple[str | None, str]) -> OpenedSession:
     """Change the password. The current session gets a new token."""
-    others, limits = body["revoke_others"], current_settings().limits.sessions
+    others, limits = body.revoke_others, current_settings().limits.sessions
     return authentication.set_session_cookie(
         passwords.change(scope.actor, scope.session, prepared, revoke_others=others, limits=limits, link=_forgot())
     )
@@ -87,9 +82,9 @@ def list_sessions(*, scope: Scope) -> Sequence[Session]:
 
 @blueprint.post("/revoke-session")
 @endpoint(guard=verified(), body=RevokeSession, result=StatusSchema, message="Session ended", max_bytes=BYTES)
-def revoke_session(*, scope: Scope, body: RevokeSessionBody) -> dict[str, bool]:
+def revoke_session(*, scope: Scope, body: RevokeSession) -> dict[str, bool]:
     """End one of the caller's sessions."""
-    sessions.end(scope.actor.id, body["token"])
+    sessions.end(scope.actor.id, body.token)
     return DONE
 
 
@@ -128,7 +123,7 @@ def list_accounts(*, scope: Scope) -> list[sign_in_methods.SignInMethod]:
         "NOT_ALLOWED",
     ),
 )
-def update_user(*, scope: Scope, body: UpdateUserBody) -> dict[str, bool]:
+def update_user(*, scope: Scope, body: UpdateUser) -> dict[str, bool]:
     """Change the name or the image of the caller."""
-    users.update(scope.actor, body)
+    users.update(scope.actor, body.sent())
     return DONE

@@ -9,7 +9,7 @@ from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.resources.auth import responses
 from app.resources.auth.prepare import social
-from app.resources.auth.schemas.social import Callback, CallbackQuery, SocialSignIn, SocialSignInBody, SocialStarted
+from app.resources.auth.schemas.social import Callback, CallbackQuery, SocialSignIn, SocialStarted
 
 blueprint = Blueprint("auth_social", __name__)
 blueprint.after_request(responses.write_cookie)
@@ -20,7 +20,7 @@ blueprint.after_request(responses.write_cookie)
     guard=public("public+rate"), body=SocialSignIn, result=SocialStarted, message="Continue at the provider",
     prepare=social.prepare, max_bytes=InputLimits.auth_bytes, rate="callback", errors=("INVALID_REDIRECT", "PROVIDER_NOT_FOUND", *UPSTREAM,),
 )  # fmt: skip
-def sign_in_social(*, scope: Scope, body: SocialSignInBody, prepared: social.PlannedLogin) -> dict[str, object]:
+def sign_in_social(*, scope: Scope, body: SocialSignIn, prepared: social.PlannedLogin) -> dict[str, object]:
     """Start a social login and return the URL of the provider."""
     secret, url = social.start(prepared, browser=responses.browser_secret())
     responses.set_browser_secret(secret)

@@ -1,157 +1,104 @@
 """Request bodies of the sign-in routes, with the field names of better-auth."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any
 
-from marshmallow import ValidationError, fields, pre_load, validate, validates_schema
+from marshmallow import ValidationError, fields, validate
 
-from app.http.validation import RequestSchema, StrictBoolean, text
-from app.resources.user.schemas import PASSWORD, Country, Email, NewPassword, Trimmed, password_field, person_name
+from app.http.validation import ABSENT, Absent, RequestBody, StrictBoolean, text
+from app.resources.user.schemas import Country, Email, NewPassword, Trimmed, password_field, person_name
 from app.security.passwords import password_error
 
 
-class SignUp(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class SignUp(RequestBody):
     """A new account."""
 
-    email = Email(required=True)
-    password = fields.String(required=True, metadata=PASSWORD)
-    name = person_name(min_length=0, load_default="")
-    country = Country(load_default=None, allow_none=True)
-    subscribed = StrictBoolean(load_default=False)
+    email: Annotated[str, Email(required=True)]
+    password: Annotated[str, NewPassword(required=True)]
+    name: Annotated[str, person_name(min_length=0, load_default="")]
+    country: Annotated[str | None, Country(load_default=None, allow_none=True)]
+    subscribed: Annotated[bool, StrictBoolean(load_default=False)]
 
-    @validates_schema(skip_on_field_errors=False)
-    def check_password(self, data: dict[str, Any], **_kwargs: Any) -> None:
-        """Refuse passwords that are easy to guess, such as the own e-mail address."""
-        if "password" in data and (fault := password_error(data["password"], data.get("email", ""))):
+    def __post_init__(self) -> None:
+        """Refuse the own e-mail address as the password."""
+        if fault := password_error(self.password, self.email):
             raise ValidationError(f"{fault}.", "password")
 
 
-class SignUpBody(TypedDict):
-    """Loaded body of `SignUp`."""
-
-    email: str
-    password: str
-    name: str
-    country: str | None
-    subscribed: bool
-
-
-class SignIn(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class SignIn(RequestBody):
     """Credentials of a sign-in. `rememberMe: false` ends the session with the browser."""
 
-    email = Trimmed(required=True, validate=validate.Length(max=320))
-    password = password_field(required=True)
-    rememberMe = StrictBoolean(load_default=True, attribute="remember_me")  # noqa: N815 (wire name)
+    email: Annotated[str, Trimmed(required=True, validate=validate.Length(max=320))]
+    password: Annotated[str, password_field(required=True)]
+    remember_me: Annotated[bool, StrictBoolean(load_default=True, data_key="rememberMe")]
 
 
-class SignInBody(TypedDict):
-    """Loaded body of `SignIn`."""
-
-    email: str
-    password: str
-    remember_me: bool
-
-
-class OnlyEmail(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class OnlyEmail(RequestBody):
     """An e-mail address that receives a code."""
 
-    email = Email(required=True)
+    email: Annotated[str, Email(required=True)]
 
 
-class EmailBody(TypedDict):
-    """Loaded body of `OnlyEmail`."""
-
-    email: str
-
-
-class VerifyEmail(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class VerifyEmail(RequestBody):
     """The code of a mail. `code` is another name of `otp`."""
 
-    email = Email(required=True)
-    otp = fields.String(required=True, validate=validate.Regexp(r"[0-9]{6}\Z", error="The code has 6 digits."))
+    email: Annotated[str, Email(required=True)]
+    otp: Annotated[
+        str, fields.String(required=True, validate=validate.Regexp(r"[0-9]{6}\Z", error="The code has 6 digits."))
+    ]
 
-    @pre_load
-    def take_code(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Accept `code` where `otp` is missing."""
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Use `code` if `otp` is missing."""
         return data | {"otp": data["code"]} if "otp" not in data and "code" in data else data
 
 
-class VerifyEmailBody(TypedDict):
-    """Loaded body of `VerifyEmail`."""
-
-    email: str
-    otp: str
-
-
-class ForgetPassword(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ForgetPassword(RequestBody):
     """A request for a reset link. `redirectTo` is the page of the web app that accepts the new password."""
 
-    email = Email(required=True)
-    redirectTo = text(0, 2048, required=False, load_default=None, allow_none=True, attribute="redirect_to")  # noqa: N815
+    email: Annotated[str, Email(required=True)]
+    redirect_to: Annotated[
+        str | None, text(0, 2048, required=False, load_default=None, allow_none=True, data_key="redirectTo")
+    ]
 
 
-class ForgetPasswordBody(TypedDict):
-    """Loaded body of `ForgetPassword`."""
-
-    email: str
-    redirect_to: str | None
-
-
-class ResetPassword(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ResetPassword(RequestBody):
     """A new password with the token of the mailed link."""
 
-    newPassword = NewPassword(required=True, attribute="new_password")  # noqa: N815 (wire name)
-    token = fields.String(required=True, validate=validate.Length(max=512))
+    new_password: Annotated[str, NewPassword(required=True, data_key="newPassword")]
+    token: Annotated[str, fields.String(required=True, validate=validate.Length(max=512))]
 
 
-class ResetPasswordBody(TypedDict):
-    """Loaded body of `ResetPassword`."""
-
-    new_password: str
-    token: str
-
-
-class ChangePassword(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ChangePassword(RequestBody):
     """A new password. `revokeOtherSessions` ends all other sessions."""
 
-    newPassword = NewPassword(required=True, attribute="new_password")  # noqa: N815 (wire name)
-    currentPassword = password_field(required=True, attribute="current_password")  # noqa: N815 (wire name)
-    revokeOtherSessions = StrictBoolean(load_default=False, attribute="revoke_others")  # noqa: N815 (wire name)
+    new_password: Annotated[str, NewPassword(required=True, data_key="newPassword")]
+    current_password: Annotated[str, password_field(required=True, data_key="currentPassword")]
+    revoke_others: Annotated[bool, StrictBoolean(load_default=False, data_key="revokeOtherSessions")]
 
 
-class ChangePasswordBody(TypedDict):
-    """Loaded body of `ChangePassword`."""
-
-    new_password: str
-    current_password: str
-    revoke_others: bool
-
-
-class RevokeSession(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class RevokeSession(RequestBody):
     """The id of a session. `id` is another name of `token`."""
 
-    token = fields.String(required=True, validate=validate.Length(max=255))
+    token: Annotated[str, fields.String(required=True, validate=validate.Length(max=255))]
 
-    @pre_load
-    def take_id(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Accept `id` where `token` is missing."""
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Use `id` if `token` is missing."""
         return data | {"token": data["id"]} if "token" not in data and "id" in data else data
 
 
-class RevokeSessionBody(TypedDict):
-    """Loaded body of `RevokeSession`."""
-
-    token: str
-
-
-class UpdateUser(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class UpdateUser(RequestBody):
     """Changes of the name and image of the caller."""
 
-    name = person_name()
-    image = fields.String(allow_none=True, validate=validate.Length(max=512))
-
-
-class UpdateUserBody(TypedDict, total=False):
-    """Loaded body of `UpdateUser`."""
-
-    name: str
-    image: str | None
+    name: Annotated[str | Absent, person_name()] = ABSENT
+    image: Annotated[str | Absent | None, fields.String(allow_none=True, validate=validate.Length(max=512))] = ABSENT

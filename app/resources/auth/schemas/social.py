@@ -1,28 +1,23 @@
 """Bodies, queries and results of the social login."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
 
 from marshmallow import Schema, fields, validate
 
-from app.http.validation import RequestSchema, text
+from app.http.validation import RequestBody, RequestSchema, text
 
+PROVIDERS = ["social_a", "social_b", "github", "google"]
 PAGE: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
 
 
-class SocialSignIn(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class SocialSignIn(RequestBody):
     """The provider, by the name of the specification or of better-auth, and the pages after the login."""
 
-    provider = fields.String(required=True, validate=validate.OneOf(["social_a", "social_b", "github", "google"]))
-    callbackURL = text(0, 2048, attribute="callback_url", **PAGE)  # noqa: N815 (wire name)
-    errorCallbackURL = text(0, 2048, attribute="error_callback_url", **PAGE)  # noqa: N815 (wire name)
-
-
-class SocialSignInBody(TypedDict):
-    """Loaded body of `SocialSignIn`."""
-
-    provider: str
-    callback_url: str | None
-    error_callback_url: str | None
+    provider: Annotated[str, fields.String(required=True, validate=validate.OneOf(PROVIDERS))]
+    callback_url: Annotated[str | None, text(0, 2048, data_key="callbackURL", **PAGE)]
+    error_callback_url: Annotated[str | None, text(0, 2048, data_key="errorCallbackURL", **PAGE)]
 
 
 class SocialStarted(Schema):

@@ -1,7 +1,6 @@
 """Routes of projects and their branches (spec 4.6)."""
 
 from collections.abc import Sequence
-from typing import Any
 
 from flask import Blueprint
 
@@ -13,7 +12,7 @@ from app.drivers.git.port import Branch
 from app.extensions import drivers
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, GIT_WRITE
-from app.resources.organization.schemas import ChangeStatus
+from app.resources.organization.schemas import ChangeStatus, StatusArguments, StatusQuery
 from app.resources.project import branches, queries, repository_access, service
 from app.resources.project import schemas as s
 from app.resources.project.prepare import PreparedProject, prepare_connection, prepare_project
@@ -34,8 +33,8 @@ def details(*, scope: Scope) -> queries.Shown:
 
 
 @blueprint.get("/orgs/<orgId>")
-@endpoint(guard=roles(*EVERYONE, organization="orgId"), query=s.WhichProjects, result=s.ProjectObject, many=True)
-def list_of_organization(*, scope: Scope, query: s.WhichProjectsQuery) -> list[queries.Shown]:
+@endpoint(guard=roles(*EVERYONE, organization="orgId"), query=s.ActiveProjectsQuery, result=s.ProjectObject, many=True)
+def list_of_organization(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]:
     """List the projects of an organization, the active ones by default."""
     return queries.of_organization(scope.organization, **query)
 
@@ -43,11 +42,11 @@ def list_of_organization(*, scope: Scope, query: s.WhichProjectsQuery) -> list[q
 @blueprint.get("/user/<userId>")
 @endpoint(
     guard=own_user("userId", or_platform_admin=True, token=READS),
-    query=s.AllProjects,
+    query=StatusQuery,
     result=s.ProjectObject,
     many=True,
 )
-def list_of_user(*, scope: Scope, query: s.WhichProjectsQuery) -> list[queries.Shown]:
+def list_of_user(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]:
     """List the projects of all organizations that the user owns."""
     return queries.of_owner(scope.user, **query)
 
@@ -67,7 +66,7 @@ def list_of_user(*, scope: Scope, query: s.WhichProjectsQuery) -> list[queries.S
         *GIT_READ,
     ),
 )
-def create(*, scope: Scope, body: dict[str, Any], prepared: PreparedProject) -> queries.Shown:
+def create(*, scope: Scope, body: s.NewProject, prepared: PreparedProject) -> queries.Shown:
     """Connect a repository as a new project."""
     limits = limits_of(scope.organization.owner_id)
     return queries.reload_project(
@@ -84,9 +83,9 @@ def create(*, scope: Scope, body: dict[str, Any], prepared: PreparedProject) -> 
     message="Project updated",
     errors=("NAME_TAKEN",),
 )
-def update(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
+def update(*, scope: Scope, body: s.ChangeProject) -> queries.Shown:
     """Change name, image, address, framework or paths."""
-    return queries.shown(service.update(scope.project, body, by=scope.actor), scope.index)
+    return queries.shown(service.update(scope.project, body.sent(), by=scope.actor), scope.index)
 
 
 @blueprint.patch("/visibility/<projectId>")
@@ -97,9 +96,9 @@ def update(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
     etag_of=CURRENT,
     message="Visibility updated",
 )
-def set_visibility(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
+def set_visibility(*, scope: Scope, body: s.ChangeVisibility) -> queries.Shown:
     """Label the published site public or private. The label changes no access to this service."""
-    return queries.shown(service.update(scope.project, body, by=scope.actor), scope.index)
+    return queries.shown(service.update(scope.project, body.sent(), by=scope.actor), scope.index)
 
 
 @blueprint.patch("/status/<projectId>")
@@ -127,9 +126,9 @@ def set_status(*, scope: Scope, body: ChangeStatus) -> queries.Shown:
     etag_of=CURRENT,
     message="Generator updated",
 )
-def set_generator(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
+def set_generator(*, scope: Scope, body: s.ChangeGenerator) -> queries.Shown:
     """Set the static site generator."""
-    return queries.shown(service.update(scope.project, body, by=scope.actor), scope.index)
+    return queries.shown(service.update(scope.project, body.sent(), by=scope.actor), scope.index)
 
 
 @blueprint.patch("/git/<projectId>")
@@ -143,7 +142,7 @@ def set_generator(*, scope: Scope, body: dict[str, Any]) -> queries.Shown:
     errors=GIT_READ,
 )
 def set_connection(
-    *, scope: Scope, body: dict[str, Any], prepared: repository_access.ReachableBranch | None
+    *, scope: Scope, body: s.ChangeConnection, prepared: repository_access.ReachableBranch | None
 ) -> queries.Shown:
     """Change, renew or remove the connection to a repository and working branch."""
     return queries.reload_project(service.connect(scope.project, prepared, by=scope.actor))
@@ -190,8 +189,8 @@ def list_branches(*, scope: Scope) -> Sequence[Branch]:
     return branches.list_all(scope.project, hosts=drivers.git, actor=scope.actor)
 
 
-def _create_branch(scope: Scope, body: s.NewBranchBody) -> Branch:
-    return branches.create(scope.project, body["branch"], body["start"], hosts=drivers.git, actor=scope.actor)
+def _create_branch(scope: Scope, body: s.NewBranch) -> Branch:
+    return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, actor=scope.actor)
 
 
 @blueprint.post("/<projectId>/branches")
@@ -204,7 +203,7 @@ def _create_branch(scope: Scope, body: s.NewBranchBody) -> Branch:
     prepare=_create_branch,
     errors=GIT_WRITE,
 )
-def create_branch(*, scope: Scope, body: s.NewBranchBody, prepared: Branch) -> Branch:
+def create_branch(*, scope: Scope, body: s.NewBranch, prepared: Branch) -> Branch:
     """Create a branch in the project's repository."""
     return prepared
 

@@ -1,7 +1,8 @@
 """Routes of pull requests of provider A and merge requests of provider B (contract 4.6)."""
 
 from collections.abc import Sequence
-from typing import TypedDict
+from dataclasses import dataclass
+from typing import Annotated
 
 from flask import Blueprint
 from marshmallow import Schema, fields
@@ -14,7 +15,7 @@ from app.drivers.git.pull_requests import Merged, PullRequest, PullRequestState
 from app.extensions import drivers
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, GIT_WRITE
-from app.http.validation import RequestSchema, text
+from app.http.validation import RequestBody, text
 from app.resources.project import pull_requests
 from app.resources.project.pull_requests import Proposal
 from app.resources.project.schemas import branch_field
@@ -25,22 +26,14 @@ EVERYONE = (Role.OWNER, Role.ADMIN, Role.EDITOR)
 PATH = "/<projectId>/pull-requests"
 
 
-class NewPullRequestBody(TypedDict):
-    """The loaded form of `NewPullRequest`."""
-
-    title: str
-    head: str
-    base: str
-    body: str
-
-
-class NewPullRequest(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class NewPullRequest(RequestBody):
     """The branches, title and description of a pull request."""
 
-    title = text(1, 255)
-    head = branch_field()
-    base = branch_field()
-    body = text(0, 65_536, required=False, load_default="")
+    title: Annotated[str, text(1, 255)]
+    head: Annotated[str, branch_field()]
+    base: Annotated[str, branch_field()]
+    body: Annotated[str, text(0, 65_536, required=False, load_default="")]
 
 
 class PullRequestObject(Schema):
@@ -76,8 +69,9 @@ def list_pull_requests(*, scope: Scope) -> Sequence[PullRequest]:
     return pull_requests.list_all(scope.project, hosts=drivers.git, actor=scope.actor)
 
 
-def _propose(scope: Scope, body: NewPullRequestBody) -> PullRequest:
-    return pull_requests.propose(scope.project, Proposal(**body), hosts=drivers.git, actor=scope.actor)
+def _propose(scope: Scope, body: NewPullRequest) -> PullRequest:
+    proposal = Proposal(body.title, body.head, body.base, body.body)
+    return pull_requests.propose(scope.project, proposal, hosts=drivers.git, actor=scope.actor)
 
 
 @blueprint.post(PATH)
@@ -85,7 +79,7 @@ def _propose(scope: Scope, body: NewPullRequestBody) -> PullRequest:
     guard=roles(*EVERYONE, project="projectId"), body=NewPullRequest, result=PullRequestObject, status=201,
     message="Pull request created", prepare=_propose, errors=("NO_PULL_REQUESTS", *GIT_WRITE,),
 )  # fmt: skip
-def create_pull_request(*, scope: Scope, body: NewPullRequestBody, prepared: PullRequest) -> PullRequest:
+def create_pull_request(*, scope: Scope, body: NewPullRequest, prepared: PullRequest) -> PullRequest:
     """Create a pull request."""
     return prepared
 
