@@ -24,11 +24,7 @@ EXCEPTIONS = [
     ("gunicorn.conf.py", r"[a-z_]+", "settings and hooks that gunicorn reads by name"),
     ("wsgi.py", r"app|application", "names that WSGI servers read"),
     ("deploy/site_pages.py", r"on_\w+", "hooks of MkDocs"),
-    (
-        "app/core/limits.py",
-        r"\w+",
-        "rates, which `endpoint(rate=...)` names; tests/core/test_limits.py checks the other fields",
-    ),
+    ("app/core/rates.py", r"\w+", "rows that `endpoint(rate=...)` names"),
     ("app/core/locales.py", r"[A-Z]+", "members of an enumeration that is used as a whole"),
     ("app/drivers/billing/port.py", r"[A-Z_]+", "states of the payment provider, read by value"),
     ("app/resources/bucket/storage_keys.py", r"[A-Z]+", "members of an enumeration that is used as a whole"),

@@ -12,7 +12,7 @@ from flask_migrate import Migrate
 from werkzeug.local import LocalProxy
 
 from app.core.jobs import JobCall, registry
-from app.core.limits import Rate
+from app.core.rates import Rate
 from app.database.session import db
 from app.database.side_connections import SideConnections
 from app.observability import correlation

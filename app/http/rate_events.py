@@ -8,7 +8,7 @@ import sqlalchemy as sa
 
 from app.core.errors import TooManyRequests
 from app.core.ids import new_id
-from app.core.limits import HOUR, Rate
+from app.core.rates import HOUR, Rate
 from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
 from app.models.rate_event import RateEvent

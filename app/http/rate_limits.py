@@ -15,7 +15,7 @@ from app.access import authentication
 from app.access.caller import Caller
 from app.access.client_address import client_address, network_of
 from app.core.errors import TooManyRequests
-from app.core.limits import Rate, RateLimits
+from app.core.rates import Rate, RateLimits
 from app.database import session
 from app.extensions import current_settings, db, limiter
 from app.http import rate_events

@@ -13,7 +13,7 @@ import structlog
 from prometheus_client import Counter
 
 from app.core.circuit_breaker import CircuitBreaker
-from app.core.limits import Rate
+from app.core.rates import Rate
 from app.core.redis_options import CONNECTION_ERRORS, RETRY_AFTER_S
 from app.observability.metrics import RATE_DECISIONS, RATE_FALLBACKS
 from app.rate_limiting.memory import MemoryWindows

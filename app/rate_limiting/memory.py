@@ -5,7 +5,7 @@ import threading
 import time
 from collections import deque
 
-from app.core.limits import Rate
+from app.core.rates import Rate
 
 SWEEP_INTERVAL_CALLS = 20_000
 

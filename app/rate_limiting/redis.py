@@ -7,7 +7,7 @@ from limits import RateLimitItem, RateLimitItemPerSecond
 from limits.storage import storage_from_string
 from limits.strategies import MovingWindowRateLimiter
 
-from app.core.limits import Rate
+from app.core.rates import Rate
 from app.core.redis_options import TIMEOUTS
 
 

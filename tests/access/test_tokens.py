@@ -9,7 +9,7 @@ from flask import Flask
 
 from app.access.tokens import InvalidApiToken, bearer_of
 from app.core.api_tokens import TokenGrant, TokenScope
-from app.core.limits import RateLimits
+from app.core.rates import RateLimits
 from app.extensions import db
 from app.rate_limiting.counter import RateCounter
 from app.security.api_tokens import new_api_token

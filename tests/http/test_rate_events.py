@@ -12,7 +12,7 @@ from flask import Flask
 
 from app.core import clock
 from app.core.errors import TooManyRequests
-from app.core.limits import DAY, HOUR, Rate, RateLimits
+from app.core.rates import DAY, HOUR, Rate, RateLimits
 from app.database import session
 from app.extensions import db
 from app.factory import create_app

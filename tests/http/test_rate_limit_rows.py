@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.core.limits import Rate, RateLimits
+from app.core.rates import Rate, RateLimits
 from app.http.rate_events import short_rates
 from app.rate_limiting.counter import RateCounter
 from tests.resources.bucket.places import form

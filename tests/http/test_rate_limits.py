@@ -10,7 +10,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from app.core.limits import RateLimits
+from app.core.rates import RateLimits
 from app.extensions import db
 from app.http.endpoint import declaration_of
 from app.http.rate_limits import is_row

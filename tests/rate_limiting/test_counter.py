@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.core.limits import Rate
+from app.core.rates import Rate
 from app.rate_limiting.counter import RateCounter
 from tests.support.servers.redis import Redis
 

@@ -3,7 +3,7 @@
 import threading
 import time
 
-from app.core.limits import Rate
+from app.core.rates import Rate
 from app.rate_limiting.memory import MemoryWindows
 
 

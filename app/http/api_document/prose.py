@@ -1,7 +1,7 @@
 """Texts of the document: introduction, tags, parameters and permissions."""
 
 from app.core.clock import format_duration
-from app.core.limits import Rate, RateLimits
+from app.core.rates import Rate, RateLimits
 from app.http.endpoint import Declaration
 
 INTRODUCTION = """\

@@ -10,7 +10,8 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from app.core.errors import InvalidRequest, TooManyRequests
-from app.core.limits import DAY, CodeLimits
+from app.core.limits import CodeLimits
+from app.core.rates import DAY
 from app.database.upserts import insert_or_ignore
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms

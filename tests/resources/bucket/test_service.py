@@ -12,7 +12,8 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core import clock
-from app.core.limits import MIB, Limits, Rate, RateLimits, UploadLimits
+from app.core.limits import MIB, Limits, UploadLimits
+from app.core.rates import Rate, RateLimits
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.images.worker import ReencodedImage

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flask import Flask
 
-from app.core.limits import RateLimits
+from app.core.rates import RateLimits
 from app.drivers.jobs.port import QueueCounts
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
