@@ -13,7 +13,7 @@ from config import Settings
 from tests.support.applications import application
 from tests.support.world import World
 
-# The same examples each time, however slow the machine.
+# Use the same examples in every run, without a deadline.
 hypothesis.settings.register_profile("galley", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("galley")
 
@@ -26,7 +26,7 @@ pytest_plugins = ("tests.support.selection", "tests.support.loopback")
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
 def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The URL of an empty database; every test that uses it runs on both stores."""
+    """Return the URL of an empty database. Tests that use it run on both databases."""
     if request.param == "sqlite":
         yield f"sqlite:///{tmp_path_factory.mktemp('store')}/app.db"
         return
@@ -43,7 +43,7 @@ class postgresql_database:
         try:
             with self.engine.connect() as connection:
                 connection.execute(sa.text(f"CREATE DATABASE {self.name}"))
-                # A test database need not survive the machine.
+                # A test database needs no durability.
                 connection.execute(sa.text(f"ALTER DATABASE {self.name} SET synchronous_commit = off"))
         except sa.exc.OperationalError:
             if os.environ.get("CI"):
@@ -59,7 +59,7 @@ class postgresql_database:
 
 @pytest.fixture(scope="session")
 def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Settings of the application under test."""
+    """Return the settings of the tested application."""
     home = tmp_path_factory.mktemp("instance")
     return Settings.for_tests(
         home,
@@ -74,14 +74,14 @@ def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="session")
 def app(settings: Settings) -> Iterator[Flask]:
-    """The application, migrated."""
+    """Return the application on a migrated database."""
     with application(settings) as made:
         yield made
 
 
 @pytest.fixture
 def world(app: Flask) -> Iterator[World]:
-    """Makes people, organizations and repositories, each as wanted; what waits or idles afterwards goes with the test."""
+    """Return the factory of users and projects. Remove waiting jobs and idle connections at the end."""
     made = World(app)
     yield made
     made.drop_jobs()

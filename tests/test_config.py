@@ -1,4 +1,4 @@
-"""Settings from the view of an operator."""
+"""Tests of the settings in the environment."""
 
 import base64
 import dataclasses

@@ -1,4 +1,4 @@
-"""Safety of every migration for the previous version."""
+"""Tests of the safety of every migration for the previous version."""
 
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Migrations: equality with the models, and downgrades, on both databases."""
+"""Tests of the migrations on both databases: equality with the models, and downgrades."""
 
 from pathlib import Path
 

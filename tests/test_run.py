@@ -1,4 +1,4 @@
-"""The division of the suite into parts."""
+"""Tests of the division of the suite into parts."""
 
 from tests import run
 

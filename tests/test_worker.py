@@ -1,4 +1,4 @@
-"""The worker process: arguments of a run, commits, log events and the end of the process."""
+"""Tests of the worker process: arguments of a run, commits, log events and the end of the process."""
 
 import os
 import signal

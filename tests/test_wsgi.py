@@ -1,4 +1,4 @@
-"""The WSGI entry point in subprocesses, and its gevent patch."""
+"""Tests of the WSGI entry point and its gevent patch in subprocesses."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""API tokens of requests: precedence over the cookie, and the surfaces that a token does not reach."""
+"""Tests of API tokens in requests: precedence over the cookie, permissions and rates."""
 
 from collections.abc import Iterator
 from types import SimpleNamespace

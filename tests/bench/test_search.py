@@ -69,7 +69,7 @@ class BruteForce:
 
 
 class Library:
-    """A project whose index is written directly with these documents."""
+    """A project with these documents, which are written directly to the index."""
 
     def __init__(self, world: World, documents: list[Document]) -> None:
         self.app, self.owner, self.documents = world.app, world.person(), documents

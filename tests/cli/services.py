@@ -1,4 +1,4 @@
-"""Services to back up and to restore into, and all that one of them holds."""
+"""Applications for backups and restores, and a summary of their data."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -23,7 +23,7 @@ BINARY = {"cover.png": bytes(range(256)) * 40, "notes.md": b"# Notes\n\nA lighth
 
 
 def unmigrated_at(url: str, home: Path) -> AbstractContextManager[Flask]:
-    """An application whose database has no tables yet, or does not answer."""
+    """Return an application with an empty or unreachable database."""
     return application(Settings.for_tests(home, DATABASE_URL=url), migrated=False)
 
 
@@ -68,7 +68,7 @@ def lived_in(store: str, home: Path, *, walked: bool = True, **storage: object) 
 
 
 def contents(app: Flask) -> dict[str, tuple[int, str]]:
-    """Every table's rows as a number and a hash that no order changes."""
+    """Return the number of rows of each table and a hash that does not depend on their order."""
     found = {}
     with app.app_context(), db.engine.connect() as connection:
         for table in tables.tables_of(connection, app.extensions["jobs"]):

@@ -1,4 +1,4 @@
-"""`flask backup` and `flask restore`: all of a lived-in service in a folder, and the same service from it."""
+"""Tests of `flask backup` and `flask restore` with a populated service."""
 
 import secrets
 import threading
@@ -39,7 +39,7 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
 
 @pytest.fixture(params=["local", "s3"])
 def storages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
-    """Two places for media: one to save from, one to restore into."""
+    """Return the storage settings of the source and of the target."""
     if request.param == "local":
         return [{}, {}]
     server: S3Server = request.getfixturevalue("s3")
@@ -55,7 +55,7 @@ class TestBackupAndRestore:
     def test_restore_returns_equal_rows_objects_and_repositories(
         self, store: str, storages: list[dict[str, object]], tmp_path: Path
     ) -> None:
-        walked = not storages[0]  # once is enough, and each call costs more over S3
+        walked = not storages[0]  # One driver is sufficient, and calls to S3 are slow.
         with lived_in(store, tmp_path / "old", walked=walked, **storages[0]) as (old, outside):
             World(old).person().post("/auth/forget-password", {"email": "owner@demo.example.org"}).ok()
             code, told = command(old, "backup", tmp_path / "saved")

@@ -23,7 +23,7 @@ from tests.support.world import World
 
 @pytest.fixture(scope="module")
 def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
-    """A service of this module's own: what other tests have left would all be saved with it."""
+    """Return an application of this module. The shared application contains rows of other tests."""
     home = tmp_path_factory.mktemp("service")
     with another_database(store, home) as url:
         settings = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
@@ -46,7 +46,7 @@ def backup(app: Flask, tmp_path_factory: pytest.TempPathFactory) -> Path:
 class TestRefusals:
     @pytest.fixture
     def saved(self, backup: Path, tmp_path: Path) -> Path:
-        """A backup to be spoilt."""
+        """Return the folder of a new backup."""
         return shutil.copytree(backup, tmp_path / "saved")
 
     @pytest.fixture

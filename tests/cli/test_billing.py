@@ -1,4 +1,4 @@
-"""`flask billing`."""
+"""Tests of `flask billing`."""
 
 from datetime import UTC, datetime
 

@@ -1,4 +1,4 @@
-"""`flask config`."""
+"""Tests of `flask config`."""
 
 from flask import Flask
 

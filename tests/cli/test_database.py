@@ -1,4 +1,4 @@
-"""`flask database await`, and what a migration run does when it is not alone or not the newest."""
+"""Tests of `flask database await`, and of parallel and older migration runs."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ FOLDER = str(PROJECT / "migrations")
 
 @pytest.fixture(params=["sqlite", "postgresql"])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Flask]:
-    """An application whose database has no tables yet."""
+    """Return an application with an empty database."""
     if request.param == "sqlite":
         with unmigrated_at(f"sqlite:///{tmp_path}/app.db", tmp_path) as app:
             yield app
@@ -87,7 +87,7 @@ class TestUpgrade:
 
 
 def _pretend(app: Flask, number: str) -> None:
-    """Bring the database to a migration that is not known here."""
+    """Set the revision of the database to an unknown migration."""
     with app.app_context():
         upgrade(directory=FOLDER)
         with db.engine.begin() as connection:

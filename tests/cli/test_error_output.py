@@ -64,7 +64,7 @@ class TestBackup:
 def run(failure: Exception) -> Result:
     @click.group()
     def group() -> None:
-        """A group of one command."""
+        """Return a command group with one command."""
 
     @group.command("one")
     def one() -> None:

@@ -1,4 +1,4 @@
-"""`flask git` as an operator types it."""
+"""Tests of `flask git`."""
 
 import importlib
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""`flask index`."""
+"""Tests of `flask index`."""
 
 from click.testing import Result
 

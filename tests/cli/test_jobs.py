@@ -1,4 +1,4 @@
-"""`flask jobs`: dead letters are listed, and one is tried again."""
+"""Tests of `flask jobs`: list and retry of dead letters."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.support.applications import another_database, application
 
 @pytest.fixture
 def quiet(store: str, tmp_path: Path) -> Iterator[Flask]:
-    """A service of a test's own: every job of it fails here."""
+    """Return an application without other jobs."""
     with another_database(store, tmp_path) as url, application(Settings.for_tests(tmp_path, DATABASE_URL=url)) as app:
         yield app
 

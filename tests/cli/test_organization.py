@@ -1,4 +1,4 @@
-"""`flask organization` as an operator types it."""
+"""Tests of `flask organization`."""
 
 from flask import Flask
 

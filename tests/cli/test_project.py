@@ -1,4 +1,4 @@
-"""`flask project` as an operator types it."""
+"""Tests of `flask project`."""
 
 from flask import Flask
 

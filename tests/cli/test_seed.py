@@ -1,4 +1,4 @@
-"""`flask seed demo` as an operator types it."""
+"""Tests of `flask seed demo`."""
 
 import re
 

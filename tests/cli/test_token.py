@@ -1,4 +1,4 @@
-"""`flask token`: creation, list, rotation and deletion of tokens."""
+"""Tests of `flask token`: creation, list, rotation and deletion of tokens."""
 
 import pytest
 from flask import Flask

@@ -1,4 +1,4 @@
-"""`flask user`: accounts of the operator."""
+"""Tests of `flask user`."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""`flask worker` as an operator starts it."""
+"""Tests of `flask worker`."""
 
 import pytest
 from flask import Flask

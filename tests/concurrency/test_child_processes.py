@@ -1,4 +1,4 @@
-"""Child processes: their exit code, their end after a timeout, and what they inherit, in plain and patched processes."""
+"""Tests of child processes in plain and patched processes: exit code, timeout and inherited descriptors."""
 
 import os
 import subprocess
@@ -98,7 +98,7 @@ def test_process_group_ends_after_timeout() -> None:
     assert process.poll() is None
     process.end()
     assert process.poll() == -9
-    assert os.read(reading, 1) == b""  # The last process that could write is gone.
+    assert os.read(reading, 1) == b""  # All processes with the write end have ended.
     os.close(reading)
 
 
@@ -108,7 +108,7 @@ def test_process_inherits_only_its_streams() -> None:
         process = start("ls /proc/self/fd | wc -l", writing)
         assert process.wait(60) == 0
     os.close(writing)
-    assert int(os.read(reading, 100)) == 4  # three streams and the folder that `ls` reads
+    assert int(os.read(reading, 100)) == 4  # Three streams and the folder that `ls` reads.
     os.close(reading)
 
 

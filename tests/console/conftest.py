@@ -44,7 +44,7 @@ FILES = {
 
 @pytest.fixture
 def console(app: Flask, world: World) -> ConsoleScene:
-    """A project with three files and eight callers."""
+    """Create a project with three files and eight callers."""
     site = make_site(world, FILES)
     owner = site.owner
     people: dict[str, Browser] = {"anonymous": Browser(app), "owner": owner}

@@ -1,4 +1,4 @@
-"""The editor without scripts: pages, fields, drafts, conflicts, renaming and deletion. `git` is the judge."""
+"""Tests of the editor without scripts: pages, fields, drafts, conflicts, renaming and deletion."""
 
 import html
 import io

@@ -1,4 +1,4 @@
-"""The fields of the editor: from a schema file, else from the values. `git` is the judge of what a save changes."""
+"""Tests of the fields of the editor from a schema file or from the values. Plain git verifies the changes of a save."""
 
 import pytest
 
@@ -48,7 +48,7 @@ Text.
 
 @pytest.fixture
 def scene(console: ConsoleScene) -> ConsoleScene:
-    """The scene with a schema and a page of its collection."""
+    """Return the scene with a schema and a page of its collection."""
     files = {".galley.yml": SCHEMA, FILE: PAGE, "static/img/pier.png": b"\x89PNG\r\n\x1a\n"}
     console.site.repo.commit(files)
     console.site.owner.post(console.site.path("/reindex")).ok(202)

@@ -1,4 +1,4 @@
-"""Texts of inputs and the values of sent texts."""
+"""Tests of the conversion between values and texts of inputs."""
 
 from typing import Any
 

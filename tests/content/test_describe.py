@@ -1,4 +1,4 @@
-"""Description of files with any content."""
+"""Tests of the description of files with any content."""
 
 import json
 from dataclasses import asdict

@@ -1,4 +1,4 @@
-"""Generators and frameworks by what lies in a repository."""
+"""Tests of the detection of generators and frameworks in a repository."""
 
 import json
 
@@ -10,7 +10,7 @@ from app.content.detect import DetectedSite, detect
 
 
 class Files:
-    """Files in memory; counts what is read."""
+    """Files in memory with a count of the read files."""
 
     def __init__(self, files: dict[str, bytes | None]) -> None:
         self.files, self.reads = files, 0

@@ -1,4 +1,4 @@
-"""Rows of typed values: kinds, names and the order of keys."""
+"""Tests of rows of typed values: kinds, names and the order of keys."""
 
 import random
 

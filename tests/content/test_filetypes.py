@@ -1,4 +1,4 @@
-"""Languages and media types by name."""
+"""Tests of languages and media types by file name."""
 
 import pytest
 

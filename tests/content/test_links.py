@@ -1,4 +1,4 @@
-"""Links in texts, and what they may lead to."""
+"""Tests of links in texts and of their possible targets."""
 
 import time
 

@@ -1,4 +1,4 @@
-"""Headings and links, in bounded time."""
+"""Tests of headings and links in bounded time."""
 
 import pytest
 from hypothesis import given

@@ -1,4 +1,4 @@
-"""The text of a page: only edited lines and values change."""
+"""Tests of the text of a page: only edited lines and values change."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Questions as they are typed."""
+"""Tests of the parser of search queries."""
 
 import random
 

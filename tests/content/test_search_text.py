@@ -1,4 +1,4 @@
-"""Search data of a file."""
+"""Tests of the search data of a file."""
 
 from app.content.search_text import MAX_SHOWN, has_text, read_text
 from tests.support.watchdog import watchdog

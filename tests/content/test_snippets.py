@@ -1,4 +1,4 @@
-"""Snippets: the words around what was found."""
+"""Tests of snippets of search results."""
 
 from app.content.search_query import parse
 from app.content.snippets import LENGTH, make_snippet

@@ -1,4 +1,4 @@
-"""Encodings and lines."""
+"""Tests of encodings and line counts."""
 
 import pytest
 from hypothesis import given

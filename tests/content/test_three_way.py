@@ -1,4 +1,4 @@
-"""Comparison of two edits of one text."""
+"""Tests of the comparison of two edits of one text."""
 
 from hypothesis import given
 from hypothesis import strategies as st

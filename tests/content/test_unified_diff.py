@@ -1,4 +1,4 @@
-"""Hunks of unified diffs."""
+"""Tests of hunks of unified diffs."""
 
 from app.content.unified_diff import MAX_LINE_CHARACTERS, MAX_LINES, parse_hunks
 

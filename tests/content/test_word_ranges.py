@@ -1,4 +1,4 @@
-"""Changed words of two lines."""
+"""Tests of the changed words of two lines."""
 
 from app.content.word_ranges import MAX_TOKENS, changed_ranges
 

@@ -1,4 +1,4 @@
-"""Words as search compares them."""
+"""Tests of the normalization of search words."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Catalogues of translated texts."""
+"""Tests of catalogues of translated texts."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""States of the database session, and the check before outbound calls."""
+"""Tests of the states of the database session, and the check before outbound calls."""
 
 from collections.abc import Callable, Iterator
 

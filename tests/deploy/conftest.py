@@ -1,4 +1,4 @@
-"""Makes the scripts of `deploy` importable, which import each other as siblings."""
+"""Import path for the scripts of `deploy`, which import each other as siblings."""
 
 import sys
 

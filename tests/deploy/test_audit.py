@@ -14,7 +14,7 @@ VULNERABLE = {"name": "jinja2", "version": "2.0", "vulns": [{"id": "PYSEC-1", "f
 
 @pytest.fixture(scope="module")
 def audit() -> ModuleType:
-    """The script."""
+    """Return the script as a module."""
     spec = importlib.util.spec_from_file_location("audit", FILE)
     assert spec is not None
     assert spec.loader is not None

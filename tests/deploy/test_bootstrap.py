@@ -12,7 +12,7 @@ FILE = Path(__file__).resolve().parents[2] / "deploy" / "bootstrap.py"
 
 @pytest.fixture(scope="module")
 def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """The script as it stands in a checkout that needs nothing, once it has installed that."""
+    """Return the script after an installation in a checkout without requirements."""
     spec = importlib.util.spec_from_file_location("bootstrap", FILE)
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""The image: what its file promises, and (GALLEY_LONG=1, as root with debootstrap) that its steps make a healthy service."""
+"""Tests of the Dockerfile. With GALLEY_LONG=1, as root with debootstrap, its steps build and run a service."""
 
 import os
 import shutil

@@ -1,4 +1,4 @@
-"""The dashboard and the alerts ask for numbers that exist, and show every number that there is."""
+"""Tests of the dashboard and the alerts: they use existing metrics, and the dashboard contains every metric."""
 
 import json
 import re
@@ -21,13 +21,13 @@ NAME = re.compile(r"\bgalley_[a-z_]+")
 
 
 def dashboard() -> list[str]:
-    """The dashboard's queries."""
+    """Return the queries of the dashboard."""
     told = json.loads((FOLDER / "galley.json").read_text())
     return [target["expr"] for panel in told["panels"] for target in panel["targets"]]
 
 
 def alerts() -> list[str]:
-    """The alerts' conditions."""
+    """Return the conditions of the alerts."""
     told = yaml.safe_load((FOLDER / "alerts.yaml").read_text())
     return [rule["expr"] for group in told["groups"] for rule in group["rules"]]
 
@@ -37,7 +37,7 @@ def text(app: Flask, world: World, tmp_path: Path) -> Iterator[str]:
     """Return the response of /metrics after a worker run and an unusual request."""
     world.work_off()
     with app.app_context(), db.engine.begin() as connection:
-        if connection.dialect.name == "postgresql":  # there a worker that ends takes its sign of life along
+        if connection.dialect.name == "postgresql":  # On PostgreSQL a worker deletes its heartbeat when it ends.
             connection.execute(sa.text("INSERT INTO procrastinate_workers DEFAULT VALUES"))
     settings = Settings.for_tests(tmp_path, DATABASE_URL=app.config["SETTINGS"].database.url, METRICS_TOKEN="m" * 32)
     measured = create_app(settings)

@@ -1,4 +1,4 @@
-"""compose.yaml and the Kubernetes manifests say what the cluster, the image and the service say."""
+"""Tests of compose.yaml and the Kubernetes manifests: they agree with the cluster, the image and the service."""
 
 import re
 import shutil
@@ -19,7 +19,7 @@ from tests.serving.processes import ROOT
 
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 VERSION = "1.33"
-# What is no setting of the service, but of what it is made with.
+# Variables of the AWS client. They are not settings of the service.
 AWS = {"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_EC2_METADATA_DISABLED"}
 SECRETS = {
     "SECRET_KEY": "wn1Zc7bq0Pj4Yx8Ls5Vt2Kd6Rf9Gh3Mm",
@@ -28,7 +28,7 @@ SECRETS = {
     "AWS_SECRET_ACCESS_KEY": "b",
     "POSTGRES_PASSWORD": "c",
 }
-# What the secret of a Kubernetes installation holds (deploy/kubernetes/base/galley.env names them).
+# Variables of the secret of a Kubernetes installation (listed in deploy/kubernetes/base/galley.env).
 IN_THE_SECRET = {
     **{name: SECRETS[name] for name in ("SECRET_KEY", "ENCRYPTION_KEYS", "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")},
     "DATABASE_URL": "postgresql+psycopg://galley:c@postgres/galley",
@@ -96,7 +96,7 @@ class TestVariables:
             assert told - known == set()
 
     def test_cluster_compose_and_kubernetes_set_the_same_variables(self) -> None:
-        made = {"SECRET_KEY", "ENCRYPTION_KEYS", "HOST", "PORT", *AWS}  # by deploy/cluster.py itself
+        made = {"SECRET_KEY", "ENCRYPTION_KEYS", "HOST", "PORT", *AWS}  # Set by deploy/cluster.py.
         assert variables(of_compose("web")) == set(cluster()) | made
         assert variables(of_kubernetes()) == set(cluster()) | made | {"SMTP_URL"}
 

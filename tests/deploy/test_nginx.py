@@ -1,4 +1,4 @@
-"""nginx as configured, before nodes that misbehave: what is sent again, what is not, and how things are passed on."""
+"""Tests of the nginx configuration with failing nodes: repeated requests, headers, limits and streams."""
 
 import contextlib
 import os
@@ -24,7 +24,7 @@ Talk = Callable[[socket.socket, bytes], None]
 
 
 class Node:
-    """A node that does with each connection what `talk` says; keeps the heads of the requests it was sent."""
+    """A node that handles each connection with `talk` and stores the heads of received requests."""
 
     def __init__(self) -> None:
         self.heads: list[bytes] = []
@@ -63,11 +63,11 @@ def answer(connection: socket.socket, _head: bytes) -> None:
 
 
 def die(_connection: socket.socket, _head: bytes) -> None:
-    """The node is killed once it has the request."""
+    """Return without a response, so that the connection is closed as by a killed node."""
 
 
 class Front:
-    """nginx before two nodes."""
+    """An nginx process in front of two nodes."""
 
     def __init__(self, home: Path) -> None:
         self.nodes = [Node(), Node()]

@@ -1,4 +1,4 @@
-"""The documentation site is built without a complaint, and says what the code does."""
+"""Tests of the documentation site: a strict build, and agreement with the code."""
 
 import importlib.util
 import os
@@ -43,7 +43,7 @@ def leads_somewhere(page: Path, link: str, pages: dict[Path, Links]) -> bool:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site, built strictly: any warning, a dead link above all, is an error."""
+    """Build the site. Any warning, such as a dead link, is an error."""
     folder = tmp_path_factory.mktemp("site")
     done = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", folder],
@@ -55,7 +55,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages() -> ModuleType:
-    """The hook that makes pages."""
+    """Return the hook that generates pages."""
     spec = importlib.util.spec_from_file_location("site_pages", ROOT / "deploy" / "site_pages.py")
     assert spec is not None
     assert spec.loader is not None

@@ -1,4 +1,4 @@
-"""Processes that are looked after: started again when they die, ended within the time they need."""
+"""Tests of supervised processes: restart after a failure, and stop with a drain."""
 
 import signal
 import sys

@@ -1,4 +1,4 @@
-"""The units for one host, and what the guide says of them."""
+"""Tests of the systemd units and of their guide."""
 
 import shutil
 import subprocess

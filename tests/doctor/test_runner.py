@@ -84,7 +84,7 @@ class Queue:
 
 
 class Refusing:
-    """A driver whose check fails."""
+    """A driver with a failing check."""
 
     def __init__(self, error: DriverError) -> None:
         self._error = error
@@ -206,7 +206,7 @@ class TestService:
 
     @pytest.fixture
     def sealed(self, world: World) -> Iterator[str]:
-        """A credential under the service's key; its id."""
+        """Store a credential that is encrypted with the key of the service. Return its id."""
         me = world.person()
         with world.app.app_context():
             row = GitCredential(user_id=me.id, provider=Provider.GITHUB)

@@ -1,4 +1,4 @@
-"""Addresses of routes, however they are spelt: nothing is redirected."""
+"""Tests of paths with trailing slashes: no path is redirected."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Limits on request bodies in flight: per worker, per address, and before authentication."""
+"""Tests of the limits on request bodies in flight: per worker, per address, and before authentication."""
 
 import threading
 from typing import Any
@@ -16,7 +16,7 @@ LIMITS = InputLimits(bodies_bytes=100, bodies_address_bytes=40, unauthenticated_
 
 
 class UnreadableBody:
-    """A body whose first read fails the test."""
+    """A body that fails the test at the first read."""
 
     def read(self, *_: object) -> bytes:
         raise AssertionError("the body was read")

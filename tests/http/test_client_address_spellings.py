@@ -71,7 +71,7 @@ CASES = [
 
 @pytest.fixture(scope="module")
 def offline(tmp_path_factory: pytest.TempPathFactory) -> Flask:
-    """An application that is asked for nothing but addresses."""
+    """Return an application without a database for address checks."""
     made = Flask("addresses")
     made.config["SETTINGS"] = Settings.for_tests(tmp_path_factory.mktemp("instance"))
     return made
@@ -100,7 +100,7 @@ class TestOtherAddresses:
 
 
 def bucket_of(app: Flask, hops: int, spelled: str, claimed: list[tuple[str, str]], *, one_line: bool) -> str:
-    """The key a client is counted by that reaches us over so many proxies, each of which adds whom it was asked by."""
+    """Return the rate key of a client behind `hops` proxies. Each proxy appends the address of its peer."""
     trail = [spelled, "10.0.0.1", "10.0.0.2"]
     own = [value for name, value in claimed if name == "X-Forwarded-For"]
     told = [*own, *trail[:hops]]

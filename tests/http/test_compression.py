@@ -1,4 +1,4 @@
-"""Which form of an answer a client gets."""
+"""Tests of the content coding of responses."""
 
 import gzip
 

@@ -1,4 +1,4 @@
-"""Pages of the allowed origins may read answers with credentials; others may not."""
+"""Tests of CORS: only allowed origins can read responses with credentials."""
 
 import pytest
 from flask import Flask

@@ -1,4 +1,4 @@
-"""Checks of declarations at import time."""
+"""Tests of the checks of declarations at import time."""
 
 from typing import Any
 

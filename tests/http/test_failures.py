@@ -1,4 +1,4 @@
-"""Failures of the database: what passes is 503 and says when to come again, what is our own fault is not."""
+"""Tests of error responses: temporary failures receive 503 with Retry-After, defects receive 500."""
 
 import psycopg
 import pytest

@@ -1,4 +1,4 @@
-"""Connections that wait for a request while the worker ends."""
+"""Tests of idle connections while the worker ends."""
 
 import socket
 import threading
@@ -11,7 +11,7 @@ from app.http.gunicorn_worker import GalleyWorker
 
 @pytest.fixture
 def connection() -> Iterator[tuple[socket.socket, socket.socket]]:
-    """A client and the side of the server."""
+    """Return the client side and the server side of a connection."""
     client, server = socket.socketpair()
     yield client, server
     client.close()
@@ -19,7 +19,7 @@ def connection() -> Iterator[tuple[socket.socket, socket.socket]]:
 
 
 def waiting(server: socket.socket) -> GalleyWorker:
-    """Return a worker whose present greenlet serves the connection."""
+    """Return a worker with the present greenlet as the server of the connection."""
     worker = GalleyWorker.__new__(GalleyWorker)
     worker._clients, worker._waiting_since = {threading.get_ident(): server}, {}
     worker.cfg = type("Config", (), {"keepalive": 30})()
@@ -35,7 +35,7 @@ class TestCloseIdleConnections:
         with worker.timeout_ctx():
             client.sendall(b"GET")
             worker.close_idle_connections(0)
-            assert server.recv(10) == b"GET"  # What was received before stays readable.
+            assert server.recv(10) == b"GET"  # Received bytes stay readable.
             assert server.recv(10) == b""
 
     def test_close_idle_connections_keeps_recent_and_busy_connections(

@@ -1,4 +1,4 @@
-"""Idempotency keys: replay, leases of claims, and requests whose process ended."""
+"""Tests of idempotency keys: replay, leases of claims, and interrupted requests."""
 
 from datetime import timedelta
 from functools import partial

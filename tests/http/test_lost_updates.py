@@ -1,4 +1,4 @@
-"""Parallel writes to one object: `If-Match` admits one, and changes of different keys are all stored."""
+"""Tests of parallel writes to one object: `If-Match` admits one, and changes of different keys are all stored."""
 
 import pytest
 

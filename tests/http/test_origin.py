@@ -1,4 +1,4 @@
-"""Unsafe requests with the session's cookie come from allowed pages only."""
+"""Tests of the origin check of unsafe requests with the session cookie."""
 
 import pytest
 

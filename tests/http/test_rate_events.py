@@ -1,4 +1,4 @@
-"""Rates per hour and per day: exact on all nodes, across restarts, and for successful requests only."""
+"""Tests of rates per hour and per day: exact on all nodes, across restarts, and for successful requests only."""
 
 import threading
 import uuid
@@ -28,13 +28,13 @@ THREE = (Rate(3, HOUR),)
 
 
 def strict(settings: Settings) -> Settings:
-    """The settings of a production node with two workers and no Redis."""
+    """Return the settings of a production node with two workers and no Redis."""
     return replace(settings, server=replace(settings.server, rate_limit_scale=1.0, web_concurrency=2))
 
 
 @pytest.fixture
 def nodes(app: Flask, settings: Settings) -> Iterator[list[Flask]]:
-    """Two nodes on the database of the tests."""
+    """Return two nodes on the database of the tests."""
     made = [create_app(strict(settings)) for _ in range(2)]
     yield made
     for node in made:
@@ -55,7 +55,7 @@ def key() -> str:
 
 
 def record(app: Flask, key: str, rates: tuple[Rate, ...] = THREE) -> int:
-    """Count an event in its own transaction; return the seconds to wait, or 0."""
+    """Count an event in a separate transaction. Return the seconds to wait, or 0."""
     with app.app_context():
         try:
             with session.write_transaction():

@@ -1,7 +1,7 @@
-"""Every row of the rate-limit table, taken from the table itself, refuses exactly the event after its last.
+"""Tests of every row of the rate-limit table: the first event beyond the rate is refused.
 
-With Redis, with Redis gone and with Redis back. All but the last event of a window are counted directly, the last and
-the one after it are requests.
+They run with Redis, with stopped Redis and after its return. All events before the last permitted one are counted
+directly. The last permitted one and the next one are requests.
 """
 
 import shutil
@@ -83,7 +83,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 
 @pytest.fixture(params=["up", "down", "back"])
 def counter(request: pytest.FixtureRequest, app: Flask, redis: Redis) -> Iterator[RateCounter]:
-    """The application's counter, behind a gate to Redis that is open, shut, or open again after it was shut."""
+    """Return the counter of the application, whose gate to Redis is open, closed or reopened."""
     gate, known = Gate(redis.port), app.extensions["rates"]
     app.extensions["rates"] = counter = RateCounter(
         redis_url=gate.url, retry_after_s=60.0 if request.param == "down" else 0.0
@@ -108,7 +108,7 @@ def elsewhere(redis: Redis, request: pytest.FixtureRequest, counter: RateCounter
 
 
 def anywhere() -> str:
-    """An address that no other test has."""
+    """Return an address that no other test uses."""
     return str(IPv4Address(0x0A000000 + randrange(2**24)))
 
 

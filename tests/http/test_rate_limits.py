@@ -1,4 +1,4 @@
-"""The rate-limit table through the API, with the true numbers."""
+"""Tests of the rate-limit table through the API with the production rates."""
 
 import threading
 import uuid
@@ -23,7 +23,7 @@ from tests.support.world import Answer, Browser, Person, World
 
 @pytest.fixture(autouse=True)
 def strict(app: Flask) -> Iterator[None]:
-    """One process without scale, with fresh counts."""
+    """Use an empty counter of one process without scale."""
     known, scaled = app.extensions["rates"], app.config["SETTINGS"]
     app.extensions["rates"] = RateCounter()
     app.config["SETTINGS"] = replace(scaled, server=replace(scaled.server, rate_limit_scale=1.0))
@@ -38,7 +38,7 @@ def email() -> str:
 
 
 def reset_token(world: World, address: str) -> str:
-    """The token of the newest reset link that was mailed to the address."""
+    """Request a password reset. Return the token of the newest link in the mails to the address."""
     world.anonymous().post("/auth/forget-password", {"email": address}).ok()
     world.work_off()
     return Mailbox(world.app.config["SETTINGS"].mail.directory, address).tokens()[-1]

@@ -1,4 +1,4 @@
-"""Traces of requests, their statements, calls to the outside and jobs, as a collector receives them."""
+"""Tests of the traces of requests, statements, outbound calls and jobs that a collector receives."""
 
 import gzip
 import subprocess
@@ -79,7 +79,7 @@ class TestTraces:
             "import sys; from app.factory import create_app; from config import Settings; from pathlib import Path\n"
             f"app = create_app(Settings.for_tests(Path({str(tmp_path)!r})))\n"
             "app.test_client().get('/healthz')\n"
-            # The Redis client looks for OpenTelemetry's metrics by itself, where they are installed.
+            # The Redis client imports the metrics of OpenTelemetry if they are installed.
             "sys.exit(any(name.startswith(('opentelemetry.sdk.trace', 'opentelemetry.exporter')) for name in sys.modules))"
         )
         done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env={"PATH": "/usr/bin:/bin"}, check=False)

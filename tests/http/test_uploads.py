@@ -1,4 +1,4 @@
-"""Multipart forms, as bytes on the wire."""
+"""Tests of the parser of multipart forms."""
 
 import io
 import tracemalloc
@@ -165,7 +165,7 @@ class TestReadForm:
 
 
 class _Endless(io.RawIOBase):
-    """A form whose file never ends."""
+    """A form with an endless file."""
 
     given = 0
 
@@ -181,7 +181,7 @@ class _Endless(io.RawIOBase):
 
 
 class _Cut(io.RawIOBase):
-    """A chunked body whose client has disconnected. It raises the exception of gunicorn."""
+    """A chunked body of a disconnected client. It raises the exception of gunicorn."""
 
     def readable(self) -> bool:
         return True
@@ -191,7 +191,7 @@ class _Cut(io.RawIOBase):
 
 
 class _Chained(io.RawIOBase):
-    """Pieces one after another, none of them joined."""
+    """A stream of several pieces that are not joined."""
 
     def __init__(self, pieces: list[bytes]) -> None:
         self.size = sum(map(len, pieces))

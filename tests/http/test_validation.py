@@ -1,4 +1,4 @@
-"""Request bodies: dataclasses with schemas, absent fields and empty strings."""
+"""Tests of request bodies: dataclasses with schemas, absent fields and empty strings."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,4 +1,4 @@
-"""Writes whose account, project or asset is deleted between any two of their statements: never a defect."""
+"""Tests of writes while the account, project or asset is deleted between two statements. No response is a 5xx."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -37,7 +37,7 @@ class Scene:
 
 @dataclass(frozen=True)
 class Case:
-    """A write, and the row that disappears."""
+    """A write, and the row that is deleted."""
 
     send: Callable[[Scene], Answer]
     table: str

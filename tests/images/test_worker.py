@@ -109,7 +109,7 @@ class TestHostileFiles:
     def test_hostile_file_is_refused_or_cleaned(
         self, kind: Callable[[], Iterator[Hostile]], monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(worker, "TIMEOUT_S", 120)  # a busy machine is not an error of the file
+        monkeypatch.setattr(worker, "TIMEOUT_S", 120)  # A busy machine is not an error of the file.
         monkeypatch.setattr(worker, "WAIT_S", 120)
         with ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(_outcome, kind()))

@@ -1,6 +1,6 @@
 """Mixed traffic of four reads per write from a bounded number of clients, then three times the capacity, then recovery.
 
-The service runs under gunicorn on PostgreSQL. `GALLEY_REQUESTS` sets another number than 20,000.
+The service runs under gunicorn on PostgreSQL. `GALLEY_REQUESTS` replaces the number 20,000.
 """
 
 import os

@@ -1,4 +1,4 @@
-"""Log lines in the JSON format: values of every kind, without secrets."""
+"""Tests of log lines in the JSON format: values of every kind, without secrets."""
 
 import json
 import logging

@@ -1,4 +1,4 @@
-"""Counting in sliding windows, in memory and in a real Redis."""
+"""Tests of the counter of sliding windows, in memory and in Redis."""
 
 import shutil
 import socket

@@ -1,4 +1,4 @@
-"""Sliding windows in memory."""
+"""Tests of sliding windows in memory."""
 
 import threading
 import time

@@ -1,4 +1,4 @@
-"""Hints for known causes, and the readable end of a log."""
+"""Tests of hints for known causes and of the end of a log."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Section `preview` of `.galley.yml`."""
+"""Tests of the section `preview` of `.galley.yml`."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Form and checksum of API tokens."""
+"""Tests of the form and checksum of API tokens."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Secrets kept in the instance folder."""
+"""Tests of the secrets in the instance folder."""
 
 import stat
 import subprocess

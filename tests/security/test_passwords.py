@@ -1,4 +1,4 @@
-"""Which passwords are taken, and how they are hashed."""
+"""Tests of the rules and hashes of passwords."""
 
 import pytest
 from argon2 import PasswordHasher, extract_parameters

@@ -1,4 +1,4 @@
-"""Tokens, codes and encryption at rest."""
+"""Tests of tokens, codes and encryption at rest."""
 
 import base64
 import os
@@ -101,7 +101,7 @@ OTHER_PLACES = (
 
 
 def _sealed() -> tuple[str, bytes]:
-    """A key's id, and the nonce, ciphertext and tag made with it."""
+    """Return the id of a key, and the nonce, ciphertext and tag of a text that it encrypted."""
     kid, _, encoded = Keyring([NEW, OLD]).encrypt(TOKEN, aad=PLACE).partition(":")
     return kid, base64.b64decode(encoded)
 
@@ -111,7 +111,7 @@ def _stored(kid: str, raw: bytes) -> str:
 
 
 def _bytes_changed(start: int, end: int) -> Iterator[str]:
-    """Each byte of a region as each other byte."""
+    """Yield the ciphertext with each byte of a region replaced by each other byte."""
     kid, raw = _sealed()
     for place in range(start, end if end > 0 else len(raw) + end):
         for value in range(256):
@@ -120,7 +120,7 @@ def _bytes_changed(start: int, end: int) -> Iterator[str]:
 
 
 def _sizes_changed() -> Iterator[str]:
-    """Every shorter form, from either end, and some longer ones."""
+    """Yield every truncation from either end, and some extensions."""
     kid, raw = _sealed()
     for cut in range(1, len(raw) + 1):
         yield _stored(kid, raw[cut:])
@@ -131,7 +131,7 @@ def _sizes_changed() -> Iterator[str]:
 
 
 def _keys_changed() -> Iterator[str]:
-    """Another key's id, that of none, and every id that differs in a character."""
+    """Yield the ciphertext with the id of another key, with an empty id, and with each changed character of the id."""
     kid, raw = _sealed()
     for other in (OLD[0], "", "none", f"{kid} ", f" {kid}", f"{kid}:{kid}"):
         yield _stored(other, raw)
@@ -142,7 +142,7 @@ def _keys_changed() -> Iterator[str]:
 
 
 def _letters_changed() -> Iterator[str]:
-    """Each letter of the encoded form as each other one, those among it that decode to the same bytes."""
+    """Yield the encoded form with each letter replaced by each other one, also if the decoded bytes are equal."""
     kid, raw = _sealed()
     encoded = base64.b64encode(raw).decode()
     for place in range(len(encoded)):
@@ -152,7 +152,7 @@ def _letters_changed() -> Iterator[str]:
 
 
 class TestTampering:
-    """Every change of what is stored is refused: more than 20,000 of them, in every region."""
+    """More than 20,000 changes in every region of the ciphertext. All are refused."""
 
     @pytest.mark.parametrize(
         ("changed", "least"),

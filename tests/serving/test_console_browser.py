@@ -1,4 +1,4 @@
-"""The console in Chromium: a new user edits a page, resolves a conflict and restores a version. `git log -p` is the judge."""
+"""The console in Chromium: a new user edits a page, resolves a conflict and restores a version."""
 
 import re
 import time

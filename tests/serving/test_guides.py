@@ -18,7 +18,7 @@ GUIDES = ("own-site", "team")
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    """A service whose model replies with one greeting."""
+    """Run the service with a model that replies with one greeting."""
     with AiDouble(say("Hel", "lo")) as model:
         settings = {
             "AI_PROVIDER": "openai",

@@ -28,7 +28,7 @@ def owner(service: Service) -> Iterator[Member]:
 
 @pytest.fixture
 def preview(owner: Member) -> Any:
-    """Start the preview of the demo."""
+    """Start the preview of the demo project."""
     return owner.create()
 
 

@@ -42,7 +42,7 @@ class Flood:
             self.replies[connection], self.remaining[connection] = b"", SENT_BYTES
 
     def step(self) -> None:
-        """Send and receive what the server accepts now."""
+        """Send as many bytes as the server accepts, and receive responses."""
         readable, writable, _ = select.select(list(self.replies), list(self.remaining), [], 0.05)
         for connection in readable:
             self._receive(connection)

@@ -1,4 +1,4 @@
-"""The kinds of value an environment variable may hold."""
+"""Tests of the fields that parse environment variables."""
 
 import base64
 from pathlib import Path
@@ -20,7 +20,7 @@ from app.settings.fields import (
     line,
 )
 
-KEY = bytes(range(220, 252))  # the same in every process: it stands in the names of tests
+KEY = bytes(range(220, 252))  # Test ids contain the key, so it is equal in all processes.
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----"
 
 

@@ -1,4 +1,4 @@
-"""Generated reference of the settings."""
+"""Tests of the generated reference of the settings."""
 
 import re
 from pathlib import Path

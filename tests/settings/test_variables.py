@@ -1,4 +1,4 @@
-"""The schema of the environment."""
+"""Tests of the schema of the environment."""
 
 from pathlib import Path
 
@@ -7,7 +7,7 @@ import pytest
 from app.settings.variables import Environment
 from config import ConfigError, Settings
 
-# The variables of the documented table, typed in: an independent witness.
+# The variables of the documented table. They are typed in, so that the test does not depend on the schema.
 DOCUMENTED = """
 APP_ENV HOST PORT BASE_URL WEB_URL ALLOWED_ORIGINS INSTANCE_DIR SECRET_KEY ENCRYPTION_KEYS DATABASE_URL REDIS_URL
 WEB_CONCURRENCY TRUSTED_HOPS RATE_LIMIT_SCALE STORAGE_DRIVER STORAGE_DIR S3_BUCKET S3_ENDPOINT_URL S3_REGION

@@ -1,4 +1,4 @@
-"""Runs an action immediately before a chosen statement of a request."""
+"""Execution of an action immediately before a selected statement of a request."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -12,7 +12,7 @@ from app.extensions import db
 
 
 class StatementHook:
-    """Counts the statements of the application and runs the action before one of them."""
+    """A counter of statements that runs the action before one of them."""
 
     def __init__(self, position: int, action: Callable[[], None]) -> None:
         self._position, self._action = position, action

@@ -1,6 +1,6 @@
 """Rules of migrations that run while the previous version serves (docs/deployment.md, Migrations), checked in the source.
 
-A migration may add what the previous version ignores. A migration that removes something declares
+A migration can add objects that the previous version ignores. A migration that removes an object declares
 `CONTRACTS = "reason and version that no longer uses it"`.
 """
 

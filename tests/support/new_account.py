@@ -1,4 +1,4 @@
-"""Users who sign up with the mailed code and sign in."""
+"""Users that sign up with the mailed code and sign in."""
 
 import secrets
 from typing import Any
@@ -10,7 +10,7 @@ from tests.support.world import Answer, Browser, World
 
 
 class Newcomer(Browser):
-    """A person without an account, with a mailbox."""
+    """A user without an account, with a mailbox."""
 
     def __init__(self, app: Flask, world: World, address: str | None = None) -> None:
         super().__init__(app)

@@ -1,4 +1,4 @@
-"""Test applications and what they leave in memory."""
+"""Tests of the memory that test applications release."""
 
 import gc
 from pathlib import Path

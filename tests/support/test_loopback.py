@@ -1,4 +1,4 @@
-"""The guard against connections to other machines."""
+"""Tests of the guard against connections to other machines."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""The options that select a part of the suite."""
+"""Tests of the options that select a part of the suite."""
 
 import pytest
 
@@ -22,7 +22,7 @@ def test_long(): ...
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
-    """A suite of three modules with the options of Galley's tests."""
+    """Return a suite of three modules with these options."""
     pytester.makeini("[pytest]\nmarkers = slow")
     pytester.makepyfile(test_a=MODULE, test_b=MODULE, test_c=MODULE)
     return pytester

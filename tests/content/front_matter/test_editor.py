@@ -1,4 +1,4 @@
-"""Structured edits of front matter: what is not edited stays as it is, byte for byte."""
+"""Tests of structured edits of front matter. All other bytes are unchanged."""
 
 import random
 import re

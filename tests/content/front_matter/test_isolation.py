@@ -1,4 +1,4 @@
-"""Edits of items and nested keys: every other line and item keeps its bytes, in YAML, TOML and JSON."""
+"""Tests of edits of items and nested keys in YAML, TOML and JSON. All other lines and items keep their bytes."""
 
 import copy
 import itertools

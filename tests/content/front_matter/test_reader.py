@@ -1,4 +1,4 @@
-"""Front matter in its four dialects, and texts that only look as if they had some."""
+"""Tests of front matter in four dialects, and of similar texts without front matter."""
 
 import pytest
 from hypothesis import given

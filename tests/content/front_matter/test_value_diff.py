@@ -1,4 +1,4 @@
-"""Changed values of front matter."""
+"""Tests of the changed values of front matter."""
 
 import pytest
 

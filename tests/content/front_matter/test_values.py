@@ -1,4 +1,4 @@
-"""Values that fit JSON and the databases."""
+"""Tests of values that fit JSON and the databases."""
 
 import json
 from datetime import UTC, date, datetime, time

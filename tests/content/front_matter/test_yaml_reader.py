@@ -1,4 +1,4 @@
-"""YAML: values as the site generators read them, and no way to exhaust the process."""
+"""Tests of the YAML reader: values of the site generators, and limits of time and memory."""
 
 import json
 from contextlib import suppress

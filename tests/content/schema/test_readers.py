@@ -1,4 +1,4 @@
-"""Readers of schema files: collections and fields of each format, and problems of mutated files."""
+"""Tests of the readers of schema files: collections and fields of each format, and problems of mutated files."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Billing switched off."""
+"""Tests of disabled billing."""
 
 from datetime import UTC, datetime
 

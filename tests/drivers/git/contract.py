@@ -1,7 +1,7 @@
 """The contract of all Git providers: a suite that the tests of each driver inherit.
 
-A driver's module gives one fixture, `make`: it takes the files of a first commit on `main` and gives a `Subject`. Only
-the port is used, and plain git on the bare repository behind it is the witness.
+A module defines one fixture, `make`: it takes the files of a first commit on `main` and returns a `Subject`. Only
+the port is used, and plain git on the bare repository verifies the result.
 """
 
 import threading
@@ -54,7 +54,7 @@ def facts_of(entry: TreeEntry) -> tuple[str, str, str]:
 
 
 class GitContract:
-    """Inherit it, and give the fixture `make`."""
+    """The tests of all providers. Subclasses define the fixture `make`."""
 
     @pytest.fixture
     def subject(self, make: Make) -> Subject:
@@ -349,7 +349,7 @@ class GitContract:
 
 
 class PathConflictContract:
-    """Changes that do not fit the tree: for drivers that check them (all that make the tree themselves)."""
+    """Changes that conflict with the tree, for drivers that build trees and check the changes."""
 
     @pytest.mark.parametrize(
         ("changes", "fault"),

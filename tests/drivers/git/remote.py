@@ -1,6 +1,6 @@
 """The contract of failing remote hosts: a suite that the tests of each driver inherit.
 
-A module gives `make` (see `contract`), `host`, the double behind it, and `acting`: a provider with a given supplier.
+A module defines `make` (see `contract`), `host`, its double, and `acting`: a provider with a given token supplier.
 """
 
 import threading
@@ -29,9 +29,9 @@ Acting = Callable[[TokenSupplier], GitProvider]
 
 
 class RemoteContract:
-    """Inherit it, and give `make`, `host`, `acting`, and where the host is read and written."""
+    """The tests of failing hosts. Subclasses define `make`, `host`, `acting`, and the calls that read and write."""
 
-    READS: ClassVar[str]  # the call that `head` makes
+    READS: ClassVar[str]  # the call of `head`
     WRITES: ClassVar[str]  # the call with which a commit takes effect
     STEPS: ClassVar[list[str]]  # every call of a commit
 
@@ -47,7 +47,7 @@ class RemoteContract:
         mine = subject.git.text("log", "--format=%H", "--grep=^Mine$", "main").split()
         return len(mine) == 1 and subject.git.show("a.md") == b"mine\n" and subject.git.show("new.md") == b"new\n"
 
-    # Failures that pass
+    # Temporary failures
 
     @pytest.mark.parametrize("status", [408, 425, 500, 502, 503, 504])
     def test_temporary_failure_of_a_read_is_retried(self, subject: Subject, host: Double, status: int) -> None:
@@ -290,13 +290,13 @@ class RemoteContract:
 
 
 def proposing(subject: Subject) -> PullRequests:
-    """A branch `work` with a commit, and the provider's pull requests."""
+    """Create a branch `work` with a commit and return the pull requests of the provider."""
     subject.git.commit({"work.md": b"work"}, branch="work", start=subject.git.head())
     assert isinstance(subject.provider, PullRequests)
     return subject.provider
 
 
 def _branches_call(host: Double, subject: Subject) -> Call:
-    """A request for the branches as the provider makes it."""
+    """Return the request of the provider for the branches."""
     subject.provider.branches(subject.repo)
     return host.calls("GET .*/branches$")[-1]

@@ -1,4 +1,4 @@
-"""The contract of `Revisions`: a suite that the tests of each driver inherit. Plain git is the witness."""
+"""The contract of `Revisions`: a suite that the tests of each driver inherit. Plain git verifies the results."""
 
 import random
 from typing import ClassVar
@@ -33,7 +33,7 @@ def read_log(subject: Subject, path: str | None, *, page: int = 7) -> list[Commi
 
 
 class RevisionsContract:
-    """Inherit it, and give the fixture `make`."""
+    """The tests of past commits. Subclasses define the fixture `make`."""
 
     FOLLOW: ClassVar[tuple[str, ...]] = ()
 

@@ -1,4 +1,4 @@
-"""Commit messages, judged by `git interpret-trailers --parse` itself."""
+"""Tests of commit messages with `git interpret-trailers --parse`."""
 
 import os
 import subprocess

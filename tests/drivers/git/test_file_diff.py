@@ -1,4 +1,4 @@
-"""Differences of contents, with git on a repository as the witness."""
+"""Tests of differences of contents, compared with those of git."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The remote hosts of an installation, as the registry makes them."""
+"""Tests of the remote hosts that the registry creates."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The local driver killed in the middle of commits, and the local driver among greenlets."""
+"""Tests of the local driver with killed writers and with concurrent greenlets."""
 
 import json
 import os
@@ -71,7 +71,7 @@ def start(script: str, *arguments: str) -> "subprocess.Popen[bytes]":
 
 
 def kill_in_the_middle(writer: "subprocess.Popen[bytes]", *, with_git: bool) -> list[str]:
-    """Let it acknowledge a commit, then kill it at a random moment; returns what it had acknowledged."""
+    """Kill the writer at a random time after its first commit. Return the acknowledged commits."""
     assert writer.stdout is not None
     first = writer.stdout.readline()
     time.sleep(random.uniform(0, 0.05))
@@ -93,7 +93,7 @@ class TestKilledWriters:
         for kill in range(10):
             writer = start(WRITER, str(tmp_path / "git"), f"kill{kill}")
             acknowledged += kill_in_the_middle(writer, with_git=kill % 2 == 0)
-        time.sleep(0.3)  # a git that outlived its writer may still be finishing
+        time.sleep(0.3)  # A git process of a killed writer may not have ended yet.
         commits = repo.commits()
         assert set(acknowledged) <= set(commits)
         assert len(commits) <= len(acknowledged) + 10

@@ -1,4 +1,4 @@
-"""The one way out, against peers that misbehave."""
+"""Tests of the HTTP client with faulty servers."""
 
 import dataclasses
 import gzip

@@ -1,4 +1,4 @@
-"""Bodies that are read while they come, however they are cut on the way."""
+"""Tests of streamed bodies with any split of the bytes, and of their timeouts."""
 
 import gzip
 import socket
@@ -73,7 +73,7 @@ class TestPieces:
 
     @pytest.mark.parametrize("silent_after", [b"", chunk(b"a"), chunk(b"a")[:-1], chunk(b"a")[:-2], b"2\r\na"])
     def test_silence_at_any_position_yields_an_empty_piece(self, silent_after: bytes) -> None:
-        """Among others behind a chunk whose line end has come: a read would then wait for the next one's size."""
+        """One position is after the line end of a chunk, where a read would wait for the size of the next chunk."""
         wire = (b"2\r\nab\r\n" if silent_after == b"2\r\na" else chunk(b"a")) + END
         seen = pieces([HEAD + b"\r\n" + silent_after, SILENCE, wire[len(silent_after) :]])
         assert b"" in seen
@@ -145,7 +145,7 @@ class TestOverTls:
             yield made
 
     def test_decrypted_bytes_are_yielded_without_a_wait(self, listener: ssl.SSLSocket, certificate: Path) -> None:
-        """One record, of which the reader's first read ends just behind a chunk."""
+        """One TLS record contains two chunks. The first read ends after the first chunk."""
         first = b"%X\r\n%s\r\n" % (EIGHT_KIB - 8, b"a" * (EIGHT_KIB - 8))
         assert len(first) == EIGHT_KIB
         has_head, has_all = threading.Event(), threading.Event()

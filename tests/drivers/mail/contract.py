@@ -13,7 +13,7 @@ CODE = Mail("ada@mail.example.org", "Your code", "Your code is 123456.", "<p>You
 
 @dataclass(frozen=True)
 class Received:
-    """A message as its reader sees it."""
+    """A received message."""
 
     sender: str
     to: str

@@ -1,4 +1,4 @@
-"""Reads delivered messages back as a mail program would."""
+"""Parser of delivered messages."""
 
 import email
 import email.policy

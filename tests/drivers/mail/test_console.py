@@ -1,4 +1,4 @@
-"""Mail printed for a developer."""
+"""Tests of the mail transport that prints."""
 
 import io
 

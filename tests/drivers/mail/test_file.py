@@ -1,4 +1,4 @@
-"""Mail as files in a folder."""
+"""Tests of the mail transport that writes files."""
 
 import stat
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""A mail as the bytes that travel."""
+"""Tests of the composition of messages."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

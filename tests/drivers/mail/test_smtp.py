@@ -1,4 +1,4 @@
-"""Mail over SMTP, against real servers on loopback."""
+"""Tests of the SMTP transport with servers on loopback."""
 
 import socket
 import ssl
@@ -23,7 +23,7 @@ USER, PASSWORD = "galley@relay", "p@ss:w/rd"
 
 
 class Inbox:
-    """Keeps what it receives; answers `refusal` instead where one is set."""
+    """An SMTP handler that stores received messages, or replies with `refusal`."""
 
     def __init__(self, refusal: str = "") -> None:
         self.refusal = refusal

@@ -1,4 +1,4 @@
-"""Callers who hang up."""
+"""Tests of the detection of disconnected callers."""
 
 import socket
 import threading

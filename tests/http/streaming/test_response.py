@@ -1,4 +1,4 @@
-"""Streams, read the way a server reads them."""
+"""Tests of event streams, read as a server reads them."""
 
 import threading
 import time

@@ -1,6 +1,6 @@
-"""Model providers on loopback: one server that speaks both wire formats, scripted by the test, with every fault.
+"""Double of model providers on loopback: one server for both wire formats, with scripted replies and faults.
 
-It says `script` in order, one turn a call, repeating the last; `fault` names what goes wrong instead.
+Each call receives the next reply of `script`; the last one is repeated. `fault` selects a fault instead.
 """
 
 import json
@@ -16,7 +16,7 @@ from typing import Any
 
 @dataclass
 class ModelReply:
-    """One answer: text in pieces, calls of tools `(name, arguments)`, why it ended, tokens."""
+    """A reply: pieces of text, tool calls `(name, arguments)`, stop reason and token counts."""
 
     text: list[str] = field(default_factory=list)
     calls: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
@@ -31,7 +31,7 @@ class ModelReply:
 
 @dataclass
 class ModelRequest:
-    """A request as it came, and when its connection was seen to end."""
+    """A received request, and the time at which its connection closed."""
 
     path: str
     headers: dict[str, str]
@@ -93,7 +93,7 @@ class AiDouble:
         return self.asked[-1]
 
     def wait_closed(self, asked: ModelRequest, within_s: float) -> float:
-        """Seconds until the connection of a call was closed by its caller. Fails after `within_s`."""
+        """Return the seconds until the caller closed the connection of a call. Fail after `within_s`."""
         start = time.monotonic()
         while asked.closed_at_s is None:
             assert time.monotonic() - start < within_s, "the call to the provider is still open"
@@ -259,7 +259,7 @@ class _Handler(BaseHTTPRequestHandler):
         return None
 
     def _hold(self, asked: ModelRequest) -> None:
-        """Say nothing more, until the caller goes or the test ends."""
+        """Send no more bytes until the caller disconnects or the test ends."""
         self.connection.settimeout(0.05)
         while not self.server.double.stopping.is_set():
             try:

@@ -11,7 +11,7 @@ from cryptography.x509.oid import NameOID
 
 
 def self_signed(file: Path) -> Path:
-    """A fresh certificate for 127.0.0.1 with its key, in that file."""
+    """Write a new certificate for 127.0.0.1 and its key to the file."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
     now = datetime.datetime.now(datetime.UTC)

@@ -1,4 +1,4 @@
-"""A TCP proxy in front of any server that fails on demand: refuses, resets, stalls, slows down, cuts, swallows; and recovers."""
+"""TCP proxy with faults on demand: it refuses, resets, stalls, delays, truncates or discards, and recovers."""
 
 import asyncio
 import contextlib
@@ -59,11 +59,11 @@ class FaultProxy:
         self._loop.close()
 
     def fail(self, mode: Mode, *, delay_s: float = 0.0, cut_after: int = 0) -> None:
-        """From now on, fail like this."""
+        """Activate a fault for open and new connections."""
         self._run(self._change(mode, delay_s, cut_after))
 
     def recover(self) -> None:
-        """From now on, pass everything on; connections that were stalled are gone."""
+        """End the fault and close stalled connections."""
         self._run(self._change(Mode.PASS, 0.0, 0))
 
     def _run(self, what: Coroutine[Any, Any, None]) -> None:
@@ -135,7 +135,7 @@ class FaultProxy:
 
 
 def _reset(writer: asyncio.StreamWriter) -> None:
-    """Close at once, so that the other side sees a reset."""
+    """Close the socket with a TCP reset."""
     plain = writer.get_extra_info("socket")
     with contextlib.suppress(OSError):
         plain.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))

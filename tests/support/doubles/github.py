@@ -1,6 +1,6 @@
-"""GitHub on a loopback port over real bare repositories: REST below `/api`, OAuth below `/login`.
+"""Double of GitHub on a loopback port with bare repositories: REST below `/api`, OAuth below `/login`.
 
-What is asked of it is checked against GitHub's own description; the faults stand in `violations`.
+Requests are validated against the API description of GitHub. `violations` contains the errors.
 """
 
 import re
@@ -15,7 +15,7 @@ HOURLY = 5000
 
 
 class GitHub(Pulls):
-    """The double; `budget` is what each token has left in this hour; `checks` holds requests against the description."""
+    """The double. `budget` is the number of remaining calls per token. `checks` enables the validation of requests."""
 
     def __init__(self) -> None:
         self.violations: list[str] = []

@@ -1,4 +1,4 @@
-"""The GitHub double's Git data: references, trees, blobs, commits."""
+"""Git data of the GitHub double: references, trees, blobs, commits."""
 
 import base64
 import re
@@ -164,7 +164,7 @@ class GitData(Repositories):
         }
 
     def full(self, call: Call, owner: str, name: str, *, write: bool = False) -> Repository:
-        """A repository that is not empty."""
+        """Return the repository. An empty one receives 409."""
         repo = self.repo(call, owner, name, write=write)
         if not repo.git.branch_heads():
             raise Stop(409, {"message": "Git Repository is empty."})

@@ -1,4 +1,4 @@
-"""The GitHub double's accounts: the app and its installations, users, codes and tokens."""
+"""Accounts of the GitHub double: the app and its installations, users, codes and tokens."""
 
 import base64
 import secrets
@@ -178,7 +178,7 @@ class Accounts(Double):
         return installation.account.login == login
 
     def paged(self, call: Call, found: list[Any], page: int, size: int, *, items: str | None = None) -> Reply:
-        """One page of a list, with GitHub's Link header."""
+        """Return one page of a list with the Link header of GitHub."""
         part = found[(page - 1) * size : page * size]
         headers = {}
         if page * size < len(found):

@@ -1,4 +1,4 @@
-"""GitHub's own OpenAPI description (the npm package @octokit/openapi), to check what is asked of the double against it."""
+"""Validation of requests against the OpenAPI description of GitHub (the npm package @octokit/openapi)."""
 
 import functools
 import json
@@ -22,7 +22,7 @@ MEMBER = "package/generated/api.github.com.json"
 
 @functools.cache
 def description() -> "Description | None":
-    """The description, fetched once a machine; None (with a warning in the test's report) where npm cannot."""
+    """Return the description, downloaded once per machine, or None if npm fails. Under CI the error is raised."""
     kept = Path(tempfile.gettempdir()) / f"galley-openapi-{os.getuid()}" / f"github-{VERSION}.json"
     if not kept.exists():
         try:
@@ -35,7 +35,7 @@ def description() -> "Description | None":
 
 
 def required() -> "Description":
-    """The same for tests that are about it."""
+    """Return the description. Skip the test without it."""
     found = description()
     if found is None:
         pytest.skip(f"npm cannot fetch {PACKAGE}@{VERSION}, so requests are not checked against it")
@@ -57,11 +57,11 @@ def _fetch(kept: Path) -> None:
 
 
 class Description:
-    """An OpenAPI 3.0 description, asked about single requests and replies."""
+    """An OpenAPI 3.0 description that validates single requests and replies."""
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._document = document
-        # The most literal template wins where several fit.
+        # The template with the fewest variables has priority.
         templates = sorted(document["paths"], key=lambda path: (path.count("{"), -len(path)))
         self._paths = [(_pattern(template), template) for template in templates]
 
@@ -132,7 +132,7 @@ class Description:
         return part
 
     def _inlined(self, part: Any, depth: int) -> Any:
-        """A schema without references; what is nested absurdly deep is taken as anything."""
+        """Return a schema without references. Schemas below the depth limit accept any value."""
         if isinstance(part, list):
             return [self._inlined(each, depth) for each in part]
         if not isinstance(part, dict):
@@ -147,13 +147,13 @@ class Description:
 
 def _pattern(template: str) -> re.Pattern[str]:
     parts = re.split(r"(\{[^}]+\})", template)
-    # GitHub marks these as holding slashes (x-multi-segment).
+    # GitHub marks parameters with slashes as x-multi-segment.
     held = {"{ref}": ".+", "{path}": ".+", "{basehead}": ".+"}
     return re.compile("".join(held.get(part, "[^/]+") if part.startswith("{") else re.escape(part) for part in parts))
 
 
 def _nullable(schema: Any) -> Any:
-    """OpenAPI 3.0's `nullable` in JSON Schema's words."""
+    """Return the schema with `nullable` of OpenAPI 3.0 converted to JSON Schema."""
     if isinstance(schema, list):
         return [_nullable(each) for each in schema]
     if not isinstance(schema, dict):

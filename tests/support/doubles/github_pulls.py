@@ -1,4 +1,4 @@
-"""The GitHub double's pull requests."""
+"""Pull requests of the GitHub double."""
 
 from typing import Any
 

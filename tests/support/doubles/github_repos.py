@@ -1,4 +1,4 @@
-"""The GitHub double's repositories: facts, branches, contents, commits, comparisons."""
+"""Repositories of the GitHub double: properties, branches, contents, commits, comparisons."""
 
 import base64
 from dataclasses import dataclass, field
@@ -18,7 +18,7 @@ _STATUS = {"A": "added", "D": "removed", "M": "modified", "T": "modified", "R": 
 
 @dataclass
 class Repository:
-    """A repository and who may do what."""
+    """A repository and its permissions."""
 
     id: int
     name: str
@@ -178,7 +178,7 @@ class Repositories(Accounts):
         return reply
 
     def commit_object(self, repo: Repository, sha: str) -> dict[str, Any]:
-        """A commit as the lists have it: times in UTC."""
+        """Return a commit in the form of the lists, with times in UTC."""
         facts = repo.git.commit_facts(sha)
         author = facts["author"]
         date = datetime.fromisoformat(author["date"]).astimezone(UTC)

@@ -1,4 +1,4 @@
-"""GitLab on a loopback port over real bare repositories: API v4 below `/api/v4`, OAuth below `/oauth`."""
+"""Double of GitLab on a loopback port with bare repositories: API v4 below `/api/v4`, OAuth below `/oauth`."""
 
 import time
 
@@ -9,7 +9,7 @@ A_MINUTE = 2000
 
 
 class GitLab(Merges):
-    """The double; `budget` is what each token has left in this minute, which does not end by itself."""
+    """The double. `budget` is the number of remaining calls per token. It is not reset."""
 
     def __init__(self) -> None:
         self.budget: dict[str, int] = {}

@@ -1,4 +1,4 @@
-"""The GitLab double's accounts: users, and OAuth with PKCE and rotating refresh tokens."""
+"""Accounts of the GitLab double: users, and OAuth with PKCE and rotating refresh tokens."""
 
 import base64
 import hashlib
@@ -113,7 +113,7 @@ class Accounts(Double):
         return Reply(200, {**vars(self.me(call)), "state": "active"})
 
     def paged(self, call: Call, found: list[Any]) -> Reply:
-        """One page by number, with GitLab's headers."""
+        """Return one page with the headers of GitLab."""
         page, size = int(call.one("page", "1")), min(100, int(call.one("per_page", "20")))
         more = page * size < len(found)
         headers = {"X-Page": str(page), "X-Next-Page": str(page + 1) if more else ""}

@@ -1,4 +1,4 @@
-"""The GitLab double's commit call: actions applied one after another, as GitLab's files service and Gitaly do."""
+"""Commit call of the GitLab double: actions are applied in order, as the files service of GitLab and Gitaly do."""
 
 import base64
 import re

@@ -1,4 +1,4 @@
-"""The GitLab double's merge requests."""
+"""Merge requests of the GitLab double."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""The GitLab double's projects: facts, branches, trees, files, commits, comparisons."""
+"""Projects of the GitLab double: properties, branches, trees, files, commits, comparisons."""
 
 import base64
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ ZEROS = "0" * 40
 
 @dataclass
 class Project:
-    """A project and who may do what."""
+    """A project and its permissions."""
 
     id: int
     name: str
@@ -28,7 +28,7 @@ class Project:
 
 
 class Projects(Accounts):
-    """Calls below `/projects` that read."""
+    """Read calls below `/projects`."""
 
     compare_files = 1000
 
@@ -134,7 +134,7 @@ class Projects(Accounts):
             entries = at.git.ls(f"{commit}:{path}", recursive=call.one("recursive") == "true")
         except GitFailed:
             return Reply(404, {"message": "404 invalid revision or path Not Found"})
-        # GitLab gives folders first and submodules last, so a reader must not rely on Git's order.
+        # GitLab lists folders first and submodules last, so a reader must not rely on the order of Git.
         entries.sort(key=lambda entry: (("tree", "blob", "commit").index(entry.type), entry.path.encode()))
         assert call.one("pagination") == "keyset", "offset pages of trees are slow on a real GitLab"
         return self._keyset(call, [self._entry(entry, f"{path}/" if path else "") for entry in entries])

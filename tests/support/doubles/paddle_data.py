@@ -1,4 +1,4 @@
-"""Paddle's entities, events and signatures as it sends them (API version 1)."""
+"""Entities, events and signatures of Paddle (API version 1)."""
 
 import hashlib
 import hmac
@@ -13,17 +13,17 @@ MONTH = {"interval": "month", "frequency": 1}
 
 
 def name(prefix: str) -> str:
-    """A fresh id such as Paddle makes."""
+    """Return a new id in the format of Paddle."""
     return f"{prefix}_01{secrets.token_hex(12)}"
 
 
 def rfc3339(moment: datetime) -> str:
-    """Paddle's way to write a time, microseconds included."""
+    """Return a time in the format of Paddle, with microseconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
 
 
 def item(amount: int, *, plan: str = "Pro", currency: str = "USD", cycle: Entity | None = None) -> Entity:
-    """A position of a subscription or transaction; the product is called as the plan."""
+    """Return an item of a subscription or transaction. The product has the name of the plan."""
     price = {
         "id": name("pri"),
         "product_id": name("pro"),
@@ -47,7 +47,7 @@ def subscription(
     started_at: datetime = START,
     **more: Any,
 ) -> Entity:
-    """A subscription."""
+    """Return a subscription."""
     made = {
         "id": name("sub"),
         "status": status,
@@ -81,7 +81,7 @@ def transaction(
     at: datetime = START,
     **more: Any,
 ) -> Entity:
-    """A completed transaction, of a subscription or not."""
+    """Return a completed transaction with or without a subscription."""
     made = {
         "id": name("txn"),
         "status": "completed",
@@ -103,7 +103,7 @@ def transaction(
 
 
 def adjustment(of: Entity, amount: int, *, status: str = "approved", action: str = "refund", **more: Any) -> Entity:
-    """Money that goes back of a transaction."""
+    """Return a refund of a transaction."""
     made = {
         "id": name("adj"),
         "action": action,

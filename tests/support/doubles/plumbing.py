@@ -1,4 +1,4 @@
-"""Operations of the Git host doubles on their bare repositories, made with plain git."""
+"""Operations of the Git host doubles on their bare repositories, with plain git."""
 
 import re
 import tempfile
@@ -13,7 +13,7 @@ from tests.support.samples.gitrepo import GitRepo
 
 
 class GitFailed(Exception):
-    """git said no."""
+    """A git command failed."""
 
 
 def git(folder: Path, *arguments: str, data: bytes = b"", env: dict[str, str] | None = None) -> bytes:
@@ -36,7 +36,7 @@ class Entry:
 
 @dataclass
 class Difference:
-    """A record of a diff; `status` is Git's letter."""
+    """A record of a diff. `status` is the letter of Git."""
 
     status: str
     old_mode: str
@@ -48,17 +48,17 @@ class Difference:
 
 
 class Plumbing(GitRepo):
-    """A bare repository, read and written as a host would."""
+    """A bare repository with the operations of a host."""
 
     def kind(self, name: str) -> str | None:
-        """The type of an object, None when there is none."""
+        """Return the type of an object, or None if it does not exist."""
         try:
             return git(self.folder, "cat-file", "-t", name).decode().strip()
         except GitFailed:
             return None
 
     def resolve(self, name: str) -> str | None:
-        """The commit that a branch's name or a sha stands for."""
+        """Return the commit of a branch name or sha."""
         for revision in (f"refs/heads/{name}^{{commit}}", f"{name}^{{commit}}"):
             try:
                 return git(self.folder, "rev-parse", "--verify", "--end-of-options", revision).decode().strip()
@@ -67,7 +67,7 @@ class Plumbing(GitRepo):
         return None
 
     def ls(self, tree: str, *, recursive: bool = False) -> list[Entry]:
-        """Entries with folders; raises GitFailed when there is no such tree."""
+        """Return the entries and folders. Raise GitFailed if the tree does not exist."""
         flags = ["-r", "-t"] if recursive else []
         found = []
         for record in git(self.folder, "ls-tree", *flags, "-l", "-z", "--full-tree", tree).split(b"\0")[:-1]:
@@ -88,7 +88,7 @@ class Plumbing(GitRepo):
         return git(self.folder, "hash-object", "-w", "--stdin", data=content).decode().strip()
 
     def write_tree(self, base: str | None, entries: Sequence[tuple[str, str | None, str]]) -> str:
-        """A tree from `base` with (mode, sha or None to remove, path) applied in order; raises GitFailed."""
+        """Write a tree: apply (mode, sha or None to remove, path) to `base` in order. Raise GitFailed."""
         with tempfile.TemporaryDirectory() as scratch:
             env = {"GIT_INDEX_FILE": f"{scratch}/index"}
             if base:
@@ -100,7 +100,7 @@ class Plumbing(GitRepo):
     def write_commit(
         self, tree: str, parents: Sequence[str], message: str, author: dict[str, Any], committer: dict[str, Any]
     ) -> str:
-        """A commit object with exactly this message."""
+        """Write a commit object with exactly this message."""
         lines = [f"tree {tree}", *(f"parent {parent}" for parent in parents)]
         for role, who in (("author", author), ("committer", committer)):
             seconds = int(datetime.fromisoformat(who["date"]).timestamp())
@@ -122,7 +122,7 @@ class Plumbing(GitRepo):
             return None
 
     def move(self, branch: str, new: str, old: str) -> bool:
-        """Compare and swap a branch; `old` of zeros makes it."""
+        """Compare and swap a branch. An `old` of zeros creates it."""
         try:
             git(self.folder, "update-ref", f"refs/heads/{branch}", new, old)
         except GitFailed:
@@ -134,14 +134,14 @@ class Plumbing(GitRepo):
         return dict(line.split(" ") for line in told.splitlines())
 
     def log(self, *revisions: str, path: str | None = None, skip: int = 0, limit: int = 100) -> list[str]:
-        """Shas, newest first."""
+        """Return the shas, newest first."""
         where = ["--", path] if path else ["--"]
         return (
             git(self.folder, "rev-list", f"--skip={skip}", f"--max-count={limit}", *revisions, *where).decode().split()
         )
 
     def commit_facts(self, sha: str) -> dict[str, Any]:
-        """A commit's parts."""
+        """Return the parts of a commit."""
         form = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B"
         told = git(self.folder, "log", "-1", f"--format={form}", "--encoding=UTF-8", sha).decode()[:-1]
         tree, parents, an, ae, ad, cn, ce, cd, message = told.split("\0")
@@ -171,7 +171,7 @@ class Plumbing(GitRepo):
         return git(self.folder, "mktree").decode().strip()
 
     def patches(self, old: str, new: str) -> list[str]:
-        """The text of each difference, in the order of `diff`: its hunks, or the line about binary files."""
+        """Return the text of each difference in the order of `diff`: its hunks, or the line about binary files."""
         told = git(self.folder, "diff-tree", "-r", "-p", "-M", "--no-color", old, new).decode(errors="replace")
         found: list[str] = []
         for section in re.split(r"^diff --git .*\n", told, flags=re.MULTILINE)[1:]:

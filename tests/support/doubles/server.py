@@ -1,4 +1,4 @@
-"""A loopback HTTP server for doubles of other services: routes, a journal of requests, and faults on demand."""
+"""Loopback HTTP server for doubles of other services: routes, a journal of requests, and faults on demand."""
 
 import hashlib
 import json
@@ -14,7 +14,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 @dataclass
 class Call:
-    """A request as it came, and the status it got."""
+    """A received request and the status of its response."""
 
     method: str
     path: str
@@ -33,7 +33,7 @@ class Call:
 
     @property
     def data(self) -> Any:
-        """The body, be it JSON or a form."""
+        """Return the body of a JSON request or a form."""
         if "json" in self.headers.get("Content-Type", ""):
             return json.loads(self.body)
         return {name: values[0] for name, values in parse_qs(self.body.decode()).items()}
@@ -41,7 +41,7 @@ class Call:
 
 @dataclass
 class Reply:
-    """An answer: JSON unless it is bytes."""
+    """A response: bytes, or a value that is sent as JSON."""
 
     status: int
     body: Any = None
@@ -54,7 +54,7 @@ class Reply:
 
 
 class Stop(Exception):
-    """Ends a handler with a reply."""
+    """An exception that ends a handler with a reply."""
 
     def __init__(self, status: int, body: Any = None, **headers: str) -> None:
         super().__init__(status)
@@ -63,10 +63,10 @@ class Stop(Exception):
 
 @dataclass
 class Fault:
-    """A fault of requests whose `METHOD /path` matches `where`, after the first `skip`, `times` times.
+    """A fault of `times` requests after the first `skip` that match `where` with `METHOD /path`.
 
-    `reply` is sent instead of handling; `first` runs before handling (a push from elsewhere); `lose` handles and then
-    closes the connection without an answer; `cut` sends half of the answer's body; `delay_s` waits before answering.
+    `reply` replaces the response; `first` runs before the handler, such as a push; `lose` runs the handler and
+    closes the connection without a response; `cut` sends half of the body; `delay_s` delays the response.
     """
 
     where: str
@@ -93,7 +93,7 @@ Route = tuple[str, re.Pattern[str], Handler]
 
 
 def route(method: str, pattern: str) -> Callable[[Handler], Handler]:
-    """Declare a handler; `{name}` is one segment, `{name:path}` the rest, both given decoded."""
+    """Declare a handler. `{name}` is one segment, `{name:path}` all further ones. Both are decoded."""
     named = re.sub(r"\{(\w+):path\}", r"(?P<\1>.+)", re.sub(r"\{(\w+)\}", r"(?P<\1>[^/]+)", pattern))
 
     def declare(handler: Handler) -> Handler:
@@ -104,7 +104,7 @@ def route(method: str, pattern: str) -> Callable[[Handler], Handler]:
 
 
 class Double:
-    """A service on a loopback port; subclasses declare routes and may refuse in `admit`."""
+    """A service on a loopback port. Subclasses declare routes and can refuse requests in `admit`."""
 
     def __init__(self) -> None:
         self.journal: list[Call] = []
@@ -128,7 +128,7 @@ class Double:
         self._thread.join(5)
 
     def admit(self, call: Call) -> None:
-        """Look at a request before its handler; may raise Stop."""
+        """Check a request before its handler. Raise Stop to refuse it."""
 
     def dress(self, call: Call, reply: Reply) -> None:
         """Add headers to every reply."""
@@ -141,7 +141,7 @@ class Double:
         return Reply(404, {"message": "Not Found"})
 
     def calls(self, where: str) -> list[Call]:
-        """The journal's requests whose `METHOD /path` matches."""
+        """Return the requests of the journal that match with `METHOD /path`."""
         with self.lock:
             return [call for call in self.journal if re.search(where, f"{call.method} {unquote(call.path)}")]
 

@@ -1,4 +1,4 @@
-"""The two social login providers on loopback: GitHub's OAuth 2 under /a, an OIDC issuer under /b, PKCE enforced."""
+"""Doubles of two login providers on loopback with PKCE: OAuth 2 of GitHub below /a, an OIDC issuer below /b."""
 
 import base64
 import hashlib
@@ -26,7 +26,7 @@ def _key(number: int) -> RSAKey:
 
 @dataclass
 class Grant:
-    """The consent of a person at the provider."""
+    """The consent of a user at the provider."""
 
     asked: dict[str, str]
     email: str | None
@@ -75,7 +75,7 @@ class SocialDouble(ThreadingHTTPServer):
         }
 
     def new_key(self) -> None:
-        """Sign with another key from now on."""
+        """Replace the signing key."""
         self._keys += 1
         self.key = self.signing = _key(self._keys)
 
@@ -108,7 +108,7 @@ class SocialDouble(ThreadingHTTPServer):
         return token
 
     def id_token(self, grant: Grant) -> str:
-        """A signed ID token; `claims` of the grant win, and None takes a claim away."""
+        """Return a signed ID token. `claims` of the grant have priority; None removes a claim."""
         now = int(time.time())
         claims = {
             "iss": f"{self.base}/b",
@@ -129,7 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
     server: SocialDouble
 
     def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        """Log nothing."""
 
     def do_POST(self) -> None:
         form = dict(parse_qsl(self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode()))

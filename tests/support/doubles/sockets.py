@@ -10,7 +10,7 @@ Script = Sequence[bytes | float]
 
 
 class RawPeer:
-    """Accepts connections, reads a request's head and plays a script: bytes are sent, numbers are pauses in seconds."""
+    """A server that reads the head of a request and runs a script: bytes are sent, numbers are pauses in seconds."""
 
     def __init__(self, script: Script) -> None:
         self.script = script

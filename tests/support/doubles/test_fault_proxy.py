@@ -1,4 +1,4 @@
-"""The faults of the fault proxy."""
+"""Tests of the fault proxy."""
 
 import socket
 import threading
@@ -11,7 +11,7 @@ from tests.support.doubles.fault_proxy import FaultProxy, Mode
 
 @pytest.fixture
 def proxy() -> Iterator[FaultProxy]:
-    """A proxy in front of a server that answers every line with itself."""
+    """Return a proxy in front of an echo server."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     def echo(connection: socket.socket) -> None:

@@ -1,4 +1,4 @@
-"""The check of requests against GitHub's description notices what is wrong."""
+"""Tests of the validation of requests against the API description of GitHub."""
 
 import json
 

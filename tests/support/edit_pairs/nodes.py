@@ -1,4 +1,4 @@
-"""Two nodes of one service on one database, and a project of each host that an editor at each of them works on."""
+"""Two nodes on one database, and a project of each host with an editor at each node."""
 
 import base64
 import dataclasses
@@ -29,14 +29,14 @@ PATIENCE_S = 4.0
 
 @dataclasses.dataclass(frozen=True)
 class Nodes:
-    """Two nodes, which know nothing of each other but the database, and the hosts they call."""
+    """Two nodes that share only the database, and the hosts."""
 
     first: Flask
     second: Flask
     hosts: Hosts
 
     def site(self, kind: str, pairs: int) -> Site:
-        """An indexed project: its owner works at the first node, an editor without an account of theirs at the second."""
+        """Create an indexed project. The owner uses the first node, an editor without a Git account uses the second."""
         world = World(self.first)
         owner, editor = world.person(), world.person()
         org = owner.new_organization()
@@ -50,7 +50,7 @@ class Nodes:
         return Site((owner, there), project, git, host, kind)
 
     def check_index(self, pairs: Pairs) -> None:
-        """Once it is quiet, the index is the branch, and the log has every acknowledged save."""
+        """Assert that the index equals the branch and that the log contains every acknowledged save."""
         site = pairs.site
         site.editors[0].post(f"/project-content/{site.project}/reindex", {}).ok(202)
         World(self.first).work_off(within_s=600)
@@ -79,7 +79,7 @@ class Nodes:
 
 @contextmanager
 def nodes(store: str, home: Path) -> Iterator[Nodes]:
-    """Both, on an empty database."""
+    """Run both nodes on an empty database."""
     hosts = Hosts(home / "hosts")
     hosts.github.hourly = hosts.gitlab.a_minute = 10_000_000
     shared = {

@@ -1,4 +1,4 @@
-"""Pairs of editors who save at the same moment, each on a node of their own, while others push and the host fails."""
+"""Pairs of editors that save at the same time on separate nodes, with outside pushes and faults of the host."""
 
 import random
 import threading
@@ -39,7 +39,7 @@ Edit = dict[str, Any]
 
 
 def weather(moves: str, reads: str) -> list[Callable[[], list[Fault]]]:
-    """The faults of a host, in turns."""
+    """Return functions that create the faults of a host."""
     return [
         lambda: [Fault(moves, lose=True)],
         lambda: [Fault(reads, reply=BUSY, skip=random.randint(0, 5))],
@@ -62,7 +62,7 @@ WEATHER = {
 
 @dataclass
 class Site:
-    """One project as both editors see it, its bare repository, and the host's double where it has one."""
+    """A project, its two editors, its bare repository, and the double of its host if there is one."""
 
     editors: tuple[Person, Person]
     project: str
@@ -92,14 +92,14 @@ class Save:
 
 
 def seeds(pairs: int) -> dict[str, Content]:
-    """The files of a repository for so many pairs; all the same, so that one is read to know them all."""
+    """Return the files of a repository for this number of pairs. All have equal contents."""
     own = [_page(number, side) for number in range(pairs) for side in "ab"]
     return dict.fromkeys([*own, *(f"elsewhere/{number}.md" for number in range(ELSEWHERE))], b"As it was\n")
 
 
 @dataclass
 class Pairs:
-    """Runs pairs, and keeps what was asked and answered."""
+    """A run of pairs with its saves and responses."""
 
     site: Site
     seed: int = 7

@@ -18,7 +18,7 @@ class Landed:
 
 
 class Witness:
-    """The branch as plain git has it, oldest commit first, from the head at the start."""
+    """The commits of the branch in plain git since the start, oldest first."""
 
     def __init__(self, git: Plumbing, start: str) -> None:
         self.git, self.start = git, start
@@ -26,7 +26,7 @@ class Witness:
         self.place = {start: -1} | {commit.sha: n for n, commit in enumerate(self.commits)}
 
     def check(self, pairs: Pairs) -> None:
-        """Everything that was promised."""
+        """Assert that the branch contains each push and each acknowledged save once, and no refused save."""
         self.git.check()
         self._check_moves()
         for sha in pairs.pushes:
@@ -39,7 +39,7 @@ class Witness:
         assert len(self.commits) == len(pairs.pushes) + sum(save.subject in by_subject for save in pairs.saves)
 
     def _check_moves(self) -> None:
-        """The branch has only ever moved forward, by one commit each time."""
+        """Assert that the branch moved forward only, by one commit each time."""
         log = (self.git.folder / "logs/refs/heads/main").read_text().splitlines()
         moves = [(line.split(" ")[0], line.split(" ")[1]) for line in log]
         assert [new for _, new in moves] == [commit.sha for commit in self.commits]

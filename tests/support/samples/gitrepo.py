@@ -1,4 +1,4 @@
-"""Bare repositories made with `git fast-import` and read with git, independent of the drivers."""
+"""Bare repositories that are written with `git fast-import` and read with git, without the drivers."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A generated repository whose files are changed, moved and removed."""
+"""Generated repository with changed, moved and removed files."""
 
 import random
 from dataclasses import dataclass, field

@@ -23,7 +23,7 @@ ROOT = Path(__file__).parents[3]
 
 
 class Service:
-    """Runs for the length of a `with`; may be killed and started again in between."""
+    """A service that runs for the length of a `with`. It can be killed and restarted."""
 
     def __init__(self, home: Path, *, workers: int = 2, log: IO[bytes] | None = None, **environment: str) -> None:
         self.home, self.port, self._log = home, free_port(), log
@@ -36,7 +36,7 @@ class Service:
             "WEB_CONCURRENCY": str(workers),
             "LOG_LEVEL": "WARNING",
         } | environment
-        # Logging is the whole process's: the tests that come after this one want to see their lines.
+        # The log configuration belongs to the process. Later tests need their log lines.
         self.app = create_app(Settings.from_environment(self.environment | {"LOG_LEVEL": "INFO"}))
         with self.app.app_context():
             upgrade(directory=str(ROOT / "migrations"))

@@ -1,4 +1,4 @@
-"""Paddle's driver against its double: what it asks, what it understands, and every way the other side may fail."""
+"""Tests of the Paddle driver with a double: requests, parsed events and failures."""
 
 import dataclasses
 import json

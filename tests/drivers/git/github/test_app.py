@@ -1,4 +1,4 @@
-"""Galley's app on GitHub, and accounts there."""
+"""Tests of the GitHub App and of GitHub accounts."""
 
 import threading
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""The GitHub driver: the contract of all providers, GitHub's own calls, and every way the host may fail."""
+"""Tests of the GitHub driver: the contract of all providers, the calls of GitHub and failures of the host."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -259,7 +259,7 @@ class TestWritable:
 
 
 class TestTrees:
-    """Trees that the host cuts, and what reading them costs."""
+    """Truncated trees, and the number of calls that read them."""
 
     def test_truncated_tree_is_read_by_folder_and_equals_that_of_git(self, host: GitHub, make: Make) -> None:
         host.tree_entries = 400
@@ -405,5 +405,5 @@ class TestCommitSteps:
 
 
 def many_files(count: int) -> dict[str, Content]:
-    """Files in folders of folders."""
+    """Return this number of files in nested folders."""
     return {f"d{n % 10:02}/s{n // 10 % 10:02}/f{n:04}.md": b"%d\n" % n for n in range(count)}

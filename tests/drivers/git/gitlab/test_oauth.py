@@ -1,4 +1,4 @@
-"""Galley's application on GitLab, and accounts there."""
+"""Tests of the OAuth application on GitLab and of GitLab accounts."""
 
 import base64
 import hashlib

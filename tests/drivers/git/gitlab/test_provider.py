@@ -1,4 +1,4 @@
-"""The GitLab driver: the contract of all providers, GitLab's own calls, and every way the host may fail."""
+"""Tests of the GitLab driver: the contract of all providers, the calls of GitLab and failures of the host."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -200,7 +200,7 @@ class TestGitLabFailing(RemoteContract):
 
 
 class TestTrees:
-    """Trees page by page, and comparisons that GitLab gives up."""
+    """Paginated trees, and comparisons beyond the limits of GitLab."""
 
     def test_tree_of_many_pages_equals_that_of_git(self, host: GitLab, make: Make) -> None:
         subject = make({f"d{n % 30:02}/f{n:04}.md": b"%d\n" % n for n in range(1500)})

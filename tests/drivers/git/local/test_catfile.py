@@ -1,4 +1,4 @@
-"""The pool of reading processes: right answers in order, none left over, none shared after a fork."""
+"""Tests of the pool of `git cat-file` processes: order of results, end of processes, and forks."""
 
 import os
 import threading
@@ -39,7 +39,7 @@ def _reading() -> list[psutil.Process]:
 
 @pytest.fixture(autouse=True)
 def others() -> None:
-    """Applications of other tests in this process keep readers of their own; they are not counted."""
+    """Exclude the processes of applications of other tests."""
     _OTHERS.clear()
     _OTHERS.update(child.pid for child in _reading())
 

@@ -1,4 +1,4 @@
-"""Git's environment, its time limit, and that nothing of it is left running."""
+"""Tests of git commands: environment, time limit and the end of all processes."""
 
 import os
 import signal
@@ -23,7 +23,7 @@ def repo(tmp_path: Path) -> GitRepo:
 
 @pytest.fixture
 def fake_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Fake:
-    """Puts a shell script in git's place."""
+    """Return a function that replaces git with a shell script."""
 
     def put(script: str) -> None:
         folder = tmp_path / "bin"

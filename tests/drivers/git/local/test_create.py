@@ -1,4 +1,4 @@
-"""Making repositories from nothing, from folders and from other repositories."""
+"""Tests of the creation of repositories, also from folders and from other repositories."""
 
 import os
 from collections.abc import Iterator

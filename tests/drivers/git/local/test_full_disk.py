@@ -1,4 +1,4 @@
-"""Local repositories on a full disk. Needs the right to mount a small file system."""
+"""Tests of local repositories on a full disk. They need the permission to mount a small file system."""
 
 from pathlib import Path
 

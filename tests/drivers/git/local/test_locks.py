@@ -1,4 +1,4 @@
-"""Turns: one at a time, given up by the dead, never waited for without end."""
+"""Tests of exclusive locks of branches."""
 
 import os
 import signal

@@ -1,4 +1,4 @@
-"""Commits of the local driver in a process that gevent has patched, as in the web workers."""
+"""Tests of commits of the local driver in a process that gevent has patched, as in the web workers."""
 
 import json
 import os

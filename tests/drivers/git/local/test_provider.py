@@ -1,4 +1,4 @@
-"""The local driver: the contract of all providers, and what only bare repositories on this machine have."""
+"""Tests of the local driver: the contract of all providers, and properties of bare repositories."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Moving branches against locks that a killed git left, and against locks that are alive."""
+"""Tests of branch updates with abandoned and active lock files."""
 
 import os
 import threading

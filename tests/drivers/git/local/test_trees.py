@@ -1,4 +1,4 @@
-"""Trees that are kept between the check of a save and its commit."""
+"""Tests of trees that are cached between the check of a save and its commit."""
 
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The client of REST hosts against a loopback server."""
+"""Tests of the client of REST hosts against a loopback server."""
 
 from collections.abc import Iterator
 
@@ -11,7 +11,7 @@ from tests.support.doubles.server import Call, Double, Reply, route
 
 
 class EndlessList(Double):
-    """A host whose list has a new next page each time."""
+    """A host with an endless paginated list."""
 
     @route("GET", "/items")
     def items(self, call: Call) -> Reply:

@@ -1,4 +1,4 @@
-"""Answers kept for conditional reads."""
+"""Tests of stored responses for conditional requests."""
 
 from app.drivers.git.rest.etags import MAX_BYTES, MAX_ENTRIES, EtagCache
 from app.drivers.http.client import HttpResponse

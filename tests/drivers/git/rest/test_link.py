@@ -1,4 +1,4 @@
-"""The `Link` header of paginated lists."""
+"""Tests of the `Link` header of paginated lists."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Rate limits that a host reports."""
+"""Tests of the rate limits that a host reports."""
 
 import os
 import time

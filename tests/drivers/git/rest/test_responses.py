@@ -1,4 +1,4 @@
-"""Messages of a host as they are shown to people."""
+"""Tests of the messages of a host in error sentences."""
 
 import pytest
 

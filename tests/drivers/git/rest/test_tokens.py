@@ -13,7 +13,7 @@ from app.drivers.http.client import HttpResponse
 
 
 class Source:
-    """A supplier whose token ages with each pause of the test."""
+    """A token supplier. The age of the token increases with each pause of the test."""
 
     def __init__(self, age_s: float = 0.0) -> None:
         self.seconds = age_s
