@@ -4,11 +4,10 @@ import click
 from flask import current_app
 from flask.cli import AppGroup
 
+from app.core.errors import NotFound
+from app.database import session
 from app.drivers.jobs.port import JobEngine
-from app.extensions import db
-
-MAX_JOB_ID = 2**63 - 1
-"""Largest id of a job. Both engines use signed numbers of 64 bits."""
+from app.resources.system import job_queue
 
 jobs = AppGroup("jobs", help="Background jobs that failed permanently.")
 
@@ -17,8 +16,8 @@ jobs = AppGroup("jobs", help="Background jobs that failed permanently.")
 @click.option("--limit", type=click.IntRange(1, 10_000), default=100, show_default=True, help="Largest number of jobs.")
 def dead(limit: int) -> None:
     """List the dead letters, newest first: id, time, runs, name and type of the last error."""
-    with db.engine.connect() as connection:
-        letters = engine().dead(connection, limit)
+    session.start_reading()
+    letters = job_queue.dead_letters(engine(), limit=limit)
     for one in letters:
         click.echo(f"{one.id:>8}  {one.died_at:%Y-%m-%d %H:%M:%S}  {one.attempts:>3}  {one.name}  {one.error}")
     if not letters:
@@ -26,13 +25,13 @@ def dead(limit: int) -> None:
 
 
 @jobs.command("retry")
-@click.argument("job_id", type=click.IntRange(1, MAX_JOB_ID))
+@click.argument("job_id", type=click.IntRange(1, job_queue.MAX_JOB_ID))
 def retry(job_id: int) -> None:
     """Enqueue the dead letter JOB_ID again, with all its retries."""
-    with db.engine.begin() as connection:
-        revived = engine().retry_dead(connection, str(job_id))
-    if not revived:
-        raise click.ClickException(f"There is no dead letter {job_id}; `flask jobs dead` lists them.")
+    try:
+        job_queue.retry_dead_letter(engine(), str(job_id))
+    except NotFound as error:
+        raise click.ClickException(f"There is no dead letter {job_id}; `flask jobs dead` lists them.") from error
     click.echo(f"Job {job_id} waits again.")
 
 

@@ -4,7 +4,6 @@ import secrets
 import sys
 
 import click
-import sqlalchemy as sa
 from flask.cli import AppGroup
 
 from app.cli.accounts import account_of, email_key_of
@@ -13,6 +12,7 @@ from app.extensions import db
 from app.models.user import User
 from app.resources.auth import service
 from app.resources.user import passwords, sessions
+from app.resources.user.directory import list_users
 from app.resources.user.events import password_reset
 from app.resources.user.locks import lock_user
 from app.security.passwords import hash_password, password_error
@@ -57,10 +57,9 @@ def reset_password(email: str, password_stdin: bool) -> None:
 @user.command("list")
 @click.option("--search", default="", help="Only users whose e-mail address contains this text.")
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1), help="Largest number of lines.")
-def list_users(search: str, limit: int) -> None:
+def list_accounts(search: str, limit: int) -> None:
     """List users: id, e-mail address, name and state."""
-    statement = sa.select(User).where(User.email_key.contains(search.strip().lower(), autoescape=True))
-    for account in db.session.scalars(statement.order_by(User.id).limit(limit)):
+    for account in list_users(search, limit=limit).users:
         states = ["admin"] if account.is_admin else []
         states += [] if account.email_verified else ["unverified"]
         click.echo("  ".join([account.id, account.email, account.name, *states]))

@@ -89,7 +89,7 @@ def show_preferences(*, scope: Scope) -> Response:
 @Page(guard=verified(), takes_form=True, shown_by="show_preferences")
 def change_preferences(*, scope: Scope, form: Form) -> Response:
     """Change theme, language, time zone and attribution."""
-    data = {name: form.text(name) for name in ("theme", "language", "timezone")}
+    data = form.texts("theme", "language", "timezone")
     api.write(preferences.change, _ids(scope), data | {"impersonate": form.is_checked("impersonate")}, method="PATCH")
     return see_other(f"{URL}/preferences?done=saved")
 

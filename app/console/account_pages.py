@@ -45,7 +45,7 @@ def sign_in_page(*, scope: Scope, query: dict[str, str]) -> Response:
 @Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="sign_in_page", names=AUTH_NAMES)
 def sign_in(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
     """Sign in and return to the page that required it."""
-    data = {"email": form.text("email"), "password": form.text("password"), "rememberMe": form.is_checked("remember")}
+    data = form.texts("email", "password") | {"rememberMe": form.is_checked("remember")}
     try:
         api.write(email.sign_in, data=data)
     except EmailNotVerified:
@@ -64,8 +64,7 @@ def sign_up_page(*, scope: Scope, query: dict[str, str]) -> Response:
 @Page(guard=public(), takes_form=True, shown_by="sign_up_page")
 def sign_up(*, scope: Scope, form: Form) -> Response:
     """Create an account. A code is mailed."""
-    names = ("name", "email", "password")
-    api.write(email.sign_up, data={name: form.text(name) for name in names})
+    api.write(email.sign_up, data=form.texts("name", "email", "password"))
     return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email').strip()})}")
 
 
@@ -88,7 +87,7 @@ def verify(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
 @Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="verify_page")
 def resend_code(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
     """Mail a new code."""
-    api.write(email.send_code, data={"email": form.text("email")})
+    api.write(email.send_code, data=form.texts("email"))
     return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email'), 'done': 'code'})}")
 
 

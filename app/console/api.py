@@ -1,6 +1,7 @@
 """Calls of declared API routes in the same process. A page has the guards, schemas, rates and transactions of the API."""
 
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from typing import Any
 
 import orjson
@@ -37,13 +38,13 @@ class ApiCall(RequestSteps):
             rate_limits.check_address(self.declared.rate)
             rate_limits.check_caller(self.declared.rate, authentication.caller())
         self.declared.guard.authenticate()
-        try:
-            return self._count_and_work()
-        except BaseException:
-            session.rollback()
-            raise
-        finally:
-            session.start_reading()
+        with ExitStack() as failure:
+            failure.callback(session.start_reading)
+            failure.callback(session.rollback)
+            response = self._count_and_work()
+            failure.pop_all()
+        session.start_reading()
+        return response
 
     def _load_query(self, query: type[Schema]) -> Any:
         schema = instance(query)

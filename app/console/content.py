@@ -24,7 +24,7 @@ from app.extensions import drivers
 from app.http.validation import RequestSchema
 from app.resources.project_content import index_freshness
 from app.resources.project_content import routes as content
-from app.resources.project_content.folder_listing import ListedFile, ListedFolder, describe_missing, list_folder
+from app.resources.project_content.folder_listing import ListedFile, ListedFolder, list_folder
 from app.resources.project_content.source import source_of
 
 PER_PAGE = 100
@@ -56,11 +56,7 @@ def _list(scope: Scope, query: dict[str, Any]) -> Listing:
     session.release_connection()
     head = source.git.head(source.repo, source.branch)
     index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
-    path, is_recursive = _folder_path(scope), query["view"] == "tree"
-    folders, files = list_folder(scope.project, index, path, is_recursive=is_recursive)
-    session.release_connection()
-    if describe_missing(scope.project, files, source):
-        folders, files = list_folder(scope.project, index, path, is_recursive=is_recursive)
+    folders, files = list_folder(scope.project, index, _folder_path(scope), is_recursive=query["view"] == "tree")
     return head, folders, files
 
 

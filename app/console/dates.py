@@ -35,6 +35,11 @@ def relative(value: datetime | str | None, language: str) -> str:
     return format_datetime(moment, "d MMM y", tzinfo=zone, locale=language)
 
 
+def duration(seconds: float, language: str) -> str:
+    """Return a length of time in its largest unit."""
+    return format_timedelta(timedelta(seconds=seconds), locale=language)
+
+
 def size(bytes_: int | None) -> str:
     """Return a size in bytes, KB or MB."""
     if bytes_ is None:

@@ -3,6 +3,7 @@
 from urllib.parse import urlencode
 
 from flask import Response, current_app, g, request
+from werkzeug.exceptions import InternalServerError
 
 from app.console import rendering
 from app.console.blueprint import ROOT, blueprint
@@ -10,6 +11,8 @@ from app.console.forms import Form
 from app.console.messages import error_text
 from app.console.pages import Page, page_again, see_other, wants_json
 from app.core.errors import AppError, EmailNotVerified, NotAuthenticated
+from app.database.errors import DatabaseError
+from app.drivers.errors import DriverError
 from app.http import envelope
 from app.http.endpoint import declaration_of
 from app.http.error_handlers import convert
@@ -17,15 +20,15 @@ from app.http.error_handlers import convert
 
 @blueprint.errorhandler(Exception)
 def handle(error: Exception) -> Response:
-    """Return the page for an error."""
+    """Return the page for an error. Flask passes a defect of a page that is shown again as `InternalServerError`."""
     app_error = convert(error)
     if wants_json():
         return envelope.failure(request, app_error)
     try:
-        response = _answer(app_error)
-    except Exception as second:
+        response = _error_page(app_error) if isinstance(error, InternalServerError) else _answer(app_error)
+    except (AppError, DriverError, DatabaseError) as second:
         app_error = convert(second)
-        response = rendering.page("error.html", status=app_error.status, text=error_text(app_error))
+        response = _error_page(app_error)
     response.headers.extend(app_error.headers)
     return response
 
@@ -42,6 +45,10 @@ def _answer(error: AppError) -> Response:
         response = page_again(declared.shown_by, dict(request.view_args or {}), form)
         response.status_code = error.status
         return response
+    return _error_page(error)
+
+
+def _error_page(error: AppError) -> Response:
     return rendering.page("error.html", status=error.status, text=error_text(error))
 
 

@@ -32,6 +32,10 @@ class Form:
         """Return the value of a field, or an empty text."""
         return self.values.get(name, "")
 
+    def texts(self, *names: str) -> dict[str, str]:
+        """Return the values of fields by name, an empty text for a field that was not sent."""
+        return {name: self.text(name) for name in names}
+
     def optional(self, name: str) -> str | None:
         """Return the value of a field, or None if it is empty."""
         return self.values.get(name) or None

@@ -28,6 +28,8 @@ def notice(name: str | None) -> str | None:
         "ended": _("Session ended"),
         "queued": _("The content is read again"),
         "stopped": _("Preview stopped"),
+        "retried": _("The job waits again"),
+        "canceled": _("Subscription canceled"),
     }
     return texts.get(name or "")
 
@@ -45,4 +47,4 @@ def error_text(error: AppError) -> str:
         "NOT_FOUND": _("This page does not exist, or it was deleted"),
         "INTERNAL": _("Something went wrong. Try again"),
     }
-    return texts.get(error.code) or error.message
+    return texts.get("INTERNAL" if error.status == 500 else error.code) or error.message

@@ -13,10 +13,13 @@ from app.resources.project.routes import projects
 
 BASE = "/organizations/<org_id>"
 VIEW = api.guard_of(organizations.details)
+SETTINGS_SAVED = "/settings?done=saved"
 
 
-def _url(scope: Scope, path: str = "") -> str:
-    return f"{ROOT}/organizations/{scope.path['org_id']}{path}"
+def _change(scope: Scope, view: api.View, data: dict[str, str], done: str, *, method: str = "PATCH") -> Response:
+    """Call a changing route of the organization and lead to a page of it."""
+    api.write(view, scope.path, data, method=method)
+    return see_other(f"{ROOT}/organizations/{scope.path['org_id']}{done}")
 
 
 @blueprint.get(BASE)
@@ -38,27 +41,22 @@ def members(*, scope: Scope) -> Response:
 @Page(guard=api.guard_of(organizations.invite), takes_form=True, shown_by="members")
 def invite_member(*, scope: Scope, form: Form) -> Response:
     """Invite a person by e-mail, or send the invitation again."""
-    data = {"email": form.text("email"), "role": form.text("role")}
-    api.write(organizations.invite, scope.path, data, method="PATCH")
-    return see_other(_url(scope, "/members?done=invited"))
+    return _change(scope, organizations.invite, form.texts("email", "role"), "/members?done=invited")
 
 
 @blueprint.post(f"{BASE}/members/role")
 @Page(guard=api.guard_of(organizations.update_role), takes_form=True, shown_by="members")
 def change_role(*, scope: Scope, form: Form) -> Response:
     """Change the role of a member."""
-    data = {"member_id": form.text("member_id"), "role": form.text("role")}
-    api.write(organizations.update_role, scope.path, data, method="PATCH")
-    return see_other(_url(scope, "/members?done=saved"))
+    return _change(scope, organizations.update_role, form.texts("member_id", "role"), "/members?done=saved")
 
 
 @blueprint.post(f"{BASE}/members/remove")
 @Page(guard=api.guard_of(organizations.remove_member), takes_form=True, shown_by="members")
 def remove_member(*, scope: Scope, form: Form) -> Response:
     """Remove a member, or revoke an invitation."""
-    data = {name: form.text(name) for name in ("member_id", "email") if form.text(name)}
-    api.write(organizations.remove_member, scope.path, data, method="PATCH")
-    return see_other(_url(scope, "/members?done=removed"))
+    data = {name: value for name, value in form.texts("member_id", "email").items() if value}
+    return _change(scope, organizations.remove_member, data, "/members?done=removed")
 
 
 @blueprint.post(f"{BASE}/leave")
@@ -83,24 +81,21 @@ def organization_settings(*, scope: Scope) -> Response:
 )  # fmt: skip
 def change_organization(*, scope: Scope, form: Form) -> Response:
     """Rename the organization."""
-    api.write(organizations.update, scope.path, {"org_name": form.text("name")}, method="PATCH")
-    return see_other(_url(scope, "/settings?done=saved"))
+    return _change(scope, organizations.update, {"org_name": form.text("name")}, SETTINGS_SAVED)
 
 
 @blueprint.post(f"{BASE}/transfer")
 @Page(guard=api.guard_of(organizations.transfer), takes_form=True, shown_by="organization_settings")
 def transfer_organization(*, scope: Scope, form: Form) -> Response:
     """Transfer the organization to another member."""
-    api.write(organizations.transfer, scope.path, {"member_id": form.text("member_id")})
-    return see_other(_url(scope, "/settings?done=saved"))
+    return _change(scope, organizations.transfer, form.texts("member_id"), SETTINGS_SAVED, method="POST")
 
 
 @blueprint.post(f"{BASE}/status")
 @Page(guard=api.guard_of(organizations.set_status), takes_form=True, shown_by="organization_settings")
 def change_organization_status(*, scope: Scope, form: Form) -> Response:
     """Archive the organization or make it active."""
-    api.write(organizations.set_status, scope.path, {"status": form.text("status")}, method="PATCH")
-    return see_other(_url(scope, "/settings?done=saved"))
+    return _change(scope, organizations.set_status, form.texts("status"), SETTINGS_SAVED)
 
 
 @blueprint.post(f"{BASE}/delete")

@@ -10,6 +10,7 @@ from flask import Response, g, request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.console import asset_manifest, dates, frame, messages
+from app.console.money import money, period
 from app.console.pages import current_form
 from app.console.script_texts import script_texts
 from app.console.translation import current_language, translations
@@ -33,6 +34,9 @@ def _environment(language: str) -> Environment:
     environment.filters["when"] = lambda moment: dates.relative(moment, language)
     environment.filters["exact"] = lambda moment: dates.exact(moment, language)
     environment.filters["size"] = dates.size
+    environment.filters["duration"] = lambda seconds: dates.duration(seconds, language)
+    environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
+    environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
     environment.globals["asset_url"] = asset_manifest.asset_url
     environment.globals["assets_built"] = asset_manifest.is_built
     environment.globals["nonce"] = nonce

@@ -3,6 +3,8 @@
 from app.console import (
     account,
     account_pages,
+    administration,
+    billing,
     conflict,
     connect,
     content,
@@ -26,6 +28,8 @@ __all__ = [
     "ROOT",
     "account",
     "account_pages",
+    "administration",
+    "billing",
     "blueprint",
     "conflict",
     "connect",

@@ -74,13 +74,15 @@ PAGES = (
     *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project")),
     *(
         Row("GET", f"/console/account{path}", VERIFIED)
-        for path in ("", "/sessions", "/preferences", "/tokens", "/connections")
+        for path in ("", "/sessions", "/preferences", "/tokens", "/connections", "/billing")
     ),
     *(
         Row("POST", f"/console/account/{path}", VERIFIED)
         for path in (
             *("profile", "password", "delete", "sessions/end", "preferences", "connections/remove"),
-            *("tokens", "tokens/rotate", "tokens/revoke"),
+            *("tokens", "tokens/rotate", "tokens/revoke", "billing/cancel"),
         )
     ),
+    *(Row("GET", f"/console/admin{path}", PLATFORM) for path in ("", "/users", "/jobs", "/indexes")),
+    Row("POST", "/console/admin/jobs/retry", PLATFORM),
 )

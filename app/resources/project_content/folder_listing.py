@@ -1,29 +1,24 @@
 """The entries of one folder of a branch: subfolders with their number of files, and files with title, date and draft state."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
-from app.content.filetypes import file_type
-from app.content.front_matter.reader import LANGUAGES
-from app.database import session
+from app.database import bulk
 from app.extensions import db
+from app.models.content_search import ContentText
 from app.models.project import Project
-from app.models.project_content import ContentBlob, ContentFile, ContentIndex
-from app.resources.project_content.file_metadata import facts_of, kind_of, store_facts
-from app.resources.project_content.source import Source
+from app.models.project_content import ContentFile, ContentIndex
 
 BLOBS_PER_STATEMENT = 500
-MAX_DESCRIBED, MAX_DESCRIBED_BYTES = 200, 256 * 1024
-"""The files that one request reads from the Git host, and the size above which a file is listed without a title."""
 
 
 @dataclass(frozen=True)
 class ListedFile:
-    """A file of a folder. Title, date and draft state are None until the file was described."""
+    """A file of a folder. Title and date are None if the file has none, or its text is not indexed yet."""
 
     path: str
     size: int | None
@@ -33,7 +28,6 @@ class ListedFile:
     is_draft: bool
     changed_by: str | None
     changed_at: str | None
-    is_described: bool
 
     @property
     def name(self) -> str:
@@ -72,8 +66,8 @@ def list_folder(
         prefix + row.path[len(prefix) :].partition("/")[0] for row in rows if "/" in row.path[len(prefix) :]
     )
     direct = rows if is_recursive else [row for row in rows if "/" not in row.path[len(prefix) :]]
-    facts = _facts(project, direct)
-    listed = [_file(row, facts.get((row.sha, kind_of(row.path)), {})) for row in direct]
+    texts = _texts(project.id, sorted({row.sha for row in direct}))
+    listed = [_file(row, texts.get(row.sha)) for row in direct]
     return [] if is_recursive else [ListedFolder(path, count) for path, count in sorted(folders.items())], listed
 
 
@@ -88,48 +82,26 @@ def existing_files(index: ContentIndex | None, paths: Collection[str]) -> set[st
     return set(db.session.scalars(statement))
 
 
-def describe_missing(project: Project, files: Sequence[ListedFile], source: Source) -> bool:
-    """Read and store the facts of at most `MAX_DESCRIBED` text files without stored facts. Return whether there were any.
-
-    The database session must hold no connection.
-    """
-    missing = {file.sha: file.path for file in files if not file.is_described and _has_facts(file)}
-    batch = dict(list(missing.items())[:MAX_DESCRIBED])
-    blobs = source.git.blobs(source.repo, batch) if batch else ()
-    facts = [(sha, kind_of(batch[sha]), facts_of(batch[sha], data)) for sha, data in blobs if data is not None]
-    if facts:
-        with session.write_transaction():
-            store_facts(project.id, facts)
-    return bool(facts)
+def _texts(project_id: str, shas: Iterable[str]) -> dict[str, Any]:
+    """Return title and front matter of the indexed texts by blob."""
+    text, rows = ContentText, dict[str, Any]()
+    for part in bulk.batches(shas, BLOBS_PER_STATEMENT):
+        statement = sa.select(text.sha, text.title, text.front_matter)
+        statement = statement.where(text.project_id == project_id, text.sha.in_(part))
+        rows |= {row.sha: row for row in db.session.execute(statement)}
+    return rows
 
 
-def _has_facts(file: ListedFile) -> bool:
-    return file_type(file.path).language in LANGUAGES and (file.size or 0) <= MAX_DESCRIBED_BYTES
-
-
-def _facts(project: Project, rows: Sequence[Any]) -> dict[tuple[str, str], dict[str, Any]]:
-    blob, facts = ContentBlob, dict[tuple[str, str], dict[str, Any]]()
-    for shas in _batches(sorted({row.sha for row in rows})):
-        statement = sa.select(blob.sha, blob.kind, blob.facts).where(blob.project_id == project.id, blob.sha.in_(shas))
-        facts |= {(sha, kind): stored for sha, kind, stored in db.session.execute(statement)}
-    return facts
-
-
-def _batches(shas: list[str]) -> Iterable[list[str]]:
-    return (shas[start : start + BLOBS_PER_STATEMENT] for start in range(0, len(shas), BLOBS_PER_STATEMENT))
-
-
-def _file(row: Any, facts: dict[str, Any]) -> ListedFile:
-    values, commit = facts.get("front_matter") or {}, row.last_commit or {}
+def _file(row: Any, text: Any) -> ListedFile:
+    values, commit = (text.front_matter if text is not None else None) or {}, row.last_commit or {}
     date = values.get("date")
     return ListedFile(
         row.path,
         row.size,
         row.sha,
-        facts.get("title"),
+        text.title if text is not None else None,
         str(date) if isinstance(date, str | int) else None,
         values.get("draft") is True,
         commit.get("author"),
         commit.get("date"),
-        bool(facts),
     )
