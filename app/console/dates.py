@@ -30,14 +30,14 @@ def relative(value: datetime | str | None, language: str) -> str:
     moment = _moment(value)
     since = clock.now() - moment
     if timedelta(0) <= since < timedelta(days=1):
-        return format_timedelta(-since, add_direction=True, locale=language)
+        return ago(since.total_seconds(), language)
     zone = get_timezone(g.get("console_timezone") or "UTC")
     return format_datetime(moment, "d MMM y", tzinfo=zone, locale=language)
 
 
-def duration(seconds: float, language: str) -> str:
-    """Return a length of time in its largest unit."""
-    return format_timedelta(timedelta(seconds=seconds), locale=language)
+def ago(seconds: float, language: str) -> str:
+    """Return the time that has passed, for example `5 minutes ago` in English."""
+    return format_timedelta(-timedelta(seconds=seconds), add_direction=True, locale=language)
 
 
 def size(bytes_: int | None) -> str:

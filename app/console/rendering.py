@@ -34,7 +34,7 @@ def _environment(language: str) -> Environment:
     environment.filters["when"] = lambda moment: dates.relative(moment, language)
     environment.filters["exact"] = lambda moment: dates.exact(moment, language)
     environment.filters["size"] = dates.size
-    environment.filters["duration"] = lambda seconds: dates.duration(seconds, language)
+    environment.filters["ago"] = lambda seconds: dates.ago(seconds, language)
     environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
     environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
     environment.globals["asset_url"] = asset_manifest.asset_url

@@ -2,6 +2,7 @@
 
 import re
 import subprocess
+import sys
 from collections.abc import Iterator
 from typing import Literal
 
@@ -9,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.serving.browser import chromium
-from tests.serving.processes import Service, running
+from tests.serving.processes import ROOT, Service, running
 from tests.support.console_assets import build_assets
 
 Theme = Literal["light", "dark"]
@@ -18,6 +19,14 @@ VIEWS: tuple[tuple[ViewportSize, Theme], ...] = (
     ({"width": 390, "height": 844}, "dark"),
 )
 PUBLIC = dict.fromkeys(("/console/sign-in", "/console/sign-up", "/console/forgot-password"), "form")
+SIGNED_IN = tuple(
+    f"/console{path}"
+    for path in (
+        *("", "/admin/users", "/admin/jobs", "/admin/indexes", "/account", "/account/billing"),
+        *("/account/connections", "/account/preferences", "/account/sessions", "/account/tokens"),
+    )
+)
+ORGANIZATION = ("", "/members", "/service-accounts", "/settings", "/connect")
 PAGES = {
     **dict.fromkeys(("", "/content/", "/content/content/posts", "/search?q=fog", "/activity"), "main"),
     "/edit/content/posts/fog-signals.md": ".ProseMirror",
@@ -77,10 +86,17 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     axe = build_assets().WORK / "node_modules" / "axe-core" / "axe.min.js"
     with running(tmp_path_factory.mktemp("console")) as service, chromium() as browser:
         service.wait_for("job=content.index")
+        promote(service)
         page = browser.new_page()
         page.add_init_script(RECORDER)
         page.add_init_script(path=axe)
         yield Console(service, page)
+
+
+def promote(service: Service) -> None:
+    """Make the owner of the demo a platform admin."""
+    command = [sys.executable, "-m", "flask", "user", "promote", "owner@demo.example.org"]
+    subprocess.run(command, cwd=ROOT, env=service.env, check=True, capture_output=True)
 
 
 def history(service: Service) -> str:
@@ -97,7 +113,9 @@ class TestBrowser:
         for paths in (PUBLIC, None):
             if paths is None:
                 project = console.sign_in()
-                paths = {"/console": "main"} | {project + path: ready for path, ready in PAGES.items()}
+                link = console.page.locator("main a[href^='/console/organizations/']").first.get_attribute("href")
+                paths = dict.fromkeys([*SIGNED_IN, *(f"{link}{path}" for path in ORGANIZATION)], "main")
+                paths |= {project + path: ready for path, ready in PAGES.items()}
             for path, ready in paths.items():
                 console.open(path, ready)
                 for size, theme in VIEWS:
@@ -121,3 +139,21 @@ class TestBrowser:
         lines = [line for line in history(console.service).splitlines() if re.match(r"[+-](?![+-])", line)]
         assert [line[0] for line in lines] == ["-", "+"]
         assert lines[1] == "+" + lines[0][1:] + " Bring a chart."
+
+    def test_administration_is_reached_from_the_navigation_and_searches(self, console: Console) -> None:
+        page = console.page
+        console.resize(*VIEWS[0])
+        console.sign_in()
+        console.open("/console")
+        page.get_by_role("link", name="Administration").click()
+        page.get_by_label("E-mail").fill("EDITOR@")
+        page.get_by_role("button", name="Search").click()
+        expect(page.get_by_role("row").filter(has_text="editor@demo.example.org")).to_be_visible()
+        expect(page.get_by_role("row").filter(has_text="owner@demo.example.org")).to_have_count(0)
+        page.get_by_role("link", name="Content indexes").click()
+        page.get_by_label("State").select_option("ready")
+        page.get_by_role("button", name="Apply").click()
+        expect(page.get_by_role("row").filter(has_text="up to date")).to_have_count(1)
+        page.get_by_role("link", name="Background jobs").click()
+        expect(page.get_by_text("No job has failed permanently.")).to_be_visible()
+        assert page.evaluate("problems") == []

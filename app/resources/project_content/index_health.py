@@ -30,7 +30,6 @@ class IndexState:
     problem: str | None
     files: int
     indexed_at: datetime | None
-    updated_at: datetime
 
 
 @dataclass(frozen=True)
@@ -53,7 +52,7 @@ def list_indexes(
     statement = (
         sa.select(
             *(index.id, Project.id, Project.name, Organization.name, index.branch, index.status, index.problem),
-            *(index.files, index.indexed_at, index.updated_at),
+            *(index.files, index.indexed_at),
         )
         .join(Project, Project.id == index.project_id)
         .join(Organization, Organization.id == Project.organization_id)
