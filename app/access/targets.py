@@ -115,7 +115,7 @@ def project_if_named(param: str) -> TargetResolver:
     find_project = project(param)
 
     def find(actor: Caller | None, ids: Ids) -> Targets:
-        return {"is_self": True} if ids.get(param) is None else find_project(actor, ids)
+        return {"is_self": True} if ids[param] is None else find_project(actor, ids)
 
     return find
 

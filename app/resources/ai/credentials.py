@@ -4,7 +4,6 @@ The key of a caller is never stored, logged or included in a message.
 """
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 from urllib.parse import urlsplit
@@ -47,15 +46,16 @@ class Headers(Protocol):
         """Return the value of a header, or None."""
 
 
-def read_caller_credentials(headers: Headers, body: Mapping[str, object]) -> CallerCredentials:
+def read_caller_credentials(headers: Headers, in_body: CallerCredentials) -> CallerCredentials:
     """Return the values that the caller sent. Headers take precedence over the body."""
 
-    def either(header: str, name: str) -> str | None:
-        value = headers.get(header) or body.get(name)
-        return str(value).strip() or None if value else None
+    def either(header: str, value: str | None) -> str | None:
+        return (headers.get(header) or value or "").strip() or None
 
     return CallerCredentials(
-        either("X-AI-Key", "apiKey"), either("X-AI-Provider", "provider"), either("X-AI-Model", "model")
+        either("X-AI-Key", in_body.key),
+        either("X-AI-Provider", in_body.provider),
+        either("X-AI-Model", in_body.model),
     )
 
 

@@ -38,14 +38,20 @@ class EditorCommand:
         return streams.stream_text(conversation, answer)
 
 
-def read(body: Mapping[str, Any], *, max_characters: int) -> EditorCommand:
-    """Return the command of a body.
+def read(
+    sent: Sequence[Mapping[str, Any]] | None, prompt: str | None, context: Mapping[str, Any], *, max_characters: int
+) -> EditorCommand:
+    """Return the command for the messages or the prompt of a client, and the state of its editor.
 
     Raises:
         InvalidRequest: there is no instruction, the document is too long, or there is no block to comment on.
     """
-    turns = _turns(body, max_characters)
-    context = body.get("ctx") or {}
+    if sent:
+        turns = messages.turns(sent, max_characters=max_characters)
+    elif prompt:
+        turns = (Message(MessageRole.USER, prompt),)
+    else:
+        raise InvalidRequest.field("messages", "Send messages or a prompt")
     nodes: Sequence[slate.Node] = context.get("children") or ()
     document = slate.to_markdown(nodes) if nodes else context.get("markdown") or ""
     if len(document) > DOCUMENT_CHARACTERS:
@@ -58,14 +64,6 @@ def read(body: Mapping[str, Any], *, max_characters: int) -> EditorCommand:
         selection = slate.to_markdown(selections.selected(nodes, context.get("selection")))
         return EditorCommand(tool, prompts.edit(turns, document, selection), {})
     return EditorCommand(tool, prompts.generate(turns, document), {})
-
-
-def _turns(body: Mapping[str, Any], max_characters: int) -> tuple[Message, ...]:
-    if body.get("messages"):
-        return messages.turns(body["messages"], max_characters=max_characters)
-    if body.get("prompt"):
-        return (Message(MessageRole.USER, body["prompt"]),)
-    raise InvalidRequest.field("messages", "Send messages or a prompt")
 
 
 def _blocks(nodes: Sequence[slate.Node]) -> dict[str, str]:

@@ -1,6 +1,5 @@
 """Calls to the model before the transaction of a route."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from app.access import targets
@@ -10,7 +9,7 @@ from app.database import session
 from app.extensions import context_runner, current_settings, db, drivers
 from app.resources.ai import code, editor_command, handlers, messages, prompts, responses
 from app.resources.ai.conversation import Conversation
-from app.resources.ai.credentials import choose
+from app.resources.ai.credentials import CallerCredentials, choose
 from app.resources.ai.responses import Client, HttpResponse
 from app.resources.ai.schemas import requests
 from app.resources.ai.tools import ProjectTools
@@ -24,74 +23,72 @@ def limits() -> AiLimits:
     return current_settings().limits.ai
 
 
-def command(scope: Scope, body: requests.CommandBody) -> HttpResponse:
+def command(scope: Scope, body: requests.Command) -> HttpResponse:
     """Stream the reply to a command of the rich-text editor."""
-    requested = editor_command.read(body, max_characters=limits().context_characters)
+    requested = editor_command.read(
+        body.messages, body.prompt, body.ctx or {}, max_characters=limits().context_characters
+    )
     conversation = _conversation(scope, _client(body), "command")
     return _stream(conversation, requested.answer(conversation), _optional_tools(scope))
 
 
-def copilot(scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
+def copilot(scope: Scope, body: requests.Complete) -> dict[str, Any]:
     """Return the completion of a text."""
     conversation = _conversation(scope, _client(body), "copilot", total_s=limits().copilot_timeout_s)
-    return handlers.complete(conversation, body["prompt"], body["instructions"])
+    return handlers.complete(conversation, body.prompt, body.instructions)
 
 
-def chat(scope: Scope, body: requests.ChatBody) -> HttpResponse:
+def chat(scope: Scope, body: requests.Chat) -> HttpResponse:
     """Stream the reply of a chat about a project."""
-    turns = messages.turns(body["messages"], max_characters=limits().context_characters)
+    turns = messages.turns(body.messages, max_characters=limits().context_characters)
     tools = _tools(scope)
     conversation = _conversation(scope, _client(body), "chat")
     blocks = handlers.chat(conversation, turns, scope.project.name, library=tools, limits=limits())
     return _stream(conversation, blocks, tools)
 
 
-def code_edit(scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
+def code_edit(scope: Scope, body: requests.CodeEdit) -> HttpResponse:
     """Stream the changed code, or return it as JSON if the client prefers that."""
-    prompt = prompts.code_edit(body["code"], body["instruction"], body["language"], body["path"])
+    prompt = prompts.code_edit(body.code, body.instruction, body.language, body.path)
     client = _client(body)
     conversation = _conversation(scope, client, "code-edit")
-    old, path = body["code"], body["path"] or code.DEFAULT_PATH
+    old, path = body.code, body.path or code.DEFAULT_PATH
     if not client.accepts_stream:
         return responses.json_response(code.complete(conversation, prompt, old=old, path=path), CODE_EDITED)
     return _stream(conversation, code.stream(conversation, prompt, old=old, path=path), _optional_tools(scope))
 
 
-def code_explain(scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
+def code_explain(scope: Scope, body: requests.CodeExplain) -> HttpResponse:
     """Stream the explanation of a piece of code."""
     conversation = _conversation(scope, _client(body), "code-explain")
-    blocks = handlers.explain(
-        conversation, body["code"], language=body["language"], path=body["path"], question=body["question"]
-    )
+    blocks = handlers.explain(conversation, body.code, language=body.language, path=body.path, question=body.question)
     return _stream(conversation, blocks, _optional_tools(scope))
 
 
-def commit(scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
+def commit(scope: Scope, body: requests.WriteCommit) -> dict[str, Any]:
     """Return a commit message for a diff."""
-    return handlers.write_commit(_conversation(scope, _client(body), "commit"), body["diff"], body["locale"])
+    return handlers.write_commit(_conversation(scope, _client(body), "commit"), body.diff, body.locale)
 
 
-def metadata(scope: Scope, body: requests.MetadataBody) -> dict[str, Any]:
+def metadata(scope: Scope, body: requests.WriteMetadata) -> dict[str, Any]:
     """Return the SEO metadata of a page."""
     return handlers.write_metadata(
         _conversation(scope, _client(body), "metadata"),
-        body["content"],
-        path=body["path"],
-        locale=body["locale"],
-        front_matter=body.get("front_matter"),
+        body.content,
+        path=body.path,
+        locale=body.locale,
+        front_matter=body.front_matter,
     )
 
 
-def seo_fix(scope: Scope, body: requests.FixSeoValues) -> dict[str, Any]:
+def seo_fix(scope: Scope, body: requests.FixSeoBody) -> dict[str, Any]:
     """Return a page without its SEO issues."""
     conversation = _conversation(scope, _client(body), "seo-fix")
-    return handlers.fix_seo(
-        conversation, body["content"], body["issues"], front_matter=body["front_matter"], locale=body["locale"]
-    )
+    return handlers.fix_seo(conversation, body.content, body.issues, front_matter=body.front_matter, locale=body.locale)
 
 
-def _client(body: Mapping[str, Any]) -> Client:
-    return responses.client_of_request(body)
+def _client(body: requests.AiRequestBody) -> Client:
+    return responses.client_of_request(CallerCredentials(body.api_key, body.provider, body.model))
 
 
 def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float | None = None) -> Conversation:

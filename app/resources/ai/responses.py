@@ -31,10 +31,10 @@ class Client:
     watch: Watch
 
 
-def client_of_request(body: Mapping[str, Any]) -> Client:
-    """Return the client of the running request. `body` may contain its credentials."""
+def client_of_request(in_body: CallerCredentials) -> Client:
+    """Return the client of the running request. Its headers take precedence over the credentials in the body."""
     return Client(
-        credentials=read_caller_credentials(request.headers, body),
+        credentials=read_caller_credentials(request.headers, in_body),
         accepts_stream=request.accept_mimetypes.best_match([STREAM, JSON]) != JSON,
         watch=functools.partial(disconnects.on_disconnect, request),
     )

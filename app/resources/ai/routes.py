@@ -25,7 +25,7 @@ BYTES = InputLimits.ai_bytes
     guard=member_of_named(), body=requests.Command, events=events.COMMAND_EVENTS, prepare=prepare.command, raw_response=True, rate="ai",
     allow_archived=True, max_bytes=InputLimits.ai_command_bytes, message="The answer as a UI message stream", errors=MODEL,
 )  # fmt: skip
-def command(*, scope: Scope, body: requests.CommandBody, prepared: HttpResponse) -> HttpResponse:
+def command(*, scope: Scope, body: requests.Command, prepared: HttpResponse) -> HttpResponse:
     """Write, rewrite or comment on text of the rich-text editor."""
     return prepared
 
@@ -35,7 +35,7 @@ def command(*, scope: Scope, body: requests.CommandBody, prepared: HttpResponse)
     guard=member_of_named(), body=requests.Complete, prepare=prepare.copilot, result=responses.Completion,
     rate="ai_copilot", allow_archived=True, max_bytes=BYTES, message="Completed", errors=MODEL,
 )  # fmt: skip
-def copilot(*, scope: Scope, body: requests.CompleteBody, prepared: dict[str, Any]) -> dict[str, Any]:
+def copilot(*, scope: Scope, body: requests.Complete, prepared: dict[str, Any]) -> dict[str, Any]:
     """Complete a text by at most 50 tokens."""
     return prepared
 
@@ -45,7 +45,7 @@ def copilot(*, scope: Scope, body: requests.CompleteBody, prepared: dict[str, An
     guard=member_of_named(), body=requests.Chat, events=events.CHAT_EVENTS, prepare=prepare.chat, raw_response=True, rate="ai",
     allow_archived=True, max_bytes=BYTES, message="The answer as a UI message stream", errors=(*MODEL, *GIT_READ,),
 )  # fmt: skip
-def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> HttpResponse:
+def chat(*, scope: Scope, body: requests.Chat, prepared: HttpResponse) -> HttpResponse:
     """Chat about a project, whose files the model may search and read."""
     return prepared
 
@@ -55,7 +55,7 @@ def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> Ht
     guard=member_of_named(), body=requests.CodeEdit, events=events.EDIT_EVENTS, result=responses.EditedCode, prepare=prepare.code_edit, raw_response=True, rate="ai",
     allow_archived=True, max_bytes=BYTES, message=prepare.CODE_EDITED, errors=MODEL,
 )  # fmt: skip
-def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpResponse) -> HttpResponse:
+def code_edit(*, scope: Scope, body: requests.CodeEdit, prepared: HttpResponse) -> HttpResponse:
     """Change code after an instruction. Returns the new text and a diff as a UI message stream or as JSON."""
     return prepared
 
@@ -65,7 +65,7 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpRespon
     guard=member_of_named(), body=requests.CodeExplain, events=events.TEXT_EVENTS, prepare=prepare.code_explain, raw_response=True, rate="ai",
     allow_archived=True, max_bytes=BYTES, message="The answer as a UI message stream", errors=MODEL,
 )  # fmt: skip
-def code_explain(*, scope: Scope, body: requests.CodeExplainBody, prepared: HttpResponse) -> HttpResponse:
+def code_explain(*, scope: Scope, body: requests.CodeExplain, prepared: HttpResponse) -> HttpResponse:
     """Explain code or a template."""
     return prepared
 
@@ -75,7 +75,7 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody, prepared: Http
     guard=member_of_named(), body=requests.WriteCommit, prepare=prepare.commit, result=responses.CommitText,
     rate="ai", allow_archived=True, max_bytes=BYTES, message="Written", errors=MODEL,
 )  # fmt: skip
-def commit(*, scope: Scope, body: requests.CommitMessageBody, prepared: dict[str, Any]) -> dict[str, Any]:
+def commit(*, scope: Scope, body: requests.WriteCommit, prepared: dict[str, Any]) -> dict[str, Any]:
     """Write a commit message for a diff."""
     return prepared
 
@@ -85,7 +85,7 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody, prepared: dict[str
     guard=member_of_named(), body=requests.WriteMetadata, prepare=prepare.metadata, result=responses.PageMetadata,
     rate="ai", allow_archived=True, max_bytes=BYTES, message="Written", errors=MODEL,
 )  # fmt: skip
-def metadata(*, scope: Scope, body: requests.MetadataBody, prepared: dict[str, Any]) -> dict[str, Any]:
+def metadata(*, scope: Scope, body: requests.WriteMetadata, prepared: dict[str, Any]) -> dict[str, Any]:
     """Write the SEO metadata of a page."""
     return prepared
 
@@ -95,7 +95,7 @@ def metadata(*, scope: Scope, body: requests.MetadataBody, prepared: dict[str, A
     guard=member_of_named(), body=requests.FixSeoBody, prepare=prepare.seo_fix, result=responses.FixedPageSchema,
     rate="ai", allow_archived=True, max_bytes=BYTES, message="Fixed", errors=MODEL,
 )  # fmt: skip
-def seo_fix(*, scope: Scope, body: requests.FixSeoValues, prepared: dict[str, Any]) -> dict[str, Any]:
+def seo_fix(*, scope: Scope, body: requests.FixSeoBody, prepared: dict[str, Any]) -> dict[str, Any]:
     """Fix SEO issues of a page."""
     return prepared
 

@@ -25,14 +25,12 @@ def ai(
 
 class TestReadCallerCredentials:
     def test_headers_win_over_the_body(self) -> None:
-        found = read_caller_credentials(
-            {"X-AI-Key": "h", "X-AI-Model": "m"}, {"apiKey": "b", "provider": "xai", "model": "n"}
-        )
+        found = read_caller_credentials({"X-AI-Key": "h", "X-AI-Model": "m"}, CallerCredentials("b", "xai", "n"))
         assert found == CallerCredentials("h", "xai", "m")
 
     @pytest.mark.parametrize("empty", [None, "", " "])
     def test_empty_is_none(self, empty: str | None) -> None:
-        assert read_caller_credentials({}, {"apiKey": empty, "provider": empty, "model": empty}) == NONE
+        assert read_caller_credentials({}, CallerCredentials(empty, empty, empty)) == NONE
 
     def test_key_is_not_shown(self) -> None:
         assert "sk-1" not in repr(CallerCredentials("sk-1", None, None)) + repr(

@@ -18,7 +18,7 @@ SELECTION = {"anchor": {"path": [0, 0], "offset": 0}, "focus": {"path": [0, 0], 
 
 
 def command(**context: Any) -> Any:
-    return read({"prompt": "Do it", "ctx": context}, max_characters=100)
+    return read(None, "Do it", context, max_characters=100)
 
 
 class TestRead:
@@ -26,12 +26,12 @@ class TestRead:
         assert command().prompt.messages == (Message(MessageRole.USER, "Do it"),)
 
     def test_messages_win_over_a_prompt(self) -> None:
-        body = {"prompt": "x", "messages": [{"role": "user", "content": "y"}]}
-        assert read(body, max_characters=100).prompt.messages[0].text == "y"
+        sent = [{"role": "user", "content": "y"}]
+        assert read(sent, "x", {}, max_characters=100).prompt.messages[0].text == "y"
 
-    @pytest.mark.parametrize("context", [None, {}, {"toolName": None}, {"children": [], "markdown": None}])
+    @pytest.mark.parametrize("context", [{}, {"toolName": None}, {"children": [], "markdown": None}])
     def test_no_tool_is_generate(self, context: Any) -> None:
-        assert read({"prompt": "x", "ctx": context}, max_characters=9).tool is ToolName.GENERATE
+        assert read(None, "x", context, max_characters=9).tool is ToolName.GENERATE
 
     def test_nodes_win_over_markdown(self) -> None:
         told = command(children=NODES, markdown="# Old").prompt.system
@@ -58,5 +58,5 @@ class TestRead:
     )
     def test_what_cannot_be_asked_names_its_field(self, body: dict[str, Any], path: str) -> None:
         with pytest.raises(InvalidRequest) as caught:
-            read(body, max_characters=100)
+            read(body.get("messages"), body.get("prompt"), body.get("ctx", {}), max_characters=100)
         assert path in str(vars(caught.value))

@@ -1,13 +1,14 @@
 """Request bodies of the AI handlers (contract 4.12)."""
 
 import re
-from typing import Any, NotRequired, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from marshmallow import ValidationError, fields, validate
 
 from app.core.limits import AiLimits
 from app.core.paths import path_error
-from app.http.validation import IdField, RequestSchema, text
+from app.http.validation import IdField, RequestBody, RequestSchema, text
 from app.resources.ai.editor_command import ToolName
 
 CODE_CHARACTERS = 64_000
@@ -19,9 +20,9 @@ MAX_ISSUES = 50
 _LOCALE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{2,8}){0,3}")
 
 
-def optional(max_characters: int) -> fields.String:
+def optional(max_characters: int, **kwargs: Any) -> fields.String:
     """Return a field for text that may be absent, null or empty."""
-    return fields.String(load_default=None, allow_none=True, validate=validate.Length(max=max_characters))
+    return fields.String(load_default=None, allow_none=True, validate=validate.Length(max=max_characters), **kwargs)
 
 
 def _plain_path(value: str) -> None:
@@ -35,13 +36,14 @@ def _locale(value: str) -> None:
         raise ValidationError("This is not a valid locale.")
 
 
-class AiRequestBody(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class AiRequestBody(RequestBody):
     """Fields of every handler: a key of the caller and a project of which the caller is a member."""
 
-    apiKey = optional(512)  # noqa: N815 (wire name)
-    provider = optional(32)
-    model = optional(80)
-    projectId = IdField("prj", load_default=None, allow_none=True)  # noqa: N815 (wire name)
+    api_key: Annotated[str | None, optional(512, data_key="apiKey")]
+    provider: Annotated[str | None, optional(32)]
+    model: Annotated[str | None, optional(80)]
+    project_id: Annotated[str | None, IdField("prj", load_default=None, allow_none=True, data_key="projectId")]
 
 
 class UiMessage(RequestSchema):
@@ -72,61 +74,68 @@ def _messages(*, required: bool) -> fields.List[Any]:
     return fields.List(fields.Nested(UiMessage), required=required, validate=length, **default)
 
 
+@dataclass(frozen=True, kw_only=True)
 class Command(AiRequestBody):
     """A command of the rich-text editor."""
 
-    messages = _messages(required=False)
-    prompt = optional(INSTRUCTION_CHARACTERS * 4)
-    ctx = fields.Nested(Context, load_default=None, allow_none=True)
+    messages: Annotated[list[dict[str, Any]] | None, _messages(required=False)]
+    prompt: Annotated[str | None, optional(INSTRUCTION_CHARACTERS * 4)]
+    ctx: Annotated[dict[str, Any] | None, fields.Nested(Context, load_default=None, allow_none=True)]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Complete(AiRequestBody):
     """A text to complete."""
 
-    prompt = text(1, AiLimits.prompt_characters)
-    instructions = optional(INSTRUCTION_CHARACTERS)
+    prompt: Annotated[str, text(1, AiLimits.prompt_characters)]
+    instructions: Annotated[str | None, optional(INSTRUCTION_CHARACTERS)]
 
 
+@dataclass(frozen=True, kw_only=True)
 class Chat(AiRequestBody):
     """A chat about a project."""
 
-    id = optional(200)
-    messages = _messages(required=True)
-    projectId = IdField("prj", required=True)  # noqa: N815 (wire name)
+    id: Annotated[str | None, optional(200)]
+    messages: Annotated[list[dict[str, Any]], _messages(required=True)]
+    project_id: Annotated[str, IdField("prj", required=True, data_key="projectId")]
 
 
+@dataclass(frozen=True, kw_only=True)
 class CodeEdit(AiRequestBody):
     """Code to change."""
 
-    code = text(0, CODE_CHARACTERS)
-    instruction = text(1, INSTRUCTION_CHARACTERS)
-    language = optional(60)
-    path = fields.String(load_default=None, allow_none=True, validate=_plain_path)
+    code: Annotated[str, text(0, CODE_CHARACTERS)]
+    instruction: Annotated[str, text(1, INSTRUCTION_CHARACTERS)]
+    language: Annotated[str | None, optional(60)]
+    path: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_plain_path)]
 
 
+@dataclass(frozen=True, kw_only=True)
 class CodeExplain(AiRequestBody):
     """Code to explain."""
 
-    code = text(1, CODE_CHARACTERS)
-    language = optional(60)
-    path = fields.String(load_default=None, allow_none=True, validate=_plain_path)
-    question = optional(INSTRUCTION_CHARACTERS)
+    code: Annotated[str, text(1, CODE_CHARACTERS)]
+    language: Annotated[str | None, optional(60)]
+    path: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_plain_path)]
+    question: Annotated[str | None, optional(INSTRUCTION_CHARACTERS)]
 
 
+@dataclass(frozen=True, kw_only=True)
 class WriteCommit(AiRequestBody):
     """A diff for which a commit message is written."""
 
-    diff = text(1, DIFF_CHARACTERS)
-    locale = fields.String(load_default=None, allow_none=True, validate=_locale)
+    diff: Annotated[str, text(1, DIFF_CHARACTERS)]
+    locale: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_locale)]
 
 
+@dataclass(frozen=True, kw_only=True)
 class WriteMetadata(AiRequestBody):
     """A page for which metadata is written."""
 
-    content = text(1, CONTENT_CHARACTERS)
-    path = fields.String(load_default=None, allow_none=True, validate=_plain_path)
-    locale = fields.String(load_default=None, allow_none=True, validate=_locale)
-    front_matter = fields.Dict(load_default=None, allow_none=True)
+    content: Annotated[str, text(1, CONTENT_CHARACTERS)]
+    path: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_plain_path)]
+    locale: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_locale)]
+    front_matter: Annotated[dict[str, Any] | None, fields.Dict(load_default=None, allow_none=True)]
 
 
 class Issue(RequestSchema):
@@ -136,84 +145,14 @@ class Issue(RequestSchema):
     message = text(1, 1000)
 
 
+@dataclass(frozen=True, kw_only=True)
 class FixSeoBody(AiRequestBody):
     """A page with SEO issues."""
 
-    content = text(1, CONTENT_CHARACTERS)
-    issues = fields.List(fields.Nested(Issue), required=True, validate=validate.Length(min=1, max=MAX_ISSUES))
-    front_matter = fields.Dict(load_default=None, allow_none=True)
-    locale = fields.String(load_default=None, allow_none=True, validate=_locale)
-
-
-class AskingBody(TypedDict):
-    """Clean values of `AiRequestBody`."""
-
-    apiKey: str | None
-    provider: str | None
-    model: str | None
-    projectId: str | None
-
-
-class CommandBody(AskingBody):
-    """Clean values of `Command`."""
-
-    messages: list[dict[str, Any]] | None
-    prompt: str | None
-    ctx: dict[str, Any] | None
-
-
-class CompleteBody(AskingBody):
-    """Clean values of `Complete`."""
-
-    prompt: str
-    instructions: str | None
-
-
-class ChatBody(AskingBody):
-    """Clean values of `Chat`."""
-
-    id: str | None
-    messages: list[dict[str, Any]]
-
-
-class CodeEditBody(AskingBody):
-    """Clean values of `CodeEdit`."""
-
-    code: str
-    instruction: str
-    language: str | None
-    path: str | None
-
-
-class CodeExplainBody(AskingBody):
-    """Clean values of `CodeExplain`."""
-
-    code: str
-    language: str | None
-    path: str | None
-    question: str | None
-
-
-class CommitMessageBody(AskingBody):
-    """Clean values of `WriteCommit`."""
-
-    diff: str
-    locale: str | None
-
-
-class MetadataBody(AskingBody):
-    """Clean values of `WriteMetadata`."""
-
-    content: str
-    path: str | None
-    locale: str | None
-    front_matter: NotRequired[dict[str, Any] | None]
-
-
-class FixSeoValues(AskingBody):
-    """Clean values of `FixSeoBody`."""
-
-    content: str
-    issues: list[dict[str, str]]
-    front_matter: dict[str, Any] | None
-    locale: str | None
+    content: Annotated[str, text(1, CONTENT_CHARACTERS)]
+    issues: Annotated[
+        list[dict[str, str]],
+        fields.List(fields.Nested(Issue), required=True, validate=validate.Length(min=1, max=MAX_ISSUES)),
+    ]
+    front_matter: Annotated[dict[str, Any] | None, fields.Dict(load_default=None, allow_none=True)]
+    locale: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_locale)]
