@@ -68,12 +68,15 @@ class ContentLink(Base):
 class ContentField(Base):
     """A value of the front matter of a blob, in the form of `app.content.field_values`.
 
-    `number` is 0, or the position of an item of a list. The primary key is the order of sorted entries, so one index serves
-    sorting and filters. Rows of a blob are deleted by a scan of the project.
+    `number` is 0, or the position of an item of a list. The primary key is the order of sorted entries. The index is for
+    checks whether a file matches a filter.
     """
 
     __tablename__ = "content_fields"
-    __table_args__ = ({"sqlite_with_rowid": False},)
+    __table_args__ = (
+        sa.Index("ix_content_fields_sha", "project_id", "sha", "name"),
+        {"sqlite_with_rowid": False},
+    )
 
     project_id: Mapped[str] = mapped_column(
         sa.String(ID_LENGTH), sa.ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True

@@ -20,7 +20,8 @@ from app.content.schema.model import Collection
 from app.extensions import db
 from app.models.content_search import ContentField, ContentText
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content.entries import SYMLINK, is_entry
+from app.resources.project_content.entry_conditions import is_entry
+from app.resources.project_content.entry_rows import SYMLINK
 
 MAX_ROWS, MAX_CANDIDATES = 20_000, 200
 
@@ -53,12 +54,7 @@ def infer(project_id: str, index: ContentIndex) -> tuple[Collection, ...]:
 
 
 def _paths(project_id: str, index: ContentIndex) -> sa.Select[str]:
-    file, text = ContentFile, ContentText
-    return (
-        sa.select(file.path)
-        .outerjoin(text, sa.and_(text.project_id == project_id, text.sha == file.sha))
-        .where(*_in(index), is_entry())
-    )
+    return sa.select(ContentFile.path).where(*_in(index), is_entry(project_id))
 
 
 def _in(index: ContentIndex) -> tuple[sa.ColumnElement[bool], ...]:

@@ -64,7 +64,7 @@ def index_new_texts(
     if commit_sha is None or commit_sha == index.described_sha:
         return True
     if index.described_sha is None:
-        _analyze(ContentFile, ("index_id", "generation", "path"))
+        _analyze(ContentFile, ("index_id", "generation", "path", "type", "mode", "sha"))
     for part in bulk.batches(_missing_blobs(index, source), SHAS):
         if at_most is not None and done >= at_most:
             return False
@@ -73,7 +73,7 @@ def index_new_texts(
         done += len(part)
         if done >= 2 * counted:
             _analyze(ContentText, ("project_id", "sha"))
-            _analyze(ContentField, ("project_id", "name", "key", "sha"))
+            _analyze(ContentField, ("project_id", "name", "key", "sha", "number"))
             counted = done
         progress(done, None)
     with session.write_transaction():

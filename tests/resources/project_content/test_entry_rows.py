@@ -1,0 +1,160 @@
+"""Rows of entries: each way to select a page returns the same rows, and a walk needs no sorted branch."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import current_app
+from sqlalchemy import event
+
+from app.content.entry_filters import EntryOrder, parse_filters, parse_order
+from app.content.field_values import key_of
+from app.database import session
+from app.extensions import db
+from app.models.project_content import ContentIndex
+from app.resources.project_content.entry_rows import EntryRows, Position
+from tests.resources.project_content.conftest import make_site
+from tests.support.samples.gitrepo import Content
+from tests.support.world import World
+
+COUNT = 60
+ORDERS = ("path", "-path", "title", "-date", "date", "weight", "-rare", "none", "-same")
+FEW = (0, 5, 2_000)
+"""No file is sorted, some are, and all are."""
+
+Values = dict[str, Any]
+FILTERS: dict[str, tuple[dict[str, str], Callable[[str, Values], bool]]] = {
+    "none": ({}, lambda _path, _values: True),
+    "equal": ({"filter[draft]": "true"}, lambda _path, values: values.get("draft") is True),
+    "item": ({"filter[tags][contains]": "B1"}, lambda _path, values: "b1" in values.get("tags", [])),
+    "part": ({"filter[title][contains]": "t 1"}, lambda _path, values: "t 1" in values.get("title", "").lower()),
+    "range": ({"filter[weight][gt]": "3"}, lambda _path, values: values.get("weight", 0) > 3),
+    "absent": ({"filter[rare][missing]": "true"}, lambda _path, values: "rare" not in values),
+    "present": ({"filter[rare][missing]": "false"}, lambda _path, values: "rare" in values),
+    "path": ({"filter[path][gte]": "content/b"}, lambda path, _values: path >= "content/b"),
+    "two": (
+        {"filter[weight][lte]": "4", "filter[draft]": "false"},
+        lambda _path, values: values.get("weight", 9) <= 4 and values.get("draft") is False,
+    ),
+    "unknown": ({"filter[unknown]": "x"}, lambda _path, _values: False),
+}
+
+
+def values_of(n: int) -> Values:
+    values: Values = {"same": "2024-01-02", "draft": n % 3 == 0, "tags": ["a", f"b{n % 4}"]}
+    if n % 7:
+        values["title"] = f"Post {n}" if n % 5 else "Equal"
+    if n % 4:
+        values["date"] = f"2024-01-{1 + n % 9:02}"
+    if n % 5:
+        values["weight"] = n % 8
+    if n % 20 == 3:
+        values["rare"] = "x"
+    return values
+
+
+def path_of(n: int) -> str:
+    return f"content/{'abc'[n % 3]}/post-{n:02}.{'html' if n % 10 == 1 else 'md'}"
+
+
+def files() -> Iterator[tuple[str, Content]]:
+    for n in range(COUNT):
+        lines = "".join(
+            f"{name}: {str(value).lower() if isinstance(value, bool) else value}\n"
+            for name, value in values_of(n).items()
+        )
+        yield path_of(n), f"---\n{lines}---\n{n}\n".encode()
+    yield "content/a/plain.md", b"# Plain\n"
+    yield "content/a/page.html", b"<p>No entry</p>"
+
+
+@dataclass
+class Entries:
+    """An indexed branch with its expected entries."""
+
+    index: ContentIndex
+    project: str
+
+    def rows(self, order: str, filters: dict[str, str], folder: str | None = None, few: int = 0) -> EntryRows:
+        return EntryRows(self.project, self.index, folder, parse_order(order), parse_filters(filters), few)
+
+    def paths(self, rows: EntryRows, limit: int) -> list[str]:
+        """Return the paths of all pages."""
+        paths, position = [], None
+        while page := rows.after(position, limit):
+            paths += [row.path for row in page]
+            position = Position(page[-1].key, page[-1].path)
+        return paths
+
+
+@pytest.fixture
+def entries(world: World) -> Iterator[Entries]:
+    site = make_site(world, dict(files()))
+    with world.app.app_context():
+        session.start_reading()
+        index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
+        yield Entries(index, site.project)
+
+
+def expected(order: EntryOrder, matches: Callable[[str, Values], bool], folder: str | None) -> list[str]:
+    values = {path_of(n): values_of(n) for n in range(COUNT)} | {"content/a/plain.md": {}}
+    paths = sorted(path for path, own in values.items() if matches(path, own) and path.startswith(folder or ""))
+    if order.name == "path":
+        return paths[::-1] if order.is_descending else paths
+    with_value = [path for path in paths if order.name in values[path]]
+    with_value.sort(key=lambda path: key_of(values[path][order.name]), reverse=order.is_descending)
+    return with_value + [path for path in paths if order.name not in values[path]]
+
+
+@contextmanager
+def explained() -> Iterator[list[str]]:
+    """Record the plan of each statement. PostgreSQL avoids sorts and table scans where an index permits it."""
+    plans: list[str] = []
+    engine = current_app.extensions["reading_engine"]
+    is_sqlite = engine.dialect.name == "sqlite"
+
+    def explain(_connection: object, cursor: Any, statement: str, parameters: Any, *_: object) -> None:
+        own = cursor.connection.cursor()
+        for setting in () if is_sqlite else ("sort", "seqscan", "bitmapscan", "hashjoin", "mergejoin"):
+            own.execute(f"SET enable_{setting} = off")
+        own.execute(f"EXPLAIN {'QUERY PLAN' if is_sqlite else ''} {statement}", parameters)
+        plans.append("\n".join(str(row[-1]) for row in own.fetchall()))
+        if not is_sqlite:
+            own.execute("RESET ALL")
+
+    event.listen(engine, "before_cursor_execute", explain)
+    try:
+        yield plans
+    finally:
+        event.remove(engine, "before_cursor_execute", explain)
+
+
+class TestEntryRows:
+    @pytest.mark.parametrize("few", FEW)
+    def test_pages_equal_the_sorted_and_filtered_files(self, entries: Entries, few: int) -> None:
+        for order in ORDERS:
+            for name, (filters, matches) in FILTERS.items():
+                for folder in (None, "content/b"):
+                    paths = entries.paths(entries.rows(order, filters, folder, few), 7)
+                    assert (order, name, paths) == (order, name, expected(parse_order(order), matches, folder))
+
+    def test_page_of_equal_values_continues_by_path(self, entries: Entries) -> None:
+        for few in FEW:
+            rows = entries.rows("same", {}, few=few)
+            assert entries.paths(rows, 1) == entries.paths(rows, 100)
+
+    def test_walk_sorts_no_files(self, entries: Entries) -> None:
+        for order in ("path", "-path", "title", "-date", "same"):
+            for filters in ({}, {"filter[weight][gt]": "3"}, {"filter[tags][contains]": "b1"}):
+                with explained() as plans:
+                    entries.rows(order, filters).after(None, 7)
+                assert [plan for plan in plans if "SORT" in plan.upper() or "TEMP B-TREE FOR ORDER" in plan] == []
+
+    def test_filter_that_no_file_matches_reads_no_file(self, entries: Entries) -> None:
+        with explained() as plans:
+            assert entries.rows("-date", {"filter[unknown]": "x"}, few=5).after(None, 7) == []
+        assert len(plans) == 1
+        assert "content_files" not in plans[0]
