@@ -1,6 +1,6 @@
 # Commands for developers and operators. The scripts are in deploy/. No target overrides an environment variable.
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run cluster test quick coverage check mutants bench faults fuzz load requirements reference docs
+.PHONY: help install install-dev run cluster test quick coverage clients check mutants bench faults fuzz load requirements reference docs
 
 # The first interpreter that runs and is 3.11 or later.
 ifndef PYTHON
@@ -54,6 +54,9 @@ bench: install-dev ## Benchmarks as ratios
 
 faults: install-dev ## Failures of processes, networks and dependencies, and the guaranteed outcomes
 	@$(BIN)/python -m pytest -n 3 --dist loadgroup tests/faults
+
+clients: install-dev ## Clients that generators make from the OpenAPI document, its linter, and the TypeScript of the guide
+	@$(BIN)/python -m pytest -s tests/generated
 
 fuzz: install-dev ## At least 120,000 generated and mutated requests per database
 	@GALLEY_LONG=1 $(BIN)/python -m pytest -s -p no:logging tests/fuzz

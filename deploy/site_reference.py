@@ -70,7 +70,8 @@ class Reference:
                 yield f"`{media_type}`\n"
             if rows:
                 yield from ("| field | type | |", "|---|---|---|", *rows, "")
-            yield from _example("Example of the response", content.get("example"))
+            events = [example["value"] for example in content.get("examples", {}).values()]
+            yield from _example("Example of the response", content.get("example", events or None))
 
     def fields(
         self, schema: dict[str, Any], prefix: str = "", depth: int = 0

@@ -39,7 +39,7 @@ BOTH = ("concurrency", "database", "rate_limiting", "drivers/git", "drivers/http
 QUICK = (
     "access", "content", "core", "database", "http", "observability", "rate_limiting", "resources", "runtimes", "security", "settings",
 )  # fmt: skip
-LONG_RUNS = ("bench", "faults", "load")
+LONG_RUNS = ("bench", "faults", "generated", "load")
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,7 @@ class Declaration:
     Attributes:
         guard: resolves the ids and checks the permission.
         body, query, result: schemas; `many` if the result is a list.
+        meta: schema of `meta` in a page whose `meta` has more keys than the cursor.
         documented_body: schema of a body that `prepare` reads after it has identified the sender.
         other_status: a second status that a `ViewResult` may have.
         prepare: runs before the transaction, with the same arguments as the view: outbound calls, hashing.
@@ -59,6 +60,7 @@ class Declaration:
     query: type[Schema] | None = None
     result: type[Schema] | None = None
     many: bool = False
+    meta: type[Schema] | None = None
     status: int = 200
     other_status: int | None = None
     prepare: Callable[..., Any] | None = None

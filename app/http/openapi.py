@@ -113,7 +113,7 @@ def _complete(document: dict[str, Any], components: Components, *, with_examples
     parts = document["components"]
     parts["headers"] = headers.response_components()
     parts["parameters"] = headers.request_components()
-    parts["examples"] = error_codes.examples()
+    parts["examples"] = error_codes.examples(document)
     describe(document, components.classes)
     describe_parameters(document)
     add_flat_keys(document)

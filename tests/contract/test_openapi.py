@@ -85,7 +85,7 @@ class TestDocument:
         assert commit["security"] == [{"session": []}, {"token": ["publish"]}, {"token": ["write"]}]
         assert document["paths"]["/api/v1/tokens"]["post"]["security"] == [{"session": []}]
         assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
-        assert document["paths"]["/healthz"]["get"]["security"] == [{}]
+        assert document["paths"]["/healthz"]["get"]["security"] == []
 
     def test_a_path_that_must_stand_once_is_one_string(self, document: dict[str, Any]) -> None:
         asked = document["paths"]["/api/v1/project-content/{project_id}/file"]["get"]["parameters"]

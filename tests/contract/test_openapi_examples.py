@@ -63,7 +63,12 @@ def test_every_operation_has_an_example_that_matches_its_schemas(document: dict[
         if operation["operationId"] in WITHOUT_EXAMPLE:
             continue
         successes = [one for status, one in operation["responses"].items() if status.startswith("2")]
-        contents = [content for one in successes for content in one.get("content", {}).values() if "example" in content]
+        contents = [
+            content
+            for one in successes
+            for content in one.get("content", {}).values()
+            if {"example", "examples"} & set(content)
+        ]
         if not contents:
             faults.append(f"{name} has no example of a success: {HELP}")
         for content in contents:
@@ -77,15 +82,11 @@ def operations(document: dict[str, Any]) -> list[tuple[str, str, dict[str, Any]]
 
 
 def faults_of(document: dict[str, Any], content: dict[str, Any], label: str) -> list[str]:
-    """Return the faults of one example. An event stream has a list of events as its example."""
-    if "example" not in content:
+    """Return the faults of the examples. An event stream has one example for each event."""
+    if not {"example", "examples"} & set(content):
         return [f"The {label} has no example: {HELP}"]
     validator = jsonschema_rs.Draft202012Validator(content["schema"] | {"components": document["components"]})
-    values = (
-        content["example"]
-        if isinstance(content["example"], list) and "oneOf" in content["schema"]
-        else [content["example"]]
-    )
+    values = [example["value"] for example in content.get("examples", {}).values()] or [content["example"]]
     return [
         f"The example of the {label} does not match: {fault.instance_path} {fault.message[:300]}"
         for value in values

@@ -10,7 +10,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema, fields, validate
 
 from app.http.api_document.prose import parameter_text
-from app.http.json_schema import id_pattern, keywords_of
+from app.http.json_schema import OPTIONAL, SHA, id_pattern, keywords_of
 from app.http.validation import DateTimeMs, IdField, StrictBoolean
 
 PREFIX = "#/components/schemas/"
@@ -24,6 +24,30 @@ class FieldProblem(Schema):
     message = fields.String(required=True)
 
 
+class InvalidValueSchema(Schema):
+    """A value of the front matter that does not match the schema of its collection."""
+
+    file = fields.String()
+    pointer = fields.String(metadata={"description": "JSON pointer into the front matter"})
+    message = fields.String()
+
+
+class FailureData(Schema):
+    """The data that the caller needs to continue.
+
+    A refused save has `head_sha` and `paths`, or `invalid`. A failed start of a preview has the other fields.
+    """
+
+    head_sha = fields.String(metadata=OPTIONAL | SHA | {"description": "The present commit of the branch"})
+    paths = fields.List(fields.String(), metadata=OPTIONAL | {"description": "The paths that have changed"})
+    invalid = fields.List(fields.Nested(InvalidValueSchema), metadata=OPTIONAL)
+    code = fields.String(metadata=OPTIONAL, allow_none=True)
+    message = fields.String(metadata=OPTIONAL, allow_none=True)
+    step = fields.String(metadata=OPTIONAL, allow_none=True)
+    hint = fields.String(metadata=OPTIONAL, allow_none=True)
+    log_tail = fields.String(metadata=OPTIONAL | {"description": "The end of the log"})
+
+
 class Failure(Schema):
     """The error envelope. Programs compare `code`. People read `message`."""
 
@@ -32,9 +56,7 @@ class Failure(Schema):
     message = fields.String(required=True)
     errorMessage = fields.List(fields.Nested(FieldProblem), required=True)  # noqa: N815 (wire name)
     code = fields.String(required=True, metadata={"pattern": "^[A-Z][A-Z0-9_]+$"})
-    result = fields.Dict(
-        metadata={"description": "The data that the caller needs to continue, for some failures", "x_optional": True}
-    )
+    result = fields.Nested(FailureData, metadata=OPTIONAL)
     error = fields.String(
         metadata={
             "description": "The message again, if the keys of `result` are repeated at the top level",
@@ -129,6 +151,8 @@ def describe_parameters(document: dict[str, Any]) -> None:
                 schema = parameter.get("schema", {})
                 if "default" in schema and schema["default"] in (None, ""):
                     del schema["default"]
+                if "enum" in schema:
+                    schema["enum"] = [value for value in schema["enum"] if value is not None]
                 schema.update(_not_null(schema))
                 description = schema.pop("description", None) or parameter_text(parameter.get("name", ""))
                 if "$ref" not in parameter and description:

@@ -101,9 +101,18 @@ def markdown() -> str:
     return "\n".join([*lines, *rows]) + "\n"
 
 
-def examples() -> dict[str, Any]:
-    """Return one example of the error envelope for each code, as components of the document."""
-    return {code: {"summary": row.cause, "value": _example(row)} for code, row in error_codes().items()}
+def examples(document: dict[str, Any]) -> dict[str, Any]:
+    """Return one example of the error envelope for each code that an operation names, as components of the document."""
+    names = {
+        code
+        for path in document["paths"].values()
+        for operation in path.values()
+        for response in operation["responses"].values()
+        for code in response.get("x-error-codes", ())
+    }
+    return {
+        code: {"summary": row.cause, "value": _example(row)} for code, row in error_codes().items() if code in names
+    }
 
 
 def _example(row: ErrorCode) -> dict[str, Any]:

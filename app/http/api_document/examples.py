@@ -34,5 +34,10 @@ def _add(operation: dict[str, Any], example: dict[str, Any]) -> None:
             content["example"] = example["request"]
     response = operation["responses"].get(str(example["status"]), {})
     content = response.get("content", {}).get(example["media_type"])
-    if content is not None:
+    if content is None:
+        return
+    if example["media_type"] == "text/event-stream":
+        events = enumerate(example["response"], 1)
+        content["examples"] = {f"event-{number}": {"value": event} for number, event in events}
+    else:
         content["example"] = example["response"]

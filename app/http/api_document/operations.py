@@ -62,7 +62,7 @@ def operation(method: str, rule: str, path: str, name: str, view: Any) -> dict[s
 def _security(method: str, declared: Declaration) -> list[dict[str, list[str]]]:
     """Return the alternatives: a session, or a token with one of the scopes."""
     if declared.guard.public:
-        return [{}]
+        return []
     scopes = declared.guard.token.needed(is_read=method in SAFE)
     return [{"session": []}, *({"token": [str(scope)]} for scope in sorted(scopes))]
 

@@ -9,7 +9,7 @@ from app.http.api_document.headers import references, success_headers
 from app.http.endpoint import SAFE, Declaration
 from app.http.validation import PageQuery
 
-JSON, EVENTS = "application/json", "text/event-stream"
+JSON, EVENTS, OCTETS = "application/json", "text/event-stream", "application/octet-stream"
 BYTES: dict[str, Any] = {"type": "string", "format": "binary"}
 TEXT: dict[str, Any] = {"type": "string"}
 META: dict[str, Any] = {
@@ -51,7 +51,9 @@ def _success(method: str, path: str, declared: Declaration, status: int) -> dict
         content[EVENTS] = {"schema": _events(declared)}
     if declared.media_type is not None:
         schema = TEXT if declared.media_type.startswith("text/") else BYTES
-        content[declared.media_type] = {"schema": dict(schema)}
+        # Generated clients ignore a range such as `image/*`. They read `application/octet-stream`.
+        names = (OCTETS, declared.media_type) if "*" in declared.media_type else (declared.media_type,)
+        content |= {name: {"schema": dict(schema)} for name in names}
     if declared.result is not None or not content:
         content[JSON] = {"schema": _json(path, declared, status)}
     is_stream = declared.events is not None and declared.result is None
@@ -67,12 +69,10 @@ def _events(declared: Declaration) -> dict[str, Any]:
     note = "The `data` of one event."
     if declared.rate == "ai":
         note += " The stream ends with the text `[DONE]`."
-    return (
-        {"description": note, "oneOf": list(kinds)} if len(kinds) > 1 else {"description": note, "allOf": list(kinds)}
-    )
+    return {"description": note, "oneOf": list(kinds)}
 
 
-def _json(path: str, declared: Declaration, status: int) -> dict[str, Any]:
+def _json(path: str, declared: Declaration, status: int) -> Any:
     result: Any = {}
     if declared.result is not None:
         result = {"type": "array", "items": declared.result} if declared.many else declared.result
@@ -80,7 +80,7 @@ def _json(path: str, declared: Declaration, status: int) -> dict[str, Any]:
         if listed is not None:
             result = {"anyOf": [declared.result, {"type": "array", "items": listed}]}
     if declared.without_envelope:
-        return result if isinstance(result, dict) else {"allOf": [result]}
+        return result
     shown: dict[str, Any] = {
         "type": "object",
         "required": ["statusCode", "success", "message", "result"],
@@ -92,7 +92,7 @@ def _json(path: str, declared: Declaration, status: int) -> dict[str, Any]:
         },
     }
     if _has_meta(declared):
-        shown["properties"]["meta"] = dict(META)
+        shown["properties"]["meta"] = declared.meta or dict(META)
         shown["required"] += ["meta"] if declared.many else []
     if envelope.is_flat(path) and declared.result is not None and not declared.many:
         shown["x-flat"] = True
@@ -102,7 +102,7 @@ def _json(path: str, declared: Declaration, status: int) -> dict[str, Any]:
 def _has_meta(declared: Declaration) -> bool:
     """Return whether a page has `meta` next to its result. Some results contain it."""
     is_paged = declared.query is not None and issubclass(declared.query, PageQuery)
-    return is_paged and "meta" not in getattr(declared.result, "_declared_fields", {})
+    return declared.meta is not None or (is_paged and "meta" not in getattr(declared.result, "_declared_fields", {}))
 
 
 def add_flat_keys(document: dict[str, Any]) -> None:

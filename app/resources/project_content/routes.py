@@ -30,7 +30,7 @@ from app.resources.project_content.schemas.content import (
     TreeArguments,
     TreeQuery,
 )
-from app.resources.project_content.schemas.entries import EntriesArguments, EntriesQuery, EntrySchema
+from app.resources.project_content.schemas.entries import EntriesArguments, EntriesMetaSchema, EntriesQuery, EntrySchema
 from app.resources.project_content.schemas.front_matter import EditFrontMatter, FrontMatterBody
 from app.resources.project_content.schemas.results import IndexEvent, StreamFailure, TreeSchema
 from app.resources.project_content.schemas.revisions import (
@@ -39,6 +39,7 @@ from app.resources.project_content.schemas.revisions import (
     ComparisonSchema,
     HistoryArguments,
     HistoryCommit,
+    HistoryMetaSchema,
     HistoryQuery,
     RestoreBody,
     RestoreVersion,
@@ -115,6 +116,7 @@ def raw_bytes(*, scope: Scope, query: FileArguments, prepared: RawFile) -> Respo
     prepare=prepare.read_index,
     result=EntrySchema,
     many=True,
+    meta=EntriesMetaSchema,
     message="Entries",
     errors=GIT_READ,
 )
@@ -131,6 +133,7 @@ def list_entries(*, scope: Scope, query: EntriesArguments, prepared: ContentInde
     prepare=prepare.read_history,
     result=HistoryCommit,
     many=True,
+    meta=HistoryMetaSchema,
     message="Commits",
     errors=("NOT_SUPPORTED", *GIT_READ),
 )

@@ -19,14 +19,13 @@ class SchemaSourceSchema(PassthroughSchema):
     path = fields.String(required=True, allow_none=True, metadata={"example": ".galley.yml"})
 
 
-class SchemaFieldSchema(PassthroughSchema):
-    """A field of the front matter. Absent properties are not sent."""
+class ItemFieldSchema(PassthroughSchema):
+    """The field of each item of a list. It has no name. Absent properties are not sent."""
 
-    name = fields.String(required=True, metadata={"example": "title"})
     type = fields.String(required=True, validate=validate.OneOf(list(map(str, FieldType))))
     label = fields.String(metadata=OPTIONAL)
     required = fields.Boolean(metadata=OPTIONAL)
-    default = fields.Raw(metadata=OPTIONAL | {"type": [*SCALARS, "array", "object"]})
+    default = fields.Raw(metadata=OPTIONAL | {"description": "A value of the type"})
     options = fields.List(
         fields.Raw(metadata={"type": SCALARS}), metadata=OPTIONAL | {"description": "The values of a select"}
     )
@@ -35,12 +34,18 @@ class SchemaFieldSchema(PassthroughSchema):
         data_key="fields",
         metadata=OPTIONAL | {"description": "Fields of an object"},
     )
-    item = fields.Raw(
-        metadata=OPTIONAL | {"type": "object", "description": "The field of each item of a list, without a name"}
+    item = fields.Nested(
+        lambda: ItemFieldSchema(), metadata=OPTIONAL | {"description": "The field of each item of a list"}
     )
     collection = fields.String(metadata=OPTIONAL | {"description": "The collection of a relation"})
     multiple = fields.Boolean(metadata=OPTIONAL | {"description": "A select or relation is a list"})
     types = fields.List(fields.String(), metadata=OPTIONAL | {"description": "The types of a mixed field"})
+
+
+class SchemaFieldSchema(ItemFieldSchema):
+    """A field of the front matter. Absent properties are not sent."""
+
+    name = fields.String(required=True, metadata={"example": "title"})
 
 
 class EntryTemplateSchema(PassthroughSchema):

@@ -36,6 +36,7 @@ def healthz(*, scope: Scope) -> Response:
     result=Readiness,
     other_status=503,
     message="State of the dependencies",
+    errors=("TOO_MANY_REQUESTS",),
 )
 def readyz(*, scope: Scope) -> Response:
     """Report the state of each dependency; 503 if a required one is down or if this process is ending."""
@@ -48,7 +49,13 @@ def readyz(*, scope: Scope) -> Response:
 
 
 @blueprint.get("/metrics")
-@endpoint(guard=no_authentication(), raw_response=True, media_type="text/plain", message="Metrics")
+@endpoint(
+    guard=no_authentication(),
+    raw_response=True,
+    media_type="text/plain",
+    message="Metrics",
+    errors=("NOT_ALLOWED", "NOT_FOUND"),
+)
 def show_metrics(*, scope: Scope) -> Response:
     """Return the metrics for Prometheus. Requires METRICS_TOKEN as a bearer token; 404 if no token is configured."""
     token, jobs = current_settings().metrics_token, current_app.extensions["jobs"]

@@ -9,7 +9,8 @@ from app.content.entry_filters import InvalidFilter, field_names, parse_filters,
 from app.content.field_values import MAX_NAME
 from app.http.file_paths import plain_path
 from app.http.git_refs import branch_name
-from app.http.validation import RequestSchema
+from app.http.json_schema import SHA
+from app.http.validation import PassthroughSchema, RequestSchema
 from app.resources.project_content.entries import EntryQuery
 from app.resources.project_content.schemas.content import MAX_PAGE, LastCommit
 
@@ -72,6 +73,14 @@ class EntriesArguments(TypedDict):
 
     ref: str | None
     entries: EntryQuery
+
+
+class EntriesMetaSchema(PassthroughSchema):
+    """The position in the list, the commit of the list, and whether all front matter of this commit is read."""
+
+    next_cursor = fields.String(allow_none=True)
+    commit_sha = fields.String(allow_none=True, metadata=SHA)
+    complete = fields.Boolean()
 
 
 class EntrySchema(RequestSchema):

@@ -68,6 +68,13 @@ class CommitPerson(PassthroughSchema):
     email = fields.String(metadata={"example": "ada@example.org"})
 
 
+class HistoryMetaSchema(PassthroughSchema):
+    """The position in the list. `renames_followed` is false if the Git host ends the history of a file at its last rename."""
+
+    next_cursor = fields.String(allow_none=True)
+    renames_followed = fields.Boolean()
+
+
 class HistoryCommit(PassthroughSchema):
     """A commit of a history. `path` is the path of the file at this commit, null in the history of a branch."""
 

@@ -1,0 +1,76 @@
+"""A typed script with the client of openapi-python-client. Usage: client.py URL EMAIL PASSWORD."""
+
+import json
+import sys
+import time
+
+from galley_client import AuthenticatedClient, Client
+from galley_client.api.auth import auth_sign_in
+from galley_client.api.project import project_list_of_user
+from galley_client.api.project_content import project_content_commit, project_content_tree
+from galley_client.models.ai_command import AiCommand
+from galley_client.models.ai_text_delta_part import AiTextDeltaPart
+from galley_client.models.auth_sign_in import AuthSignIn
+from galley_client.models.auth_sign_in_response_200 import AuthSignInResponse200
+from galley_client.models.failure import Failure
+from galley_client.models.http_failure_data import HttpFailureData
+from galley_client.models.project_content_commit_response_201 import ProjectContentCommitResponse201
+from galley_client.models.project_content_edited_file import ProjectContentEditedFile
+from galley_client.models.project_content_edited_file_action import ProjectContentEditedFileAction
+from galley_client.models.project_content_make_commit import ProjectContentMakeCommit
+from galley_client.models.project_content_tree_response_200 import ProjectContentTreeResponse200
+from galley_client.models.project_list_of_user_response_200 import ProjectListOfUserResponse200
+
+PAGE = "content/about.md"
+url, email, password = sys.argv[1:]
+anonymous = Client(base_url=url)
+# The HTTP client keeps the cookie of the session. A program with an API token passes the token instead.
+client = AuthenticatedClient(base_url=url, token="").set_httpx_client(anonymous.get_httpx_client())
+
+signed_in = auth_sign_in.sync(client=anonymous, body=AuthSignIn(email=email, password=password))
+assert isinstance(signed_in, AuthSignInResponse200), signed_in
+print("User:", signed_in.user.name)
+
+projects = project_list_of_user.sync(signed_in.user.id, client=client)
+assert isinstance(projects, ProjectListOfUserResponse200), projects
+project_id = projects.result[0].project_id
+
+read = project_content_tree.sync(project_id, client=client)
+assert isinstance(read, ProjectContentTreeResponse200), read
+tree = read.result
+assert isinstance(tree.commit_sha, str), tree.status
+print("Tree:", tree.branch, "true" if any(file.path == PAGE for file in tree.files) else "false")
+
+
+def save(base_sha: str, text: str) -> object:
+    """Save the page and return the response."""
+    file = ProjectContentEditedFile(path=PAGE, action=ProjectContentEditedFileAction.UPDATE, content=text)
+    body = ProjectContentMakeCommit(message="Edit", base_sha=base_sha, files=[file])
+    return project_content_commit.sync(project_id, client=client, body=body)
+
+
+stamp = time.time_ns()
+saved = save(tree.commit_sha, f"# About {stamp}\n")
+assert isinstance(saved, ProjectContentCommitResponse201), saved
+print("Saved:", saved.result.files[0].path)
+
+refused = save(tree.commit_sha, f"# Other {stamp}\n")
+assert isinstance(refused, Failure), refused
+assert refused.code == "CONFLICT"
+assert isinstance(refused.result, HttpFailureData)
+assert isinstance(refused.result.head_sha, str)
+assert isinstance(refused.result.paths, list)
+print("Conflict:", refused.status_code, refused.result.paths[0])
+again = save(refused.result.head_sha, f"# Other {stamp}\n")
+assert isinstance(again, ProjectContentCommitResponse201), again
+print("Resolved:", again.result.files[0].path)
+
+text = ""
+prompt = AiCommand(prompt="Write a greeting", project_id=project_id)
+with client.get_httpx_client().stream("POST", "/api/ai/command", json=prompt.to_dict()) as reply:
+    for line in reply.iter_lines():
+        if line.startswith("data: ") and line != "data: [DONE]":
+            part = json.loads(line.removeprefix("data: "))
+            if part["type"] == "text-delta":
+                text += AiTextDeltaPart.from_dict(part).delta
+print("Stream:", text)

@@ -1,0 +1,134 @@
+"""Clients that generators make from the served OpenAPI document, run against the service. `make clients` runs this file.
+
+The generators are installed once outside the checkout. Without Node or a package registry the tests are skipped.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+import urllib.request
+import venv
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.clients.node import CACHE, packages
+from tests.serving.processes import ROOT, Service, running
+from tests.support.doubles.ai import AiDouble, say
+
+HERE = Path(__file__).parent
+OUTPUT = """\
+User: Olive Owner
+Tree: main true
+Saved: content/about.md
+Conflict: 409 content/about.md
+Resolved: content/about.md
+Stream: Hello
+"""
+TIMEOUT_S = 300
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """A service with the demo, whose model replies with one greeting."""
+    with AiDouble(say("Hel", "lo")) as model:
+        settings = {
+            "AI_PROVIDER": "openai",
+            "AI_MODEL": "m",
+            "OPENAI_BASE_URL": model.url,
+            "OPENAI_API_KEY": "operator",
+        }
+        with running(tmp_path_factory.mktemp("generated"), **settings) as service:
+            yield service
+
+
+@pytest.fixture(scope="module")
+def project(service: Service) -> Path:
+    """A folder with the npm packages, the scripts and the served document."""
+    folder = packages(HERE / "node")
+    for file in (HERE / "node").iterdir():
+        shutil.copy(file, folder)
+    with urllib.request.urlopen(f"{service.base}/api/v1/openapi.json") as response:
+        (folder / "openapi.json").write_bytes(response.read())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def python() -> Path:
+    """The interpreter of an environment with the generator for Python."""
+    folder = CACHE / "generated-python"
+    program = folder / "bin" / "python"
+    if not program.exists():
+        venv.create(folder, with_pip=True)
+    command = [program, "-m", "pip", "install", "-q", "-r", HERE / "python" / "requirements.txt"]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S)
+    if done.returncode:
+        pytest.skip(f"pip could not install the generator: {done.stderr[-300:]}")
+    return program
+
+
+def run(folder: Path, *command: str | Path) -> str:
+    """Run a command and return its output."""
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=TIMEOUT_S)
+    assert done.returncode == 0, (command, done.stdout[-3000:], done.stderr[-3000:])
+    return done.stdout
+
+
+def tool(project: Path, name: str, *arguments: str | Path) -> str:
+    """Run a program of the npm packages."""
+    return run(project, project / "node_modules" / ".bin" / name, *arguments)
+
+
+def sign_in(service: Service) -> tuple[str, str, str]:
+    """Return the arguments of a script: URL, e-mail address and password."""
+    return service.base, "owner@demo.example.org", (service.home / "instance" / "demo_password").read_text().strip()
+
+
+@pytest.mark.server
+class TestGeneratedClients:
+    def test_typescript_clients_compile_and_print_the_same(self, service: Service, project: Path) -> None:
+        for folder in ("hey", "out"):
+            shutil.rmtree(project / folder, ignore_errors=True)
+        tool(project, "openapi-typescript", "openapi.json", "-o", "galley.ts", "--default-non-nullable", "false")
+        tool(project, "openapi-ts")
+        tool(project, "tsc", "-p", ".")
+        for script in ("openapi-fetch.js", "hey-api.js"):
+            assert run(project, "node", project / "out" / script, *sign_in(service)) == OUTPUT, script
+
+    def test_python_client_is_complete_and_typed(self, service: Service, project: Path, python: Path) -> None:
+        folder = project / "python"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        generator = ("openapi_python_client", "generate", "--path", project / "openapi.json", "--meta", "none")
+        output = run(folder, python, "-m", *generator, "--output-path", folder / "galley_client")
+        assert "WARNING" not in output
+        assert "Unable to process" not in output
+        shutil.copy(HERE / "python" / "client.py", folder)
+        run(folder, python, "-m", "mypy", "--strict", "client.py")
+        assert run(folder, python, "client.py", *sign_in(service)) == OUTPUT
+
+
+@pytest.mark.server
+class TestDocument:
+    def test_redocly_reports_no_problem(self, project: Path) -> None:
+        report = json.loads(tool(project, "redocly", "lint", "openapi.json", "--format=json"))
+        assert report["problems"] == []
+
+
+class TestGuide:
+    def test_typescript_of_the_guide_compiles(self) -> None:
+        packages_folder = packages(HERE / "node")
+        guide = (ROOT / "docs" / "guides" / "front-end.md").read_text()
+        folder = packages_folder / "guide"
+        folder.mkdir(exist_ok=True)
+        names = []
+        for number, block in enumerate(re.findall(r"```ts\n(.*?)```", guide, re.DOTALL)):
+            title = re.match(r"// (\S+\.ts)\n", block)
+            names.append(title[1] if title else f"page{number}.ts")
+            (folder / names[-1]).write_text(block)
+        assert {"vite.config.ts", "galley.ts"} <= set(names)
+        options = ("--strict", "--noEmit", "--target", "ES2023", "--module", "ESNext", "--moduleResolution", "bundler")
+        libraries = ("--lib", "ES2023,DOM,DOM.Iterable,DOM.AsyncIterable", "--skipLibCheck")
+        tool(packages_folder, "tsc", *options, *libraries, *(folder / name for name in names))
