@@ -13,7 +13,8 @@ from app.cli import provider_setup
 from app.cli.git import host
 from app.core.emails import email_key
 from app.core.permissions import Role
-from app.drivers.git.port import RepoRef, RepositoryExists
+from app.drivers.git.errors import RepositoryExists
+from app.drivers.git.port import RepoRef
 from app.extensions import db, drivers
 from app.models.organization import Membership, Organization
 from app.models.project import Project, Provider

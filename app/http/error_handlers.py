@@ -9,7 +9,7 @@ from app.access import authentication
 from app.core import errors
 from app.database.errors import is_transient, is_unique_violation, is_vanished_row
 from app.drivers import errors as driver_errors
-from app.drivers.git import port as git
+from app.drivers.git import errors as git
 from app.drivers.git import pull_requests
 from app.extensions import db
 from app.http import envelope

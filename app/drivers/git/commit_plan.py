@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from app.core.paths import path_error
 from app.drivers.errors import UpstreamRejected
-from app.drivers.git.port import Action, EntryType, FileChange, PathConflict, TreeEntry
+from app.drivers.git.errors import PathConflict
+from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.tree_views import FOLDER, TreeView
 
 PLAIN, EXECUTABLE, SYMLINK = "100644", "100755", "120000"

@@ -4,7 +4,7 @@ import hashlib
 
 from app.core.refs import is_sha
 from app.drivers.errors import UpstreamRejected
-from app.drivers.git.port import GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing
 
 
 def blob_sha(content: bytes) -> str:

@@ -11,46 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import NamedTuple, Protocol
 
-from app.drivers.errors import DriverError, UpstreamRejected
-
-
-class RepositoryUnavailable(UpstreamRejected):
-    """A repository or branch that does not exist or cannot be read with this credential (422 `REPO_UNAVAILABLE`)."""
-
-    def __init__(self, message: str) -> None:
-        super().__init__(message, code="REPO_UNAVAILABLE")
-
-
-class GitObjectMissing(DriverError):
-    """A commit, blob or path that does not exist in the repository (404)."""
-
-
-class TooLargeToRead(DriverError):
-    """A file that is too large to be read from its host (413)."""
-
-
-class BranchExists(DriverError):
-    """A branch name that is in use (409)."""
-
-
-class RepositoryExists(DriverError):
-    """A repository name that is in use (409)."""
-
-
-class PathConflict(DriverError):
-    """Changes that do not fit the tree on which they are made (409). Nothing was changed.
-
-    A created path exists, an updated, moved or deleted one does not, or a file has the path of a folder. `paths` contains
-    the affected paths.
-    """
-
-    def __init__(self, message: str, paths: Sequence[str]) -> None:
-        super().__init__(message)
-        self.paths = tuple(paths)
-
-
-class BranchMoved(DriverError):
-    """A branch that is no longer at the expected head. Nothing was changed."""
+from app.drivers.git.errors import GitObjectMissing
 
 
 @dataclass(frozen=True)

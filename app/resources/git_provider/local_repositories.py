@@ -5,7 +5,7 @@ For every other organization the repository does not exist.
 
 import sqlalchemy as sa
 
-from app.drivers.git.port import RepositoryUnavailable
+from app.drivers.git.errors import RepositoryUnavailable
 from app.extensions import db
 from app.models.project import LocalRepository
 

@@ -7,8 +7,9 @@ import sqlalchemy as sa
 from app.core.ids import HasId
 from app.database import session
 from app.drivers.errors import ReconnectRequired
+from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import GitProvider, RepoRef, Repository, RepositoryUnavailable
+from app.drivers.git.port import GitProvider, RepoRef, Repository
 from app.drivers.git.rest.tokens import FixedToken, TokenSupplier
 from app.extensions import current_keyring, current_side, db
 from app.models.git_credential import GitCredential
@@ -16,7 +17,9 @@ from app.models.project import Project, Provider
 from app.models.user import User
 from app.resources.git_provider import local_repositories
 from app.resources.git_provider.token_refresh import TokenRefresher
-from app.resources.git_provider.token_selection import OwnTokens, ProjectTokens, TokenRequest, write_access
+from app.resources.git_provider.token_selection import ProjectTokens
+from app.resources.git_provider.token_sources import OwnTokens, TokenRequest
+from app.resources.git_provider.write_access import write_access
 
 JOB_DEADLINE_S, REQUEST_DEADLINE_S = 90.0, 30.0
 

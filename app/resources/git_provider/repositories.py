@@ -10,15 +10,16 @@ from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import Conflict
 from app.core.limits import InputLimits
 from app.database.session import savepoint
+from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts, LocalHost
-from app.drivers.git.port import RepoRef, Repository, RepositoryExists, RepositoryUnavailable
+from app.drivers.git.port import RepoRef, Repository
 from app.extensions import db
 from app.models.git_credential import GitCredential
 from app.models.organization import Membership, Organization
 from app.models.project import LocalRepository, Provider
 from app.models.user import User
 from app.resources.git_provider.provider_selection import token_refresher
-from app.resources.git_provider.token_selection import OwnTokens
+from app.resources.git_provider.token_sources import OwnTokens
 
 CURSOR = "repository"
 MAX_LIMIT = InputLimits().page_size_max

@@ -9,38 +9,29 @@ import math
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
-import structlog
 
 from app.core import clock
-from app.database.side_connections import SideConnections
 from app.drivers.errors import ReconnectRequired, UpstreamTimeout
 from app.drivers.git.accounts import TokenSet
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.rest.tokens import REJECTED, seconds_since
 from app.models.base import utcnow_ms
-from app.models.git_credential import CredentialStatus, GitCredential
-from app.models.project import ConnectionStatus, Project, Provider
-from app.resources.git_provider import connection_recovery, token_encryption
+from app.models.git_credential import GitCredential
+from app.models.project import Provider
+from app.resources.git_provider import token_encryption
 from app.resources.git_provider.credentials import token_columns
-from app.security.secrets import Keyring
-
-log = structlog.get_logger(__name__)
+from app.resources.git_provider.stored_credentials import StoredCredentials
 
 LEASE = timedelta(seconds=45)  # longer than an outbound call may take
 WAIT_S, POLL_INTERVAL_S = 25.0, 0.05
 REFRESH_MARGIN = timedelta(seconds=60)
 REFRESH_COLUMNS = (token_encryption.column(token_encryption.REFRESH), "refresh_token_expires_at", "refresh_hash")
-NOT_CONNECTED = "Connect an account of this provider first"
-
-
-class CredentialMarked(ReconnectRequired):
-    """The credential was marked as rejected earlier. The host was not asked."""
 
 
 class _RefreshLock:
@@ -55,32 +46,14 @@ _locks_guard = threading.Lock()
 
 
 @dataclass(frozen=True)
-class TokenRefresher:
+class TokenRefresher(StoredCredentials):
     """Reader and refresher of the stored tokens. May be passed to any thread.
 
     `recovering` methods also use a credential that is marked as rejected.
     """
 
-    side: SideConnections
-    keyring: Keyring
     hosts: GitHosts
     wait_s: float = WAIT_S
-
-    def find(self, credential_id: str, *, recovering: bool = False) -> GitCredential:
-        """Return the current row, detached from any session.
-
-        Raises:
-            ReconnectRequired: the credential does not exist.
-            CredentialMarked: the credential is marked as rejected.
-        """
-        with self.side.read() as connection:
-            result = connection.execute(sa.select(GitCredential.__table__).where(GitCredential.id == credential_id))
-            row = result.mappings().one_or_none()
-        if row is None:
-            raise ReconnectRequired(NOT_CONNECTED)
-        if row["status"] != CredentialStatus.ACTIVE and not recovering:
-            raise CredentialMarked(REJECTED)
-        return GitCredential(**row)
 
     def token(self, credential_id: str, rejected: str | None = None, *, recovering: bool = False) -> str:
         """Return the current token of the user. Refresh it if it expires or if the host `rejected` it.
@@ -122,83 +95,22 @@ class TokenRefresher:
                     raise UpstreamTimeout("The tokens of this account are being refreshed. Try again shortly")
                 time.sleep(POLL_INTERVAL_S)
 
-    def mark_needs_reconnect(self, row: GitCredential) -> None:
-        """Mark a generation that the host rejects, and the projects that use it."""
-        with self.side.write() as connection:
-            marked = connection.execute(
-                sa.update(GitCredential)
-                .where(GitCredential.id == row.id, GitCredential.generation == row.generation)
-                .values(status=CredentialStatus.NEEDS_RECONNECT, refreshing_until=None, updated_at=row.updated_at)
-            )
-            if marked.rowcount:
-                connection.execute(
-                    sa.update(Project)
-                    .where(
-                        Project.connected_by == row.user_id,
-                        Project.provider == row.provider,
-                        Project.installation_id.is_(None),
-                    )
-                    .values(connection_status=ConnectionStatus.NEEDS_RECONNECT)
-                )
-        log.info("git_credential.needs_reconnect", credential_id=row.id, provider=row.provider)
-
-    def report_rejected(self, credential_id: str, token: str) -> None:
-        """Mark a credential whose refreshed token was refused. Another refresh would not help."""
-        row = self._current_row_with(credential_id, token)
-        if row is not None:
-            self.mark_needs_reconnect(row)
-
-    def report_accepted(self, credential_id: str, token: str) -> None:
-        """Reactivate a credential that was marked as rejected and whose token the host accepts."""
-        row = self._current_row_with(credential_id, token)
-        if row is not None:
-            self.reactivate(row)
-
-    def reactivate(self, row: GitCredential) -> None:
-        """Set a generation that works, and the projects that use it, to active."""
-        with self.side.write() as connection:
-            connection_recovery.reactivate_credential(connection, row)
-        log.info("git_credential.recovered", credential_id=row.id, provider=row.provider)
-
-    def mark_project_disconnected(self, project_id: str) -> None:
-        """Mark a project that no credential can act on."""
-        with self.side.write() as connection:
-            connection.execute(
-                sa.update(Project)
-                .where(Project.id == project_id)
-                .values(connection_status=ConnectionStatus.NEEDS_RECONNECT)
-            )
-
-    def mark_project_connected(self, project_id: str, installation_id: str) -> None:
-        """Reactivate a project whose installation works again."""
-        with self.side.write() as connection:
-            connection_recovery.reactivate_installation(connection, project_id, installation_id)
-        log.info("git_connection.recovered", project_id=project_id)
-
-    def _current_row_with(self, credential_id: str, token: str) -> GitCredential | None:
-        """Return the row if its access token is `token`."""
-        try:
-            row = self.find(credential_id, recovering=True)
-            return row if self._decrypt(row, token_encryption.ACCESS) == token else None
-        except ReconnectRequired:
-            return None
-
     def _renew(self, row: GitCredential, *, installation: bool) -> GitCredential:
         """Refresh as the holder of the lease. The new pair is written before the next call to the host."""
         now = utcnow_ms()
         release: dict[str, object] = {"refreshing_until": None, "generation": row.generation + 1}
-        try:
-            tokens = self._fetch_tokens(row)
-            if tokens is not None:
-                self._write(row, self._pair(row, tokens) | {"last_refreshed_at": now, "updated_at": now})
-            if installation:
-                release |= self._fetch_installation_token(row)
-        except ReconnectRequired:
-            self.mark_needs_reconnect(row)
-            raise
-        except BaseException:
-            self._write(row, {"refreshing_until": None})
-            raise
+        with ExitStack() as on_failure:
+            on_failure.callback(self._write, row, {"refreshing_until": None})
+            try:
+                tokens = self._fetch_tokens(row)
+                if tokens is not None:
+                    self._write(row, self._pair(row, tokens) | {"last_refreshed_at": now, "updated_at": now})
+                if installation:
+                    release |= self._fetch_installation_token(row)
+            except ReconnectRequired:
+                self.mark_needs_reconnect(row)
+                raise
+            on_failure.pop_all()
         self._write(row, release)
         return self.find(row.id, recovering=True)
 
@@ -242,9 +154,6 @@ class TokenRefresher:
                 .values(**values)
             )
         return bool(written.rowcount)
-
-    def _decrypt(self, row: GitCredential, field: str) -> str | None:
-        return token_encryption.decrypt_token(self.keyring, row.id, field, getattr(row, token_encryption.column(field)))
 
 
 @contextmanager

@@ -4,131 +4,22 @@ The own credential of the caller is used if it can write to the repository. Othe
 used: the installation of the app, limited to this repository, or the credential of the member who connected it.
 """
 
-import hashlib
 import math
 import threading
-import time
-from collections import OrderedDict
-from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.drivers.errors import ReconnectRequired, UpstreamThrottled
-from app.drivers.git.accounts import InstallationToken
-from app.drivers.git.port import RepoRef, RepositoryUnavailable
-from app.drivers.git.rest.tokens import seconds_since
+from app.drivers.errors import ReconnectRequired
 from app.models.git_credential import CredentialStatus, GitCredential
 from app.models.organization import Membership
 from app.models.project import ConnectionStatus, Project
 from app.resources.git_provider.connection_recovery import MANAGERS, RecoveryAttempts
 from app.resources.git_provider.connection_recovery import attempts as process_attempts
-from app.resources.git_provider.token_refresh import CredentialMarked, TokenRefresher
+from app.resources.git_provider.token_refresh import TokenRefresher
+from app.resources.git_provider.token_sources import InstallationTokens, OwnTokens, TokenRequest
+from app.resources.git_provider.write_access import WriteAccessCache
 
-WRITABLE_TTL_S, NOT_WRITABLE_TTL_S, MAX_ENTRIES = 120.0, 30.0, 4096
 DISCONNECTED = "The connection to this repository does not work. An owner or admin must connect it again"
-
-
-@dataclass(frozen=True)
-class TokenRequest:
-    """The repository of a project and the user who acts on it."""
-
-    project_id: str
-    provider: str
-    repository: str
-    repository_id: str | None
-    actor_id: str | None
-
-
-class OwnTokens:
-    """The tokens of one user. A credential that is marked as rejected is tried again after a pause."""
-
-    def __init__(
-        self, refresher: TokenRefresher, credential_id: str, *, attempts: RecoveryAttempts = process_attempts
-    ) -> None:
-        self._refresher, self._credential_id, self.hosts = refresher, credential_id, refresher.hosts
-        self._attempts = attempts
-        self._is_recovering = False
-
-    def __call__(self, rejected: str | None = None) -> str:
-        """Return the current token of the user."""
-        try:
-            return self._refresher.token(self._credential_id, rejected, recovering=self._is_recovering)
-        except CredentialMarked:
-            if not self._attempts.begin(self._credential_id):
-                raise
-        except ReconnectRequired:
-            self._attempts.rejected(self._credential_id)
-            raise
-        self._is_recovering = True
-        return self._refresher.token(self._credential_id, rejected, recovering=True)
-
-    def age_s(self, token: str) -> float:
-        """Return the age of the token."""
-        return self._refresher.age_s(self._credential_id, token)
-
-    def accepted(self, token: str) -> None:
-        """Reactivate the credential if it was marked as rejected."""
-        if self._is_recovering:
-            self._is_recovering = False
-            self._attempts.succeeded(self._credential_id)
-            self._refresher.report_accepted(self._credential_id, token)
-
-    def refused(self, token: str) -> None:
-        """Mark the credential as rejected."""
-        self._attempts.rejected(self._credential_id)
-        self._refresher.report_rejected(self._credential_id, token)
-
-
-class InstallationTokens:
-    """The tokens of the app for one repository of an installation."""
-
-    def __init__(
-        self,
-        refresher: TokenRefresher,
-        target: TokenRequest,
-        installation_id: str,
-        *,
-        is_recovering: bool = False,
-        attempts: RecoveryAttempts = process_attempts,
-    ) -> None:
-        self._refresher, self._target, self._installation_id = refresher, target, installation_id
-        self._is_recovering, self._attempts = is_recovering, attempts
-        self._current: InstallationToken | None = None
-
-    def __call__(self, rejected: str | None = None) -> str:
-        """Return a token that reaches only the repository of the project."""
-        app, target = self._refresher.hosts.github[0], self._target
-        try:
-            self._current = app.installation_token(
-                self._installation_id,
-                repository=target.repository,
-                repository_id=target.repository_id,
-                fresh=rejected is not None,
-            )
-        except ReconnectRequired:
-            self._mark_disconnected()
-            raise
-        return self._current.token
-
-    def age_s(self, token: str) -> float:
-        """Return the age of the token."""
-        current = self._current
-        return seconds_since(current.issued_at) if current is not None and current.token == token else math.inf
-
-    def accepted(self, token: str) -> None:
-        """Reactivate the connection if it was marked as rejected."""
-        if self._is_recovering:
-            self._is_recovering = False
-            self._attempts.succeeded(self._target.project_id)
-            self._refresher.mark_project_connected(self._target.project_id, self._installation_id)
-
-    def refused(self, token: str) -> None:
-        """Mark the connection as rejected."""
-        self._mark_disconnected()
-
-    def _mark_disconnected(self) -> None:
-        self._attempts.rejected(self._target.project_id)
-        self._refresher.mark_project_disconnected(self._target.project_id)
 
 
 class ProjectTokens:
@@ -138,7 +29,7 @@ class ProjectTokens:
         self,
         refresher: TokenRefresher,
         target: TokenRequest,
-        can_write: "WriteAccessCache",
+        can_write: WriteAccessCache,
         *,
         attempts: RecoveryAttempts = process_attempts,
     ) -> None:
@@ -249,48 +140,3 @@ def _was_rejected(row: "sa.Row[*tuple[object, ...]]") -> bool:
         and row.role in MANAGERS
         and row.account_login == row.connection_account
     )
-
-
-class WriteAccessCache:
-    """Cache of the repositories that a token can write to."""
-
-    def __init__(self) -> None:
-        self._entries: OrderedDict[str, tuple[bool, float]] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def __call__(self, own: OwnTokens, target: TokenRequest) -> bool:
-        """Return whether these tokens can write to the repository of the target."""
-        try:
-            token = own()
-        except ReconnectRequired:
-            return False
-        key = hashlib.sha256(f"{token} {target.repository_id} {target.repository}".encode()).hexdigest()
-        with self._lock:
-            can_write, until = self._entries.get(key, (False, 0.0))
-        if time.monotonic() < until:
-            return can_write
-        answer = self._ask(own, target)
-        if answer is not None:
-            self._store(key, answer)
-        return bool(answer)
-
-    def _ask(self, own: OwnTokens, target: TokenRequest) -> bool | None:
-        """Ask the host. Return None if the host throttles the token."""
-        git = own.hosts.provider_for(target.provider, own)
-        try:
-            facts = git.repository(RepoRef(target.repository, target.repository_id))
-        except (RepositoryUnavailable, ReconnectRequired):
-            return False
-        except UpstreamThrottled:
-            return None
-        return facts.writable and target.repository_id in (None, facts.id)
-
-    def _store(self, key: str, answer: bool) -> None:
-        with self._lock:
-            self._entries[key] = answer, time.monotonic() + (WRITABLE_TTL_S if answer else NOT_WRITABLE_TTL_S)
-            while len(self._entries) > MAX_ENTRIES:
-                self._entries.popitem(last=False)
-
-
-write_access = WriteAccessCache()
-"""Write access that this process has checked."""

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.errors import FieldError, InvalidRequest, UnprocessableEntity
+from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import GitProvider, RepoRef, RepositoryUnavailable
+from app.drivers.git.port import GitProvider, RepoRef
 from app.models.project import Generator, Project, Provider
 from app.models.user import User
 from app.resources.git_provider.provider_selection import connect

@@ -4,7 +4,8 @@ import time
 from dataclasses import dataclass, field
 
 from app.content import detect as detection
-from app.drivers.git.port import EntryType, GitObjectMissing, GitProvider, RepoRef, TreeEntry
+from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.port import EntryType, GitProvider, RepoRef, TreeEntry
 from app.models.project import Generator
 
 MAX_ROOT_ENTRIES, MAX_FOLDER_ENTRIES = 300, 100

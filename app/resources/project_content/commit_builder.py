@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 
 from app.core.errors import Conflict, FieldError
 from app.drivers.git.commit_message import create_git_commit_message
-from app.drivers.git.port import Action, BranchMoved, Commit, EntryType, FileChange, PathConflict, Person, TreeEntry
+from app.drivers.git.errors import BranchMoved, PathConflict
+from app.drivers.git.port import Action, Commit, EntryType, FileChange, Person, TreeEntry
 from app.resources.project_content.source import Source
 
 ATTEMPTS = 30

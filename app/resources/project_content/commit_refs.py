@@ -2,7 +2,7 @@
 
 from app.core.errors import NotFound, UnprocessableEntity
 from app.core.refs import is_sha
-from app.drivers.git.port import RepositoryUnavailable
+from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.revisions import Revisions
 from app.resources.project_content.source import Source
 

@@ -9,8 +9,9 @@ from app.content.front_matter.reader import split_front_matter
 from app.content.front_matter.value_diff import ValueChange, changed_values
 from app.content.text import decode
 from app.content.unified_diff import Hunk, parse_hunks
+from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.file_diff import is_binary, unified_diff
-from app.drivers.git.port import EntryType, TooLargeToRead, TreeEntry
+from app.drivers.git.port import EntryType, TreeEntry
 from app.drivers.git.revisions import FileDifference, FileStatus
 from app.resources.project_content.raw_file import raw_url
 from app.resources.project_content.source import Source

@@ -11,8 +11,9 @@ from app.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
 from app.core.ids import HasId
 from app.database import session
+from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import EntryType, GitObjectMissing, TooLargeToRead
+from app.drivers.git.port import EntryType
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex

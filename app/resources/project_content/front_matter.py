@@ -6,7 +6,8 @@ from typing import Any
 
 from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
-from app.drivers.git.port import Action, EntryType, FileChange, GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.port import Action, EntryType, FileChange
 from app.resources.project_content.commit_builder import FileEdit, SaveConflict
 from app.resources.project_content.source import Source
 

@@ -4,8 +4,9 @@ from app.core.errors import NotFound
 from app.core.ids import HasId
 from app.database import session
 from app.drivers.errors import DriverError
+from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import RepoRef, RepositoryUnavailable
+from app.drivers.git.port import RepoRef
 from app.extensions import db
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus

@@ -5,7 +5,7 @@ from collections.abc import Callable
 import sqlalchemy as sa
 from sqlalchemy.exc import IntegrityError
 
-from app.drivers.git.port import RepositoryUnavailable
+from app.drivers.git.errors import RepositoryUnavailable
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus

@@ -11,7 +11,8 @@ import sqlalchemy as sa
 from app.content.words import fold
 from app.core import clock
 from app.database import bulk, session
-from app.drivers.git.port import CommitInfo, GitObjectMissing, PathChange
+from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.port import CommitInfo, PathChange
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus

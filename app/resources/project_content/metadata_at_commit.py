@@ -3,7 +3,7 @@
 from typing import Any
 
 from app.core.errors import NotFound
-from app.drivers.git.port import GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing
 from app.resources.project_content import file_metadata, indexing
 from app.resources.project_content.raw_file import FOLDER
 from app.resources.project_content.source import Source

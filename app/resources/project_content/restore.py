@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import MIB, CommitLimits
 from app.drivers.git.commit_plan import SYMLINK
-from app.drivers.git.port import Action, EntryType, FileChange, GitObjectMissing, TooLargeToRead, TreeEntry
+from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
+from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.revisions import FileStatus
 from app.resources.project_content.commit_builder import FileEdit, SaveConflict
 from app.resources.project_content.commit_refs import find_commit, revisions_of

@@ -17,8 +17,8 @@ from app.content.schema.archetypes import Archetype
 from app.content.schema.model import Collection, ContentSchema, SchemaProblem, SourceKind
 from app.core.ids import HasId
 from app.database import session
+from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import GitObjectMissing, TooLargeToRead
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex

@@ -18,7 +18,8 @@ from app.content.links import key_of
 from app.content.search_text import SearchText, has_text, read_text
 from app.core.jobs import LOWEST_PRIORITY
 from app.database import bulk, session
-from app.drivers.git.port import EntryType, GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.port import EntryType
 from app.extensions import db, jobs
 from app.models.content_search import ContentField, ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex

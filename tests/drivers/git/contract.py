@@ -12,20 +12,8 @@ from datetime import UTC, datetime
 import pytest
 
 from app.drivers.errors import DriverError
-from app.drivers.git.port import (
-    Action,
-    BranchExists,
-    BranchMoved,
-    Commit,
-    FileChange,
-    GitObjectMissing,
-    GitProvider,
-    PathConflict,
-    Person,
-    RepoRef,
-    RepositoryUnavailable,
-    TreeEntry,
-)
+from app.drivers.git.errors import BranchExists, BranchMoved, GitObjectMissing, PathConflict, RepositoryUnavailable
+from app.drivers.git.port import Action, Commit, FileChange, GitProvider, Person, RepoRef, TreeEntry
 from tests.support.samples.gitrepo import AWKWARD, EXECUTABLE, FILE, SYMLINK, Content, GitRepo
 
 UNKNOWN = "dead" * 10

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import pytest
 
-from app.drivers.git.port import GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.revisions import CommitLogEntry, FileStatus, Revisions
 from tests.drivers.git.contract import UNKNOWN, Make, Subject
 from tests.support.samples import renames

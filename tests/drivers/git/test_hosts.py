@@ -6,8 +6,9 @@ import pytest
 
 from app.drivers import registry
 from app.drivers.errors import UpstreamUnavailable
+from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
-from app.drivers.git.port import RepoRef, RepositoryUnavailable
+from app.drivers.git.port import RepoRef
 from config import Settings
 from tests.support.doubles.github import GitHub
 from tests.support.doubles.gitlab import GitLab

@@ -22,7 +22,8 @@ SET_UP = """
 import json, sys, time
 from pathlib import Path
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Action, BranchMoved, FileChange, Person, RepoRef
+from app.drivers.git.errors import BranchMoved
+from app.drivers.git.port import Action, FileChange, Person, RepoRef
 git, repo = LocalGit(Path(sys.argv[1]), bot=Person("Galley Bot", "bot@mail.example.org")), RepoRef("team/site")
 def add(path):
     while True:

@@ -9,8 +9,9 @@ from app.core.permissions import Role
 from app.extensions import db, drivers
 from app.models.project import ConnectionStatus, Project
 from app.models.user import User
-from app.resources.git_provider import connection_recovery, token_selection
+from app.resources.git_provider import connection_recovery
 from app.resources.git_provider.provider_selection import token_refresher
+from app.resources.git_provider.write_access import write_access
 from app.resources.user.events import user_deleting
 from tests.support.doubles.server import Call, Fault, Reply
 from tests.support.factories import organization
@@ -24,7 +25,7 @@ Later = Callable[..., AbstractContextManager[None]]
 @pytest.fixture(autouse=True)
 def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear the cache of write access."""
-    monkeypatch.setattr(token_selection.write_access, "_entries", type(token_selection.write_access._entries)())
+    monkeypatch.setattr(write_access, "_entries", type(write_access._entries)())
 
 
 def commit(person: Person, project: str, repository: OnGitHub | OnGitLab, **more: object) -> object:

@@ -6,12 +6,14 @@ from typing import Any
 
 from app.core.paths import path_error
 from app.core.refs import is_branch_name
+from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.github import values
 from app.drivers.git.github.comparison import Comparison, RepositoryCache, parse_comparison
 from app.drivers.git.object_ids import require_shas
-from app.drivers.git.port import GitObjectMissing, Repository, RepositoryUnavailable
+from app.drivers.git.port import Repository
 from app.drivers.git.rest.calls import NO_COMMIT, NO_FILE, PAGE, RepositoryCalls, require_blob
-from app.drivers.git.rest.client import TREE_BYTES, ById, segment
+from app.drivers.git.rest.client import TREE_BYTES
+from app.drivers.git.rest.request import ById, segment
 from app.drivers.git.rest.responses import RequestRefused, parses
 from app.drivers.http.client import LIMITS
 

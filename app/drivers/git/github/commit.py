@@ -14,11 +14,12 @@ from app.core import clock
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import DriverError, UpstreamError, UpstreamRejected
 from app.drivers.git.commit_plan import CommitPlan, FileWrite, make_plan
+from app.drivers.git.errors import BranchMoved, RepositoryUnavailable
 from app.drivers.git.github import values
 from app.drivers.git.github.calls import GitHubRepository, path_segments
 from app.drivers.git.github.trees import GitHubTrees
 from app.drivers.git.object_ids import blob_sha, check_message
-from app.drivers.git.port import BranchMoved, Commit, FileChange, PathChange, Person, RepositoryUnavailable, TreeEntry
+from app.drivers.git.port import Commit, FileChange, PathChange, Person, TreeEntry
 from app.drivers.git.rest.calls import NO_COMMIT
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 from app.drivers.git.tree_views import TreeView

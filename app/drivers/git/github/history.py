@@ -5,11 +5,12 @@ from typing import Any
 
 from app.concurrency.bounded import map_in_order
 from app.core.paths import path_error
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.github import values
 from app.drivers.git.github.calls import GitHubRepository
 from app.drivers.git.github.trees import GitHubTrees
 from app.drivers.git.object_ids import require_shas
-from app.drivers.git.port import CommitInfo, GitObjectMissing
+from app.drivers.git.port import CommitInfo
 from app.drivers.git.rest.calls import NO_COMMIT
 
 MAX_FILES_LISTED = 3000  # GitHub "Get a commit": maximum number of files

@@ -6,12 +6,13 @@ from typing import Any
 
 from app.concurrency.bounded import map_in_order
 from app.core.paths import path_error
+from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.file_diff import is_binary
 from app.drivers.git.github import values
 from app.drivers.git.github.calls import GitHubRepository
 from app.drivers.git.github.comparison import MAX_FILES
 from app.drivers.git.github.trees import GitHubTrees
-from app.drivers.git.port import Branch, GitObjectMissing, TooLargeToRead
+from app.drivers.git.port import Branch
 from app.drivers.git.rest.calls import NO_COMMIT, PAGE
 from app.drivers.git.rest.client import TREE_BYTES
 from app.drivers.git.rest.responses import parses

@@ -6,9 +6,10 @@ from typing import Any
 
 from app.concurrency.bounded import map_in_order
 from app.drivers.errors import UpstreamError, UpstreamTimeout
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.github import values
 from app.drivers.git.github.calls import GitHubRepository
-from app.drivers.git.port import GitObjectMissing, PathChange, TreeEntry
+from app.drivers.git.port import PathChange, TreeEntry
 from app.drivers.git.tree_diff import TooManyFolders, compare_entries, compare_folders
 from app.drivers.git.tree_views import FOLDER, FullTree, LazyTree, TreeView, folders_of
 

@@ -14,13 +14,14 @@ from app.concurrency.bounded import run_with_concurrency
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.git.commit_plan import CommitPlan, FileWrite, make_plan
+from app.drivers.git.errors import BranchMoved, PathConflict
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.calls import GitLabProject
 from app.drivers.git.gitlab.history import GitLabHistory
 from app.drivers.git.gitlab.plan import actions_of, sources_of
 from app.drivers.git.gitlab.trees import GitLabTrees
 from app.drivers.git.object_ids import blob_sha, check_message
-from app.drivers.git.port import Action, BranchMoved, Commit, FileChange, PathChange, PathConflict, Person, TreeEntry
+from app.drivers.git.port import Action, Commit, FileChange, PathChange, Person, TreeEntry
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 
 log = structlog.get_logger(__name__)

@@ -11,8 +11,9 @@ from app.drivers.git.gitlab.revisions import GitLabRevisions
 from app.drivers.git.gitlab.trees import GitLabTrees
 from app.drivers.git.port import Branch, Person, RepoRef
 from app.drivers.git.rest.branch_lock import BranchLock, no_lock
-from app.drivers.git.rest.client import RestClient, SharedState, segment
+from app.drivers.git.rest.client import RestClient, SharedState
 from app.drivers.git.rest.provider import RestGitProvider
+from app.drivers.git.rest.request import segment
 from app.drivers.git.rest.revisions import RemoteRevisions
 from app.drivers.git.rest.tokens import TokenSupplier
 from app.drivers.http.client import LIMITS

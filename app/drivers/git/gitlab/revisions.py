@@ -4,11 +4,11 @@ from typing import Any
 
 from app.concurrency.bounded import map_in_order
 from app.core.paths import path_error
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.file_diff import compare_contents
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.calls import GitLabProject
 from app.drivers.git.gitlab.trees import GitLabTrees
-from app.drivers.git.port import GitObjectMissing
 from app.drivers.git.rest.calls import NO_COMMIT, PAGE
 from app.drivers.git.rest.client import TREE_BYTES
 from app.drivers.git.rest.responses import parses

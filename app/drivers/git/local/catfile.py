@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from app.drivers.errors import UpstreamError
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.local.commands import READ_BYTES, pipe, start, wait_readable, write_all
-from app.drivers.git.port import GitObjectMissing
 
 MAX_IDLE = 16
 IDLE_S = 120.0

@@ -11,11 +11,12 @@ from pathlib import Path
 from app.core.paths import path_error
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.commit_plan import EXECUTABLE, PLAIN, SYMLINK, CommitPlan, FileWrite
+from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.local.commands import GitFailed, run
 from app.drivers.git.local.fast_import import CommitIdentity, import_commit
 from app.drivers.git.local.folders import foreign_storage, is_bare_repository
 from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move
-from app.drivers.git.port import Person, RepositoryExists
+from app.drivers.git.port import Person
 
 BRANCH = "main"
 TIMEOUT_S = 600.0

@@ -8,7 +8,7 @@ from app.core import clock
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.commit_plan import CommitPlan, FileWrite
 from app.drivers.git.local.commands import DiskFull, GitFailed, run
-from app.drivers.git.port import Person
+from app.drivers.git.port import EntryType, PathChange, Person, TreeEntry
 
 # fast-import requires a branch. The final reset to the null id prevents its creation, so no temporary ref remains after
 # a crash. The new objects are unreferenced until `update-ref`.
@@ -21,6 +21,14 @@ class Imported:
 
     commit: str
     blobs: tuple[str, ...]
+
+    def changes(self, plan: CommitPlan) -> list[PathChange]:
+        """Return the new entry of each path of the plan, sorted by path."""
+        entries: dict[str, TreeEntry | None] = dict.fromkeys(plan.removed)
+        for write, sha in zip(plan.written, self.blobs, strict=True):
+            size = write.size if write.content is None else len(write.content)
+            entries[write.path] = TreeEntry(write.path, EntryType.BLOB, write.mode, sha, size)
+        return [PathChange(path, entry) for path, entry in sorted(entries.items())]
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from pathlib import Path
 from app.core.refs import is_branch_name
 from app.drivers.errors import UpstreamRejected, UpstreamTimeout
 from app.drivers.git.commit_plan import make_plan
+from app.drivers.git.errors import BranchExists, BranchMoved, GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.local.bundles import LocalBundles
 from app.drivers.git.local.commands import GitStatusUnknown, run
 from app.drivers.git.local.create import create_repository, require_object_checks
@@ -19,25 +20,21 @@ from app.drivers.git.local.fast_import import CommitIdentity, check_person, impo
 from app.drivers.git.local.folders import folder_of
 from app.drivers.git.local.locks import exclusive_lock
 from app.drivers.git.local.log import read_history, read_last
-from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move, read_loose
+from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move, names_conflict, read_loose
 from app.drivers.git.local.revisions import LocalRevisions
 from app.drivers.git.local.trees import LocalTree, RecentTrees, list_changes, list_tree, sized
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import (
     Branch,
-    BranchExists,
-    BranchMoved,
     Commit,
     CommitInfo,
     EntryType,
     FileChange,
-    GitObjectMissing,
     GitProvider,
     PathChange,
     Person,
     RepoRef,
     Repository,
-    RepositoryUnavailable,
     TreeEntry,
 )
 
@@ -112,11 +109,7 @@ class LocalGit(LocalRevisions, GitProvider):
         if not is_branch_name(name):
             raise UpstreamRejected("The branch name is invalid", code="INVALID_BRANCH")
         self._require_commits(folder, sha)
-        # Git keeps branches as files, so `a` and `a/b` cannot both be.
-        if any(
-            f"{name}/".startswith(f"{there.name}/") or there.name.startswith(f"{name}/")
-            for there in self.branches(repo)
-        ):
+        if any(names_conflict(name, branch.name) for branch in self.branches(repo)):
             raise BranchExists("A branch of this name exists, or its name conflicts with another branch")
         if not self._move(folder, name, sha, NOTHING):
             raise BranchExists("A branch of this name already exists")
@@ -140,18 +133,17 @@ class LocalGit(LocalRevisions, GitProvider):
     def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
         """Return what a folder contains directly, at most `limit` entries."""
         folder = self._folder(repo)
-        results = [
-            PathChange(entry.path, entry) for entry in islice(self._tree(folder, commit).list_folder(path), limit)
-        ]
-        return [entry for _, entry in sized(self._objects, folder, results) if entry is not None]
+        entries = islice(self._tree(folder, commit).list_folder(path), limit)
+        listed = [PathChange(entry.path, entry) for entry in entries]
+        return [entry for _, entry in sized(self._objects, folder, listed) if entry is not None]
 
     def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
         """Return the entries of the paths that exist at a commit."""
         folder = self._folder(repo)
         tree = self._tree(folder, commit)
-        results = [PathChange(path, tree.find(path)) for path in paths]
+        matches = [PathChange(path, tree.find(path)) for path in paths]
         self._recent.add(folder, commit, tree)
-        return {path: entry for path, entry in sized(self._objects, folder, results) if entry is not None}
+        return {path: entry for path, entry in sized(self._objects, folder, matches) if entry is not None}
 
     def changes(self, repo: RepoRef, old: str, new: str) -> Iterator[PathChange]:
         """Yield every path that differs between two commits. Raises GitObjectMissing for an unknown commit."""
@@ -177,10 +169,10 @@ class LocalGit(LocalRevisions, GitProvider):
         """Return the newest commit up to `commit` that changed `path`."""
         folder = self._folder(repo)
         self._require_commits(folder, commit)
-        results = read_last(folder, commit, path, timeout_s=self._timeout_s)
-        if results is None:
+        last = read_last(folder, commit, path, timeout_s=self._timeout_s)
+        if last is None:
             raise GitObjectMissing("No commit of the branch has changed that path")
-        return results
+        return last
 
     def blob(self, repo: RepoRef, sha: str) -> bytes:
         """Read a blob."""
@@ -193,10 +185,10 @@ class LocalGit(LocalRevisions, GitProvider):
 
     def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Yield blobs in the order of `shas`."""
-        for results, content in self._objects.read(self._folder(repo), _required(shas)):
-            if results.type != EntryType.BLOB:
+        for header, content in self._objects.read(self._folder(repo), _required(shas)):
+            if header.type != EntryType.BLOB:
                 raise GitObjectMissing("The file does not exist in the repository")
-            yield results.sha, content
+            yield header.sha, content
 
     def branch_lock(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
         """Serialize the writers of one branch. Not re-entrant."""
@@ -221,13 +213,7 @@ class LocalGit(LocalRevisions, GitProvider):
         done = import_commit(folder, plan, message, identity, parent=expected_head, timeout_s=self._timeout_s)
         if not self._move(folder, branch, done.commit, expected_head):
             raise BranchMoved("The branch has moved since it was read")
-        removed: dict[str, TreeEntry | None] = dict.fromkeys(plan.removed)
-        written = {
-            w.path: TreeEntry(w.path, "blob", w.mode, sha, w.size if w.content is None else len(w.content))
-            for w, sha in zip(plan.written, done.blobs, strict=True)
-        }
-        path_changes = (PathChange(path, entry) for path, entry in sorted((removed | written).items()))
-        return Commit(done.commit, expected_head, tuple(sized(self._objects, folder, path_changes)))
+        return Commit(done.commit, expected_head, tuple(sized(self._objects, folder, done.changes(plan))))
 
     def _move(self, folder: Path, branch: str, new: str, old: str) -> bool:
         """Move a branch by compare-and-swap. If the result of git is unknown, read the branch."""

@@ -33,6 +33,11 @@ def list_branches(directory: Path, *, timeout_s: float) -> list[Branch]:
     return [Branch(name, sha, name == default, False) for name, sha in zip(names, values[1::2], strict=True)]
 
 
+def names_conflict(name: str, other: str) -> bool:
+    """Return whether two branches cannot exist together. Git stores branches as files: `a` excludes `a/b`."""
+    return f"{name}/".startswith(f"{other}/") or other.startswith(f"{name}/")
+
+
 def read_loose(directory: Path, branch: str) -> str | None:
     """Read the sha from the file of a branch. Return None if the file does not contain one.
 

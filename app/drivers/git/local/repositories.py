@@ -3,9 +3,10 @@
 from pathlib import Path
 
 from app.core.refs import is_branch_name, is_sha
+from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.local.catfile import CatFiles
 from app.drivers.git.local.folders import folder_of, is_bare_repository
-from app.drivers.git.port import EntryType, GitObjectMissing, RepoRef, RepositoryUnavailable
+from app.drivers.git.port import EntryType, RepoRef
 
 
 class LocalRepositories:

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.local.catfile import CatFiles, ObjectHeader
 from app.drivers.git.local.commands import fields, stream
-from app.drivers.git.port import EntryType, GitObjectMissing, PathChange, TreeEntry
+from app.drivers.git.port import EntryType, PathChange, TreeEntry
 
 FOLDER = "tree"
 CHUNK = 512

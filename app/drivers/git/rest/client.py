@@ -6,8 +6,8 @@ import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, NamedTuple
-from urllib.parse import parse_qs, quote, urljoin, urlsplit
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
 
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import ReconnectRequired, UpstreamError, UpstreamThrottled, UpstreamTimeout, UpstreamUnavailable
@@ -15,6 +15,7 @@ from app.drivers.git.rest.etags import EtagCache
 from app.drivers.git.rest.link import next_link
 from app.drivers.git.rest.listing_deadline import ListingDeadline
 from app.drivers.git.rest.rate_budget import RateBudgets, remaining
+from app.drivers.git.rest.request import ById, Query, RestRequest
 from app.drivers.git.rest.responses import RetryAfter, parses, require_success
 from app.drivers.git.rest.tokens import (
     REJECTED,
@@ -28,22 +29,7 @@ from app.observability.metrics import GIT_BUDGET
 
 MAX_PAGES = 10_000
 BACKGROUND_LISTING_FACTOR = 10
-REDIRECTS = frozenset({301, 302, 307, 308})
 TREE_BYTES = LIMITS.tree_bytes
-
-Query = Mapping[str, str | list[str]]
-
-
-class ById(NamedTuple):
-    """The path of a repository by its name and by its id, for hosts that redirect calls on former names."""
-
-    named: str
-    numbered: str
-
-
-def segment(text: str) -> str:
-    """Encode a text as one segment of a URL path."""
-    return quote(text, safe="")
 
 
 @dataclass(frozen=True)
@@ -90,7 +76,7 @@ class RestClient:
         max_bytes: int | None = None,
         by_id: ById | None = None,
     ) -> Any:
-        """Read JSON. `kept` sends a conditional request if a response is cached."""
+        """Read JSON. `conditional` sends a conditional request if a response is cached."""
         return self.call("GET", path, params=params, conditional=conditional, max_bytes=max_bytes, by_id=by_id).json()
 
     def pages(
@@ -142,8 +128,9 @@ class RestClient:
         Raises:
             RequestRefused, ReconnectRequired, UpstreamThrottled, UpstreamUnavailable, UpstreamError, UpstreamTimeout.
         """
-        moved_url = _by_id(f"{self._base_url}{path}", by_id)
-        request = _Request(method, f"{self._base_url}{path}", params, json, accept, conditional, max_bytes, moved_url)
+        url = f"{self._base_url}{path}"
+        moved_url = url.replace(by_id.named, by_id.numbered, 1) if by_id else None
+        request = RestRequest(method, url, params, json, accept, conditional, max_bytes, moved_url)
         within_s = min(self._deadline_s, deadline_s or self._deadline_s)
         again = method in ("GET", "HEAD") if repeatable is None else repeatable
         until = time.monotonic() + within_s
@@ -154,7 +141,7 @@ class RestClient:
         )
         return retry(lambda: self._authorized(request, until), options)
 
-    def _authorized(self, request: "_Request", until: float) -> HttpResponse:
+    def _authorized(self, request: RestRequest, until: float) -> HttpResponse:
         token = self._current(rejected=None)
         response = self._send_with(request, token, until)
         if response.status == UNAUTHORIZED:
@@ -166,11 +153,11 @@ class RestClient:
             raise ReconnectRequired(REJECTED)
         if isinstance(self._supplier, TokenMonitor):
             self._supplier.accepted(token)
-        if request.moved_url and _redirects_to(response, request):
+        if request.moved_url and request.is_moved(response):
             response = self._send_with(replace(request, url=request.moved_url), token, until)
         return require_success(response)
 
-    def _send_with(self, request: "_Request", token: str, until: float) -> HttpResponse:
+    def _send_with(self, request: RestRequest, token: str, until: float) -> HttpResponse:
         """Send with a token. A token that the host may not have replicated yet is sent again."""
         return self._shared.replication.send(lambda: self._once(request, token, until), self._supplier, token, until)
 
@@ -181,7 +168,7 @@ class RestClient:
                 self._token = self._supplier(rejected)
             return self._token
 
-    def _once(self, request: "_Request", token: str, until: float) -> HttpResponse:
+    def _once(self, request: RestRequest, token: str, until: float) -> HttpResponse:
         fingerprint = hashlib.sha256(token.encode()).hexdigest()
         key = f"{fingerprint} {request.accept} {request.url} {sorted((request.params or {}).items())}"
         cached = self._shared.etags.find(key) if request.conditional else None
@@ -208,34 +195,6 @@ class RestClient:
         if request.conditional:
             self._shared.etags.store(key, response)
         return response
-
-
-@dataclass(frozen=True)
-class _Request:
-    method: str
-    url: str
-    params: Query | None
-    json: object
-    accept: str | None
-    conditional: bool
-    max_bytes: int | None
-    moved_url: str | None
-
-
-def _by_id(url: str, by_id: ById | None) -> str | None:
-    return url.replace(by_id.named, by_id.numbered, 1) if by_id else None
-
-
-def _redirects_to(response: HttpResponse, request: _Request) -> bool:
-    """Return whether the host redirects the call to the same repository under its id.
-
-    Any other target could send the credential to another repository.
-    """
-    if response.status not in REDIRECTS or request.moved_url is None:
-        return False
-    target = urlsplit(urljoin(request.url, response.headers.get("Location", "")))
-    expected = urlsplit(request.moved_url)
-    return target[:3] == expected[:3]
 
 
 @parses

@@ -3,33 +3,31 @@
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from app.concurrency.bounded import map_in_order
 from app.core.refs import is_branch_name
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import DriverError, UpstreamRejected
+from app.drivers.git.errors import BranchExists, GitObjectMissing, RepositoryUnavailable, TooLargeToRead
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import (
     Branch,
-    BranchExists,
     Commit,
     CommitInfo,
     FileChange,
-    GitObjectMissing,
     GitProvider,
     PathChange,
     Person,
     RepoRef,
     Repository,
-    RepositoryUnavailable,
-    TooLargeToRead,
     TreeEntry,
 )
 from app.drivers.git.pull_requests import Merged, PullRequest, PullRequests
 from app.drivers.git.rest.branch_lock import BranchLock
 from app.drivers.git.rest.calls import RepositoryCalls
 from app.drivers.git.rest.client import RestClient
+from app.drivers.git.rest.interfaces import CommitHistory, CommitWriter, PullRequestApi, TreeReader
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 from app.drivers.git.tree_views import FOLDER
 from app.drivers.http.client import LIMITS
@@ -37,56 +35,10 @@ from app.drivers.http.client import LIMITS
 Calls = TypeVar("Calls", bound=RepositoryCalls)
 
 
-class TreeReader(Protocol):
-    """The trees of one repository."""
-
-    def full_tree(self, commit: str) -> list[TreeEntry]:
-        """Return all entries of a commit, folders included."""
-
-    def entries(self, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
-        """Return the entries of the paths that exist at a commit."""
-
-    def list_folder(self, commit: str, path: str, limit: int) -> Sequence[TreeEntry]:
-        """Return what a folder contains directly, at most `limit` entries."""
-
-    def changes(self, old: str, new: str) -> Iterator[PathChange]:
-        """Yield every path that differs between two commits."""
-
-
-class CommitHistory(Protocol):
-    """The commits of one repository."""
-
-    def between(self, new: str, since: str | None) -> Iterator[CommitInfo]:
-        """Yield the commits from `new` back to `since` (exclusive), newest first."""
-
-    def last(self, commit: str, path: str) -> CommitInfo:
-        """Return the newest commit up to `commit` that changed `path`."""
-
-
-class PullRequestApi(Protocol):
-    """The pull requests of one repository."""
-
-    def all(self) -> Sequence[PullRequest]:
-        """Return the newest 100, newest first."""
-
-    def create(self, title: str, head: str, base: str, body: str) -> PullRequest:
-        """Create a proposal to merge `head` into `base`."""
-
-    def merge(self, number: int) -> Merged:
-        """Merge a pull request."""
-
-
-class CommitWriter(Protocol):
-    """The writer of commits on one branch."""
-
-    def make(self, changes: Sequence[FileChange], message: str, expected_head: str) -> Commit:
-        """Make a commit. See `GitProvider.commit`."""
-
-
 class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
     """A Git host with a REST API. The methods that differ between hosts are abstract.
 
-    `patience_s` bounds one call with its repetitions: 30 in a request, more in a job.
+    `deadline_s` bounds one call with its retries: 30 in a request, more in a job.
     """
 
     TAKEN: ClassVar[tuple[str, ...]]

@@ -6,7 +6,7 @@ from functools import wraps
 from typing import ParamSpec, TypeVar
 
 from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled, UpstreamTimeout, UpstreamUnavailable
-from app.drivers.git.port import RepositoryUnavailable
+from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.rest.rate_budget import retry_after_s
 from app.drivers.http.client import ConnectFailed, HttpResponse
 

@@ -4,9 +4,10 @@ from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from app.concurrency.bounded import map_in_order
+from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.file_diff import compare_contents, is_binary
-from app.drivers.git.port import EntryType, TooLargeToRead, TreeEntry
-from app.drivers.git.rest.provider import TreeReader
+from app.drivers.git.port import EntryType, TreeEntry
+from app.drivers.git.rest.interfaces import TreeReader
 from app.drivers.git.revisions import MAX_FILES, Differences, FileDifference, FileStatus, sort_differences
 
 MAX_COMPARED = 100

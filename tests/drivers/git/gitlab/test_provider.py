@@ -7,9 +7,10 @@ from typing import Any, ClassVar
 import pytest
 
 from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled
+from app.drivers.git.errors import BranchMoved, PathConflict, RepositoryUnavailable
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.provider import GitLabProvider
-from app.drivers.git.port import Action, BranchMoved, FileChange, PathConflict, Person, RepoRef, RepositoryUnavailable
+from app.drivers.git.port import Action, FileChange, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
 from tests.drivers.git.remote import Acting, RemoteContract
 from tests.drivers.git.revisions import RevisionsContract, revisions_of

@@ -9,8 +9,8 @@ import psutil
 import pytest
 
 from app.drivers.errors import UpstreamError
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.local.catfile import MAX_IDLE, CatFiles
-from app.drivers.git.port import GitObjectMissing
 from tests.support.samples.gitrepo import GitRepo
 
 

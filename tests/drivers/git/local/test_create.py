@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from app.drivers.errors import UpstreamRejected
+from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Person, RepoRef, RepositoryExists, RepositoryUnavailable
+from app.drivers.git.port import Person, RepoRef
 from tests.support.samples.gitrepo import AUTHOR, EXECUTABLE, FILE, SYMLINK, GitRepo
 
 REPO = RepoRef("team/new")

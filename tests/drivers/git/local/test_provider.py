@@ -6,17 +6,9 @@ from pathlib import Path
 import pytest
 
 from app.drivers.errors import UpstreamError, UpstreamRejected
+from app.drivers.git.errors import BranchMoved, GitObjectMissing, PathConflict, RepositoryUnavailable
 from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import (
-    Action,
-    BranchMoved,
-    FileChange,
-    GitObjectMissing,
-    PathConflict,
-    Person,
-    RepoRef,
-    RepositoryUnavailable,
-)
+from app.drivers.git.port import Action, FileChange, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject, write_in_parallel
 from tests.drivers.git.revisions import RevisionsContract, read_log
 from tests.support.samples.gitrepo import SUBMODULE, Content, GitRepo
