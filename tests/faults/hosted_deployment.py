@@ -7,6 +7,12 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
+import sqlalchemy as sa
+
+from app.drivers.git.rest.tokens import REPLICATION_S
+from app.extensions import db
+from app.models.base import utcnow_ms
+from app.models.project_content import ContentIndex
 from tests.conftest import postgresql_database
 from tests.faults.small_deployment import SmallDeployment
 from tests.faults.steps import MADE, count_statuses, until, wait_until_recovered
@@ -78,6 +84,7 @@ class HostedWorkload(Workload):
             connect_github(self.owner, self.deployment.hosts, self.installation)
         else:
             connect_gitlab(self.owner, self.deployment.hosts)
+        self.connected_at_s = time.monotonic()
 
     def tokens(self) -> list[str]:
         """Return the tokens of the owner at the host."""
@@ -116,7 +123,16 @@ class HostedWorkload(Workload):
         until(lambda: self.current_tree() == self.repository.head(), "the index does not arrive", INDEXED_WITHIN_S)
 
     def wait_until_idle(self) -> None:
-        """Wait until the service sends no requests to the host, then clear the journal."""
+        """Wait until the service sends no requests to the host, then clear the journal.
+
+        The token is then so old that the service does not repeat a call that the host refuses, and the periodic check of
+        the branch is not due.
+        """
+        with self.deployment.world.app.app_context():
+            statement = sa.update(ContentIndex).where(ContentIndex.project_id == self.project)
+            db.session.execute(statement.values(looked_at=utcnow_ms()))
+            db.session.commit()
+        time.sleep(max(0.0, self.connected_at_s + REPLICATION_S - time.monotonic()))
         until(lambda: time.monotonic() - self.double.journal[-1].at_s > QUIET_S, "the host is asked on and on")
         self.double.journal.clear()
 
