@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Annotated, Any, TypedDict
 
-from marshmallow import fields, post_load, validate
+from marshmallow import fields, post_dump, post_load, validate
 
 from app.http.file_paths import plain_path
 from app.http.validation import DateTimeMs, PageQuery, RequestBody, RequestSchema
@@ -55,7 +55,7 @@ class LogToken(RequestSchema):
 
 
 class LogEntry(RequestSchema):
-    """An entry of the log."""
+    """An entry of the log. Only a change through an API token has a `token`."""
 
     id = fields.String()
     action = fields.Enum(LogAction, by_value=True)
@@ -66,9 +66,16 @@ class LogEntry(RequestSchema):
     source = fields.String(
         attribute="shown_source", validate=validate.OneOf([*(str(source) for source in LogSource), "token"])
     )
-    token = fields.Nested(LogToken, allow_none=True)
+    token = fields.Nested(LogToken, metadata={"x-optional": True})
     commit_sha = fields.String(allow_none=True)
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
+
+    @post_dump
+    def omit_missing_token(self, entry: dict[str, Any], **_: object) -> dict[str, Any]:
+        """Remove the token of a change without one."""
+        if entry["token"] is None:
+            del entry["token"]
+        return entry
 
 
 class LogMeta(RequestSchema):
