@@ -14,7 +14,7 @@ from config import Settings
 from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import template
-from tests.resources.bucket.places import upload
+from tests.resources.bucket.uploads import upload
 from tests.support.applications import another_database, application
 from tests.support.git_hosts import connect_github, login_of
 from tests.support.world import World

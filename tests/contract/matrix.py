@@ -14,7 +14,7 @@ from tests.contract.requests import DOUBLES, SPOILS, Key, arguments, ids_of
 from tests.contract.scene import Scene
 from tests.contract.served import served
 from tests.contract.specification import CALLERS
-from tests.resources.bucket.places import upload
+from tests.resources.bucket.uploads import upload
 from tests.support.world import Browser, World
 
 VARIABLE = re.compile(r":([A-Za-z_]+)")

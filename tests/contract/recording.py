@@ -10,7 +10,7 @@ from flask import Flask
 from tests.contract.matrix import filled, opened
 from tests.contract.requests import DOUBLES, SPOILS, Key, arguments, ids_of
 from tests.contract.scene import PASSWORD, Scene
-from tests.resources.bucket.places import upload
+from tests.resources.bucket.uploads import upload
 from tests.support.world import World
 
 ID = re.compile(r"\b([a-z]{3,4})_[0-7][0-9a-hjkmnp-tv-z]{25}\b")

@@ -9,7 +9,7 @@ from tests.contract import git_requests
 from tests.contract.scene import PASSWORD, Scene
 from tests.resources.ai.questions import BODIES as QUESTIONS
 from tests.resources.ai.questions import GOOD as ANSWERS
-from tests.resources.bucket.places import form
+from tests.resources.bucket.uploads import form
 from tests.support.samples.pictures import picture
 from tests.support.world import Browser, Person
 
@@ -77,7 +77,7 @@ def _token(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"name": "Deploy", "scopes": ["read"]}
 
 
-def _someone(scene: Scene, _who: Browser) -> dict[str, Any]:
+def _email_of_extra_user(scene: Scene, _who: Browser) -> dict[str, Any]:
     return {"email": scene.extra.email}
 
 
@@ -94,10 +94,10 @@ BODIES: dict[Key, Make] = git_requests.BODIES | {
     ("POST", "/auth/sign-in/email"): lambda scene, who: {"email": _email(who, scene), "password": PASSWORD},
     ("POST", "/auth/verify-email"): _verify,
     ("POST", "/auth/email-otp/verify-email"): _verify,
-    ("POST", "/auth/send-verification-otp"): _someone,
-    ("POST", "/auth/email-otp/send-verification-otp"): _someone,
-    ("POST", "/auth/forget-password"): _someone,
-    ("POST", "/auth/request-password-reset"): _someone,
+    ("POST", "/auth/send-verification-otp"): _email_of_extra_user,
+    ("POST", "/auth/email-otp/send-verification-otp"): _email_of_extra_user,
+    ("POST", "/auth/forget-password"): _email_of_extra_user,
+    ("POST", "/auth/request-password-reset"): _email_of_extra_user,
     ("POST", "/auth/reset-password"): _reset,
     ("POST", "/auth/sign-in/social"): lambda *_: {"provider": "social_a"},
     ("POST", "/auth/change-password"): _new_password,

@@ -1,4 +1,4 @@
-"""Deletion of an account that used every feature: no stored data identifies the user afterwards."""
+"""Tests of the deletion of an account that used every feature: no stored data identifies the user afterwards."""
 
 import secrets
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from app.models.project_preview import PreviewState
 from app.models.sandbox import Sandbox
 from app.resources.project_content import cleanup
 from tests.contract.stored import rows_naming
-from tests.resources.bucket.places import upload
+from tests.resources.bucket.uploads import upload
 from tests.support import factories
 from tests.support.assertions.mailbox import Mailbox
 from tests.support.doubles.ai import say
@@ -41,7 +41,7 @@ REFERRING = {
 
 
 @dataclass
-class Lived:
+class UsedAccount:
     """A user with a used account, the values that identify the user, and a foreign organization with this member."""
 
     person: Person
@@ -54,8 +54,8 @@ class Lived:
 
 
 class TestDeletedAccount:
-    def test_leaves_nothing_behind(self, app: Flask, world: World) -> None:
-        lived = live(app, world)
+    def test_deletion_removes_all_rows_files_and_jobs_of_the_user(self, app: Flask, world: World) -> None:
+        lived = use_all_features(app, world)
         assert set(rows_naming(app, lived.needles)) - FINISHED >= REFERRING | BY_NAME
         assert len(stored_files(app, lived.keys)) >= 2
         lived.person.post("/auth/forget-password", {"email": lived.person.email}).ok()  # A mail that is not sent yet.
@@ -64,13 +64,13 @@ class TestDeletedAccount:
         world.work_off(within_s=90)
         sweep(app)
         assert set(rows_naming(app, lived.needles)) - FINISHED == set()
-        assert waiting(app) == []
+        assert unfinished_jobs(app) == []
         assert stored_files(app, [*lived.keys, lived.project]) == []
         mailbox = Mailbox(app.config["SETTINGS"].mail.directory, lived.person.email)
         assert "was deleted" in mailbox.texts()[-1]
 
-    def test_what_others_have_stays(self, app: Flask, world: World) -> None:
-        lived = live(app, world)
+    def test_deletion_leaves_the_data_of_other_users(self, app: Flask, world: World) -> None:
+        lived = use_all_features(app, world)
         shared = lived.others.get("/organization/user").ok()
         log = _log_of(lived)
         lived.person.delete(f"/user/delete/{lived.person.id}", {"password": lived.password}).ok()
@@ -83,7 +83,7 @@ class TestDeletedAccount:
             assert db.session.scalar(sa.select(sa.func.count()).where(Order.customer_id == lived.payer)) == 1
 
 
-def live(app: Flask, world: World) -> Lived:
+def use_all_features(app: Flask, world: World) -> UsedAccount:
     """Sign up and use every feature that stores data."""
     outside = app.extensions["outside"]
     newcomer = Newcomer(app, world)
@@ -119,7 +119,7 @@ def live(app: Flask, world: World) -> Lived:
     person.post("/auth/send-verification-otp", {"email": person.email}).ok()
     world.work_off(within_s=90)
     needles = {person.id, person.email, person.email.partition("@")[0], newcomer.name, own, project, credential}
-    return Lived(person, newcomer.password, others, needles, project, [cover, portrait], payer)
+    return UsedAccount(person, newcomer.password, others, needles, project, [cover, portrait], payer)
 
 
 def _pay(world: World, person: Person) -> str:
@@ -157,14 +157,14 @@ def _write_rows(person: Person, project: str, elsewhere: str) -> None:
     db.session.commit()
 
 
-def _log_of(lived: Lived) -> list[dict[str, Any]]:
+def _log_of(lived: UsedAccount) -> list[dict[str, Any]]:
     orgs = lived.others.get("/organization/user").ok()
     project = next(project for org in orgs for project in org["projects"])
     logs: list[dict[str, Any]] = lived.others.get(f"/project-log/{project['project_id']}").ok()["logs"]
     return logs
 
 
-def waiting(app: Flask) -> list[str]:
+def unfinished_jobs(app: Flask) -> list[str]:
     """Return the waiting and running jobs without the periodic ones."""
     with app.app_context(), db.engine.connect() as connection:
         return [

@@ -1,4 +1,4 @@
-"""Mass assignment: every column in every write changes only the declared fields (limits, section 2)."""
+"""Tests of mass assignment: every column in every write changes only the declared fields (limits, section 2)."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,8 +16,8 @@ from tests.contract.requests import DOUBLES, SPOILS, Key, arguments, ids_of
 from tests.contract.scene import Scene, template
 from tests.contract.served import served
 from tests.contract.specification import EXTENSIONS, SPECIFICATION, UNSIGNED, VARIANTS, Extension
-from tests.contract.stored import Changes, changes, everything
-from tests.resources.bucket.places import form
+from tests.contract.stored import Changes, changes, read_state
+from tests.resources.bucket.uploads import form
 from tests.support.applications import another_database, application
 from tests.support.samples.pictures import picture
 from tests.support.world import Browser
@@ -72,7 +72,9 @@ def bait(matrix: Matrix) -> Bait:
 
 class TestForgedColumns:
     @pytest.mark.parametrize("key", WRITES, ids=" ".join)
-    def test_change_nothing(self, app: Flask, matrix: Matrix, bait: Bait, store: str, key: Key) -> None:
+    def test_forged_columns_do_not_change_stored_values(
+        self, app: Flask, matrix: Matrix, bait: Bait, store: str, key: Key
+    ) -> None:
         taken = _names(app, key)
         honest = [_changes_of(matrix, key, {}) for _ in range(2)]
         assert {status // 100 for status, _, _ in honest} <= {2, 3}
@@ -113,9 +115,9 @@ def _changes_of(matrix: Matrix, key: Key, extra: dict[str, Any]) -> tuple[int, s
     ids = ids_of(scene, key, who) | ({"id": getattr(who, "id", "")} if goes else {})
     whole = {"json": WHOLE[key](scene, who)} if key in WHOLE else arguments(scene, key, who)
     given = _with(whole, extra)
-    before = everything(matrix.app)
+    before = read_state(matrix.app)
     response = opened(who, key[0], filled(key[1], ids), given)
-    return response.status_code, response.get_data(as_text=True), changes(before, everything(matrix.app))
+    return response.status_code, response.get_data(as_text=True), changes(before, read_state(matrix.app))
 
 
 def _with(given: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:

@@ -18,7 +18,7 @@ from flask import Flask
 from app.core.rates import Rate, RateLimits
 from app.http.rate_events import short_rates
 from app.rate_limiting.counter import RateCounter
-from tests.resources.bucket.places import form
+from tests.resources.bucket.uploads import form
 from tests.support.servers.redis import Gate, Redis
 from tests.support.world import Answer, Browser, World
 

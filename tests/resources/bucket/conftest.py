@@ -4,7 +4,7 @@ import pytest
 from flask import Flask
 
 from app.drivers.storage.local import LocalStore
-from tests.resources.bucket.places import OrganizationTeam
+from tests.resources.bucket.uploads import OrganizationTeam
 from tests.support.world import World
 
 

@@ -1,4 +1,4 @@
-"""Media kept in a bucket instead of a folder: the same answers, and what only a bucket has."""
+"""Tests of media in an S3 bucket: the same responses as with a folder, and the features of a bucket."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -7,7 +7,7 @@ import pytest
 from flask import Flask
 
 from config import Settings
-from tests.resources.bucket.places import served, upload
+from tests.resources.bucket.uploads import served, upload
 from tests.support.applications import application
 from tests.support.samples.pictures import noise, opened, picture
 from tests.support.servers.s3 import BUCKET, S3Server
@@ -33,8 +33,8 @@ def app(
         yield made
 
 
-class TestABucket:
-    def test_an_asset_lives_and_goes(self, world: World, server: S3Server) -> None:
+class TestS3Store:
+    def test_asset_is_uploaded_served_and_deleted(self, world: World, server: S3Server) -> None:
         me = world.person()
         asset = upload(me, picture("WEBP", 40, 30)).ok(201)
         kept = server.root / BUCKET / asset["key"]
@@ -47,14 +47,14 @@ class TestABucket:
         world.work_off()
         assert not kept.exists()
 
-    def test_ten_mebibytes_go_in_parts(self, world: World, server: S3Server) -> None:
+    def test_upload_of_ten_mebibytes_is_stored_in_parts(self, world: World, server: S3Server) -> None:
         me = world.person()
         content = noise(1800, 1800)
         asset = upload(me, content).ok(201)
         assert asset["size"] > 9_000_000
         assert opened(served(me, asset).response.data).tobytes() == opened(content).tobytes()
 
-    def test_other_widths_are_kept_in_it_too(self, world: World, server: S3Server) -> None:
+    def test_variants_are_stored_in_the_bucket(self, world: World, server: S3Server) -> None:
         me = world.person()
         answer = upload(me, picture("PNG", 300, 150))
         address = answer.headers["Link"].split(">")[0].split("/media/")[1]
@@ -62,7 +62,7 @@ class TestABucket:
         assert (server.root / BUCKET / "variants" / answer.ok(201)["key"] / "64").is_file()
 
     @pytest.mark.parametrize("app", [{"S3_PUBLIC_URL": "https://cdn.example.org/media"}], indirect=True)
-    def test_a_public_place_is_the_address_and_where_ours_leads(self, world: World) -> None:
+    def test_public_url_is_returned_and_the_target_of_the_redirect(self, world: World) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         assert asset["url"] == f"https://cdn.example.org/media/{asset['key']}"
@@ -72,8 +72,8 @@ class TestABucket:
         served(me, asset).fails(404)
 
 
-class TestABucketThatIsAway:
-    def test_uploads_are_503_without_a_row_and_work_when_it_is_back(self, world: World, server: S3Server) -> None:
+class TestUnavailableS3Store:
+    def test_upload_returns_503_and_succeeds_after_the_recovery(self, world: World, server: S3Server) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         server.stop()

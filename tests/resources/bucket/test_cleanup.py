@@ -1,4 +1,4 @@
-"""Rows and objects that a crash has parted come together again, a day later and not before."""
+"""Tests of the cleanup of rows and objects after a crash, with an age limit of one day."""
 
 import io
 import os
@@ -16,7 +16,7 @@ from app.extensions import db
 from app.models.media import MediaAsset, MediaUpload
 from app.models.user import User
 from app.resources.bucket import cleanup, jobs
-from tests.resources.bucket.places import upload
+from tests.resources.bucket.uploads import upload
 from tests.support.world import World
 
 DAY = timedelta(days=1)
@@ -40,7 +40,7 @@ def put(objects: LocalStore, key: str, *, old: bool) -> str:
 
 
 def unfinished(app: Flask, key: str, *, old: bool) -> None:
-    """The state of a process that died between row and confirmation."""
+    """Set the row to the state of a process that ended between row and confirmation."""
     with app.app_context():
         db.session.execute(
             sa.update(MediaAsset)
@@ -51,10 +51,10 @@ def unfinished(app: Flask, key: str, *, old: bool) -> None:
 
 
 class TestSweep:
-    def test_it_is_run_by_itself(self) -> None:
+    def test_sweep_runs_every_six_hours(self) -> None:
         assert registry["media.sweep"].every == timedelta(hours=6)
 
-    def test_an_object_without_a_row_goes_after_a_day(self, app: Flask, objects: LocalStore, world: World) -> None:
+    def test_object_without_a_row_is_deleted_after_a_day(self, app: Flask, objects: LocalStore, world: World) -> None:
         young = put(objects, ORPHAN.replace("b", "c"), old=False)
         put(objects, ORPHAN, old=True)
         sweep(app, objects, world)
@@ -62,19 +62,23 @@ class TestSweep:
         assert objects.head(young) is not None
         objects.delete(young)
 
-    def test_a_variant_goes_when_its_asset_has_no_row(self, app: Flask, objects: LocalStore, world: World) -> None:
+    def test_variant_without_an_asset_is_deleted(self, app: Flask, objects: LocalStore, world: World) -> None:
         asset = upload(world.person()).ok(201)
         kept = put(objects, f"variants/{asset['key']}/64", old=True)
         lost = put(objects, f"variants/{ORPHAN}/64", old=True)
         sweep(app, objects, world)
         assert (objects.head(kept) is not None, objects.head(lost)) == (True, None)
 
-    def test_what_lies_beside_our_folders_is_left_alone(self, app: Flask, objects: LocalStore, world: World) -> None:
+    def test_object_outside_the_media_folders_is_not_deleted(
+        self, app: Flask, objects: LocalStore, world: World
+    ) -> None:
         put(objects, "backup/of-somebody", old=True)
         sweep(app, objects, world)
         assert objects.head("backup/of-somebody") is not None
 
-    def test_an_upload_that_died_goes_with_its_object(self, app: Flask, objects: LocalStore, world: World) -> None:
+    def test_unfinished_upload_is_deleted_with_its_object_after_a_day(
+        self, app: Flask, objects: LocalStore, world: World
+    ) -> None:
         dead, running = (upload(world.person()).ok(201)["key"] for _ in range(2))
         unfinished(app, dead, old=True)
         unfinished(app, running, old=False)
@@ -84,7 +88,7 @@ class TestSweep:
         assert left == {running}
         assert (objects.head(dead), objects.head(running) is not None) == (None, True)
 
-    def test_a_row_whose_object_is_lost_goes_and_images_with_it(
+    def test_row_without_an_object_is_deleted_with_its_references(
         self, app: Flask, objects: LocalStore, world: World
     ) -> None:
         me = world.person()
@@ -101,7 +105,7 @@ class TestSweep:
             assert db.session.get_one(User, me.id).image is None
             assert db.session.scalar(sa.select(MediaAsset.id).where(MediaAsset.key == key)) is None
 
-    def test_a_store_that_lost_nearly_everything_is_not_believed(
+    def test_store_with_most_objects_missing_deletes_no_row(
         self, app: Flask, objects: LocalStore, world: World, tmp_path: object
     ) -> None:
         me = world.person()
@@ -119,7 +123,7 @@ class TestSweep:
             db.session.execute(sa.delete(MediaAsset).where(MediaAsset.key.in_(keys)))
             db.session.commit()
 
-    def test_bytes_are_counted_for_a_day(self, app: Flask, objects: LocalStore, world: World) -> None:
+    def test_upload_records_are_deleted_after_a_day(self, app: Flask, objects: LocalStore, world: World) -> None:
         me = world.person()
         upload(me).ok(201)
         upload(me).ok(201)
@@ -132,7 +136,7 @@ class TestSweep:
         with app.app_context():
             assert db.session.scalar(sa.select(sa.func.count()).where(MediaUpload.user_id == me.id)) == 1
 
-    def test_many_rows_and_objects_are_all_looked_at(
+    def test_sweep_of_several_batches_checks_all_rows_and_objects(
         self, app: Flask, objects: LocalStore, world: World, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(cleanup, "BATCH", 3)
@@ -146,7 +150,7 @@ class TestSweep:
 
 
 class TestDeleteObjects:
-    def test_it_may_run_twice(self, objects: LocalStore) -> None:
+    def test_repeated_deletion_succeeds(self, objects: LocalStore) -> None:
         put(objects, ORPHAN, old=False)
         for _ in range(2):
             jobs.delete_objects(keys=[ORPHAN], storage=objects)

@@ -1,4 +1,4 @@
-"""An upload whose process is killed: before its object has a name, and between the object and the confirmation."""
+"""Tests of uploads whose process is killed before or after the object is stored."""
 
 import subprocess
 import sys
@@ -39,9 +39,9 @@ client.post("/api/v1/bucket/upload", data=Path(form).read_bytes(), content_type=
 """
 
 
-class TestKilled:
+class TestKilledUpload:
     @pytest.mark.parametrize("moment", ["before", "after"])
-    def test_nobody_sees_the_upload_and_the_sweep_removes_it(
+    def test_killed_upload_is_not_served_and_deleted_by_the_sweep(
         self, app: Flask, settings: Settings, world: World, objects: LocalStore, tmp_path: Path, moment: str
     ) -> None:
         me = world.person()

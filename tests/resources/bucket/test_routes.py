@@ -1,4 +1,4 @@
-"""Uploads, deletion and serving as clients meet them."""
+"""Tests of the routes for uploads, deletion and downloads."""
 
 import hashlib
 from concurrent.futures import ThreadPoolExecutor
@@ -15,21 +15,21 @@ from app.models.media import MediaAsset
 from app.models.organization import ArchiveStatus, Organization
 from app.models.project import Project
 from app.models.user import User
-from tests.resources.bucket.places import OrganizationTeam, form, served, upload
+from tests.resources.bucket.uploads import OrganizationTeam, form, served, upload
 from tests.support.samples.pictures import FORMATS, MARK, SCRIPT, animation, noise, opened, picture
 from tests.support.world import World
 
 GHOST = "01h455vb4pex5vsknk084sn02q"
 
 
-def rows(app: Flask, *where: Any) -> int:
+def count_assets(app: Flask, *where: Any) -> int:
     with app.app_context():
         return db.session.scalar(sa.select(sa.func.count()).select_from(MediaAsset).where(*where)) or 0
 
 
 class TestUpload:
     @pytest.mark.parametrize("name", FORMATS)
-    def test_each_format_is_kept_and_told_as_it_is_kept(self, world: World, name: str) -> None:
+    def test_upload_of_each_format_returns_the_facts_of_the_stored_object(self, world: World, name: str) -> None:
         me = world.person()
         asset = upload(me, picture(name, 40, 30)).ok(201)
         content = served(me, asset).response.data
@@ -38,10 +38,10 @@ class TestUpload:
         assert (len(content), hashlib.sha256(content).hexdigest()) == (asset["size"], asset["hash"])
         assert asset["url"].endswith(f"/media/{asset['key']}")
 
-    def test_the_files_name_is_no_part_of_the_key(self, world: World) -> None:
+    def test_file_name_is_not_part_of_the_key(self, world: World) -> None:
         assert upload(world.person()).ok(201)["key"].startswith("users/")
 
-    def test_the_same_bytes_twice_are_two_objects(self, world: World) -> None:
+    def test_equal_bytes_are_stored_as_two_objects(self, world: World) -> None:
         one, other = world.person(), world.person()
         first, second = upload(one).ok(201), upload(other).ok(201)
         assert first["hash"] == second["hash"]
@@ -50,50 +50,50 @@ class TestUpload:
         world.work_off()
         assert served(one, second).status == 200
 
-    def test_metadata_is_gone_from_what_is_served(self, world: World) -> None:
+    def test_metadata_is_removed(self, world: World) -> None:
         me = world.person()
         asset = upload(me, picture("JPEG", comment=MARK)).ok(201)
         assert MARK not in served(me, asset).response.data
 
-    def test_an_animation_stays_one(self, world: World) -> None:
+    def test_animation_retains_its_frames(self, world: World) -> None:
         me = world.person()
         asset = upload(me, animation("GIF", 4)).ok(201)
         assert opened(served(me, asset).response.data).n_frames == 4  # type: ignore[attr-defined]
 
     @pytest.mark.parametrize("content", [SCRIPT, b"<svg/>", b"words", b"%PDF-1.7", b""])
-    def test_what_is_no_picture_is_415(self, world: World, content: bytes) -> None:
+    def test_unsupported_content_returns_415(self, world: World, content: bytes) -> None:
         upload(world.person(), content).fails(415, "UNSUPPORTED_IMAGE")
 
-    def test_a_damaged_picture_is_400(self, world: World) -> None:
+    def test_truncated_picture_returns_400(self, world: World) -> None:
         upload(world.person(), picture()[:40]).fails(400, "INVALID_IMAGE", "file")
 
-    def test_too_many_frames_are_413(self, world: World) -> None:
+    def test_animation_above_the_frame_limit_returns_413(self, world: World) -> None:
         upload(world.person(), animation("GIF", 101)).fails(413, "IMAGE_TOO_LARGE")
 
-    def test_too_many_bytes_are_413(self, world: World) -> None:
+    def test_body_above_the_limit_returns_413(self, world: World) -> None:
         upload(world.person(), picture() + bytes(10_500_000)).fails(413, "TOO_LARGE")
 
-    def test_a_file_of_another_name_is_400(self, world: World) -> None:
+    def test_file_in_another_field_returns_400(self, world: World) -> None:
         me = world.person()
         me.call("POST", "/bucket/upload", **form(picture(), name="other")).fails(400, None, "file")
 
-    def test_json_is_415(self, world: World) -> None:
+    def test_json_body_returns_415(self, world: World) -> None:
         world.person().post("/bucket/upload", {"file": "x"}).fails(415, "WRONG_MEDIA_TYPE")
 
     @pytest.mark.parametrize(
         ("field", "value"), [("folder", "../etc"), ("org_id", "x"), ("project_id", f"org_{GHOST}")]
     )
-    def test_a_wrong_field_is_400(self, world: World, field: str, value: str) -> None:
+    def test_invalid_field_returns_400_with_path(self, world: World, field: str, value: str) -> None:
         upload(world.person(), **{field: value}).fails(400, "VALIDATION_FAILED", field)
 
-    def test_fields_left_empty_are_fields_left_out(self, world: World) -> None:
+    def test_empty_fields_are_ignored(self, world: World) -> None:
         assert upload(world.person(), folder="", org_id="", project_id="").ok(201)["key"].startswith("users/")
 
-    def test_nobody_and_the_unverified_may_not(self, world: World) -> None:
+    def test_anonymous_returns_401_and_unverified_403(self, world: World) -> None:
         upload(world.anonymous()).fails(401)
         upload(world.person(verified=False)).fails(403, "EMAIL_NOT_VERIFIED")
 
-    def test_a_repeated_key_gives_the_first_answer(self, world: World, app: Flask) -> None:
+    def test_repeated_idempotency_key_returns_the_first_response(self, world: World, app: Flask) -> None:
         me = world.person()
         answers = [
             me.call("POST", "/bucket/upload", headers={"Idempotency-Key": "once"}, **form(content))
@@ -102,12 +102,12 @@ class TestUpload:
         assert answers[0].ok(201) == answers[1].ok(201)
         assert answers[0].headers["Link"] == answers[1].headers["Link"]
         answers[2].fails(422, "IDEMPOTENCY_KEY_REUSED")
-        assert rows(app, MediaAsset.uploader_id == me.id) == 1
+        assert count_assets(app, MediaAsset.uploader_id == me.id) == 1
 
 
-class TestAttaching:
+class TestUploadTarget:
     @pytest.mark.parametrize("target", ["org_id", "project_id"])
-    def test_owners_and_admins_may_editors_and_strangers_may_not(
+    def test_attach_is_allowed_for_owner_and_admin_and_forbidden_for_others(
         self, world: World, team: OrganizationTeam, target: str
     ) -> None:
         for person in (team.owner, team.admin):
@@ -116,19 +116,21 @@ class TestAttaching:
             upload(person, **{target: getattr(team, target)}).fails(403, "NOT_ALLOWED")
 
     @pytest.mark.parametrize("target", [{"org_id": f"org_{GHOST}"}, {"project_id": f"prj_{GHOST}"}])
-    def test_what_does_not_exist_is_404(self, world: World, target: dict[str, str]) -> None:
+    def test_unknown_target_returns_404(self, world: World, target: dict[str, str]) -> None:
         upload(world.person(), **target).fails(404)
 
-    def test_rights_are_asked_before_the_picture_is_looked_at(self, team: OrganizationTeam) -> None:
+    def test_permission_is_checked_before_the_picture(self, team: OrganizationTeam) -> None:
         upload(team.editor, b"words", org_id=team.org_id).fails(403)
 
-    def test_one_right_is_not_enough_for_two_targets(self, world: World, app: Flask, team: OrganizationTeam) -> None:
+    def test_two_targets_require_both_permissions(self, world: World, app: Flask, team: OrganizationTeam) -> None:
         other = OrganizationTeam(app, world)
         upload(team.owner, org_id=other.org_id, project_id=team.project_id).fails(403)
         upload(team.owner, org_id=team.org_id, project_id=other.project_id).fails(403)
         assert upload(team.owner, org_id=team.org_id, project_id=team.project_id).ok(201)
 
-    def test_a_project_of_another_organization_is_400(self, app: Flask, team: OrganizationTeam, world: World) -> None:
+    def test_project_of_another_organization_returns_400_with_path(
+        self, app: Flask, team: OrganizationTeam, world: World
+    ) -> None:
         other = OrganizationTeam(app, world)
         with app.app_context():
             db.session.execute(
@@ -141,7 +143,7 @@ class TestAttaching:
             db.session.commit()
         upload(team.owner, org_id=team.org_id, project_id=other.project_id).fails(400, None, "project_id")
 
-    def test_nothing_is_attached_to_what_is_archived(self, app: Flask, team: OrganizationTeam) -> None:
+    def test_archived_project_returns_409(self, app: Flask, team: OrganizationTeam) -> None:
         with app.app_context():
             db.session.execute(
                 sa.update(Project).where(Project.id == team.project_id).values(status=ArchiveStatus.ARCHIVED)
@@ -149,14 +151,16 @@ class TestAttaching:
             db.session.commit()
         upload(team.owner, project_id=team.project_id).fails(409, "ARCHIVED")
 
-    def test_attaching_sets_no_image(self, app: Flask, team: OrganizationTeam) -> None:
+    def test_attach_does_not_set_the_image(self, app: Flask, team: OrganizationTeam) -> None:
         upload(team.owner, org_id=team.org_id).ok(201)
         with app.app_context():
             assert db.session.get_one(Organization, team.org_id).image is None
 
 
 class TestDelete:
-    def test_the_object_is_unreachable_at_once_and_gone_after_the_job(self, world: World, objects: LocalStore) -> None:
+    def test_deleted_asset_returns_404_and_its_object_is_deleted_by_the_job(
+        self, world: World, objects: LocalStore
+    ) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         assert me.delete(f"/bucket/delete/{asset['key']}").ok() == {"key": asset["key"], "deleted": True}
@@ -165,13 +169,15 @@ class TestDelete:
         assert objects.head(asset["key"]) is None
         me.delete(f"/bucket/delete/{asset['key']}").fails(404)
 
-    def test_the_key_may_be_encoded(self, world: World) -> None:
+    def test_encoded_key_is_accepted(self, world: World) -> None:
         me = world.person()
         key = upload(me).ok(201)["key"]
         me.delete(f"/bucket/delete/{quote(key, safe='')}").ok()
 
     @pytest.mark.parametrize("target", ["org_id", "project_id"])
-    def test_who_may_delete_what_is_attached(self, world: World, team: OrganizationTeam, target: str) -> None:
+    def test_attached_asset_is_deletable_by_owner_admin_and_platform_admin(
+        self, world: World, team: OrganizationTeam, target: str
+    ) -> None:
         fields = {target: getattr(team, target)}
         for allowed in (team.owner, team.admin, world.person(admin=True)):
             key = upload(team.owner, **fields).ok(201)["key"]
@@ -180,7 +186,7 @@ class TestDelete:
             world.anonymous().delete(f"/bucket/delete/{key}").fails(401)
             allowed.delete(f"/bucket/delete/{key}").ok()
 
-    def test_what_is_attached_to_nothing_is_its_uploaders(self, world: World, team: OrganizationTeam) -> None:
+    def test_unattached_asset_is_deletable_only_by_its_uploader(self, world: World, team: OrganizationTeam) -> None:
         key = upload(team.editor).ok(201)["key"]
         team.owner.delete(f"/bucket/delete/{key}").fails(403)
         team.editor.delete(f"/bucket/delete/{key}").ok()
@@ -188,10 +194,10 @@ class TestDelete:
     @pytest.mark.parametrize(
         "key", ["users/none.png", "../../app.db", "%2e%2e%2fapp.db", "users/../../secret", "a" * 3000]
     )
-    def test_what_is_no_key_is_404(self, world: World, key: str) -> None:
+    def test_invalid_key_returns_404(self, world: World, key: str) -> None:
         world.person().delete(f"/bucket/delete/{key}").fails(404)
 
-    def test_images_that_named_it_are_null_with_it(self, app: Flask, team: OrganizationTeam) -> None:
+    def test_delete_sets_referring_images_to_null(self, app: Flask, team: OrganizationTeam) -> None:
         key = upload(team.owner).ok(201)["key"]
         owners = ((User, team.owner.id), (Organization, team.org_id), (Project, team.project_id))
         with app.app_context():
@@ -202,7 +208,7 @@ class TestDelete:
         with app.app_context():
             assert [db.session.get_one(table, which).image for table, which in owners] == [None] * 3
 
-    def test_of_many_deletions_at_once_one_succeeds(self, world: World) -> None:
+    def test_parallel_deletions_succeed_once(self, world: World) -> None:
         me = world.person()
         key = upload(me).ok(201)["key"]
         with ThreadPoolExecutor(6) as pool:
@@ -211,7 +217,7 @@ class TestDelete:
 
 
 class TestServing:
-    def test_it_is_harmless_and_may_be_cached_for_ever(self, world: World) -> None:
+    def test_response_is_sandboxed_and_cacheable(self, world: World) -> None:
         me = world.person()
         headers = served(me, upload(me).ok(201)).headers
         assert headers["Cache-Control"] == "public, max-age=31536000, immutable"
@@ -219,14 +225,14 @@ class TestServing:
         assert headers["X-Content-Type-Options"] == "nosniff"
         assert headers["Content-Type"] == "image/png"
 
-    def test_anybody_may_see_it(self, world: World) -> None:
+    def test_anonymous_request_returns_200(self, world: World) -> None:
         assert served(world.anonymous(), upload(world.person()).ok(201)).status == 200
 
     @pytest.mark.parametrize(
         ("asked", "first", "end"),
         [("bytes=0-7", 0, 8), ("bytes=10-", 10, None), ("bytes=-5", -5, None), ("bytes=8-999999", 8, None)],
     )
-    def test_a_range_is_206(self, world: World, asked: str, first: int, end: int | None) -> None:
+    def test_range_returns_206_with_the_part(self, world: World, asked: str, first: int, end: int | None) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         content = served(me, asset).response.data
@@ -237,7 +243,7 @@ class TestServing:
         assert part.headers["Content-Range"] == f"bytes {start}-{start + len(part.response.data) - 1}/{len(content)}"
 
     @pytest.mark.parametrize("asked", ["bytes=5000-", "bytes=5000-6000"])
-    def test_a_range_beyond_the_end_is_416(self, world: World, asked: str) -> None:
+    def test_range_beyond_the_end_returns_416(self, world: World, asked: str) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         answer = served(me, asset, headers={"Range": asked})
@@ -245,19 +251,19 @@ class TestServing:
         assert answer.headers["Content-Range"] == f"bytes */{asset['size']}"
 
     @pytest.mark.parametrize("asked", ["bytes=0-1,3-4", "lines=1-2", "bytes=x", "bytes=5-2"])
-    def test_a_range_that_is_none_of_ours_gives_the_whole(self, world: World, asked: str) -> None:
+    def test_unsupported_range_returns_the_whole_object(self, world: World, asked: str) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         answer = served(me, asset, headers={"Range": asked})
         assert (answer.status, len(answer.response.data)) == (200, asset["size"])
 
-    def test_a_range_of_another_state_gives_the_whole(self, world: World) -> None:
+    def test_if_range_with_another_etag_returns_the_whole_object(self, world: World) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         for state, status in ((f'"{asset["hash"]}"', 206), ('"other"', 200)):
             assert served(me, asset, headers={"Range": "bytes=0-3", "If-Range": state}).status == status
 
-    def test_who_has_it_gets_304(self, world: World) -> None:
+    def test_if_none_match_with_the_etag_returns_304(self, world: World) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         tag = served(me, asset).headers["ETag"]
@@ -265,7 +271,7 @@ class TestServing:
         assert (again.status, again.response.data, again.headers["ETag"]) == (304, b"", tag)
         assert not tag.startswith("W/")
 
-    def test_head_tells_the_same_without_the_bytes(self, world: World) -> None:
+    def test_head_returns_the_headers_without_a_body(self, world: World) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         answer = me.call("HEAD", f"/media/{asset['key']}")
@@ -275,10 +281,10 @@ class TestServing:
     @pytest.mark.parametrize(
         "key", ["users/none.png", "../app.db", "%2e%2e/%2e%2e/app.db", ".parts/x", "variants/x/64"]
     )
-    def test_what_is_no_asset_is_404(self, world: World, key: str) -> None:
+    def test_invalid_key_returns_404(self, world: World, key: str) -> None:
         world.anonymous().get(f"/media/{key}").fails(404)
 
-    def test_an_upload_that_is_not_confirmed_is_nobodys(self, app: Flask, world: World) -> None:
+    def test_unconfirmed_upload_returns_404(self, app: Flask, world: World) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         with app.app_context():
@@ -287,7 +293,7 @@ class TestServing:
         served(me, asset).fails(404)
         me.delete(f"/bucket/delete/{asset['key']}").fails(404)
 
-    def test_an_asset_whose_object_is_lost_is_404(self, world: World, objects: LocalStore) -> None:
+    def test_asset_without_an_object_returns_404(self, world: World, objects: LocalStore) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         objects.delete(asset["key"])
@@ -295,7 +301,7 @@ class TestServing:
 
 
 class TestVariants:
-    def test_the_answer_of_an_upload_links_the_smaller_widths(self, world: World, objects: LocalStore) -> None:
+    def test_upload_response_links_the_smaller_widths(self, world: World, objects: LocalStore) -> None:
         me = world.person()
         answer = upload(me, noise(300, 150))
         asset = answer.ok(201)
@@ -308,7 +314,7 @@ class TestVariants:
                 assert variant.headers["ETag"] == f'"{asset["hash"]}-{width}"'
         assert len(list(objects.list(f"variants/{asset['key']}/"))) == 3
 
-    def test_an_address_that_is_not_signed_makes_nothing(self, world: World, objects: LocalStore) -> None:
+    def test_unsigned_url_returns_403_without_a_variant(self, world: World, objects: LocalStore) -> None:
         me = world.person()
         asset = upload(me, picture("PNG", 300, 150)).ok(201)
         me.get(f"/media/{asset['key']}?w=64").fails(403, "INVALID_SIGNATURE")
@@ -316,7 +322,7 @@ class TestVariants:
         me.get(f"/media/{asset['key']}?w=65&s={'0' * 32}").fails(400, None, "w")
         assert list(objects.list(f"variants/{asset['key']}/")) == []
 
-    def test_variants_go_with_their_asset(self, world: World, objects: LocalStore) -> None:
+    def test_variants_are_deleted_with_their_asset(self, world: World, objects: LocalStore) -> None:
         me = world.person()
         answer = upload(me, picture("PNG", 300, 150))
         asset = answer.ok(201)

@@ -22,12 +22,12 @@ from app.models.user import User
 from app.resources.bucket import service
 from app.resources.bucket.service import AssetTarget
 from config import Settings
-from tests.resources.bucket.places import OrganizationTeam, served, upload
+from tests.resources.bucket.uploads import OrganizationTeam, served, upload
 from tests.support.samples.pictures import picture
 from tests.support.world import Person, World
 
 
-def counted(app: Flask, person: Person) -> tuple[int, int]:
+def count_uploads(app: Flask, person: Person) -> tuple[int, int]:
     """Return the numbers of assets and of counted uploads of a person."""
     with app.app_context():
         return (
@@ -47,7 +47,7 @@ def store_asset(app: Flask, person: Person, size: int) -> None:
 
 
 @contextmanager
-def bounded(app: Flask, *, daily: int = 200 * MIB, kept: int = 500 * MIB) -> Iterator[None]:
+def with_limits(app: Flask, *, daily: int = 200 * MIB, kept: int = 500 * MIB) -> Iterator[None]:
     """Apply other upload limits within the block."""
     before: Settings = app.config["SETTINGS"]
     rates = RateLimits(upload_bytes=(Rate(daily, 86_400),))
@@ -60,19 +60,19 @@ def bounded(app: Flask, *, daily: int = 200 * MIB, kept: int = 500 * MIB) -> Ite
 
 
 class TestQuota:
-    def test_what_is_kept_is_bounded_and_deleting_makes_room(self, app: Flask, world: World) -> None:
+    def test_stored_bytes_above_the_limit_return_403_until_a_deletion(self, app: Flask, world: World) -> None:
         me = world.person()
         store_asset(app, me, 500 * MIB - 100)
-        with bounded(app):
+        with with_limits(app):
             asset = upload(me).ok(201)
             assert asset["size"] <= 100
             upload(me).fails(403, "LIMIT_REACHED")
             me.delete(f"/bucket/delete/{asset['key']}").ok()
             upload(me).ok(201)
 
-    def test_what_is_sent_within_a_day_is_bounded_also_when_it_is_deleted(self, app: Flask, world: World) -> None:
+    def test_uploaded_bytes_above_the_daily_limit_return_429_after_deletions(self, app: Flask, world: World) -> None:
         me, content = world.person(), picture()
-        with bounded(app, daily=len(content) * 2):
+        with with_limits(app, daily=len(content) * 2):
             for _ in range(2):
                 me.delete(f"/bucket/delete/{upload(me, content).ok(201)['key']}").ok()
             answer = upload(me, content)
@@ -81,27 +81,27 @@ class TestQuota:
             with clock.shifted(timedelta(hours=25)):
                 upload(me, content).ok(201)
 
-    def test_what_was_refused_is_not_counted(self, app: Flask, world: World) -> None:
+    def test_rejected_upload_is_not_counted(self, app: Flask, world: World) -> None:
         me = world.person()
         upload(me, b"words").fails(415)
-        assert counted(app, me) == (0, 0)
+        assert count_uploads(app, me) == (0, 0)
 
-    def test_uploads_at_once_keep_within_the_bound(self, app: Flask, world: World) -> None:
+    def test_parallel_uploads_respect_the_limit(self, app: Flask, world: World) -> None:
         me = world.person()
         size = upload(me).ok(201)["size"]
-        with bounded(app, kept=size * 4), ThreadPoolExecutor(8) as pool:
+        with with_limits(app, kept=size * 4), ThreadPoolExecutor(8) as pool:
             answers = list(pool.map(lambda _: upload(me.again()).status, range(8)))
         assert sorted(answers) == [201] * 3 + [403] * 5
-        assert counted(app, me)[0] == 4
+        assert count_uploads(app, me)[0] == 4
 
-    def test_one_persons_uploads_are_nothing_to_another(self, app: Flask, world: World) -> None:
+    def test_uploads_of_another_user_are_not_counted(self, app: Flask, world: World) -> None:
         store_asset(app, world.person(), 500 * MIB)
-        with bounded(app):
+        with with_limits(app):
             upload(world.person()).ok(201)
 
 
 class TestReserve:
-    def test_a_person_who_is_gone_is_404(self, app: Flask, world: World) -> None:
+    def test_deleted_user_raises_not_found(self, app: Flask, world: World) -> None:
         me = world.person()
         with app.app_context():
             db.session.execute(sa.delete(User).where(User.id == me.id))
@@ -109,15 +109,15 @@ class TestReserve:
             with pytest.raises(service.NotFound):
                 reserve(me.id, AssetTarget("users", None, None))
 
-    def test_what_it_is_attached_to_being_gone_is_404(self, app: Flask, world: World) -> None:
+    def test_unknown_organization_raises_not_found(self, app: Flask, world: World) -> None:
         me = world.person()
         with app.app_context():
             with pytest.raises(service.NotFound):
                 reserve(me.id, AssetTarget("orgs", "org_01h455vb4pex5vsknk084sn02q", None))
             db.session.rollback()
-        assert counted(app, me) == (0, 0)
+        assert count_uploads(app, me) == (0, 0)
 
-    def test_a_row_that_went_while_its_object_was_stored_is_404(self, app: Flask, world: World) -> None:
+    def test_confirm_of_a_deleted_row_raises_not_found(self, app: Flask, world: World) -> None:
         me = world.person()
         with app.app_context():
             reserved = reserve(me.id, AssetTarget("users", None, None))
@@ -127,10 +127,10 @@ class TestReserve:
                 service.confirm(reserved)
 
 
-class TestAStoreThatIsAway:
+class TestUnavailableStore:
     @pytest.fixture
-    def away(self, objects: LocalStore) -> Iterator[None]:
-        """A file stands where the store's folder was."""
+    def unavailable_store(self, objects: LocalStore) -> Iterator[None]:
+        """Replace the folder of the store with a file."""
         folder = objects._root
         folder.mkdir(parents=True, exist_ok=True)
         kept = folder.rename(folder.with_name("away"))
@@ -142,20 +142,20 @@ class TestAStoreThatIsAway:
                 folder.unlink()
                 kept.rename(folder)
 
-    def test_an_upload_is_503_and_leaves_no_row(self, app: Flask, world: World, away: None) -> None:
+    def test_upload_returns_503_without_a_row(self, app: Flask, world: World, unavailable_store: None) -> None:
         me = world.person()
         answer = upload(me)
         answer.fails(503)
         assert int(answer.headers["Retry-After"]) > 0
-        assert counted(app, me) == (0, 0)
+        assert count_uploads(app, me) == (0, 0)
 
-    def test_an_asset_is_503_and_not_404(self, world: World, objects: LocalStore, request: Any) -> None:
+    def test_existing_asset_returns_503(self, world: World, objects: LocalStore, request: Any) -> None:
         me = world.person()
         asset = upload(me).ok(201)
-        request.getfixturevalue("away")
+        request.getfixturevalue("unavailable_store")
         served(me, asset).fails(503)
 
-    def test_a_deletion_succeeds_and_is_done_when_the_store_is_back(
+    def test_deletion_succeeds_and_the_object_is_deleted_after_the_recovery(
         self, app: Flask, world: World, objects: LocalStore, team: OrganizationTeam
     ) -> None:
         asset = upload(team.owner).ok(201)

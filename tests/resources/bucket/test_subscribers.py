@@ -1,4 +1,4 @@
-"""Media go with their person, organization or project, and with nothing else."""
+"""Tests of the deletion of media with their user, organization or project."""
 
 from collections.abc import Callable
 
@@ -15,32 +15,32 @@ from app.models.user import User
 from app.resources.organization.events import organization_deleting
 from app.resources.project.events import project_deleting
 from app.resources.user.events import user_deleting
-from tests.resources.bucket.places import OrganizationTeam, upload
+from tests.resources.bucket.uploads import OrganizationTeam, upload
 from tests.support.world import World
 
 
-def announce_project(team: OrganizationTeam) -> None:
+def publish_project_deletion(team: OrganizationTeam) -> None:
     project_deleting.publish(db.session.get_one(Project, team.project_id))
 
 
-def announce_organization(team: OrganizationTeam) -> None:
+def publish_organization_deletion(team: OrganizationTeam) -> None:
     organization_deleting.publish(db.session.get_one(Organization, team.org_id))
 
 
-def announce_user(team: OrganizationTeam) -> None:
+def publish_user_deletion(team: OrganizationTeam) -> None:
     user_deleting.publish(db.session.get_one(User, team.editor.id))
 
 
-class TestWhatGoes:
+class TestSubscribers:
     @pytest.mark.parametrize(
         ("announce", "gone"),
         [
-            (announce_project, {"cover"}),
-            (announce_organization, {"cover", "logo"}),
-            (announce_user, {"avatar"}),
+            (publish_project_deletion, {"cover"}),
+            (publish_organization_deletion, {"cover", "logo"}),
+            (publish_user_deletion, {"avatar"}),
         ],
     )
-    def test_only_what_belongs_to_it(
+    def test_deletion_deletes_only_the_attached_media(
         self,
         app: Flask,
         world: World,
@@ -63,17 +63,17 @@ class TestWhatGoes:
         assert {name for name, key in keys.items() if key not in left} == gone
         assert {name for name, key in keys.items() if objects.head(key) is None} == gone
 
-    def test_a_rollback_keeps_everything(
+    def test_rollback_deletes_no_media(
         self, app: Flask, world: World, team: OrganizationTeam, objects: LocalStore
     ) -> None:
         key = upload(team.owner, org_id=team.org_id).ok(201)["key"]
         with app.app_context():
-            announce_organization(team)
+            publish_organization_deletion(team)
             db.session.rollback()
         world.work_off()
         assert objects.head(key) is not None
 
-    def test_an_uploader_who_goes_leaves_what_was_attached(
+    def test_deletion_of_the_uploader_leaves_attached_media(
         self, app: Flask, world: World, team: OrganizationTeam
     ) -> None:
         key = upload(team.admin, org_id=team.org_id).ok(201)["key"]

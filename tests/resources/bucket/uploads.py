@@ -1,4 +1,4 @@
-"""People who upload, organizations and projects made directly in the database, and what the store holds."""
+"""Helpers of the media tests: uploads, downloads, and an organization with its members and a project."""
 
 import secrets
 from typing import Any
@@ -14,7 +14,7 @@ from tests.support.world import Answer, Browser, Person, World
 
 
 def form(content: bytes, *, name: str = "file", **fields: str) -> dict[str, Any]:
-    """A multipart form as a browser sends it."""
+    """Return the arguments of a multipart request as a browser sends it."""
     parts = [f'Content-Disposition: form-data; name="{key}"\r\n\r\n{value}'.encode() for key, value in fields.items()]
     head = f'Content-Disposition: form-data; name="{name}"; filename="../../été.png"\r\nContent-Type: image/png\r\n\r\n'
     body = b"".join(b"--limit\r\n" + part + b"\r\n" for part in [*parts, head.encode() + content])
@@ -22,12 +22,12 @@ def form(content: bytes, *, name: str = "file", **fields: str) -> dict[str, Any]
 
 
 def upload(person: Browser, content: bytes | None = None, **fields: str) -> Answer:
-    """Send a picture as a browser does."""
+    """Upload a picture as a browser does."""
     return person.call("POST", "/bucket/upload", **form(picture() if content is None else content, **fields))
 
 
 def served(person: Browser, asset: dict[str, Any], **kwargs: Any) -> Answer:
-    """Fetch an asset by its address."""
+    """Fetch an asset by its URL."""
     return person.get(f"/media/{asset['key']}", **kwargs)
 
 
