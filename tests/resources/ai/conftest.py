@@ -1,4 +1,4 @@
-"""The application with a scripted model behind it, and its operator's key."""
+"""Fixtures for the AI tests: the application with a scripted model and the operator's key."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ OPERATOR_KEY = "operator-secret-key"
 
 @pytest.fixture
 def double(app: Flask) -> Iterator[AiDouble]:
-    """Both wire formats, as every provider; the operator's own model is OpenAI's format."""
+    """A double of every provider in both wire formats. The operator's model uses OpenAI's format."""
     with AiDouble() as made:
         http = HttpClient()
         openai = OpenAiCompatible(made.url, http=http)
@@ -43,12 +43,12 @@ def double(app: Flask) -> Iterator[AiDouble]:
 
 @pytest.fixture
 def limits(app: Flask, double: AiDouble) -> "Limits":
-    """Changes the numbers that hold for models."""
+    """A function object that changes the limits of AI calls."""
     return Limits(app)
 
 
 class Limits:
-    """The numbers of the running application; `double` puts them back."""
+    """AI limits of the running application. The fixture `double` restores them."""
 
     def __init__(self, app: Flask) -> None:
         self._app = app
@@ -61,7 +61,7 @@ class Limits:
 
 @pytest.fixture
 def me(world: World, double: AiDouble) -> Person:
-    """A verified person; the double is there."""
+    """A verified person with the double in place."""
     return world.person()
 
 

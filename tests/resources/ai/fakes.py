@@ -54,7 +54,7 @@ class FakeModel:
 
 
 class FakeAnswer:
-    """One event a batch."""
+    """Stream of a scripted answer with one event per batch."""
 
     def __init__(self, model: FakeModel, events: Sequence[Event | Exception]) -> None:
         self._model, self._events = model, events

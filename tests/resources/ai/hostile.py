@@ -115,7 +115,7 @@ WAYS: dict[str, Callable[[str], str]] = {
 
 
 def files(targets: Targets, way: str) -> dict[str, bytes]:
-    """Six hostile files that hide their orders in one way."""
+    """Return six hostile files that hide their instructions in one way."""
     found = {}
     for aim, given in orders(targets).items():
         name = f"{aim}-{way}"

@@ -9,7 +9,7 @@ Part = dict[str, Any]
 
 
 def parts(answer: Answer | bytes) -> list[Part]:
-    """The frames of a stream, which must be well-formed and end with [DONE]."""
+    """Return the frames of a stream, which must be well-formed and end with [DONE]."""
     raw = answer if isinstance(answer, bytes) else answer.response.get_data()
     frames = [frame for frame in raw.decode().split("\n\n") if frame and not frame.startswith(":")]
     assert frames[-1] == "data: [DONE]", frames[-3:]

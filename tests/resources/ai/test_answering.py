@@ -1,4 +1,4 @@
-"""Answers as streams of parts, without a request."""
+"""Tests of answers as streams of parts, without a request."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,7 +29,7 @@ def read(blocks: Blocks) -> list[dict[str, Any]]:
     return parts(b"".join(blocks) + b"data: [DONE]\n\n")
 
 
-class TestText:
+class TestStreamText:
     def test_call_is_settled_before_the_last_frame(self) -> None:
         meter = FakeMeter()
         blocks = streams.stream_text(*stream_of(text_events("a", "b"), meter))
@@ -37,7 +37,7 @@ class TestText:
         assert [settled for block, settled in seen if b'"finish"' in block] == [1]
         assert [settled for block, settled in seen if b"text-delta" in block] == [0, 0]
 
-    def test_answer_of_no_words_has_no_text(self) -> None:
+    def test_empty_answer_has_no_text_part(self) -> None:
         assert kinds(read(streams.stream_text(*stream_of(text_events())))) == [
             "start",
             "start-step",
@@ -45,7 +45,7 @@ class TestText:
             "finish",
         ]
 
-    def test_break_is_raised_and_settled(self) -> None:
+    def test_provider_error_is_raised_and_call_is_settled(self) -> None:
         meter = FakeMeter()
         blocks = streams.stream_text(*stream_of([*text_events("a")[:1], UpstreamError("cut")], meter))
         with pytest.raises(UpstreamError):
@@ -53,8 +53,8 @@ class TestText:
         assert meter.settled == len(meter.counted) == 1
 
 
-class TestRewritten:
-    def test_text_joined_is_the_code_of_the_diff(self) -> None:
+class TestStreamRewrite:
+    def test_text_equals_the_code_of_the_diff(self) -> None:
         found = read(
             streams.stream_rewrite(
                 *stream_of(text_events("```\n", "new\nl", "ine\n", "```")), old="old\nline\n", path="a.txt"
@@ -68,7 +68,9 @@ class TestRewritten:
         ("events", "error"),
         [(text_events("half", reason=StopReason.LENGTH), AnswerTooLong), (text_events(" \n"), InvalidAnswer), (text_events(), InvalidAnswer)],
     )  # fmt: skip
-    def test_what_is_not_the_whole_has_no_diff(self, events: Sequence[Event], error: type[Exception]) -> None:
+    def test_incomplete_or_empty_answer_raises_without_a_diff(
+        self, events: Sequence[Event], error: type[Exception]
+    ) -> None:
         given: list[bytes] = []
         with pytest.raises(error):
             given.extend(streams.stream_rewrite(*stream_of(events), old="x\n", path="a"))
@@ -76,13 +78,13 @@ class TestRewritten:
         with pytest.raises(error):
             code.complete(conversation(FakeModel(events)), PROMPT, old="x\n", path="a")
 
-    def test_answer_at_once_is_the_same(self) -> None:
+    def test_complete_returns_the_same_diff(self) -> None:
         made = code.complete(conversation(FakeModel(text_events("```\nb\n```"))), PROMPT, old="a\n", path="f")
         assert made == {"path": "f", "code": "b\n", "diff": "--- a/f\n+++ b/f\n@@ -1 +1 @@\n-a\n+b\n"}
 
 
-class TestComments:
-    def test_comments_are_bounded_and_only_on_blocks_there_are(self) -> None:
+class TestStreamComments:
+    def test_comments_are_bounded_and_refer_to_existing_blocks(self) -> None:
         good = '{"blockId": "b", "content": "Hot", "comment": "Why?"}'
         bad = [
             '{"blockId": "x", "comment": "y"}',

@@ -1,4 +1,4 @@
-"""The daily budget of the operator's tokens: no language, count or disconnect exceeds it."""
+"""Tests of the daily budget of the operator's tokens: no language, count or disconnect exceeds it."""
 
 import dataclasses
 from collections import Counter
@@ -108,9 +108,7 @@ class TestDisconnect:
 
 class TestLanguages:
     @pytest.mark.parametrize("text", TEXTS.values(), ids=TEXTS)
-    def test_large_diffs_never_use_more_than_the_budget(
-        self, me: Person, double: AiDouble, wire: str, text: str
-    ) -> None:
+    def test_large_diffs_do_not_exceed_the_budget(self, me: Person, double: AiDouble, wire: str, text: str) -> None:
         """The provider counts as many tokens as any tokenizer can: one per byte."""
         reported = []
 
@@ -156,7 +154,7 @@ class TestInvalidCounts:
 
 
 class TestRace:
-    def test_parallel_calls_of_the_largest_cost_never_exceed_the_budget(
+    def test_parallel_calls_of_the_largest_cost_do_not_exceed_the_budget(
         self, me: Person, double: AiDouble, limits: Limits
     ) -> None:
         """The provider reports the whole reservation of each call, so the budget covers exactly four."""

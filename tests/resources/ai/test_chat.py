@@ -1,4 +1,4 @@
-"""The chat's rounds: what goes to the model after its tools have run, and where it is stopped."""
+"""Tests of the chat's rounds: the messages after tool calls, and the bounds."""
 
 import json
 from collections.abc import Sequence
@@ -19,7 +19,7 @@ READ = ("read_file", '{"path": "a.md", "start_line": 1}')
 
 
 class FakeLibrary:
-    """Finds a file of that name for every call, or has a problem with it."""
+    """Library that returns a document for every call, or a problem."""
 
     def __init__(self, problem: str | None = None) -> None:
         self.used: list[ToolCall] = []
@@ -33,17 +33,17 @@ class FakeLibrary:
         return ToolResult({"path": path}, document=Document(path, "text/markdown"))
 
 
-def spoken(model: FakeModel, library: FakeLibrary) -> list[dict[str, Any]]:
-    """The parts of a talk."""
+def run_chat(model: FakeModel, library: FakeLibrary) -> list[dict[str, Any]]:
+    """Return the parts of a chat."""
     asked = conversation(model)
     stream = stream_chat(asked, asked.stream(PROMPT), PROMPT, library=library, limits=LIMITS)  # type: ignore[arg-type]
     return parts(b"".join(stream) + b"data: [DONE]\n\n")
 
 
-class TestTalk:
-    def test_model_is_told_what_its_calls_found_and_keeps_its_tools(self) -> None:
+class TestStreamChat:
+    def test_next_round_sends_tool_results_and_tools_to_the_model(self) -> None:
         model, library = FakeModel(calls(READ), text_events("Green.")), FakeLibrary()
-        found = spoken(model, library)
+        found = run_chat(model, library)
         assert text(found) == "Green."
         assert model.asked[1].messages[1:] == (
             Message(MessageRole.ASSISTANT, "", (ToolCall("call_0", *READ),)),
@@ -52,33 +52,33 @@ class TestTalk:
         assert model.asked[1].tools == TOOLS
         assert model.asked[1].system == "Help."
 
-    def test_file_that_is_read_twice_is_named_once(self) -> None:
+    def test_file_read_twice_is_one_source_document(self) -> None:
         other = ("read_file", '{"path": "b.md"}')
-        found = spoken(FakeModel(calls(READ, other), calls(READ), text_events("x")), FakeLibrary())
+        found = run_chat(FakeModel(calls(READ, other), calls(READ), text_events("x")), FakeLibrary())
         assert [part["sourceId"] for part in of_kind(found, "source-document")] == ["a.md", "b.md"]
 
-    def test_problem_is_told_to_model_and_reader(self) -> None:
+    def test_tool_problem_is_sent_to_model_and_reader(self) -> None:
         model = FakeModel(calls(READ), text_events("x"))
-        found = spoken(model, FakeLibrary("Not there"))
+        found = run_chat(model, FakeLibrary("Not there"))
         assert [part["errorText"] for part in of_kind(found, "tool-output-error")] == ["Not there"]
         assert model.asked[1].messages[-1].text == "Not there"
 
-    def test_arguments_that_are_no_object_go_back_as_an_empty_one(self) -> None:
-        """Providers refuse a history that holds broken JSON."""
+    def test_invalid_tool_arguments_are_sent_back_as_empty_object(self) -> None:
+        """Providers reject a history with invalid JSON."""
         model, library = FakeModel(calls(("read_file", "{broken")), text_events("x")), FakeLibrary("No JSON")
-        found = spoken(model, library)
+        found = run_chat(model, library)
         assert kinds(found).count("tool-input-error") == 1
         assert model.asked[1].messages[1].calls[0].arguments == "{}"
 
-    def test_calls_of_one_round_are_bounded(self) -> None:
+    def test_calls_per_round_are_bounded(self) -> None:
         model, library = FakeModel(calls(*[READ] * (MAX_CALLS_PER_ROUND + 3)), text_events("x")), FakeLibrary()
-        found = spoken(model, library)
+        found = run_chat(model, library)
         assert len(library.used) == MAX_CALLS_PER_ROUND
         assert len(of_kind(found, "tool-output-error")) == 3
 
-    def test_rounds_are_bounded_and_the_last_is_told_so(self) -> None:
+    def test_rounds_are_bounded_and_last_prompt_contains_the_limit(self) -> None:
         model = FakeModel(*[calls(READ)] * (LIMITS.tool_rounds + 1))
-        found = spoken(model, FakeLibrary())
+        found = run_chat(model, FakeLibrary())
         assert len(model.asked) == LIMITS.tool_rounds + 1
         assert [TOOL_LIMIT_PROMPT in prompt.system for prompt in model.asked] == [False] * LIMITS.tool_rounds + [True]
         assert found[-1]["finishReason"] == "tool-calls"
@@ -91,10 +91,10 @@ class TestTalk:
             ([calls(READ, tokens=(1, 4096))], [4096], "length"),
         ],
     )
-    def test_output_limit_is_one_for_all_rounds(
+    def test_output_limit_covers_all_rounds(
         self, answers: Sequence[Sequence[Event]], limits: list[int], reason: str
     ) -> None:
         model = FakeModel(*answers)
-        found = spoken(model, FakeLibrary())
+        found = run_chat(model, FakeLibrary())
         assert [prompt.max_tokens for prompt in model.asked] == limits
         assert found[-1]["finishReason"] == reason

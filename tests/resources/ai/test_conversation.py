@@ -37,18 +37,18 @@ BOUND = PROMPT.max_input_tokens
 
 
 class TestAsk:
-    def test_tokens_are_reserved_before_the_question_and_counted_after_the_answer(self) -> None:
+    def test_complete_reserves_tokens_before_the_call_and_counts_the_reply(self) -> None:
         meter = FakeMeter()
         said = conversation(FakeModel(text_events("a", "b", tokens=(12, 7))), meter).complete(PROMPT)
         assert (said.text, said.reason, said.input_tokens, said.output_tokens) == ("ab", StopReason.STOP, 12, 7)
         assert (meter.reserved, meter.counted) == ([BOUND + 100], [(12, 7)])
 
-    def test_uncounted_answer_is_estimated(self) -> None:
+    def test_reply_without_a_count_is_estimated(self) -> None:
         meter = FakeMeter()
         conversation(FakeModel(text_events("x" * 9, tokens=None)), meter).complete(PROMPT)
         assert meter.counted == [(BOUND, 9)]
 
-    def test_answer_that_breaks_off_is_counted_as_far_as_it_came(self) -> None:
+    def test_reply_that_fails_is_counted_by_received_bytes(self) -> None:
         meter = FakeMeter()
         with pytest.raises(UpstreamError):
             conversation(FakeModel([TextDelta("x" * 8), UpstreamError("cut")]), meter).complete(PROMPT)
@@ -79,25 +79,25 @@ class TestAsk:
         conversation(FakeModel(text_events("x" * 9, tokens=(0, 0))), meter).complete(PROMPT)
         assert meter.counted == [(BOUND, 9)]
 
-    def test_reply_that_is_closed_unread_is_counted_with_its_input(self) -> None:
+    def test_reply_closed_unread_is_counted_with_its_input(self) -> None:
         meter = FakeMeter()
         with closing(conversation(FakeModel(text_events("a")), meter)) as talk:
             talk.stream(PROMPT)
         assert meter.counted == [(BOUND, 0)]
 
-    def test_call_that_the_client_cancels_before_the_reply_is_counted_with_its_input(self) -> None:
+    def test_call_canceled_before_the_reply_is_counted_with_its_input(self) -> None:
         meter = FakeMeter()
         with pytest.raises(CallCancelled):
             conversation(FakeModel(CallCancelled("gone")), meter).stream(PROMPT)
         assert (meter.counted, meter.settled) == ([(BOUND, 0)], 1)
 
-    def test_refused_question_is_settled_and_costs_nothing(self) -> None:
+    def test_rejected_call_is_settled_and_not_counted(self) -> None:
         meter = FakeMeter()
         with pytest.raises(UpstreamError):
             conversation(FakeModel(UpstreamError("no")), meter).stream(PROMPT)
         assert (meter.counted, meter.settled) == ([], 1)
 
-    def test_after_cancelling_nothing_is_asked_or_reserved(self) -> None:
+    def test_stream_after_cancel_raises_without_call_or_reservation(self) -> None:
         model, meter = FakeModel(text_events("a")), FakeMeter()
         talk = conversation(model, meter)
         talk.cancel()
@@ -105,7 +105,7 @@ class TestAsk:
             talk.stream(PROMPT)
         assert (model.asked, meter.reserved) == ([], [])
 
-    def test_everything_ends_with_the_block(self) -> None:
+    def test_closing_closes_the_stream_and_settles(self) -> None:
         model, meter = FakeModel(text_events("a")), FakeMeter()
         with closing(conversation(model, meter)) as talk:
             talk.stream(PROMPT)
@@ -113,7 +113,7 @@ class TestAsk:
 
 
 class TestWatch:
-    def test_caller_is_watched_from_the_first_question_to_the_end_and_once(self) -> None:
+    def test_watch_starts_with_the_first_call_and_ends_once(self) -> None:
         noted: list[str] = []
 
         def watch(left: Callable[[], None]) -> Callable[[], None]:
@@ -128,7 +128,7 @@ class TestWatch:
             assert noted == ["begun"]
         assert noted == ["begun", "ended"]
 
-    def test_caller_who_left_is_asked_for_no_further_time(self) -> None:
+    def test_disconnected_caller_cancels_the_next_call(self) -> None:
         gone: list[Callable[[], None]] = []
 
         def watch(left: Callable[[], None]) -> Callable[[], None]:
@@ -153,7 +153,7 @@ class TestTranslateError:
             (UpstreamTimeout("l"), UpstreamTimeout, UpstreamTimeout),
         ],
     )
-    def test_fault_of_the_operators_key_is_none_of_the_callers(
+    def test_operator_key_error_becomes_unavailable(
         self, error: DriverError, own: type[Exception], house: type[Exception]
     ) -> None:
         assert type(translate_error(error, own_key=True)) is own
@@ -168,5 +168,5 @@ class TestTranslateError:
             (ValueError("row 7 of table x"), AppError.message),
         ],
     )
-    def test_reader_hears_a_sentence_and_nothing_of_our_faults(self, error: Exception, said: str) -> None:
+    def test_error_text_hides_internal_errors(self, error: Exception, said: str) -> None:
         assert error_text(error) == said

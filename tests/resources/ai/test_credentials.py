@@ -1,4 +1,4 @@
-"""Choice of key, provider and model."""
+"""Tests of the choice of key, provider and model."""
 
 import dataclasses
 
@@ -24,15 +24,15 @@ def ai(
 
 
 class TestReadCallerCredentials:
-    def test_headers_win_over_the_body(self) -> None:
+    def test_headers_take_precedence_over_the_body(self) -> None:
         found = read_caller_credentials({"X-AI-Key": "h", "X-AI-Model": "m"}, CallerCredentials("b", "xai", "n"))
         assert found == CallerCredentials("h", "xai", "m")
 
     @pytest.mark.parametrize("empty", [None, "", " "])
-    def test_empty_is_none(self, empty: str | None) -> None:
+    def test_empty_values_are_none(self, empty: str | None) -> None:
         assert read_caller_credentials({}, CallerCredentials(empty, empty, empty)) == NONE
 
-    def test_key_is_not_shown(self) -> None:
+    def test_repr_does_not_contain_the_key(self) -> None:
         assert "sk-1" not in repr(CallerCredentials("sk-1", None, None)) + repr(
             Credentials("xai", ModelAccess("m", "sk-1"), own=True)
         )
@@ -42,41 +42,41 @@ class TestChoose:
     @pytest.mark.parametrize(
         ("name", "provider"), [("google", "gemini"), ("Grok", "xai"), ("OpenAI", "openai"), ("anthropic", "anthropic")]
     )
-    def test_providers_go_by_their_other_names(self, name: str, provider: str) -> None:
+    def test_provider_alias_selects_the_provider(self, name: str, provider: str) -> None:
         assert choose(CallerCredentials("k", name, "m/x:1"), ai()) == Credentials(
             provider, ModelAccess("m/x:1", "k"), own=True
         )
 
     @pytest.mark.parametrize("name", ["", "mistral", "https://evil.example/v1", "../openai", "openai\n", None])
-    def test_no_other_provider_is_known(self, name: str | None) -> None:
+    def test_unknown_provider_raises_invalid_request(self, name: str | None) -> None:
         with pytest.raises(InvalidRequest):
             choose(CallerCredentials("k", name, "m"), ai())
 
     @pytest.mark.parametrize("model", ["", None, "a b", "x" * 81, "m\n", "m?x=1", "ü"])
-    def test_model_is_needed_and_plain(self, model: str | None) -> None:
+    def test_missing_or_invalid_model_raises_invalid_request(self, model: str | None) -> None:
         with pytest.raises(InvalidRequest):
             choose(CallerCredentials("k", "xai", model), ai("openai", "gpt"))
 
     @pytest.mark.parametrize("key", ["a b", "k\r\nX: y", "ü", "k" * 513])
-    def test_key_that_cannot_stand_in_a_header_is_refused_without_being_repeated(self, key: str) -> None:
+    def test_key_with_invalid_characters_raises_error_without_the_key(self, key: str) -> None:
         with pytest.raises(InvalidRequest) as caught:
             choose(CallerCredentials(key, "xai", "m"), ai())
         assert key not in str(caught.value)
 
-    def test_operators_model_serves_ones_own_key_at_the_same_provider(self) -> None:
+    def test_own_key_without_a_model_uses_the_operators_model(self) -> None:
         assert choose(CallerCredentials("k", None, None), ai("openai", "gpt")) == Credentials(
             "openai", ModelAccess("gpt", "k"), own=True
         )
 
-    def test_operators_key_has_the_operators_model(self) -> None:
+    def test_operators_key_uses_the_operators_model(self) -> None:
         found = choose(CallerCredentials(None, "anthropic", "dear"), ai("openai", "gpt", key="op"))
         assert found == Credentials("openai", ModelAccess("gpt", "op"), own=False)
 
-    def test_server_of_the_operators_own_may_want_no_key(self) -> None:
+    def test_operators_server_without_a_key_is_chosen(self) -> None:
         found = choose(NONE, ai("openai", "llama", "http://127.0.0.1:11434/v1"))
         assert found == Credentials("openai", ModelAccess("llama", None), own=False)
 
     @pytest.mark.parametrize("settings", [ai(), ai("openai"), ai(None, "gpt", key="op"), ai("openai", "gpt")])
-    def test_without_any_key_one_is_asked_for(self, settings: Ai) -> None:
+    def test_without_a_key_raises_key_required(self, settings: Ai) -> None:
         with pytest.raises(KeyRequired):
             choose(NONE, settings)

@@ -1,4 +1,4 @@
-"""Diffs, judged by `git apply`."""
+"""Tests of diffs, checked with `git apply`."""
 
 import random
 import subprocess
@@ -23,7 +23,7 @@ def applied(folder: Path, path: str, old: str, new: str) -> str:
 
 
 def edit(dice: random.Random) -> tuple[str, str]:
-    """A text of few different lines, so that they are easily mistaken for each other, and what became of it."""
+    """Return a text of few distinct lines, which are easily confused, and its edited version."""
     end = dice.choice(["\n", "\n", "\n", "\r\n"])
     lines = ["a", "b", "c", "", " ", "\ta", "é", "+x", "-y", "@@ -1 +1 @@", "--- a/f", "\\ No newline at end of file"]
     old = [dice.choice(lines) + end for _ in range(dice.choice([0, 1, 2, 5, 30, 120]))]
@@ -60,16 +60,16 @@ CASES = {
 
 class TestUnified:
     @pytest.mark.parametrize("case", CASES)
-    def test_git_applies_it(self, case: str, tmp_path: Path) -> None:
+    def test_diff_is_applied_by_git(self, case: str, tmp_path: Path) -> None:
         old, new = CASES[case]
         assert applied(tmp_path, "src/file.txt", old, new) == new
 
     @pytest.mark.parametrize("path", ["a b/c d.md", "ünï/文.md", 'quo"te.md', "-x.md", "deep/er/est.md"])
-    def test_git_finds_the_file_by_odd_names(self, path: str, tmp_path: Path) -> None:
+    def test_path_with_special_characters_is_applied_by_git(self, path: str, tmp_path: Path) -> None:
         assert applied(tmp_path, path, "a\nb\n", "a\nc\n") == "a\nc\n"
 
     @pytest.mark.parametrize("seed", range(4))
-    def test_git_applies_random_edits(self, tmp_path: Path, seed: int) -> None:
+    def test_random_edits_are_applied_by_git(self, tmp_path: Path, seed: int) -> None:
         dice = random.Random(seed)
         edits = {f"d{number % 7}/f{number}.txt": edit(dice) for number in range(100)}
         for path, (old, _) in edits.items():
@@ -83,10 +83,10 @@ class TestUnified:
             file = tmp_path / path
             assert (file.read_bytes().decode() if file.exists() else "") == new, path
 
-    def test_same_text_has_no_diff(self) -> None:
+    def test_equal_texts_have_no_diff(self) -> None:
         assert unified("f", "a\n", "a\n") == ""
 
-    def test_texts_that_are_hard_to_compare_take_no_time(self, tmp_path: Path) -> None:
+    def test_texts_with_few_matches_are_compared_fast(self, tmp_path: Path) -> None:
         rng = random.Random(1)
         old = "".join(f"{rng.randrange(40)}\n" for _ in range(30_000))
         new = "".join(f"{rng.randrange(40)}\n" for _ in range(3_000))

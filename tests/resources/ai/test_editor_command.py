@@ -1,4 +1,4 @@
-"""The editor's commands, read from bodies."""
+"""Tests of the parser of editor commands."""
 
 from typing import Any
 
@@ -22,29 +22,29 @@ def command(**context: Any) -> Any:
 
 
 class TestRead:
-    def test_prompt_is_the_only_turn(self) -> None:
+    def test_prompt_is_the_only_message(self) -> None:
         assert command().prompt.messages == (Message(MessageRole.USER, "Do it"),)
 
-    def test_messages_win_over_a_prompt(self) -> None:
+    def test_messages_take_precedence_over_the_prompt(self) -> None:
         sent = [{"role": "user", "content": "y"}]
         assert read(sent, "x", {}, max_characters=100).prompt.messages[0].text == "y"
 
     @pytest.mark.parametrize("context", [{}, {"toolName": None}, {"children": [], "markdown": None}])
-    def test_no_tool_is_generate(self, context: Any) -> None:
+    def test_missing_tool_is_generate(self, context: Any) -> None:
         assert read(None, "x", context, max_characters=9).tool is ToolName.GENERATE
 
-    def test_nodes_win_over_markdown(self) -> None:
+    def test_nodes_take_precedence_over_markdown(self) -> None:
         told = command(children=NODES, markdown="# Old").prompt.system
         assert "# Tea\n\nHot." in told
         assert "# Old" not in told
 
-    def test_edit_has_the_selection_or_the_whole(self) -> None:
+    def test_edit_prompt_names_the_selection_or_the_document(self) -> None:
         assert (
             "Rewrite the selected part" in command(children=NODES, selection=SELECTION, toolName="edit").prompt.system
         )
         assert "Rewrite the document" in command(children=NODES, toolName="edit").prompt.system
 
-    def test_comments_are_on_blocks_with_an_id_and_a_text(self) -> None:
+    def test_comment_blocks_have_an_id_and_text(self) -> None:
         assert command(children=NODES, toolName="comment").blocks == {"b1": "Tea", "b2": "Hot."}
 
     @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ class TestRead:
             ({"prompt": "x", "ctx": {"toolName": "comment", "children": NODES[2:]}}, "ctx.children"),
         ],
     )
-    def test_what_cannot_be_asked_names_its_field(self, body: dict[str, Any], path: str) -> None:
+    def test_invalid_command_raises_error_with_path(self, body: dict[str, Any], path: str) -> None:
         with pytest.raises(InvalidRequest) as caught:
             read(body.get("messages"), body.get("prompt"), body.get("ctx", {}), max_characters=100)
         assert path in str(vars(caught.value))

@@ -16,15 +16,15 @@ from tests.support.world import Person, World
 
 class TestEveryHandler:
     @pytest.mark.parametrize("name", BODIES)
-    def test_caller_without_a_session_is_refused(self, world: World, double: AiDouble, name: str) -> None:
+    def test_without_a_session_returns_401(self, world: World, double: AiDouble, name: str) -> None:
         world.anonymous().post(f"/api/ai/{name}", BODIES[name]).fails(401)
 
     @pytest.mark.parametrize("name", BODIES)
-    def test_unverified_caller_is_refused(self, world: World, double: AiDouble, name: str) -> None:
+    def test_unverified_caller_returns_403(self, world: World, double: AiDouble, name: str) -> None:
         world.person(verified=False).post(f"/api/ai/{name}", BODIES[name]).fails(403, "EMAIL_NOT_VERIFIED")
 
     @pytest.mark.parametrize("name", BODIES)
-    def test_project_named_must_be_ones_own(self, me: Person, site: Site, double: AiDouble, name: str) -> None:
+    def test_project_of_another_user_returns_403(self, me: Person, site: Site, double: AiDouble, name: str) -> None:
         double.script = [GOOD[name]]
         body = BODIES[name] | {"projectId": site.project}
         me.post(f"/api/ai/{name}", body).fails(403, "NOT_ALLOWED")
@@ -33,14 +33,14 @@ class TestEveryHandler:
         me.post(f"/api/ai/{name}", BODIES[name] | {"projectId": f"prj_{'7' + 'z' * 25}"}).fails(404)
 
     @pytest.mark.parametrize("name", BODIES)
-    def test_operators_key_and_model_are_used_without_ones_own(self, me: Person, double: AiDouble, name: str) -> None:
+    def test_without_own_key_uses_the_operators_key_and_model(self, me: Person, double: AiDouble, name: str) -> None:
         double.script = [GOOD[name]]
         assert me.post(f"/api/ai/{name}", BODIES[name] | {"model": "dear-model"}).status == 200
         assert double.last.headers["authorization"] == f"Bearer {OPERATOR_KEY}"
         assert double.last.body["model"] == "house-model"
 
     @pytest.mark.parametrize("name", BODIES)
-    def test_own_key_is_used_from_headers_and_from_the_body(self, me: Person, double: AiDouble, name: str) -> None:
+    def test_own_key_is_read_from_headers_or_body(self, me: Person, double: AiDouble, name: str) -> None:
         double.script = [GOOD[name]]
         assert me.post(f"/api/ai/{name}", BODIES[name], headers=CLAUDE).status == 200
         assert (double.last.path, double.last.headers["x-api-key"]) == ("/v1/messages", "my-own-key")
@@ -49,7 +49,7 @@ class TestEveryHandler:
         assert double.last.headers["authorization"] == "Bearer other-key"
         assert double.last.body["model"] == "gemini-x"
 
-    def test_neither_key_is_400(self, world: World) -> None:
+    def test_without_any_key_returns_400(self, world: World) -> None:
         world.person().post("/api/ai/copilot", BODIES["copilot"]).fails(400, "AI_KEY_REQUIRED")
 
     @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ class TestEveryHandler:
             ({"X-AI-Key": "k", "X-AI-Provider": "xai"}, "model"),
         ],
     )
-    def test_provider_model_and_key_must_look_like_such(
+    def test_invalid_provider_model_or_key_returns_400_with_path(
         self, me: Person, double: AiDouble, headers: dict[str, str], path: str
     ) -> None:
         told = me.post("/api/ai/copilot", BODIES["copilot"], headers=headers).fails(400, None, path)
@@ -82,7 +82,7 @@ class TestEveryHandler:
             (404, 422, 422),
         ],
     )
-    def test_failures_before_the_answer_are_plain_statuses(
+    def test_provider_error_before_the_answer_returns_its_status(
         self, me: Person, double: AiDouble, name: str, fault: int | str, own: int, house: int
     ) -> None:
         double.fault, double.fault_headers = fault, {"Retry-After": "9"}
@@ -95,7 +95,7 @@ class TestEveryHandler:
         assert house != 503 or int(ours.headers["Retry-After"]) >= 1
 
     @pytest.mark.parametrize("name", BODIES)
-    def test_provider_that_says_nothing_is_late(self, me: Person, double: AiDouble, limits: Limits, name: str) -> None:
+    def test_silent_provider_returns_504(self, me: Person, double: AiDouble, limits: Limits, name: str) -> None:
         limits.set(first_byte_timeout_s=0.3)
         double.fault = "silent"
         me.post(f"/api/ai/{name}", BODIES[name]).fails(504)
@@ -104,7 +104,7 @@ class TestEveryHandler:
     @pytest.mark.parametrize(
         ("fault", "status"), [("garbage", 502), ("cut", 502), ("reset", 502), ("error", 502), ("stall", 504)]
     )
-    def test_json_answers_that_break_off_are_failures(
+    def test_json_answer_cut_by_the_provider_returns_502_or_504(
         self, me: Person, double: AiDouble, limits: Limits, name: str, fault: str, status: int
     ) -> None:
         limits.set(idle_timeout_s=0.4)
@@ -112,7 +112,7 @@ class TestEveryHandler:
         me.post(f"/api/ai/{name}", BODIES[name]).fails(status)
 
     @pytest.mark.parametrize("name", BODIES)
-    def test_key_and_text_stand_in_no_log_line_and_no_row(self, me: Person, double: AiDouble, name: str) -> None:
+    def test_key_and_text_are_not_logged_or_stored(self, me: Person, double: AiDouble, name: str) -> None:
         double.script = [GOOD[name]]
         with structlog.testing.capture_logs() as lines:
             me.post(f"/api/ai/{name}", BODIES[name] | {"apiKey": "body-secret", "provider": "xai", "model": "m"})
@@ -125,13 +125,13 @@ class TestEveryHandler:
         assert len(rows) == 2
         assert "body-secret" not in str(rows)
 
-    def test_body_beyond_its_limit_is_refused(self, me: Person, double: AiDouble) -> None:
+    def test_body_above_the_limit_returns_400_or_413(self, me: Person, double: AiDouble) -> None:
         large = "x" * (512 * 1024)
         me.post("/api/ai/code-explain", {"code": large}).fails(413)
         me.post("/api/ai/command", {"prompt": "x", "ctx": {"markdown": large}}).fails(400, None, "ctx")
         me.post("/api/ai/command", {"prompt": "x", "ctx": {"markdown": large * 2}}).fails(413)
 
-    def test_repeated_request_with_an_idempotency_key_still_streams(self, me: Person, double: AiDouble) -> None:
+    def test_repeated_request_with_idempotency_key_streams_again(self, me: Person, double: AiDouble) -> None:
         for _ in range(2):
             answer = me.post("/api/ai/command", ASK, headers={"Idempotency-Key": "k1"})
             assert kinds(parts(answer))[-1] == "finish"

@@ -1,6 +1,6 @@
-"""Everything a provider can do wrong, in both wire formats, before streams and JSON answers.
+"""Tests of provider faults in both wire formats, for streams and JSON answers.
 
-Before the first word of an answer it is a status, after it an error part; never is any of it taken for text.
+A fault before the first text of an answer is a status, a later one an error part. No fault becomes text.
 """
 
 from typing import Any
@@ -64,12 +64,12 @@ WORDS = ("one\n", "two\n", "three\n", "four\n", "five\n")
 
 
 @pytest.fixture(autouse=True)
-def hurried(limits: Limits) -> None:
+def short_timeouts(limits: Limits) -> None:
     limits.set(first_byte_timeout_s=0.4, idle_timeout_s=0.4, operator_tokens_a_day=10**9)
 
 
 class Caller:
-    """Asks one handler in one way."""
+    """Caller of one handler in one response format."""
 
     def __init__(self, site: Site, name: str, *, as_json: bool) -> None:
         self.person: Person = site.owner
@@ -86,9 +86,9 @@ def caller(request: pytest.FixtureRequest, site: Site, double: AiDouble) -> Call
     return Caller(site, request.param[0], as_json=request.param[1])
 
 
-class TestBeforeTheAnswer:
+class TestFaultBeforeReply:
     @pytest.mark.parametrize("wire", FORMATS)
-    def test_fault_is_a_plain_status(self, caller: Caller, double: AiDouble, wire: str) -> None:
+    def test_fault_returns_its_status(self, caller: Caller, double: AiDouble, wire: str) -> None:
         double.fault_headers = {"Retry-After": "9", "Location": "http://127.0.0.1:1/"}
         for fault, own, code, house in BEFORE:
             double.fault = fault
@@ -105,7 +105,7 @@ class TestBeforeTheAnswer:
 
 class TestFaultDuringReply:
     @pytest.mark.parametrize("wire", FORMATS)
-    def test_fault_is_told_apart_from_the_text(self, caller: Caller, double: AiDouble, wire: str) -> None:
+    def test_fault_is_an_error_and_not_text(self, caller: Caller, double: AiDouble, wire: str) -> None:
         double.script = [say(*WORDS)]
         for fault, status in MID_STREAM:
             for place in MID_STREAM_POSITIONS:
@@ -114,11 +114,11 @@ class TestFaultDuringReply:
                 if caller.as_json:
                     assert "rubbish" not in str(answer.fails(status)), (fault, place)
                 else:
-                    self.ends_with_an_error(answer, (fault, place))
+                    self.assert_ends_with_an_error(answer, (fault, place))
         assert caller.person.get("/ai/usage").ok()["running"] == 0
 
     @staticmethod
-    def ends_with_an_error(answer: Answer, case: tuple[str, int]) -> None:
+    def assert_ends_with_an_error(answer: Answer, case: tuple[str, int]) -> None:
         assert answer.status == 200
         found = parts(answer)
         assert kinds(found).count("error") == 1, case
@@ -130,11 +130,11 @@ class TestFaultDuringReply:
         assert case[1] == 4 or text(found) in ("", "one", "one\n"), case
 
 
-class TestToolCallThatIsCut:
+class TestFaultDuringToolCall:
     @pytest.mark.parametrize("wire", FORMATS)
     @pytest.mark.parametrize("fault", ["cut", "reset", "stall", "garbage"])
-    def test_it_is_not_run(self, site: Site, double: AiDouble, wire: str, fault: str) -> None:
-        """The name and half of the arguments have come."""
+    def test_cut_tool_call_is_not_executed(self, site: Site, double: AiDouble, wire: str, fault: str) -> None:
+        """The fault follows the name and half of the arguments."""
         double.script = [say(calls=[("read_file", {"path": "content/about.md", "start_line": 1})])]
         double.fault, double.fault_at = fault, 3 if wire == "openai" else 4
         found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))
@@ -146,10 +146,10 @@ class TestToolCallThatIsCut:
 
     @pytest.mark.parametrize("wire", FORMATS)
     @pytest.mark.parametrize("arguments", ['{"path": "content/ab', "[1]", "7", "{bad}", "\ud83d"])
-    def test_arguments_that_are_no_object_are_told_to_the_model(
+    def test_invalid_tool_arguments_are_reported_to_the_model(
         self, site: Site, double: AiDouble, wire: str, arguments: str
     ) -> None:
-        """The provider calls the answer whole all the same."""
+        """The provider reports a complete answer."""
         turn = ModelReply(calls=[("read_file", arguments)])  # type: ignore[list-item]
         double.script = [turn, say("Sorry.")]
         found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))

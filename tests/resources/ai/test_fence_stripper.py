@@ -1,4 +1,4 @@
-"""New text of files out of what models say, however it is cut."""
+"""Tests of the extraction of a file's new text from a model's reply, in pieces of every size."""
 
 import pytest
 
@@ -31,16 +31,16 @@ CASES = {
 }
 
 
-class TestRewriting:
+class TestFenceStripper:
     @pytest.mark.parametrize("size", [1, 2, 3, 7, 1000])
     @pytest.mark.parametrize("case", CASES)
-    def test_text_does_not_depend_on_how_it_comes(self, case: str, size: int) -> None:
+    def test_text_does_not_depend_on_the_piece_size(self, case: str, size: int) -> None:
         old, said, new = CASES[case]
         rewriting = FenceStripper(old)
         given = [rewriting.feed(said[at : at + size]) for at in range(0, len(said), size)] + [rewriting.end()]
         assert "".join(given) == rewriting.text == new
 
-    def test_lines_are_given_as_soon_as_the_next_begins(self) -> None:
+    def test_feed_returns_a_line_when_the_next_begins(self) -> None:
         rewriting = FenceStripper("a\n")
         assert rewriting.feed("one\ntwo") == "one"
         assert rewriting.feed("\nthree\n") == "\ntwo\nthree"

@@ -1,4 +1,4 @@
-"""The handlers of files: edits of code, commit messages, metadata and mended pages."""
+"""Tests of the file handlers: code edits, commit messages, metadata and SEO corrections."""
 
 import subprocess
 from pathlib import Path
@@ -19,7 +19,7 @@ class TestCodeEdit:
     @pytest.mark.parametrize(
         "said", [(NEW,), ("```html\n", NEW, "```"), ("``", "`html\n" + NEW[:9], NEW[9:], "```\n\n"), (NEW.strip(),)]
     )
-    def test_text_and_diff_agree_whatever_fence_the_model_adds(
+    def test_text_and_diff_agree_for_every_fence(
         self, me: Person, double: AiDouble, said: tuple[str, ...], tmp_path: Path
     ) -> None:
         double.script = [say(*said)]
@@ -35,7 +35,7 @@ class TestCodeEdit:
         subprocess.run(["git", "apply", "-"], cwd=tmp_path, input=data["diff"].encode(), check=True)
         assert file.read_text() == NEW
 
-    def test_json_is_given_where_asked_for(self, me: Person, double: AiDouble) -> None:
+    def test_json_is_returned_if_accepted(self, me: Person, double: AiDouble) -> None:
         double.script = [say("```\n", NEW, "```")]
         body = {"code": CODE, "instruction": "Make it new"}
         answer = me.post("/api/ai/code-edit", body, headers={"Accept": "application/json"})
@@ -46,7 +46,7 @@ class TestCodeEdit:
 
     @pytest.mark.parametrize("headers", [{}, {"Accept": "application/json"}])
     @pytest.mark.parametrize("turn", [say("<h1>", reason="length"), say("  \n")])
-    def test_answer_that_is_cut_off_or_empty_is_no_new_code(
+    def test_cut_off_or_empty_answer_is_an_error_without_a_diff(
         self, me: Person, double: AiDouble, headers: dict[str, str], turn: Any
     ) -> None:
         double.script = [turn]
@@ -58,12 +58,12 @@ class TestCodeEdit:
         assert of_kind(parts(answer), "data-diff") == []
 
     @pytest.mark.parametrize("path", ["../x", "/etc/x", "a/.git/config", "a\nb"])
-    def test_path_must_be_plain(self, me: Person, double: AiDouble, path: str) -> None:
+    def test_invalid_path_returns_400_with_path(self, me: Person, double: AiDouble, path: str) -> None:
         me.post("/api/ai/code-edit", {"code": "a", "instruction": "b", "path": path}).fails(400, None, "path")
 
 
 class TestCommit:
-    def test_message_is_put_together_from_its_parts(self, me: Person, double: AiDouble) -> None:
+    def test_message_is_composed_of_its_parts(self, me: Person, double: AiDouble) -> None:
         double.script = [GOOD["commit"]]
         answer = me.post("/api/ai/commit", {"diff": "--- a\n+++ b\n", "locale": "de-CH"})
         assert answer.ok() == {
@@ -77,7 +77,7 @@ class TestCommit:
         assert "de-CH" in system_of(double)
         assert double.last.body["max_tokens"] == 256
 
-    def test_answer_that_does_not_fit_is_asked_for_once_more(self, me: Person, double: AiDouble) -> None:
+    def test_subject_too_long_is_requested_once_more(self, me: Person, double: AiDouble) -> None:
         long = say('{"type": "feat", "scope": "", "subject": "%s", "body": ""}' % ("x" * 80))
         double.script = [long, say('```json\n{"type": "feat", "scope": "", "subject": "add tea", "body": ""}\n```')]
         assert me.post("/api/ai/commit", BODIES["commit"]).ok()["text"] == "feat: add tea"
@@ -89,13 +89,13 @@ class TestCommit:
     @pytest.mark.parametrize(
         "wrong", ["not json", "[]", '{"type": "new", "scope": "", "subject": "a", "body": ""}', '{"subject": "a"}']
     )
-    def test_nothing_else_passes(self, me: Person, double: AiDouble, wrong: str) -> None:
+    def test_invalid_answer_returns_502(self, me: Person, double: AiDouble, wrong: str) -> None:
         double.script = [say(wrong)]
         me.post("/api/ai/commit", BODIES["commit"]).fails(502, "AI_INVALID_ANSWER")
 
 
 class TestMetadata:
-    def test_lengths_are_kept_or_the_answer_is_refused(self, me: Person, double: AiDouble) -> None:
+    def test_metadata_beyond_its_lengths_returns_502(self, me: Person, double: AiDouble) -> None:
         double.script = [GOOD["metadata"]]
         result = me.post("/api/ai/metadata", {"content": "# Tea", "front_matter": {"title": "Old"}}).ok()
         assert set(result) == {"title", "description", "keywords", "slug", "og"}
@@ -106,18 +106,18 @@ class TestMetadata:
 
 
 class TestSeoFix:
-    def test_diff_is_made_here(self, me: Person, double: AiDouble) -> None:
+    def test_result_contains_the_diff(self, me: Person, double: AiDouble) -> None:
         double.script = [GOOD["seo-fix"]]
         result = me.post("/api/ai/seo-fix", BODIES["seo-fix"]).ok()
         assert result["content"] == "---\ntitle: Tea\n---\n# Tea"
         assert result["diff"].count("\n+") == 4
         assert result["changes"] == [{"id": "title", "summary": "Added a title"}]
 
-    def test_change_of_an_issue_nobody_named_is_refused(self, me: Person, double: AiDouble) -> None:
+    def test_change_of_an_unknown_issue_returns_502(self, me: Person, double: AiDouble) -> None:
         double.script = [say(GOOD["seo-fix"].whole.replace('"id": "title"', '"id": "other"'))]
         me.post("/api/ai/seo-fix", BODIES["seo-fix"]).fails(502, "AI_INVALID_ANSWER")
 
     @pytest.mark.parametrize("issues", [[], [{"id": "a"}], [{"id": "a", "message": "m"}] * 51, "x"])
-    def test_issues_are_needed(self, me: Person, double: AiDouble, issues: Any) -> None:
+    def test_invalid_issues_return_400_with_path(self, me: Person, double: AiDouble, issues: Any) -> None:
         told = me.post("/api/ai/seo-fix", {"content": "x", "issues": issues}).fails(400)
         assert told["errorMessage"][0]["path"].startswith("issues")

@@ -69,7 +69,7 @@ def port_of(url: str) -> int:
 
 class TestHostileFiles:
     @pytest.mark.parametrize("way", WAYS)
-    def test_obedient_model_gets_nothing_from_outside_the_project(
+    def test_obedient_model_receives_only_files_of_the_project(
         self, world: World, double: AiDouble, limits: Limits, trap: Double, tmp_path: Path, way: str
     ) -> None:
         limits.set(operator_tokens_a_day=10**9)

@@ -1,4 +1,4 @@
-"""Retention of calls and budgets."""
+"""Tests of the retention of calls and budgets."""
 
 from datetime import timedelta
 from typing import Any
@@ -17,8 +17,8 @@ DAYS = (0, 29, 31, 89, 91, 400)
 KEPT = 4
 
 
-def written_down(person: Person) -> None:
-    """A call and a budget of a thousand tokens on each of these days."""
+def add_usage(person: Person) -> None:
+    """Store a call and a budget of a thousand tokens for each of `DAYS`."""
     for days in DAYS:
         at = utcnow_ms() - timedelta(days=days)
         about: dict[str, Any] = {"handler": "chat", "provider": "openai", "model": "m", "own_key": False}
@@ -33,9 +33,9 @@ def count_rows(person: Person, model: type[AiUsage] | type[AiBudget]) -> int:
 
 
 class TestPurgeUsage:
-    def test_purge_deletes_old_calls_and_budgets_and_keeps_the_usage(self, world: World, me: Person) -> None:
+    def test_purge_deletes_old_calls_and_budgets_without_a_change_of_the_usage(self, world: World, me: Person) -> None:
         with me.app.app_context():
-            written_down(me)
+            add_usage(me)
         shown = me.get("/ai/usage").ok()
         assert (shown["calls"], shown["input_tokens"], shown["budget"]["used"]) == (2, 1800, 1000)
         with me.app.app_context():
@@ -43,7 +43,7 @@ class TestPurgeUsage:
             assert (count_rows(me, AiUsage), count_rows(me, AiBudget)) == (KEPT, KEPT)
         assert me.get("/ai/usage").ok() == shown
 
-    def test_call_that_runs_is_never_taken(self, me: Person, double: AiDouble) -> None:
+    def test_running_call_is_not_deleted(self, me: Person, double: AiDouble) -> None:
         double.fault = "stall"
         response = me.client.post("/api/ai/command", json={"prompt": "x"}, buffered=False)
         next(iter(response.response))
@@ -52,5 +52,5 @@ class TestPurgeUsage:
         assert me.get("/ai/usage").ok()["running"] == 1
         response.close()
 
-    def test_it_is_done_every_day(self) -> None:
+    def test_purge_runs_every_day(self) -> None:
         assert registry["ai.purge"].every == timedelta(days=1)

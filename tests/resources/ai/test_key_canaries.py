@@ -1,4 +1,4 @@
-"""Keys stay where they are used: in no log line, no row and no answer, even where a provider repeats them."""
+"""Tests of the secrecy of keys: no log line, row or response contains one, even if a provider repeats it."""
 
 import logging
 from typing import Any
@@ -26,7 +26,7 @@ FAULTS = (None, 400, 401, 402, 403, 404, 422, 429, 500, 503, "html", "silent", "
 
 
 @pytest.fixture(autouse=True)
-def hurried(limits: Limits) -> None:
+def short_timeouts(limits: Limits) -> None:
     limits.set(first_byte_timeout_s=0.3, idle_timeout_s=0.3, operator_tokens_a_day=10**9)
 
 
@@ -35,8 +35,8 @@ def response_text(answer: Answer) -> str:
     return f"{answer.status} {answer.headers}\n{answer.response.get_data(as_text=True)}"
 
 
-def stored(world: World) -> str:
-    """Every row of every table."""
+def stored_rows(world: World) -> str:
+    """Return every row of every table."""
     with world.app.app_context(), db.engine.connect() as connection:
         tables = sa.inspect(connection).get_table_names()
         return "\n".join(
@@ -46,7 +46,7 @@ def stored(world: World) -> str:
 
 class TestKeys:
     @pytest.mark.parametrize("way", WAYS)
-    def test_key_is_seen_by_its_provider_alone(
+    def test_key_is_received_only_by_its_provider(
         self, world: World, site: Site, double: AiDouble, caplog: pytest.LogCaptureFixture, way: str
     ) -> None:
         key, headers, more = WAYS[way]
@@ -68,9 +68,9 @@ class TestKeys:
         written = str(lines) + caplog.text
         assert "outbound.call" in written
         assert not [canary for canary in KEYS if canary in written]
-        assert not [canary for canary in KEYS if canary in stored(world)]
+        assert not [canary for canary in KEYS if canary in stored_rows(world)]
 
-    def test_key_that_is_none_is_refused_without_being_repeated(
+    def test_invalid_key_returns_400_without_the_key(
         self, site: Site, double: AiDouble, caplog: pytest.LogCaptureFixture
     ) -> None:
         caplog.set_level(logging.DEBUG)

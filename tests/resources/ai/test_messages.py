@@ -1,4 +1,4 @@
-"""Turns out of what chat clients send."""
+"""Tests of the conversion of chat clients' messages to model messages."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ def ui(role: str, *texts: str) -> dict[str, Any]:
 
 
 class TestTurns:
-    def test_same_speakers_turns_are_one(self) -> None:
+    def test_consecutive_messages_of_a_role_are_joined(self) -> None:
         said = [ui("system", "s"), ui("user", "a", "b"), ui("assistant", "c"), ui("assistant", "d"), ui("user", "e")]
         assert turns(said, max_characters=100) == (
             Message(MessageRole.USER, "s\n\na\nb"),
@@ -22,12 +22,12 @@ class TestTurns:
             Message(MessageRole.USER, "e"),
         )
 
-    def test_what_a_client_says_tools_found_is_not_passed_on(self) -> None:
+    def test_tool_output_from_the_client_is_dropped(self) -> None:
         tool = {"type": "tool-read_file", "state": "output-available", "output": {"text": "secret"}}
         said = [ui("user", "a"), {"role": "assistant", "parts": [tool, {"type": "text", "text": "b"}]}, ui("user", "c")]
         assert "secret" not in str(turns(said, max_characters=100))
 
-    def test_newest_turns_are_kept_and_the_first_is_the_users(self) -> None:
+    def test_newest_messages_are_included_and_the_first_is_the_users(self) -> None:
         said = [ui("user", "a" * 10), ui("assistant", "b" * 10), ui("user", "c" * 10)]
         assert [m.text[0] for m in turns(said, max_characters=29)] == ["c"]
         assert [m.text[0] for m in turns(said, max_characters=30)] == ["a", "b", "c"]
@@ -42,7 +42,9 @@ class TestTurns:
             [ui("user", "x" * 101)],
         ],
     )
-    def test_somebody_must_ask_something_that_fits(self, said: list[dict[str, Any]]) -> None:
+    def test_messages_without_a_final_user_message_that_fits_raise_invalid_request(
+        self, said: list[dict[str, Any]]
+    ) -> None:
         with pytest.raises(InvalidRequest):
             turns(said, max_characters=100)
 
@@ -58,5 +60,5 @@ class TestTextOf:
             ({"content": ["x"]}, ""),
         ],
     )
-    def test_text_is_found_or_there_is_none(self, message: dict[str, Any], text: str) -> None:
+    def test_text_is_read_from_parts_or_content(self, message: dict[str, Any], text: str) -> None:
         assert text_of(message) == text

@@ -1,4 +1,4 @@
-"""Checks of the JSON answers."""
+"""Tests of the checks of JSON answers."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ PAGE = {
 
 class TestSchemas:
     @pytest.mark.parametrize("shape", [output_schemas.COMMIT, output_schemas.METADATA, output_schemas.SEO_FIX])
-    def test_every_object_is_closed_and_wants_all_it_names_as_strict_modes_need(self, shape: Any) -> None:
+    def test_schema_objects_are_closed_and_require_all_properties(self, shape: Any) -> None:
         def check(schema: Any) -> None:
             assert not {"minLength", "maxLength", "pattern", "format", "minItems"} & set(schema)
             if schema["type"] == "object":
@@ -33,13 +33,13 @@ class TestSchemas:
 
 
 class TestCommitMessage:
-    def test_parts_are_cleaned_and_put_together(self) -> None:
+    def test_parts_are_cleaned_and_composed(self) -> None:
         found = output_schemas.commit_message(COMMIT)
         assert found["text"] == "feat(tea): add green tea\n\nIt sells.\n\nBetter."
         assert output_schemas.commit_message(COMMIT | {"scope": "", "body": ""})["text"] == "feat: add green tea"
         assert output_schemas.commit_message(COMMIT | {"scope": ""})["scope"] is None
 
-    def test_first_line_may_have_72_characters_and_no_more(self) -> None:
+    def test_first_line_above_72_characters_raises_value_error(self) -> None:
         room = 72 - len("feat(tea): ")
         assert len(output_schemas.commit_message(COMMIT | {"subject": "x" * room, "body": ""})["text"]) == 72
         with pytest.raises(ValueError, match="has 73 characters"):
@@ -50,11 +50,11 @@ class TestCommitMessage:
         [{"type": "feature"}, {"type": None}, {"scope": "a b"}, {"scope": None}, {"subject": ""}, {"subject": 7},
          {"body": None}, {"body": "Co-authored-by: X <x@y>"}, {"body": "a\nsigned-off-by: me"}],
     )  # fmt: skip
-    def test_what_does_not_fit_is_refused(self, change: dict[str, Any]) -> None:
+    def test_invalid_part_raises_value_error(self, change: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=r"\w"):
             output_schemas.commit_message(COMMIT | change)
 
-    def test_subject_cannot_begin_a_second_line(self) -> None:
+    def test_line_break_in_the_subject_becomes_a_space(self) -> None:
         assert (
             output_schemas.commit_message(COMMIT | {"subject": "a\nCo-authored-by: b"})["subject"]
             == "a Co-authored-by: b"
@@ -62,7 +62,7 @@ class TestCommitMessage:
 
 
 class TestPageMetadata:
-    def test_fitting_answer_is_taken(self) -> None:
+    def test_valid_answer_is_returned_without_duplicate_keywords(self) -> None:
         assert output_schemas.page_metadata(PAGE) == PAGE | {"keywords": ["tea", "green tea"]}
 
     @pytest.mark.parametrize(
@@ -71,13 +71,13 @@ class TestPageMetadata:
          {"keywords": []}, {"keywords": "tea"}, {"keywords": [7]}, {"keywords": [str(n) for n in range(21)]},
          {"og": None}, {"og": {"title": "x"}}, {"title": ["x"]}],
     )  # fmt: skip
-    def test_what_does_not_fit_is_refused(self, change: dict[str, Any]) -> None:
+    def test_invalid_field_raises_value_error(self, change: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=r"\w"):
             output_schemas.page_metadata(PAGE | change)
 
 
-class TestMendedPage:
-    def test_content_keeps_its_white_space(self) -> None:
+class TestFixedPage:
+    def test_content_is_returned_with_its_white_space(self) -> None:
         check = output_schemas.fixed_page(["a", "b"])
         found = check({"content": "\n# T\n", "changes": [{"id": "a", "summary": " Did  it "}], "more": 1})
         assert found == {"content": "\n# T\n", "changes": [{"id": "a", "summary": "Did it"}]}
@@ -88,6 +88,6 @@ class TestMendedPage:
          {"content": "x", "changes": [{"id": "c", "summary": "s"}]}, {"content": "x", "changes": [{"id": "a"}]},
          {"content": "x", "changes": [{"id": "a", "summary": "s"}] * 2}],
     )  # fmt: skip
-    def test_what_does_not_fit_is_refused(self, answer: dict[str, Any]) -> None:
+    def test_invalid_answer_raises_value_error(self, answer: dict[str, Any]) -> None:
         with pytest.raises(ValueError, match=r"\w"):
             output_schemas.fixed_page(["a", "b"])(answer)

@@ -1,4 +1,4 @@
-"""Prompts, as pure functions."""
+"""Tests of prompts as pure functions."""
 
 import re
 from collections.abc import Callable
@@ -32,7 +32,7 @@ class TestEveryPrompt:
         assert make().max_tokens == most
 
     @pytest.mark.parametrize("name", MAKERS)
-    def test_others_text_stands_between_marks_it_cannot_know(self, name: str) -> None:
+    def test_untrusted_text_is_between_random_marks(self, name: str) -> None:
         prompt = MAKERS[name][0]()
         whole = "\n".join([prompt.system, *(message.text for message in prompt.messages)])
         marks = re.findall(r"^<data-([0-9a-f]{8})>$", whole, re.MULTILINE)
@@ -45,17 +45,17 @@ class TestEveryPrompt:
         assert "delete_project" not in outside
 
     @pytest.mark.parametrize("name", MAKERS)
-    def test_tools_and_shape_do_not_depend_on_any_text(self, name: str) -> None:
+    def test_tools_and_shape_do_not_depend_on_the_text(self, name: str) -> None:
         prompt = MAKERS[name][0]()
         assert prompt.tools == (TOOLS if name == "chat" else ())
         assert (prompt.shape is not None) == (name in ("commit", "metadata", "seo-fix"))
 
-    def test_tools_take_no_project(self) -> None:
+    def test_tools_have_no_project_parameter(self) -> None:
         assert [set(tool.parameters["properties"]) for tool in TOOLS] == [{"query"}, {"path", "start_line"}]
 
 
-class TestRepaired:
-    def test_problem_is_told_after_the_answer(self) -> None:
+class TestRepairPrompt:
+    def test_problem_follows_the_answer(self) -> None:
         again = prompts.repaired(MAKERS["commit"][0](), "{}", "type is missing")
         assert [message.role for message in again.messages] == [
             MessageRole.USER,

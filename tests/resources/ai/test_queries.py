@@ -1,4 +1,4 @@
-"""Token usage and its limits."""
+"""Tests of the token usage and its limits."""
 
 from app.extensions import db
 from app.models.ai_usage import AiUsage
@@ -26,19 +26,19 @@ class TestUsage:
         assert (used["calls"], used["running"]) == (3, 0)
         assert used["budget"]["used"] == 220
 
-    def test_provider_that_counts_nothing_is_estimated(self, me: Person, double: AiDouble) -> None:
+    def test_reply_without_a_count_is_estimated(self, me: Person, double: AiDouble) -> None:
         double.script = [say("x" * 400, tokens=None)]
         me.post("/api/ai/command", ASK).response.get_data()
         used = me.get("/ai/usage").ok()
         assert used["output_tokens"] == 400
         assert used["input_tokens"] > 20
 
-    def test_repair_is_counted_as_well(self, me: Person, double: AiDouble) -> None:
+    def test_repair_is_counted(self, me: Person, double: AiDouble) -> None:
         double.script = [say("x", tokens=(5, 1))]
         me.post("/api/ai/commit", BODIES["commit"]).fails(502)
         assert me.get("/ai/usage").ok()["input_tokens"] == 10
 
-    def test_budget_of_the_operator_ends_and_ones_own_key_goes_on(
+    def test_budget_exhausted_returns_429_except_with_own_key(
         self, me: Person, double: AiDouble, limits: Limits
     ) -> None:
         limits.set(operator_tokens_a_day=1000)
@@ -49,12 +49,12 @@ class TestUsage:
         assert 1 <= int(refused.headers["Retry-After"]) <= 86400
         me.post("/api/ai/copilot", BODIES["copilot"], headers=OWN).ok()
 
-    def test_refused_call_costs_nothing(self, me: Person, double: AiDouble) -> None:
+    def test_failed_call_is_not_charged(self, me: Person, double: AiDouble) -> None:
         double.fault = 500
         me.post("/api/ai/copilot", BODIES["copilot"]).fails(502)
         assert me.get("/ai/usage").ok()["budget"]["used"] == 0
 
-    def test_parallel_calls_cannot_pass_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
+    def test_parallel_calls_do_not_exceed_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(operator_tokens_a_day=1000)
         double.script = [say("x", tokens=(200, 50), pause_s=0.1)]
         told = at_once(8, lambda: me.again().post("/api/ai/copilot", BODIES["copilot"]).status)
@@ -62,7 +62,7 @@ class TestUsage:
         assert set(told) == {200, 429}
         assert used == 250 * told.count(200)
 
-    def test_four_run_at_once_and_the_next_when_one_ends(self, me: Person, double: AiDouble) -> None:
+    def test_fifth_parallel_stream_returns_429_until_one_ends(self, me: Person, double: AiDouble) -> None:
         double.fault = "stall"
         open_ones = [me.client.post("/api/ai/command", json=ASK, buffered=False) for _ in range(4)]
         for response in open_ones:
@@ -77,12 +77,12 @@ class TestUsage:
         for response in open_ones[1:]:
             response.close()
 
-    def test_at_most_four_of_many_at_once_get_through(self, me: Person, double: AiDouble) -> None:
+    def test_parallel_streams_above_four_return_429(self, me: Person, double: AiDouble) -> None:
         double.script = [say("a", pause_s=0.4)]
         told = at_once(8, lambda: me.again().post("/api/ai/command", ASK).status)
         assert sorted(told) == [200] * 4 + [429] * 4
 
-    def test_place_of_a_worker_that_died_is_free_again(self, me: Person, double: AiDouble) -> None:
+    def test_expired_calls_of_a_dead_worker_do_not_count(self, me: Person, double: AiDouble) -> None:
         from datetime import timedelta
 
         from app.models.base import utcnow_ms
@@ -97,7 +97,7 @@ class TestUsage:
             db.session.commit()
         assert me.post("/api/ai/command", ASK).status == 200
 
-    def test_only_ones_own_is_shown(self, world: World, me: Person, double: AiDouble) -> None:
+    def test_usage_contains_only_calls_of_the_caller(self, world: World, me: Person, double: AiDouble) -> None:
         me.post("/api/ai/copilot", BODIES["copilot"]).ok()
         assert world.person().get("/ai/usage").ok()["calls"] == 0
         world.anonymous().get("/ai/usage").fails(401)

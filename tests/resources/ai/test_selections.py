@@ -1,4 +1,4 @@
-"""Ranges cut out of documents."""
+"""Tests of ranges that are selected in documents."""
 
 from typing import Any
 
@@ -30,7 +30,7 @@ class TestSelected:
             (span([0, 0], 0, [9, 9], 9), to_markdown(NODES)),
         ],
     )
-    def test_part_between_the_points(self, selection: dict[str, Any], markdown: str) -> None:
+    def test_range_returns_the_part_between_its_points(self, selection: dict[str, Any], markdown: str) -> None:
         assert to_markdown(selected(NODES, selection)).strip() == markdown
 
     @pytest.mark.parametrize(
@@ -38,5 +38,5 @@ class TestSelected:
         [None, 7, {}, {"anchor": None, "focus": None}, span([0, 0], 3, [0, 0], 3), span(["x"], 0, [1], 0),  # type: ignore[list-item]
          span([-1], 0, [1], 0), span([0], -1, [1], 0), {"anchor": {"path": 5, "offset": 0}, "focus": {"path": [0], "offset": 0}}],
     )  # fmt: skip
-    def test_caret_and_rubbish_select_nothing(self, selection: Any) -> None:
+    def test_caret_or_invalid_range_returns_no_nodes(self, selection: Any) -> None:
         assert selected(NODES, selection) == []

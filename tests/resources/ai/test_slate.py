@@ -1,4 +1,4 @@
-"""Slate nodes as Markdown, read back by a Markdown parser of the reader's own eyes: each case says what it must give."""
+"""Tests of Slate nodes as Markdown, with the expected text of each case and a Markdown parser as the reader."""
 
 from typing import Any
 
@@ -75,12 +75,12 @@ CASES: dict[str, tuple[list[dict[str, Any]], str]] = {
 
 
 def read_back(markdown: str) -> list[str]:
-    """The blocks' texts as a CommonMark reader sees them."""
+    """Return the texts of the blocks as a CommonMark parser reads them."""
     return [token.content for token in MarkdownIt("commonmark").parse(markdown) if token.type == "inline"]
 
 
-def shown(markdown: str) -> str:
-    """The text of one block as a reader sees it, marks taken away."""
+def rendered_text(markdown: str) -> str:
+    """Return the rendered text of one block without marks."""
     tokens = MarkdownIt("commonmark").parse(markdown)
     assert [token.type for token in tokens] == ["paragraph_open", "inline", "paragraph_close"], markdown
     assert {child.type for child in tokens[1].children or ()} <= {"text", "text_special"}, markdown
@@ -92,19 +92,19 @@ class TestReadBack:
 
     @given(st.text(alphabet="ab1.)#-+*_`~=<>[]()!\\|:&; ", min_size=1, max_size=24))
     @settings(max_examples=400, deadline=None)
-    def test_plain_text_stays_plain_text(self, typed: str) -> None:
+    def test_plain_text_is_read_as_plain_text(self, typed: str) -> None:
         text = " ".join(typed.split())
         assume(text)
-        assert shown(to_markdown([p(text)])) == text
+        assert rendered_text(to_markdown([p(text)])) == text
 
-    def test_blocks_stay_apart(self) -> None:
+    def test_blocks_are_read_as_separate_blocks(self) -> None:
         nodes = [p("One."), {"type": "h2", "children": [{"text": "# Two"}]}, p("=== "), p("1. three")]
         assert len(read_back(to_markdown(nodes))) == 4
 
 
 class TestToMarkdown:
     @pytest.mark.parametrize("case", CASES)
-    def test_nodes_become_markdown(self, case: str) -> None:
+    def test_nodes_are_converted_to_markdown(self, case: str) -> None:
         nodes, expected = CASES[case]
         assert to_markdown(nodes) == expected
 
@@ -123,13 +123,13 @@ class TestToMarkdown:
             [{"type": "code_block", "lang": 4}],
         ],
     )
-    def test_rubbish_is_read_without_failing(self, nodes: list[dict[str, Any]]) -> None:
+    def test_invalid_nodes_are_read_without_an_error(self, nodes: list[dict[str, Any]]) -> None:
         assert isinstance(to_markdown(nodes), str)
 
     @pytest.mark.parametrize("bait", ["\n", " ", "\n 1", "=\n"], ids=["lines", "spaces", "numbers", "rules"])
-    def test_hostile_text_takes_bounded_time(self, bait: str) -> None:
+    def test_hostile_text_is_converted_within_the_time_limit(self, bait: str) -> None:
         with watchdog():
             assert to_markdown([p(bait * 100_000 + "a")])
 
-    def test_plain_text_has_no_marks(self) -> None:
+    def test_plain_text_contains_no_marks(self) -> None:
         assert plain_text(p("a ", bold("b"), {"type": "a", "children": [{"text": "c"}]})) == "a bc"

@@ -1,4 +1,4 @@
-"""The handlers' streams: parts, ends, and who leaves."""
+"""Tests of the handlers' streams: parts, ends and disconnects."""
 
 import time
 from typing import Any
@@ -20,7 +20,7 @@ from tests.support.world import Person, World
 class TestStreams:
     @pytest.mark.parametrize("name", STREAMS)
     @pytest.mark.parametrize("headers", [{}, CLAUDE])
-    def test_frames_and_headers_are_the_protocols(
+    def test_frames_and_headers_conform_to_the_protocol(
         self, me: Person, double: AiDouble, name: str, headers: dict[str, str]
     ) -> None:
         double.script = [say("one\n", "two\n", "three\n")]
@@ -39,7 +39,7 @@ class TestStreams:
 
     @pytest.mark.parametrize("name", STREAMS)
     @pytest.mark.parametrize("fault", ["garbage", "cut", "reset", "error", "stall"])
-    def test_answer_that_breaks_off_ends_with_an_error_part(
+    def test_answer_cut_by_the_provider_ends_with_an_error_part(
         self, me: Person, double: AiDouble, limits: Limits, name: str, fault: str
     ) -> None:
         limits.set(idle_timeout_s=0.4)
@@ -51,7 +51,7 @@ class TestStreams:
         assert "data-diff" not in kinds(found)
         assert "rubbish" not in text(found)
 
-    def test_total_ends_an_answer_without_end(self, me: Person, double: AiDouble, limits: Limits) -> None:
+    def test_endless_answer_ends_at_the_total_timeout(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(total_timeout_s=0.6)
         double.fault = "endless"
         start = time.monotonic()
@@ -59,14 +59,14 @@ class TestStreams:
         assert time.monotonic() - start < 3
         double.wait_closed(double.last, 2)
 
-    def test_silence_is_filled_with_comments(self, me: Person, double: AiDouble, limits: Limits) -> None:
+    def test_pause_of_the_provider_sends_comments(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(comment_interval_s=0.1)
         double.script = [say("a", "b", pause_s=0.4)]
         raw = me.post("/api/ai/command", ASK).response.get_data()
         assert b":\n\n" in raw
         assert text(parts(raw)) == "ab"
 
-    def test_reader_who_leaves_ends_the_call_and_frees_the_place(self, me: Person, double: AiDouble) -> None:
+    def test_disconnect_closes_the_call_and_ends_the_usage(self, me: Person, double: AiDouble) -> None:
         double.script, double.fault = [say("a", "b", "c")], "stall"
         response = me.client.post("/api/ai/command", json=ASK, buffered=False)
         next(iter(response.response))
@@ -74,7 +74,7 @@ class TestStreams:
         double.wait_closed(double.last, 1)
         wait_for(lambda: me.get("/ai/usage").ok()["running"] == 0)
 
-    def test_member_who_is_removed_is_cut_off(
+    def test_removed_member_receives_an_error_part(
         self, world: World, site: Site, double: AiDouble, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         from app.http.streaming import response as streaming

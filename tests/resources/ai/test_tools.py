@@ -1,4 +1,4 @@
-"""The chat's tools: how much they give, and what they say where they cannot."""
+"""Tests of the chat's tools: bounds of their results, and their problems."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -38,12 +38,12 @@ class TestParsed:
         ("arguments", "value"),
         [("", {}), ("{}", {}), ('{"a": 1}', {"a": 1}), ("[]", None), ("1", None), ("null", None), ("{", None), ('"x"', None)],
     )  # fmt: skip
-    def test_only_an_object_is_arguments(self, arguments: str, value: Any) -> None:
+    def test_arguments_other_than_an_object_are_none(self, arguments: str, value: Any) -> None:
         assert parsed(call(arguments)) == value
 
 
 class TestUse:
-    def test_what_was_given_counts_until_enough_was_read(self) -> None:
+    def test_use_beyond_the_total_characters_returns_a_problem(self) -> None:
         large = ToolResult({"text": "x" * (ALL_CHARACTERS // 2)})
         shelf = tools_with(lambda: large)
         assert [shelf.use(call()).problem is None for _ in range(3)] == [True, True, False]
@@ -52,26 +52,26 @@ class TestUse:
     @pytest.mark.parametrize(
         ("error", "said"), [(NotFound("No such file"), "No such file"), (UpstreamError("The host is broken"), "The host is broken")]
     )  # fmt: skip
-    def test_failure_is_told_to_the_model(self, error: Exception, said: str) -> None:
+    def test_error_becomes_the_problem(self, error: Exception, said: str) -> None:
         assert tools_with(raising(error)).use(call()).problem == said
 
-    def test_lost_rights_end_the_answer(self) -> None:
+    def test_lost_permission_raises_permission_denied(self) -> None:
         with pytest.raises(PermissionDenied):
             tools_with(raising(PermissionDenied())).use(call())
 
-    def test_broken_arguments_ask_nothing_of_the_database(self) -> None:
+    def test_invalid_arguments_return_a_problem_without_a_query(self) -> None:
         assert tools_with(raising(AssertionError())).use(call("{")).problem == "The arguments must be a JSON object"
 
-    def test_outcome_is_told_as_json(self) -> None:
+    def test_text_is_the_value_as_json_or_the_problem(self) -> None:
         assert json.loads(ToolResult({"a": "ü"}).text) == {"a": "ü"}
         assert ToolResult(None, "no").text == "no"
 
 
 class TestPart:
-    def test_short_file_comes_whole(self) -> None:
+    def test_short_file_is_returned_whole(self) -> None:
         assert tools._part("a", "1\n2\n", 1) == {"path": "a", "start_line": 1, "lines": 3, "text": "1\n2\n"}
 
-    def test_long_file_comes_in_parts_that_make_the_whole(self) -> None:
+    def test_long_file_is_returned_in_consecutive_parts(self) -> None:
         text = "\n".join(f"{number} {'x' * 90}" for number in range(2000))
         lines: list[str] = []
         start: int | None = 1
@@ -82,11 +82,11 @@ class TestPart:
             start = part.get("next_line")
         assert "\n".join(lines) == text
 
-    def test_line_that_is_too_long_is_cut_and_the_next_is_named(self) -> None:
+    def test_long_line_is_truncated_and_the_next_line_is_named(self) -> None:
         part = tools._part("a", "x" * (READ_CHARACTERS + 5) + "\nnext", 1)
         assert (len(part["text"]), part["next_line"]) == (READ_CHARACTERS, 2)
 
     @pytest.mark.parametrize("start", [3, 10**12])
-    def test_beyond_the_end_is_nothing(self, start: int) -> None:
+    def test_start_beyond_the_end_returns_empty_text(self, start: int) -> None:
         part = tools._part("a", "1\n2", start)
         assert (part["text"], part["lines"], "next_line" in part) == ("", 2, False)

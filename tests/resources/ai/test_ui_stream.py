@@ -1,4 +1,4 @@
-"""The AI SDK's UI message stream, frame by frame."""
+"""Tests of the AI SDK's UI message stream, frame by frame."""
 
 import json
 
@@ -15,7 +15,7 @@ def value(frame: bytes) -> dict[str, str]:
 
 
 class TestText:
-    def test_text_is_opened_by_its_first_piece_and_closed_once(self) -> None:
+    def test_first_delta_opens_the_text_and_end_closes_it_once(self) -> None:
         out = ui_stream.Text("t1")
         assert out.end() == b""
         opened, first = out.delta("a").split(b"\n\n")[:2]
@@ -26,7 +26,7 @@ class TestText:
         assert out.end() == b""
 
     @pytest.mark.parametrize("text", ['"', "\\", "\n\n", "data: [DONE]\n\n", "\u2028", "\x00", "🌍", "</data>"])
-    def test_no_text_breaks_a_frame(self, text: str) -> None:
+    def test_special_characters_do_not_break_a_frame(self, text: str) -> None:
         out = ui_stream.Text('i"d\n')
         out.delta("first")
         assert value(out.delta(text)) == {"type": "text-delta", "id": 'i"d\n', "delta": text}

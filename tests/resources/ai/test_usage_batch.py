@@ -1,4 +1,4 @@
-"""Ended calls that are written down although the database does not answer at first."""
+"""Tests of completed calls that are written although the database fails at first."""
 
 import contextlib
 import threading
@@ -22,7 +22,7 @@ LOST = sa.exc.TimeoutError("no answer")
 
 
 def failing(times: int, *, committed: bool) -> Callable[[sa.Engine], contextlib.AbstractContextManager[sa.Connection]]:
-    """Transactions of which the first ones fail: before they begin, or after they were committed."""
+    """Return transactions of which the first `times` fail before they begin or after their commit."""
     left = [times]
 
     @contextlib.contextmanager
@@ -39,7 +39,7 @@ def failing(times: int, *, committed: bool) -> Callable[[sa.Engine], contextlib.
 
 
 def ended(person: Person, tokens: int) -> CompletedCall:
-    """A call that has reserved `EACH` and spent `tokens`."""
+    """Return a call that reserved `EACH` and used `tokens`."""
     running = meter(person.id)
     running.reserve(EACH)
     assert running.usage_id is not None
@@ -55,23 +55,21 @@ def running(person: Person) -> int:
         return db.session.scalar(left) or 0
 
 
-class TestSettle:
+class TestWrite:
     @pytest.mark.parametrize("committed", [False, True])
     @pytest.mark.parametrize("times", [1, 2])
-    def test_call_is_written_down_once_by_a_database_that_answers_later(
-        self, me: Person, times: int, committed: bool
-    ) -> None:
+    def test_call_is_written_once_after_a_database_failure(self, me: Person, times: int, committed: bool) -> None:
         with me.app.app_context():
             UsageBatchWriter(failing(times, committed=committed), retry_options=AT_ONCE).write(ended(me, 10))
             assert db.session.scalar(sa.select(AiBudget.tokens).where(AiBudget.user_id == me.id)) == 10
         assert (running(me), used(me)) == (0, 10)
 
-    def test_database_that_never_answers_is_told_and_the_reservation_stays_spent(self, me: Person) -> None:
+    def test_permanent_database_failure_raises_and_leaves_the_reservation(self, me: Person) -> None:
         with me.app.app_context(), pytest.raises(sa.exc.TimeoutError):
             UsageBatchWriter(failing(9, committed=False), retry_options=AT_ONCE).write(ended(me, 10))
         assert (running(me), used(me)) == (1, EACH)
 
-    def test_everybody_whose_calls_were_tried_together_is_told(self, me: Person) -> None:
+    def test_failed_batch_raises_for_every_call(self, me: Person) -> None:
         tried = []
         all_wait = threading.Event()
 

@@ -1,4 +1,4 @@
-"""The budget and the places under many calls at once, decided in the database."""
+"""Tests of the budget and the running calls under concurrency, decided in the database."""
 
 import dataclasses
 from collections import Counter
@@ -47,17 +47,15 @@ def reserved(person: Person, made: UsageMeter) -> str:
 
 
 class TestBudget:
-    def test_hundred_calls_at_once_get_exactly_what_there_is(self, me: Person) -> None:
+    def test_parallel_reservations_use_exactly_the_budget(self, me: Person) -> None:
         with me.app.app_context():
             meters = [meter(me.id) for _ in range(CALLS)]
         told = Counter(at_once(CALLS, lambda: reserved(me, meters.pop())))
         assert told == {"taken": ROOM, "AI_BUDGET_USED": CALLS - ROOM}
         assert used(me) == ROOM * EACH
 
-    def test_hundred_requests_at_once_spend_no_more_than_there_is(
-        self, me: Person, double: AiDouble, limits: Limits
-    ) -> None:
-        """Each costs all that it reserves, so that ten of them are the whole budget."""
+    def test_parallel_requests_use_at_most_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
+        """Each request costs its whole reservation, so ten of them use the budget."""
         prompt = prompts.copilot("The quick", None)
         cost = prompt.max_input_tokens + prompt.max_tokens
         limits.set(operator_tokens_a_day=ROOM * cost)
@@ -71,7 +69,7 @@ class TestBudget:
         assert told["200"] == len(double.asked) == ROOM
         assert used(me) == ROOM * cost
 
-    def test_what_was_not_spent_is_there_again(self, me: Person) -> None:
+    def test_settle_releases_unused_tokens(self, me: Person) -> None:
         with me.app.app_context():
             first = meter(me.id)
             first.reserve(ROOM * EACH)
@@ -83,7 +81,7 @@ class TestBudget:
             meter(me.id).reserve(ROOM * EACH - 150)
         assert used(me) == ROOM * EACH
 
-    def test_second_prompt_releases_what_the_first_did_not_use(self, me: Person) -> None:
+    def test_second_prompt_releases_unused_tokens_of_the_first(self, me: Person) -> None:
         with me.app.app_context():
             running = meter(me.id)
             running.reserve(ROOM * EACH)
@@ -109,19 +107,19 @@ class TestBudget:
         assert tuple(row) == (10 * ROOM * EACH, 7)
         assert [line["event"] for line in lines] == ["ai.usage_above_reservation"]
 
-    def test_own_key_takes_nothing_of_it(self, me: Person) -> None:
+    def test_call_with_own_key_is_not_charged(self, me: Person) -> None:
         with me.app.app_context():
             meter(me.id, own_key=True).reserve(10**9)
         assert used(me) == 0
 
 
 class TestRunningCalls:
-    def test_hundred_calls_at_once_get_four(self, me: Person) -> None:
+    def test_parallel_calls_reserve_at_most_the_stream_limit(self, me: Person) -> None:
         with me.app.app_context():
             meters = [meter(me.id, handler="chat", own_key=True) for _ in range(CALLS)]
         assert Counter(at_once(CALLS, lambda: reserved(me, meters.pop())))["taken"] == LIMITS.streams
 
-    def test_further_question_of_one_call_needs_no_further_place(self, me: Person) -> None:
+    def test_second_prompt_of_a_call_reserves_no_further_stream(self, me: Person) -> None:
         with me.app.app_context():
             running = [meter(me.id, handler="chat", own_key=True) for _ in range(LIMITS.streams)]
             for each in running:
@@ -134,7 +132,7 @@ class TestRunningCalls:
             rows = db.session.scalar(sa.select(sa.func.count()).where(AiUsage.user_id == me.id))
         assert rows == LIMITS.streams + 1
 
-    def test_user_who_is_gone_is_not_signed_in(self, me: Person) -> None:
+    def test_unknown_user_raises_not_authenticated(self, me: Person) -> None:
         with me.app.app_context(), pytest.raises(NotAuthenticated):
             meter("usr_gone").reserve(1)
 
@@ -147,5 +145,5 @@ class TestNextDay:
             (datetime(2026, 12, 31, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)),
         ],
     )
-    def test_budget_is_whole_again_at_midnight(self, now: datetime, next_: datetime) -> None:
+    def test_next_day_begins_at_midnight_utc(self, now: datetime, next_: datetime) -> None:
         assert next_day(now) == next_
