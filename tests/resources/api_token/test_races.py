@@ -1,4 +1,4 @@
-"""Races of rotation, change, deletion and the end of a membership."""
+"""Tests of races between rotation, change, deletion and the end of a membership."""
 
 from concurrent.futures import ThreadPoolExecutor, wait
 
@@ -17,7 +17,7 @@ from tests.support.world import Answer, World
 CALLS = 8
 
 
-def _works(world: World, secret: str) -> bool:
+def _is_valid(world: World, secret: str) -> bool:
     return Program(world.app, secret).get("/organization/user").status == 200
 
 
@@ -30,10 +30,10 @@ class TestRaces:
         assert statuses(answers) == {200: CALLS}
         secrets = [answer.ok()["token"] for answer in answers]
         assert len(set(secrets)) == CALLS
-        assert [_works(world, secret) for secret in secrets].count(True) == 1
-        assert not _works(world, made["token"])
+        assert [_is_valid(world, secret) for secret in secrets].count(True) == 1
+        assert not _is_valid(world, made["token"])
 
-    def test_rotation_that_races_a_deletion_leaves_no_valid_secret(self, world: World) -> None:
+    def test_rotation_during_deletion_leaves_no_valid_secret(self, world: World) -> None:
         me = world.person()
         made = new_token(me, "read")
         path = f"/tokens/{made['id']}"
@@ -48,10 +48,10 @@ class TestRaces:
         assert {answer.status for answer in answers} <= {200, 404}
         assert [answer.status for answer in (answers[2], answers[4])].count(200) == 1
         secrets = [answer.ok()["token"] for answer in answers if answer.status == 200 and "token" in answer.ok()]
-        assert not any(_works(world, secret) for secret in [made["token"], *secrets])
+        assert not any(_is_valid(world, secret) for secret in [made["token"], *secrets])
         me.get(path).fails(404)
 
-    def test_secret_that_races_the_end_of_the_membership_is_invalid(self, world: World) -> None:
+    def test_secret_created_during_the_end_of_the_membership_is_invalid(self, world: World) -> None:
         space, admin = make_workspace(world), world.person()
         space.me.patch(f"/organization/member/{space.org}", {"email": admin.email, "role": "admin"}).ok()
         accounts = f"/organization/{space.org}/service-accounts"
@@ -73,7 +73,7 @@ class TestRaces:
             if answer.status in (200, 201) and "token" in answer.json["result"]:
                 Program(world.app, answer.json["result"]["token"]).get(f"/project/{space.project}").fails(401)
 
-    def test_service_account_that_a_leaving_member_takes_over_is_revoked(self, world: World) -> None:
+    def test_service_account_taken_over_by_a_leaving_member_is_revoked(self, world: World) -> None:
         space, admin = make_workspace(world), world.person()
         space.me.patch(f"/organization/member/{space.org}", {"email": admin.email, "role": "admin"}).ok()
         made = new_token(space.me, organization=space.org)
@@ -89,7 +89,7 @@ class TestRaces:
         shown = space.me.get(f"/organization/{space.org}/service-accounts/{made['id']}").ok()
         assert (shown["user_id"], shown["status"]) == (admin.id, "revoked")
 
-    def test_number_of_tokens_is_exact_in_parallel(self, world: World) -> None:
+    def test_parallel_creations_respect_the_token_limit(self, world: World) -> None:
         me = world.person()
         limit = world.app.config["SETTINGS"].limits.tokens.per_user
         for _ in range(limit - 2):

@@ -1,4 +1,4 @@
-"""Routes of API tokens and service accounts."""
+"""Tests of the routes of API tokens and service accounts."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -65,15 +65,17 @@ class TestPersonalTokens:
             ({"expires_at": "2020-01-01T00:00:00Z"}, "expires_at"),
         ],
     )
-    def test_create_with_an_invalid_field_is_refused(self, world: World, body: dict[str, object], path: str) -> None:
+    def test_create_with_invalid_field_returns_400_with_path(
+        self, world: World, body: dict[str, object], path: str
+    ) -> None:
         world.person().post("/tokens", {"name": "A", "scopes": ["read"]} | body).fails(400, None, path)
 
-    def test_expiry_beyond_a_year_is_refused(self, world: World) -> None:
+    def test_expiry_beyond_a_year_returns_400_with_path(self, world: World) -> None:
         me = world.person()
         assert new_token(me, expires_at=_in(365))["status"] == "active"
         me.post("/tokens", {"name": "A", "scopes": ["read"], "expires_at": _in(367)}).fails(400, None, "expires_at")
 
-    def test_projects_that_the_owner_cannot_reach_are_refused(self, world: World, space: Workspace) -> None:
+    def test_create_with_unreachable_project_returns_403_or_404(self, world: World, space: Workspace) -> None:
         body = {"name": "A", "scopes": ["read"], "projects": [space.project]}
         world.person().post("/tokens", body).fails(403)
         space.me.post("/tokens", body | {"projects": ["prj_" + "7" + "z" * 25]}).fails(404)
@@ -114,7 +116,7 @@ class TestPersonalTokens:
             me.patch(path, {"expires_at": _in(366)}).ok()
             assert _in(365.9) < me.post(f"{path}/rotate", {}).ok()["expires_at"] < _in(366.1)
 
-    def test_deleted_token_is_invalid(self, world: World) -> None:
+    def test_deleted_token_returns_401(self, world: World) -> None:
         me = world.person()
         made = new_token(me)
         assert me.delete(f"/tokens/{made['id']}").ok() == {"id": made["id"], "deleted": True}
@@ -123,7 +125,7 @@ class TestPersonalTokens:
         assert answer.headers["WWW-Authenticate"] == 'Bearer error="invalid_token"'
         me.delete(f"/tokens/{made['id']}").fails(404)
 
-    def test_expired_token_is_invalid_until_it_is_rotated(self, world: World, later: Later) -> None:
+    def test_expired_token_returns_401_until_rotation(self, world: World, later: Later) -> None:
         me = world.person()
         made = new_token(me, expires_at=_in(1))
         with later(days=1, seconds=1):
@@ -132,14 +134,14 @@ class TestPersonalTokens:
             rotated = me.post(f"/tokens/{made['id']}/rotate", {}).ok()
             Program(me.app, rotated["token"]).get("/organization/user").ok()
 
-    def test_token_of_another_user_is_not_found(self, world: World) -> None:
+    def test_token_of_another_user_returns_404(self, world: World) -> None:
         made, other = new_token(world.person()), world.person()
         for send in (other.get, other.delete, lambda path: other.patch(path, {"name": "Mine"})):
             send(f"/tokens/{made['id']}").fails(404)
         other.post(f"/tokens/{made['id']}/rotate", {}).fails(404)
         assert other.get("/tokens").ok() == []
 
-    def test_replay_of_a_creation_has_no_secret(self, world: World) -> None:
+    def test_idempotent_replay_returns_no_secret(self, world: World) -> None:
         me, headers = world.person(), {"Idempotency-Key": "once"}
         body = {"name": "A", "scopes": ["read"]}
         first = me.post("/tokens", body, headers=headers).ok(201)
@@ -148,9 +150,9 @@ class TestPersonalTokens:
         assert again.headers["Idempotency-Replayed"] == "true"
         assert len(me.get("/tokens").ok()) == 1
 
-    def test_number_of_tokens_is_limited(self, world: World) -> None:
+    def test_create_above_the_token_limit_returns_403(self, world: World) -> None:
         me = world.person()
-        _insert(me, me.app.config["SETTINGS"].limits.tokens.per_user)
+        _insert_tokens(me, me.app.config["SETTINGS"].limits.tokens.per_user)
         me.post("/tokens", {"name": "One more", "scopes": ["read"]}).fails(403, "LIMIT_REACHED")
 
     def test_password_reset_revokes_the_tokens(self, newcomer: Callable[..., Person]) -> None:
@@ -165,7 +167,7 @@ class TestPersonalTokens:
         bot.get("/organization/user").fails(401, "INVALID_API_TOKEN")
 
 
-def _insert(who: Person, count: int) -> None:
+def _insert_tokens(who: Person, count: int) -> None:
     now = clock.now()
     shared = {"user_id": who.id, "scopes": ["read"], "issued_at": now, "expires_at": now + timedelta(days=1)}
     with who.app.app_context(), write_transaction():

@@ -1,4 +1,4 @@
-"""Service accounts of an organization."""
+"""Tests of the service accounts of an organization."""
 
 import secrets
 
@@ -25,7 +25,7 @@ def _accounts(space: Workspace) -> str:
 
 
 class TestServiceAccounts:
-    def test_admins_share_the_accounts_of_an_organization(self, world: World, space: Workspace) -> None:
+    def test_accounts_are_shared_by_the_admins(self, world: World, space: Workspace) -> None:
         admin, editor = _member(world, space, "admin"), _member(world, space, "editor")
         made = new_token(admin, "read", organization=space.org)
         assert (made["org_id"], made["user_id"]) == (space.org, admin.id)
@@ -37,7 +37,7 @@ class TestServiceAccounts:
         world.person().post(_accounts(space), {"name": "A", "scopes": ["read"]}).fails(403)
         admin.get(f"/tokens/{made['id']}").fails(404)
 
-    def test_account_of_another_organization_is_not_found(self, space: Workspace) -> None:
+    def test_account_of_another_organization_returns_404(self, space: Workspace) -> None:
         made = new_token(space.me, organization=space.org)
         other = space.me.new_organization()
         space.me.get(f"/organization/{other}/service-accounts/{made['id']}").fails(404)
@@ -51,14 +51,14 @@ class TestServiceAccounts:
             bot.get(path).fails(403, "TOKEN_PROJECT_NOT_PERMITTED")
         bot.patch(f"/project/move/{other}/{space.project}", {}).fails(403, "TOKEN_PROJECT_NOT_PERMITTED")
 
-    def test_projects_of_another_organization_are_refused(self, world: World, space: Workspace) -> None:
+    def test_create_with_project_of_another_organization_returns_400_with_path(
+        self, world: World, space: Workspace
+    ) -> None:
         body = {"name": "A", "scopes": ["read"], "projects": [space.project]}
         other = space.me.new_organization()
         space.me.post(f"/organization/{other}/service-accounts", body).fails(400, None, "projects.0")
 
-    def test_account_ends_with_the_membership_and_another_admin_revives_it(
-        self, world: World, space: Workspace
-    ) -> None:
+    def test_account_of_a_former_member_is_revoked_until_rotation(self, world: World, space: Workspace) -> None:
         admin = _member(world, space, "admin")
         made = new_token(admin, organization=space.org)
         bot, path = Program(space.me.app, made["token"]), f"{_accounts(space)}/{made['id']}"
@@ -71,7 +71,7 @@ class TestServiceAccounts:
         Program(space.me.app, rotated["token"]).get(f"/project/{space.project}").ok()
         bot.get(f"/project/{space.project}").fails(401)
 
-    def test_account_has_at_most_the_rights_of_its_owner(self, world: World, space: Workspace) -> None:
+    def test_account_is_limited_to_the_permissions_of_its_owner(self, world: World, space: Workspace) -> None:
         admin = _member(world, space, "admin")
         bot = program(admin, organization=space.org)
         bot.patch(f"/project/{space.project}", {"project_name": "One"}).ok()
@@ -79,14 +79,14 @@ class TestServiceAccounts:
         space.me.patch(f"/organization/update-role/{space.org}", {"member_id": admin.id, "role": "editor"}).ok()
         bot.patch(f"/project/{space.project}", {"project_name": "Two"}).fails(403, "NOT_ALLOWED")
 
-    def test_member_who_changes_an_account_becomes_its_owner(self, world: World, space: Workspace) -> None:
+    def test_update_by_another_admin_changes_the_owner(self, world: World, space: Workspace) -> None:
         admin = _member(world, space, "admin")
         made = new_token(space.me, "read", organization=space.org)
         changed = admin.patch(f"{_accounts(space)}/{made['id']}", {"scopes": ["read", "admin"]}).ok()
         assert changed["user_id"] == admin.id
         Program(space.me.app, made["token"]).delete(f"/organization/{space.org}").fails(403, "NOT_ALLOWED")
 
-    def test_deleted_account_is_invalid(self, space: Workspace) -> None:
+    def test_deleted_account_returns_401(self, space: Workspace) -> None:
         made = new_token(space.me, organization=space.org)
         space.me.delete(f"{_accounts(space)}/{made['id']}").ok()
         Program(space.me.app, made["token"]).get(f"/project/{space.project}").fails(401)
