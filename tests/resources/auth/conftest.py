@@ -7,5 +7,5 @@ import pytest
 
 @pytest.fixture
 def wrong() -> Callable[[str], str]:
-    """A code that is another than the given one."""
+    """Return a function that changes a code by an offset."""
     return lambda code, by=1: f"{(int(code) + by) % 10**6:06}"

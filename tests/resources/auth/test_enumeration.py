@@ -14,55 +14,57 @@ Ask = Callable[[Newcomer], Answer]
 WRONG = "Wrong-password-1"
 
 
-def _asks(path: str, **more: Any) -> Ask:
+def _request(path: str, **more: Any) -> Ask:
     return lambda person: person.post(path, {"email": person.email} | more)
 
 
-def _in_capitals(person: Newcomer) -> Answer:
+def _uppercase_sign_in(person: Newcomer) -> Answer:
     return person.post("/auth/sign-in/email", {"email": person.email.upper(), "password": WRONG})
 
 
-def _with_a_key(person: Newcomer) -> Answer:
+def _sign_in_with_idempotency_key(person: Newcomer) -> Answer:
     body = {"email": person.email, "password": WRONG}
     return person.post("/auth/sign-in/email", body, headers={"Idempotency-Key": "k", "Origin": "http://127.0.0.1:8000"})
 
 
 ASKS: dict[str, Ask] = {
-    "sign-in": _asks("/auth/sign-in/email", password=WRONG),
-    "sign-in, not remembered": _asks("/auth/sign-in/email", password=WRONG, rememberMe=False),
-    "sign-in, too short to be a password": _asks("/auth/sign-in/email", password="x"),
-    "sign-in in capitals": _in_capitals,
-    "sign-in with a key": _with_a_key,
-    "sign-in without a password": _asks("/auth/sign-in/email"),
+    "sign-in": _request("/auth/sign-in/email", password=WRONG),
+    "sign-in, not remembered": _request("/auth/sign-in/email", password=WRONG, rememberMe=False),
+    "sign-in, too short to be a password": _request("/auth/sign-in/email", password="x"),
+    "sign-in in capitals": _uppercase_sign_in,
+    "sign-in with a key": _sign_in_with_idempotency_key,
+    "sign-in without a password": _request("/auth/sign-in/email"),
     "sign-up": lambda person: person.post(
         "/auth/sign-up/email", {"email": person.email, "password": "Third-Harbour-1", "name": "N"}
     ),
     "sign-up with the same password": lambda person: person.post(
         "/auth/sign-up/email", {"email": person.email, "password": person.password, "country": "DE"}
     ),
-    "sign-up with an easy password": _asks("/auth/sign-up/email", password="password123"),
-    "forgotten": _asks("/auth/forget-password"),
-    "forgotten, under its other name": _asks("/auth/request-password-reset", redirectTo="/new"),
-    "forgotten, ending elsewhere": _asks("/auth/forget-password", redirectTo="https://evil.example.org"),
-    "code": _asks("/auth/send-verification-otp"),
-    "code, under its other name": _asks("/auth/email-otp/send-verification-otp", type="email-verification"),
-    "guess": _asks("/auth/verify-email", otp="000000"),
-    "guess, under its other name": _asks("/auth/email-otp/verify-email", otp="000000"),
+    "sign-up with an easy password": _request("/auth/sign-up/email", password="password123"),
+    "forgotten": _request("/auth/forget-password"),
+    "forgotten, under its other name": _request("/auth/request-password-reset", redirectTo="/new"),
+    "forgotten, ending elsewhere": _request("/auth/forget-password", redirectTo="https://evil.example.org"),
+    "code": _request("/auth/send-verification-otp"),
+    "code, under its other name": _request("/auth/email-otp/send-verification-otp", type="email-verification"),
+    "guess": _request("/auth/verify-email", otp="000000"),
+    "guess, under its other name": _request("/auth/email-otp/verify-email", otp="000000"),
 }
 
 
-class TestWhetherAnEmailHasAnAccount:
+class TestEnumeration:
     @pytest.mark.parametrize("name", ASKS)
-    def test_shows_nowhere(self, newcomer: Make, name: str) -> None:
+    def test_repeated_responses_are_equal_for_known_and_unknown_email(self, newcomer: Make, name: str) -> None:
         known, pending, social, unknown = newcomer().join(), newcomer(), newcomer().join(), newcomer()
         pending.sign_up()
         _drop_password(social)
         people = (known, pending, social, unknown)
         for _ in range(7):  # beyond what codes, attempts and mails allow
-            outlines = [outline(ASKS[name](Newcomer(one.app, one.world, one.email)), *_typed(one)) for one in people]
+            outlines = [
+                outline(ASKS[name](Newcomer(one.app, one.world, one.email)), *_identifiers(one)) for one in people
+            ]
             assert len(set(outlines)) == 1, outlines
 
-    def test_shows_not_in_a_body_that_is_refused(self, newcomer: Make) -> None:
+    def test_validation_errors_are_equal_for_known_and_unknown_email(self, newcomer: Make) -> None:
         known, unknown = newcomer().join(), newcomer()
         for path in ("/auth/sign-in/email", "/auth/sign-up/email", "/auth/forget-password", "/auth/verify-email"):
             for body in ({}, {"password": 1, "otp": "x", "redirectTo": 1}, {"password": "\0", "otp": "\0"}):
@@ -71,7 +73,7 @@ class TestWhetherAnEmailHasAnAccount:
                 assert outline(answers[0], known.email) == outline(answers[1], unknown.email)
 
 
-def _typed(person: Newcomer) -> tuple[str, ...]:
+def _identifiers(person: Newcomer) -> tuple[str, ...]:
     return (person.email, person.email.upper(), person.email.partition("@")[0])
 
 

@@ -4,19 +4,19 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.resources.auth.routes.test_social import HOME, configured, providers  # noqa: F401 (fixtures)
+from tests.resources.auth.routes.test_social import HOME, providers, social_logins  # noqa: F401 (fixtures)
 from tests.support.new_account import Newcomer
 
 Make = Callable[..., Newcomer]
 EVIL = "evil.example.org"
 
 PAYLOADS = (
-    # another site, plainly
+    # plain URLs of another site
     f"https://{EVIL}/",
     f"http://{EVIL}",
     f"HTTPS://{EVIL}/home",
     f"ftp://{EVIL}/",
-    # without a scheme, in the ways browsers read it
+    # network-path references in the notations that browsers accept
     f"//{EVIL}",
     f"///{EVIL}",
     f"////{EVIL}/%2f..",
@@ -33,7 +33,7 @@ PAYLOADS = (
     f"https:/{EVIL}",
     f"https:///{EVIL}",
     f"http:\\\\{EVIL}",
-    # ours in front, theirs behind
+    # URLs that begin with the own host
     f"http://127.0.0.1:8000@{EVIL}/",
     f"http://127.0.0.1:8000:80@{EVIL}/",
     f"http://127.0.0.1:8000.{EVIL}/",
@@ -50,7 +50,7 @@ PAYLOADS = (
     "http://2130706433:8000/",
     "http://0x7f.1:8000/",
     "http://[::ffff:127.0.0.1]:8000/",
-    # no web page at all
+    # schemes other than HTTP
     "javascript:alert(1)",
     "JaVaScRiPt:alert(1)",
     "java\nscript:alert(1)",
@@ -58,7 +58,7 @@ PAYLOADS = (
     "vbscript:msgbox(1)",
     "file:///etc/passwd",
     "blob:http://127.0.0.1:8000/x",
-    # neither a path nor an address
+    # neither an absolute path nor a URL
     EVIL,
     "home",
     "../home",
@@ -66,18 +66,18 @@ PAYLOADS = (
     "#home",
     "@evil.example.org",
     ".",
-    # what splits a header
+    # header injection
     "/home\r\nLocation: https://evil.example.org",
     "/home\r\nSet-Cookie: session_token=x",
 )
 
 
-class TestPagesOfOthers:
-    def test_are_more_than_forty(self) -> None:
+class TestForeignPages:
+    def test_payloads_are_at_least_forty(self) -> None:
         assert len(set(PAYLOADS)) >= 40
 
     @pytest.mark.parametrize("page", PAYLOADS)
-    def test_never_begin_a_login_nor_stand_in_a_mail(self, newcomer: Make, page: str) -> None:
+    def test_foreign_page_starts_no_login_and_sends_no_mail(self, newcomer: Make, page: str) -> None:
         person = newcomer()
         for provider in ("social_a", "social_b"):
             for field in ("callbackURL", "errorCallbackURL"):
@@ -90,7 +90,7 @@ class TestPagesOfOthers:
         assert person.post("/auth/forget-password", body).status in (400, 403)
 
     @pytest.mark.parametrize("page", PAYLOADS)
-    def test_never_come_from_the_way_back(self, newcomer: Make, page: str) -> None:
+    def test_parameters_of_the_callback_do_not_change_the_redirect(self, newcomer: Make, page: str) -> None:
         """The callback ignores all parameters except code and state."""
         query = {"state": "x", "code": "y", "callbackURL": page, "redirectTo": page, "error": page}
         answer = newcomer().get("/auth/callback/social_a", query_string=query)
@@ -100,7 +100,7 @@ class TestPagesOfOthers:
         )
 
 
-class TestPagesOfOurs:
+class TestOwnPages:
     @pytest.mark.parametrize(
         "page",
         [
@@ -109,10 +109,10 @@ class TestPagesOfOurs:
             "/home?tab=1",
             "http://127.0.0.1:8000",
             "HTTP://127.0.0.1:8000/x",
-            # an address's host ends at the first `/`, `?` or `#`: these lead to ours
+            # The host of a URL ends at the first `/`, `?` or `#`, so these URLs name the own host.
             f"http://127.0.0.1:8000?@{EVIL}/",
             f"http://127.0.0.1:8000#@{EVIL}/",
         ],
     )
-    def test_may_begin_a_login(self, newcomer: Make, page: str) -> None:
+    def test_own_page_starts_a_login(self, newcomer: Make, page: str) -> None:
         newcomer().post("/auth/sign-in/social", {"provider": "social_a", "callbackURL": page}).ok()

@@ -1,4 +1,4 @@
-"""New accounts with `SIGN_UP=open|invited|closed`."""
+"""Tests of new accounts with `SIGN_UP=open|invited|closed`."""
 
 import dataclasses
 from collections.abc import Iterator
@@ -26,13 +26,13 @@ def body(email: str) -> dict[str, str]:
 
 
 class TestPolicy:
-    def test_closed_refuses_known_and_unknown_addresses(self, app: Flask, world: World) -> None:
+    def test_closed_returns_403_for_known_and_unknown_email(self, app: Flask, world: World) -> None:
         known = world.person().email
         with sign_up(app, "closed"):
             for email in (known, "unknown@mail.example.org"):
                 world.anonymous().post("/auth/sign-up/email", body(email)).fails(403, "SIGN_UP_CLOSED")
 
-    def test_invited_accepts_open_invitations_only(self, app: Flask, world: World) -> None:
+    def test_invited_returns_403_without_an_open_invitation(self, app: Flask, world: World) -> None:
         person = world.person()
         invitation = {"email": "invited@mail.example.org", "role": "editor"}
         person.patch(f"/organization/member/{person.new_organization()}", invitation).ok()

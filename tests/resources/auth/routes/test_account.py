@@ -1,4 +1,4 @@
-"""Passwords, sessions and the account of signed-in people through the API."""
+"""Tests of passwords, sessions and the account of signed-in users through the API."""
 
 import re
 import threading
@@ -17,21 +17,21 @@ Make = Callable[..., Newcomer]
 NEW = "Another-Harbour-1"
 
 
-def ask_for_link(person: Newcomer, **more: object) -> str:
-    """The token of a fresh reset link."""
+def request_reset_token(person: Newcomer, **more: object) -> str:
+    """Return the token of a new reset link."""
     person.post("/auth/forget-password", {"email": person.email} | more).ok()
     person.world.work_off()
     return person.mailbox.tokens()[-1]
 
 
 class TestForgetPassword:
-    def test_mails_a_link_into_the_web_app_with_the_token_in_its_fragment(self, newcomer: Make) -> None:
+    def test_mail_links_to_the_web_app_with_the_token_in_the_fragment(self, newcomer: Make) -> None:
         person = newcomer().join()
-        token = ask_for_link(person)
+        token = request_reset_token(person)
         assert person.mailbox.links()[-1] == f"http://127.0.0.1:8000/reset-password#token={token}"
         assert len(token) == 43
 
-    def test_answers_alike_for_an_unknown_email_and_mails_nobody(self, newcomer: Make) -> None:
+    def test_unknown_email_returns_the_same_response_without_a_mail(self, newcomer: Make) -> None:
         known, unknown = newcomer().join(), newcomer()
         answers = [one.post("/auth/request-password-reset", {"email": one.email}) for one in (known, unknown)]
         assert answers[0].json == answers[1].json
@@ -40,7 +40,7 @@ class TestForgetPassword:
         assert unknown.mailbox.mails() == []
 
     @pytest.mark.parametrize("page", ["http://127.0.0.1:8000/new", "/new"])
-    def test_leads_to_a_page_of_ours(self, newcomer: Make, page: str) -> None:
+    def test_redirect_to_own_page_is_used_in_the_link(self, newcomer: Make, page: str) -> None:
         person = newcomer().join()
         person.post("/auth/forget-password", {"email": person.email, "redirectTo": page}).ok()
         person.world.work_off()
@@ -49,7 +49,7 @@ class TestForgetPassword:
         token = link.partition("token=")[2]
         person.post("/auth/reset-password", {"newPassword": NEW, "token": token}).ok()
 
-    def test_token_is_added_to_the_query_of_the_page(self, newcomer: Make) -> None:
+    def test_redirect_with_query_receives_the_token_as_parameter(self, newcomer: Make) -> None:
         person = newcomer().join()
         person.post("/auth/forget-password", {"email": person.email, "redirectTo": "/new?step=2#form"}).ok()
         person.world.work_off()
@@ -68,10 +68,10 @@ class TestForgetPassword:
             "evil",
         ],
     )
-    def test_refuses_a_page_of_others(self, newcomer: Make, page: str) -> None:
+    def test_redirect_to_another_host_returns_403(self, newcomer: Make, page: str) -> None:
         newcomer().post("/auth/forget-password", {"email": "a@mail.example.org", "redirectTo": page}).fails(403)
 
-    def test_takes_the_host_from_the_configuration(self, newcomer: Make) -> None:
+    def test_forged_host_header_is_not_used_in_the_link(self, newcomer: Make) -> None:
         person = newcomer().join()
         headers = {"Host": "evil.example.org", "X-Forwarded-Host": "evil.example.org"}
         person.post("/auth/forget-password", {"email": person.email}, headers=headers).ok()
@@ -80,9 +80,9 @@ class TestForgetPassword:
 
 
 class TestResetPassword:
-    def test_sets_the_password_ends_every_session_and_mails_a_notice(self, newcomer: Make) -> None:
+    def test_reset_sets_the_password_ends_sessions_and_sends_a_notice(self, newcomer: Make) -> None:
         person = newcomer().join()
-        token = ask_for_link(person)
+        token = request_reset_token(person)
         assert newcomer().post("/auth/reset-password", {"newPassword": NEW, "token": token}).ok() == {"status": True}
         person.get("/auth/get-session").fails(401)
         person.sign_in().fails(401)
@@ -90,42 +90,42 @@ class TestResetPassword:
         person.world.work_off()
         assert "was changed" in person.mailbox.texts()[-1]
 
-    def test_a_token_is_good_once(self, newcomer: Make) -> None:
+    def test_used_token_returns_400(self, newcomer: Make) -> None:
         person = newcomer().join()
-        token = ask_for_link(person)
+        token = request_reset_token(person)
         person.post("/auth/reset-password", {"newPassword": NEW, "token": token}).ok()
         person.post("/auth/reset-password", {"newPassword": NEW, "token": token}).fails(400, "INVALID_TOKEN")
 
-    def test_only_the_newest_token_counts(self, newcomer: Make) -> None:
+    def test_replaced_token_returns_400(self, newcomer: Make) -> None:
         person = newcomer().join()
-        old, new = ask_for_link(person), ask_for_link(person)
+        old, new = request_reset_token(person), request_reset_token(person)
         person.post("/auth/reset-password", {"newPassword": NEW, "token": old}).fails(400, "INVALID_TOKEN")
         person.post("/auth/reset-password", {"newPassword": NEW, "token": new}).ok()
 
-    def test_a_token_expires(self, newcomer: Make, later) -> None:
+    def test_expired_token_returns_400(self, newcomer: Make, later) -> None:
         person = newcomer().join()
-        token = ask_for_link(person)
+        token = request_reset_token(person)
         with later(seconds=CodeLimits.reset_ttl_s + 1):
             person.post("/auth/reset-password", {"newPassword": NEW, "token": token}).fails(400, "INVALID_TOKEN")
 
-    def test_a_refused_password_uses_nothing_up(self, newcomer: Make) -> None:
+    def test_invalid_password_returns_400_and_leaves_the_token_valid(self, newcomer: Make) -> None:
         person = newcomer(f"a-rather-long-local-part{id(self)}@mail.example.org").join()
-        token = ask_for_link(person)
+        token = request_reset_token(person)
         for password in ("short", person.email.partition("@")[0]):
             body = {"newPassword": password, "token": token}
             person.post("/auth/reset-password", body).fails(400, None, "newPassword")
         person.post("/auth/reset-password", {"newPassword": NEW, "token": token}).ok()
 
-    def test_a_verification_code_is_no_reset_token(self, newcomer: Make) -> None:
+    def test_verification_code_as_token_returns_400(self, newcomer: Make) -> None:
         person = newcomer()
         person.sign_up()
         body = {"newPassword": NEW, "token": person.mailbox.codes()[-1]}
         person.post("/auth/reset-password", body).fails(400, "INVALID_TOKEN")
 
-    def test_of_twenty_at_once_exactly_one_succeeds(self, newcomer: Make) -> None:
+    def test_parallel_resets_succeed_exactly_once(self, newcomer: Make) -> None:
         person = newcomer().join()
         browsers = [person, person.elsewhere(), person.elsewhere()]
-        token = ask_for_link(person)
+        token = request_reset_token(person)
         statuses: list[int] = []
 
         def reset(number: int) -> None:
@@ -142,7 +142,7 @@ class TestResetPassword:
 
 
 class TestChangePassword:
-    def test_gives_this_session_a_new_token_and_ends_the_others_when_asked(self, newcomer: Make) -> None:
+    def test_change_renews_the_session_token_and_revokes_other_sessions(self, newcomer: Make) -> None:
         person = newcomer().join()
         other, old = person.elsewhere(), person.token
         body = {"currentPassword": person.password, "newPassword": NEW, "revokeOtherSessions": True}
@@ -155,27 +155,27 @@ class TestChangePassword:
         person.get("/auth/get-session").fails(401)
         person.sign_in(NEW).ok()
 
-    def test_leaves_the_others_alone_otherwise(self, newcomer: Make) -> None:
+    def test_change_without_revocation_leaves_other_sessions_valid(self, newcomer: Make) -> None:
         person = newcomer().join()
         other = person.elsewhere()
         person.post("/auth/change-password", {"currentPassword": person.password, "newPassword": NEW}).ok()
         other.get("/auth/get-session").ok()
 
-    def test_needs_the_present_password(self, newcomer: Make) -> None:
+    def test_wrong_or_missing_password_returns_400(self, newcomer: Make) -> None:
         person = newcomer().join()
         body = {"currentPassword": "Wrong-password-1", "newPassword": NEW}
         person.post("/auth/change-password", body).fails(400, "INVALID_PASSWORD")
         person.post("/auth/change-password", {}).fails(400, None, "currentPassword", "newPassword")
 
-    def test_voids_reset_links(self, newcomer: Make) -> None:
+    def test_change_invalidates_reset_links(self, newcomer: Make) -> None:
         person = newcomer().join()
-        token = ask_for_link(person)
+        token = request_reset_token(person)
         person.post("/auth/change-password", {"currentPassword": person.password, "newPassword": NEW}).ok()
         person.post("/auth/reset-password", {"newPassword": NEW, "token": token}).fails(400, "INVALID_TOKEN")
 
 
 class TestSessions:
-    def test_are_listed_by_their_handles_never_by_their_tokens(self, newcomer: Make) -> None:
+    def test_list_contains_handles_and_no_tokens(self, newcomer: Make) -> None:
         person = newcomer().join()
         other = person.elsewhere()
         answer = person.get("/auth/list-sessions")
@@ -187,26 +187,26 @@ class TestSessions:
         assert str(other.token) not in text
 
     @pytest.mark.parametrize("key", ["token", "id"])
-    def test_one_is_ended_by_its_handle(self, newcomer: Make, key: str) -> None:
+    def test_revoke_ends_the_session_with_the_handle(self, newcomer: Make, key: str) -> None:
         person = newcomer().join()
         other = person.elsewhere()
         person.post("/auth/revoke-session", {key: other.session_id}).ok()
         other.get("/auth/get-session").fails(401)
         person.get("/auth/get-session").ok()
 
-    def test_those_of_others_cannot_be_ended(self, newcomer: Make) -> None:
+    def test_revoke_of_a_session_of_another_user_has_no_effect(self, newcomer: Make) -> None:
         person, stranger = newcomer().join(), newcomer().join()
         stranger.post("/auth/revoke-session", {"token": person.session_id})
         person.get("/auth/get-session").ok()
 
-    def test_all_others_end_at_once(self, newcomer: Make) -> None:
+    def test_revoke_other_sessions_ends_all_but_the_current(self, newcomer: Make) -> None:
         person = newcomer().join()
         others = [person.elsewhere(), person.elsewhere()]
         person.post("/auth/revoke-other-sessions", {}).ok()
         assert [one.get("/auth/get-session").status for one in others] == [401, 401]
         person.get("/auth/get-session").ok()
 
-    def test_all_end_at_once(self, newcomer: Make) -> None:
+    def test_revoke_sessions_ends_all(self, newcomer: Make) -> None:
         person = newcomer().join()
         person.post("/auth/revoke-sessions", {}).ok()
         assert not person.token
@@ -214,22 +214,22 @@ class TestSessions:
 
 
 class TestAccounts:
-    def test_the_password_is_one(self, newcomer: Make) -> None:
+    def test_list_of_a_password_account_contains_credential(self, newcomer: Make) -> None:
         assert [one["providerId"] for one in newcomer().join().get("/auth/list-accounts").ok()] == ["credential"]
 
 
 class TestUpdateUser:
-    def test_changes_the_name_and_nothing_that_is_not_offered(self, newcomer: Make) -> None:
+    def test_update_changes_the_name_and_ignores_other_fields(self, newcomer: Make) -> None:
         person = newcomer().join()
         person.post("/auth/update-user", {"name": "New Name", "role": "admin", "email": "x@mail.example.org"}).ok()
         user = person.get("/auth/get-session").ok()["user"]
         assert (user["name"], user["role"], user["email"]) == ("New Name", "user", person.email)
 
     @pytest.mark.parametrize("name", ["  ", "\u200b", "A\nB", "A <b>", None])
-    def test_refuses_what_is_no_name(self, newcomer: Make, name: str | None) -> None:
+    def test_invalid_name_returns_400_with_path(self, newcomer: Make, name: str | None) -> None:
         newcomer().join().post("/auth/update-user", {"name": name}).fails(400, None, "name")
 
-    def test_takes_an_image_of_ones_own_only(self, newcomer: Make, world: World) -> None:
+    def test_image_of_another_user_or_host_returns_400(self, newcomer: Make, world: World) -> None:
         person, stranger = newcomer().join(), newcomer().join()
         key = f"users/{person.session_id}.webp"
         with world.app.app_context():
@@ -245,7 +245,7 @@ class TestUpdateUser:
         assert person.get("/auth/get-session").ok()["user"]["image"] is None
 
 
-class TestUnverified:
+class TestUnverifiedUser:
     @pytest.mark.parametrize(
         ("method", "path"),
         [
@@ -257,14 +257,14 @@ class TestUnverified:
             ("POST", "/auth/update-user"),
         ],
     )
-    def test_people_may_not_yet(self, world: World, method: str, path: str) -> None:
+    def test_unverified_user_returns_403(self, world: World, method: str, path: str) -> None:
         body = {} if method == "POST" else None
         world.person(verified=False).call(method, path, body).fails(403, "EMAIL_NOT_VERIFIED")
         world.anonymous().call(method, path, body).fails(401)
 
 
-class TestGuessingTogether:
-    def test_fifty_wrong_codes_at_once_are_five_attempts(self, newcomer: Make, wrong) -> None:
+class TestParallelGuesses:
+    def test_parallel_wrong_codes_count_as_five_attempts(self, newcomer: Make, wrong) -> None:
         person = newcomer()
         person.sign_up()
         right = person.mailbox.codes()[-1]

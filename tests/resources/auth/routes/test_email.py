@@ -1,4 +1,4 @@
-"""Signing up, in and out through the API."""
+"""Tests of sign-up, sign-in and sign-out through the API."""
 
 import secrets
 from collections.abc import Callable
@@ -20,10 +20,10 @@ Make = Callable[..., Newcomer]
 
 
 class TestSignUp:
-    def test_empty_country_means_not_given(self, newcomer: Make) -> None:
+    def test_empty_country_is_stored_as_null(self, newcomer: Make) -> None:
         assert newcomer().sign_up(country="").ok()["user"]["country"] is None
 
-    def test_answers_the_user_without_a_session_and_mails_a_code(self, newcomer: Make) -> None:
+    def test_sign_up_returns_the_user_without_a_session_and_mails_a_code(self, newcomer: Make) -> None:
         person = newcomer()
         result = person.sign_up(country="Germany", subscribed=True).ok()
         assert result["token"] is None
@@ -38,11 +38,11 @@ class TestSignUp:
         assert person.token is None
         assert len(person.mailbox.codes()) == 1
 
-    def test_the_keys_of_the_result_stand_at_the_top_as_well(self, newcomer: Make) -> None:
+    def test_keys_of_the_result_are_repeated_at_the_top_level(self, newcomer: Make) -> None:
         answer = newcomer().sign_up()
         assert answer.json["user"] == answer.json["result"]["user"]
 
-    def test_a_known_email_answers_alike_and_its_owner_is_mailed(self, newcomer: Make) -> None:
+    def test_known_email_returns_the_same_response_and_notifies_the_owner(self, newcomer: Make) -> None:
         owner = newcomer().join()
         stranger = newcomer(owner.email)
         user = stranger.sign_up().ok()["user"]
@@ -54,7 +54,7 @@ class TestSignUp:
         stranger.sign_in().fails(401)
         owner.sign_in().ok()
 
-    def test_emails_are_compared_by_their_key(self, newcomer: Make) -> None:
+    def test_emails_are_compared_case_insensitively(self, newcomer: Make) -> None:
         owner = newcomer().join()
         newcomer(owner.email.upper()).sign_up().ok()
         assert newcomer(owner.email.upper()).sign_in(owner.password).status == 200
@@ -74,10 +74,12 @@ class TestSignUp:
             ({"email": "nobody", "password": "short"}, ["email", "password"]),
         ],
     )
-    def test_names_every_faulty_field(self, newcomer: Make, change: dict[str, object], paths: list[str]) -> None:
+    def test_invalid_fields_return_400_with_every_path(
+        self, newcomer: Make, change: dict[str, object], paths: list[str]
+    ) -> None:
         newcomer().sign_up(**change).fails(400, "VALIDATION_FAILED", *paths)
 
-    def test_name_of_a_local_part_with_a_url_is_plain_text(self, newcomer: Make) -> None:
+    def test_empty_name_is_derived_from_the_local_part_as_plain_text(self, newcomer: Make) -> None:
         local_part = f"www.evil{secrets.token_hex(4)}"
         user = newcomer(f"{local_part}@mail.example.org").sign_up(name="").ok()["user"]
         assert user["name"] == local_part.replace(".", " ")
@@ -89,11 +91,11 @@ class TestSignUp:
         assert text.startswith("Your verification code\n")
         assert "Prize" not in text
 
-    def test_refuses_the_own_local_part_as_password(self, newcomer: Make) -> None:
+    def test_local_part_as_password_returns_400(self, newcomer: Make) -> None:
         person = newcomer(f"a-rather-long-local-part{secrets.token_hex(4)}@mail.example.org")
         person.sign_up(password=person.email.partition("@")[0]).fails(400, None, "password")
 
-    def test_stores_nothing_that_is_not_asked_for(self, newcomer: Make) -> None:
+    def test_unknown_fields_are_not_stored(self, newcomer: Make) -> None:
         user = (
             newcomer()
             .sign_up(is_admin=True, role="admin", email_verified=True, emailVerified=True, id="usr_x")
@@ -103,8 +105,8 @@ class TestSignUp:
         assert user["id"] != "usr_x"
 
 
-class TestContestedSignUp:
-    def test_nobody_keeps_a_password_when_two_were_given_before_verification(self, newcomer: Make) -> None:
+class TestRepeatedSignUp:
+    def test_different_passwords_before_verification_are_both_discarded(self, newcomer: Make) -> None:
         attacker = newcomer()
         attacker.sign_up().ok()
         victim = newcomer(attacker.email)
@@ -115,7 +117,7 @@ class TestContestedSignUp:
         victim.world.work_off()
         assert "none of them was stored" in victim.mailbox.texts()[-1]
 
-    def test_the_same_password_again_contests_nothing(self, newcomer: Make) -> None:
+    def test_equal_password_before_verification_remains_valid(self, newcomer: Make) -> None:
         person = newcomer()
         person.sign_up().ok()
         person.sign_up().ok()
@@ -124,7 +126,7 @@ class TestContestedSignUp:
 
 
 class TestVerifyEmail:
-    def test_confirms_signs_in_and_makes_the_default_organization(self, newcomer: Make) -> None:
+    def test_correct_code_verifies_signs_in_and_creates_the_default_organization(self, newcomer: Make) -> None:
         person = newcomer()
         person.sign_up()
         result = person.verify().ok()
@@ -133,17 +135,17 @@ class TestVerifyEmail:
         assert person.get("/auth/get-session").ok()["user"]["id"] == result["user"]["id"]
         assert [one["default"] for one in person.get("/organization/user").ok()] == [True]
 
-    def test_takes_the_code_under_its_other_name_and_path(self, newcomer: Make) -> None:
+    def test_code_is_accepted_under_its_alias_field_and_path(self, newcomer: Make) -> None:
         person = newcomer()
         person.sign_up()
         body = {"email": person.email, "code": person.mailbox.codes()[-1]}
         person.post("/auth/email-otp/verify-email", body).ok()
 
-    def test_a_code_is_good_once(self, newcomer: Make) -> None:
+    def test_used_code_returns_400(self, newcomer: Make) -> None:
         person = newcomer().join()
         person.verify().fails(400, "INVALID_OTP")
 
-    def test_five_wrong_codes_use_the_right_one_up_for_known_and_unknown_alike(self, newcomer: Make, wrong) -> None:
+    def test_sixth_attempt_returns_429_for_known_and_unknown_email(self, newcomer: Make, wrong) -> None:
         known, unknown = newcomer(), newcomer()
         known.sign_up()
         right = known.mailbox.codes()[-1]
@@ -154,7 +156,7 @@ class TestVerifyEmail:
             assert int(answers[-1].headers["Retry-After"]) >= 1
         known.verify(right).fails(429, "TOO_MANY_ATTEMPTS")
 
-    def test_a_new_code_starts_anew_for_known_and_unknown_alike(self, newcomer: Make, wrong, later) -> None:
+    def test_new_code_resets_the_attempts_for_known_and_unknown_email(self, newcomer: Make, wrong, later) -> None:
         known, unknown = newcomer(), newcomer()
         known.sign_up()
         for person in (known, unknown):
@@ -168,7 +170,7 @@ class TestVerifyEmail:
             known.verify().ok()
         assert unknown.mailbox.texts() == []
 
-    def test_only_the_newest_code_counts(self, newcomer: Make, later) -> None:
+    def test_replaced_code_returns_400(self, newcomer: Make, later) -> None:
         person = newcomer()
         person.sign_up()
         old = person.mailbox.codes()[0]
@@ -179,13 +181,13 @@ class TestVerifyEmail:
                 person.verify(old).fails(400, "INVALID_OTP")
             person.verify().ok()
 
-    def test_a_code_expires(self, newcomer: Make, later) -> None:
+    def test_expired_code_returns_400(self, newcomer: Make, later) -> None:
         person = newcomer()
         person.sign_up()
         with later(seconds=CodeLimits.otp_ttl_s + 1):
             person.verify().fails(400, "INVALID_OTP")
 
-    def test_wrong_used_superseded_and_expired_codes_answer_alike(self, newcomer: Make, wrong, later) -> None:
+    def test_wrong_used_replaced_and_expired_codes_return_the_same_response(self, newcomer: Make, wrong, later) -> None:
         mistaken, done, hasty, late = (newcomer() for _ in range(4))
         for person in (mistaken, hasty, late):
             person.sign_up()
@@ -201,7 +203,7 @@ class TestVerifyEmail:
         assert [answer.fails(400, "INVALID_OTP")["code"] for answer in answers] == ["INVALID_OTP"] * 5
         assert len({outline(answer) for answer in answers}) == 1
 
-    def test_another_persons_code_is_wrong(self, newcomer: Make) -> None:
+    def test_code_of_another_user_returns_400(self, newcomer: Make) -> None:
         one, two = newcomer(), newcomer()
         one.sign_up()
         two.sign_up()
@@ -209,12 +211,12 @@ class TestVerifyEmail:
             two.verify(one.mailbox.codes()[-1]).fails(400, "INVALID_OTP")
 
     @pytest.mark.parametrize("otp", ["12345", "1234567", "12345a", "١٢٣٤٥٦", ["1"], 123456, None])
-    def test_a_code_has_six_digits(self, newcomer: Make, otp: object) -> None:
+    def test_code_other_than_six_digits_returns_400(self, newcomer: Make, otp: object) -> None:
         newcomer().post("/auth/verify-email", {"email": "a@mail.example.org", "otp": otp}).fails(400, None, "otp")
 
 
 class TestSendVerificationOtp:
-    def test_waits_a_minute_between_codes(self, newcomer: Make) -> None:
+    def test_second_request_within_a_minute_sends_no_code(self, newcomer: Make) -> None:
         person = newcomer()
         person.sign_up()
         person.post("/auth/email-otp/send-verification-otp", {"email": person.email, "type": "email-verification"}).ok()
@@ -222,7 +224,7 @@ class TestSendVerificationOtp:
         assert len(person.mailbox.codes()) == 1
         person.verify().ok()
 
-    def test_mails_five_an_hour_at_most(self, newcomer: Make, later) -> None:
+    def test_codes_are_limited_to_five_per_hour(self, newcomer: Make, later) -> None:
         person = newcomer()
         person.sign_up()
         for n in range(1, 8):
@@ -231,7 +233,7 @@ class TestSendVerificationOtp:
                 person.world.work_off()
         assert len(person.mailbox.codes()) == 5
 
-    def test_tells_nothing_of_the_email(self, newcomer: Make) -> None:
+    def test_response_is_the_same_for_pending_known_and_unknown_email(self, newcomer: Make) -> None:
         pending, done, unknown = newcomer(), newcomer().join(), newcomer()
         pending.sign_up()
         answers = [
@@ -244,11 +246,11 @@ class TestSendVerificationOtp:
 
 
 class TestSignIn:
-    def test_white_space_around_the_email_does_not_matter(self, newcomer: Make) -> None:
+    def test_email_with_white_space_and_capitals_signs_in(self, newcomer: Make) -> None:
         person = newcomer().join()
         person.sign_in(email=f"  {person.email.upper()}\n").ok()
 
-    def test_opens_a_session_with_a_token_of_its_own(self, newcomer: Make) -> None:
+    def test_sign_in_opens_a_session_with_a_new_token(self, newcomer: Make) -> None:
         person = newcomer().join()
         other = person.elsewhere()
         assert other.token
@@ -265,12 +267,12 @@ class TestSignIn:
         }
         assert other.token not in got.response.get_data(as_text=True)
 
-    def test_the_cookie_is_out_of_reach_of_scripts_and_lasts(self, newcomer: Make) -> None:
+    def test_cookie_is_http_only_and_persistent(self, newcomer: Make) -> None:
         cookie = newcomer().join().sign_in().headers["Set-Cookie"]
         assert cookie.startswith("session_token=")
         assert all(part in cookie for part in ("HttpOnly", "SameSite=Lax", "Path=/", "Max-Age=2592000"))
 
-    def test_without_remember_me_it_ends_with_the_browser(self, newcomer: Make, later) -> None:
+    def test_sign_in_without_remember_me_sets_a_session_cookie(self, newcomer: Make, later) -> None:
         person = newcomer().join()
         cookie = person.sign_in(rememberMe=False).headers["Set-Cookie"]
         assert "Max-Age" not in cookie
@@ -278,7 +280,7 @@ class TestSignIn:
         with later(hours=25):
             person.get("/auth/get-session").fails(401)
 
-    def test_fails_alike_for_wrong_password_unknown_and_pending_email(self, newcomer: Make) -> None:
+    def test_wrong_password_and_unknown_email_return_the_same_response(self, newcomer: Make) -> None:
         known, unknown, pending = newcomer().join(), newcomer(), newcomer()
         pending.sign_up()
         answers = [
@@ -287,9 +289,7 @@ class TestSignIn:
         assert answers[0] == answers[1] == answers[2]
         newcomer("no address").sign_in().fails(401, "INVALID_EMAIL_OR_PASSWORD")
 
-    def test_a_pending_email_is_told_after_the_right_password_only_and_gets_a_new_code(
-        self, newcomer: Make, later
-    ) -> None:
+    def test_unverified_email_with_correct_password_returns_403_and_mails_a_code(self, newcomer: Make, later) -> None:
         person = newcomer()
         person.sign_up()
         person.sign_in().fails(403, "EMAIL_NOT_VERIFIED")
@@ -301,13 +301,13 @@ class TestSignIn:
         assert len(person.mailbox.codes()) == 2
         assert person.token is None
 
-    def test_the_oldest_of_more_than_twenty_sessions_ends(self, newcomer: Make) -> None:
+    def test_sign_in_beyond_twenty_sessions_ends_the_oldest(self, newcomer: Make) -> None:
         person = newcomer().join()
         for _ in range(20):
             person.elsewhere()
         person.get("/auth/get-session").fails(401)
 
-    def test_a_password_is_used_exactly_as_received(self, newcomer: Make) -> None:
+    def test_password_is_compared_without_normalization(self, newcomer: Make) -> None:
         person = newcomer()
         person.password = "  Ünï-pass with spaces  "
         person.join()
@@ -316,7 +316,7 @@ class TestSignIn:
 
 
 class TestSession:
-    def test_ends_after_a_week_without_use(self, newcomer: Make, later) -> None:
+    def test_session_expires_after_a_week_without_use(self, newcomer: Make, later) -> None:
         person = newcomer().join()
         with later(days=6):
             person.get("/auth/get-session").ok()
@@ -325,7 +325,7 @@ class TestSession:
         with later(days=20):
             person.get("/auth/get-session").fails(401)
 
-    def test_ends_after_thirty_days_of_use(self, newcomer: Make, later) -> None:
+    def test_session_expires_after_thirty_days_of_use(self, newcomer: Make, later) -> None:
         person = newcomer().join()
         for day in (6, 12, 18, 24, 29):
             with later(days=day):
@@ -333,14 +333,14 @@ class TestSession:
         with later(days=31):
             person.get("/auth/get-session").fails(401)
 
-    def test_a_made_up_token_opens_nothing(self, newcomer: Make) -> None:
+    def test_unknown_token_returns_401(self, newcomer: Make) -> None:
         person = newcomer()
         person.client.set_cookie("session_token", "A" * 43)
         person.get("/auth/get-session").fails(401)
 
 
 class TestSignOut:
-    def test_ends_this_session_only_and_clears_the_cookie(self, newcomer: Make) -> None:
+    def test_sign_out_ends_only_the_current_session_and_clears_the_cookie(self, newcomer: Make) -> None:
         person = newcomer().join()
         other, token = person.elsewhere(), person.token
         assert person.post("/auth/sign-out", {}).ok() == {"success": True}
@@ -349,12 +349,12 @@ class TestSignOut:
         person.get("/auth/get-session").fails(401)
         other.get("/auth/get-session").ok()
 
-    def test_is_no_error_without_a_session(self, world: World) -> None:
+    def test_sign_out_without_a_session_succeeds(self, world: World) -> None:
         assert world.anonymous().post("/auth/sign-out", {}).ok() == {"success": True}
 
 
-class TestContestedForLong:
-    def test_a_contested_account_stays_so_when_old_codes_are_taken_away(self, newcomer: Make) -> None:
+class TestRepeatedSignUpAfterPurge:
+    def test_discarded_passwords_stay_invalid_after_the_purge_of_codes(self, newcomer: Make) -> None:
         attacker = newcomer()
         attacker.sign_up().ok()
         victim = newcomer(attacker.email)

@@ -28,8 +28,8 @@ def providers() -> Iterator[SocialDouble]:
 
 
 @pytest.fixture(autouse=True)
-def configured(app: Flask, providers: SocialDouble, tmp_path: Any) -> Iterator[None]:
-    """Both providers are set up in the application."""
+def social_logins(app: Flask, providers: SocialDouble, tmp_path: Any) -> Iterator[None]:
+    """Configure both providers in the application."""
     known = app.extensions["drivers"]
     made = registry.social_logins(Settings.for_tests(tmp_path, **providers.environment))
     app.extensions["drivers"] = dataclasses.replace(known, social_login=made)
@@ -37,14 +37,14 @@ def configured(app: Flask, providers: SocialDouble, tmp_path: Any) -> Iterator[N
     app.extensions["drivers"] = known
 
 
-def start(person: Newcomer, provider: str = "social_a", page: str = HOME) -> str:
+def start_sign_in(person: Newcomer, provider: str = "social_a", page: str = HOME) -> str:
     """Return the authorization URL of the provider."""
     begun = person.post("/auth/sign-in/social", {"provider": provider, "callbackURL": page}).ok()
     assert begun["redirect"] is True
     return str(begun["url"])
 
 
-def back(person: Newcomer, query: dict[str, str], provider: str = "social_a") -> str:
+def call_back(person: Newcomer, query: dict[str, str], provider: str = "social_a") -> str:
     """Return the URL to which the callback redirects."""
     answer = person.get(f"/auth/callback/{provider}", query_string=query)
     assert answer.status == 302
@@ -57,15 +57,13 @@ def error_of(location: str) -> str:
 
 
 def sign_in(person: Newcomer, double: SocialDouble, provider: str = "social_a", **who: Any) -> str:
-    query = double.approve(start(person, provider), who.pop("email", person.email), **who)
-    return back(person, query, provider)
+    query = double.approve(start_sign_in(person, provider), who.pop("email", person.email), **who)
+    return call_back(person, query, provider)
 
 
 @pytest.mark.parametrize("provider", ["social_a", "social_b"])
 class TestSignIn:
-    def test_of_a_newcomer_makes_a_verified_account(
-        self, newcomer: Make, providers: SocialDouble, provider: str
-    ) -> None:
+    def test_new_user_receives_a_verified_account(self, newcomer: Make, providers: SocialDouble, provider: str) -> None:
         person = newcomer()
         assert sign_in(person, providers, provider) == HOME
         user = person.get("/auth/get-session").ok()["user"]
@@ -75,7 +73,7 @@ class TestSignIn:
         assert [one["providerId"] for one in profile["accounts"]] == [provider]
         assert [one["default"] for one in person.get("/organization/user").ok()] == [True]
 
-    def test_puts_a_name_that_the_provider_tells_on_one_line(
+    def test_name_of_the_provider_is_stored_on_one_line(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         person = newcomer()
@@ -88,13 +86,13 @@ class TestSignIn:
         person = newcomer()
         body = {"provider": provider, "callbackURL": HOME, "errorCallbackURL": f"{HOME}/failed?tab=1#top"}
         query = providers.approve(str(person.post("/auth/sign-in/social", body).ok()["url"]), None)
-        assert back(person, query, provider) == f"{HOME}/failed?tab=1&error=email_not_found#top"
+        assert call_back(person, query, provider) == f"{HOME}/failed?tab=1&error=email_not_found#top"
 
     def test_success_ignores_the_error_callback(self, newcomer: Make, providers: SocialDouble, provider: str) -> None:
         person = newcomer()
         body = {"provider": provider, "callbackURL": HOME, "errorCallbackURL": f"{HOME}/failed"}
         query = providers.approve(str(person.post("/auth/sign-in/social", body).ok()["url"]), person.email)
-        assert back(person, query, provider) == HOME
+        assert call_back(person, query, provider) == HOME
 
     def test_url_in_the_name_of_the_provider_is_removed(
         self, newcomer: Make, providers: SocialDouble, provider: str
@@ -103,7 +101,7 @@ class TestSignIn:
         sign_in(person, providers, provider, name="<b>https://evil.example.org/x</b>")
         assert person.get("/auth/get-session").ok()["user"]["name"] == "b https evil example org x b"
 
-    def test_again_opens_the_same_account_even_under_another_email(
+    def test_known_subject_with_another_email_opens_the_same_account(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         person, other = newcomer(), newcomer()
@@ -112,14 +110,14 @@ class TestSignIn:
         sign_in(other, providers, provider, subject=subject)
         assert other.get("/auth/get-session").ok()["user"]["email"] == person.email
 
-    def test_of_a_known_verified_email_links_it(self, newcomer: Make, providers: SocialDouble, provider: str) -> None:
+    def test_known_verified_email_is_linked(self, newcomer: Make, providers: SocialDouble, provider: str) -> None:
         person = newcomer().join()
         assert sign_in(newcomer(person.email), providers, provider) == HOME
         accounts = [one["providerId"] for one in person.get("/auth/list-accounts").ok()]
         assert accounts == ["credential", provider]
         person.sign_in().ok()
 
-    def test_of_a_known_email_that_the_provider_does_not_vouch_for_is_refused(
+    def test_known_email_unverified_by_the_provider_is_not_linked(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         person = newcomer().join()
@@ -127,7 +125,7 @@ class TestSignIn:
         assert error_of(sign_in(stranger, providers, provider, verified=False)) == "account_not_linked"
         stranger.get("/auth/get-session").fails(401)
 
-    def test_onto_an_unverified_account_drops_its_password_and_sessions(
+    def test_unverified_account_loses_its_password_and_sessions(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         attacker = newcomer()
@@ -137,7 +135,7 @@ class TestSignIn:
         attacker.sign_in(attacker.password).fails(401)
         assert owner.get("/auth/get-session").ok()["user"]["emailVerified"] is True
 
-    def test_onto_an_account_that_a_stranger_s_login_made_puts_the_stranger_out(
+    def test_unverified_account_of_another_login_loses_that_login_and_its_sessions(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         other = {"social_a": "social_b", "social_b": "social_a"}[provider]
@@ -150,7 +148,7 @@ class TestSignIn:
         assert [one["providerId"] for one in owner.get("/auth/list-accounts").ok()] == [provider]
         assert error_of(sign_in(attacker, providers, other, verified=False, subject=subject)) == "account_not_linked"
 
-    def test_with_an_unverified_email_opens_an_unverified_session_and_mails_a_code(
+    def test_email_unverified_by_the_provider_opens_an_unverified_session_and_mails_a_code(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         person = newcomer()
@@ -161,113 +159,121 @@ class TestSignIn:
         person.verify().ok()
         assert len(person.get("/organization/user").ok()) == 1
 
-    def test_without_an_email_is_refused(self, newcomer: Make, providers: SocialDouble, provider: str) -> None:
+    def test_missing_email_redirects_with_email_not_found(
+        self, newcomer: Make, providers: SocialDouble, provider: str
+    ) -> None:
         assert error_of(sign_in(newcomer(), providers, provider, email=None)) == "email_not_found"
 
-    def test_of_one_attempt_succeeds_once(self, newcomer: Make, providers: SocialDouble, provider: str) -> None:
+    def test_second_callback_of_an_attempt_redirects_with_state_mismatch(
+        self, newcomer: Make, providers: SocialDouble, provider: str
+    ) -> None:
         person = newcomer()
-        query = providers.approve(start(person, provider), person.email)
-        assert back(person, query, provider) == HOME
-        assert error_of(back(person, query, provider)) == "state_mismatch"
+        query = providers.approve(start_sign_in(person, provider), person.email)
+        assert call_back(person, query, provider) == HOME
+        assert error_of(call_back(person, query, provider)) == "state_mismatch"
 
-    def test_with_a_code_that_was_used_before_is_refused(
+    def test_used_code_redirects_with_code_rejected(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         person, thief = newcomer(), newcomer()
-        used = providers.approve(start(person, provider), person.email)
-        assert back(person, used, provider) == HOME
-        own = providers.approve(start(thief, provider), thief.email)
-        assert error_of(back(thief, own | {"code": used["code"]}, provider)) == "code_rejected"
+        used = providers.approve(start_sign_in(person, provider), person.email)
+        assert call_back(person, used, provider) == HOME
+        own = providers.approve(start_sign_in(thief, provider), thief.email)
+        assert error_of(call_back(thief, own | {"code": used["code"]}, provider)) == "code_rejected"
         thief.get("/auth/get-session").fails(401)
 
-    def test_with_a_code_that_another_attempt_got_is_refused(
+    def test_code_of_another_attempt_redirects_with_code_rejected(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
-        """PKCE: a code is good only with the verifier of the attempt it was given to."""
+        """A code is valid only with the PKCE verifier of its attempt."""
         victim, thief = newcomer(), newcomer()
-        stolen = providers.approve(start(victim, provider), victim.email)
-        own = providers.approve(start(thief, provider), thief.email)
-        assert error_of(back(thief, own | {"code": stolen["code"]}, provider)) == "code_rejected"
+        stolen = providers.approve(start_sign_in(victim, provider), victim.email)
+        own = providers.approve(start_sign_in(thief, provider), thief.email)
+        assert error_of(call_back(thief, own | {"code": stolen["code"]}, provider)) == "code_rejected"
         thief.get("/auth/get-session").fails(401)
 
-    def test_in_another_browser_is_refused(self, newcomer: Make, providers: SocialDouble, provider: str) -> None:
+    def test_callback_in_another_browser_redirects_with_state_mismatch(
+        self, newcomer: Make, providers: SocialDouble, provider: str
+    ) -> None:
         person, victim = newcomer(), newcomer()
-        query = providers.approve(start(person, provider), person.email)
-        assert error_of(back(victim, query, provider)) == "state_mismatch"
-        start(victim, provider)
-        assert error_of(back(victim, query, provider)) == "state_mismatch"
-        assert back(person, query, provider) == HOME
+        query = providers.approve(start_sign_in(person, provider), person.email)
+        assert error_of(call_back(victim, query, provider)) == "state_mismatch"
+        start_sign_in(victim, provider)
+        assert error_of(call_back(victim, query, provider)) == "state_mismatch"
+        assert call_back(person, query, provider) == HOME
 
-    def test_with_a_code_that_the_provider_does_not_know_is_refused(
+    def test_unknown_code_redirects_with_code_rejected(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         person = newcomer()
-        query = providers.approve(start(person, provider), person.email) | {"code": "made-up"}
-        assert error_of(back(person, query, provider)) == "code_rejected"
+        query = providers.approve(start_sign_in(person, provider), person.email) | {"code": "made-up"}
+        assert error_of(call_back(person, query, provider)) == "code_rejected"
 
-    def test_that_the_person_refused_tells_the_providers_error(
+    def test_error_of_the_provider_is_passed_to_the_redirect(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         person = newcomer()
-        state = parse_qs(urlsplit(start(person, provider)).query)["state"][0]
-        assert error_of(back(person, {"state": state, "error": "access_denied"}, provider)) == "access_denied"
+        state = parse_qs(urlsplit(start_sign_in(person, provider)).query)["state"][0]
+        assert error_of(call_back(person, {"state": state, "error": "access_denied"}, provider)) == "access_denied"
 
-    def test_expires(self, newcomer: Make, providers: SocialDouble, provider: str, later) -> None:
+    def test_expired_attempt_redirects_with_state_mismatch(
+        self, newcomer: Make, providers: SocialDouble, provider: str, later
+    ) -> None:
         person = newcomer()
-        query = providers.approve(start(person, provider), person.email)
+        query = providers.approve(start_sign_in(person, provider), person.email)
         with later(seconds=CodeLimits.state_ttl_s + 1):
-            assert error_of(back(person, query, provider)) == "state_mismatch"
+            assert error_of(call_back(person, query, provider)) == "state_mismatch"
 
 
-class TestBetweenProviders:
-    def test_an_attempt_at_one_is_none_at_the_other(self, newcomer: Make, providers: SocialDouble) -> None:
+class TestProviderSelection:
+    def test_callback_of_another_provider_redirects_with_state_mismatch(
+        self, newcomer: Make, providers: SocialDouble
+    ) -> None:
         person = newcomer()
-        query = providers.approve(start(person, "social_a"), person.email)
-        assert error_of(back(person, query, "social_b")) == "state_mismatch"
+        query = providers.approve(start_sign_in(person, "social_a"), person.email)
+        assert error_of(call_back(person, query, "social_b")) == "state_mismatch"
 
     @pytest.mark.parametrize(("alias", "provider"), [("github", "social_a"), ("google", "social_b")])
-    def test_their_usual_names_are_understood(
-        self, newcomer: Make, providers: SocialDouble, alias: str, provider: str
-    ) -> None:
+    def test_provider_alias_signs_in(self, newcomer: Make, providers: SocialDouble, alias: str, provider: str) -> None:
         person = newcomer()
-        assert back(person, providers.approve(start(person, alias), person.email), alias) == HOME
+        assert call_back(person, providers.approve(start_sign_in(person, alias), person.email), alias) == HOME
         assert person.get("/auth/get-session").ok()["user"]["provider"] == provider
 
-    def test_a_second_account_of_one_provider_is_not_linked(self, newcomer: Make, providers: SocialDouble) -> None:
+    def test_second_account_of_a_provider_is_not_linked(self, newcomer: Make, providers: SocialDouble) -> None:
         person = newcomer()
         sign_in(person, providers, subject=1_000_001)
         assert error_of(sign_in(newcomer(person.email), providers, subject=1_000_002)) == "account_not_linked"
 
 
-class TestWhereItEnds:
+class TestCallbackUrl:
     @pytest.mark.parametrize(
         "page", ["https://evil.example.org/", "//evil.example.org", "/\\evil.example.org", "http://[::1"]
     )
-    def test_is_never_with_others(self, newcomer: Make, page: str) -> None:
+    def test_callback_url_of_another_host_returns_403(self, newcomer: Make, page: str) -> None:
         body = {"provider": "social_a", "callbackURL": page}
         newcomer().post("/auth/sign-in/social", body).fails(403, "INVALID_REDIRECT")
 
-    def test_is_the_web_app_when_nothing_is_said(self, newcomer: Make, providers: SocialDouble) -> None:
+    def test_missing_callback_url_redirects_to_the_web_app(self, newcomer: Make, providers: SocialDouble) -> None:
         person = newcomer()
         url = person.post("/auth/sign-in/social", {"provider": "social_a"}).ok()["url"]
-        assert back(person, providers.approve(url, person.email)) == "http://127.0.0.1:8000/"
+        assert call_back(person, providers.approve(url, person.email)) == "http://127.0.0.1:8000/"
 
 
 class TestFaults:
-    def test_a_missing_state_ends_at_the_web_app(self, newcomer: Make) -> None:
-        assert error_of(back(newcomer(), {})) == "state_mismatch"
-        assert error_of(back(newcomer(), {"state": "x", "code": "y", "error": "<script>"})) == "state_mismatch"
+    def test_missing_or_unknown_state_redirects_to_the_web_app(self, newcomer: Make) -> None:
+        assert error_of(call_back(newcomer(), {})) == "state_mismatch"
+        assert error_of(call_back(newcomer(), {"state": "x", "code": "y", "error": "<script>"})) == "state_mismatch"
 
-    def test_a_provider_out_of_order_ends_at_the_web_app(self, newcomer: Make, providers: SocialDouble) -> None:
+    def test_failing_provider_redirects_to_the_web_app(self, newcomer: Make, providers: SocialDouble) -> None:
         person = newcomer()
-        query = providers.approve(start(person), person.email)
+        query = providers.approve(start_sign_in(person), person.email)
         providers.fault = 500
         try:
-            assert error_of(back(person, query)) == "provider_unavailable"
+            assert error_of(call_back(person, query)) == "provider_unavailable"
         finally:
             providers.fault = None
 
-    def test_a_provider_that_is_not_set_up_is_not_found(self, app: Flask, world: World) -> None:
+    def test_unconfigured_provider_returns_404(self, app: Flask, world: World) -> None:
         known = app.extensions["drivers"]
         app.extensions["drivers"] = dataclasses.replace(known, social_login={})
         try:
@@ -277,13 +283,13 @@ class TestFaults:
 
 
 class TestRaces:
-    def test_of_eight_first_logins_at_once_one_account_comes(self, newcomer: Make, providers: SocialDouble) -> None:
+    def test_parallel_first_logins_create_one_account(self, newcomer: Make, providers: SocialDouble) -> None:
         address = newcomer().email
         people = [newcomer(address) for _ in range(8)]
-        queries = [providers.approve(start(one), address, subject=4_711_000) for one in people]
+        queries = [providers.approve(start_sign_in(one), address, subject=4_711_000) for one in people]
         ends: list[str] = []
         threads = [
-            threading.Thread(target=lambda one=one, query=query: ends.append(back(one, query)))
+            threading.Thread(target=lambda one=one, query=query: ends.append(call_back(one, query)))
             for one, query in zip(people, queries, strict=True)
         ]
         for thread in threads:
