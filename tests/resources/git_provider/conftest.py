@@ -1,4 +1,4 @@
-"""The application of these tests is one whose Git hosts are doubles."""
+"""Fixtures of the tests with doubles of Git hosts."""
 
 import pytest
 from flask import Flask
@@ -8,5 +8,5 @@ from tests.support.git_hosts import Hosts
 
 @pytest.fixture(scope="session")
 def app(hosted: tuple[Flask, Hosts]) -> Flask:
-    """The application."""
+    """The application whose Git hosts are doubles."""
     return hosted[0]

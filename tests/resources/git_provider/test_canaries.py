@@ -1,4 +1,4 @@
-"""Tokens planted everywhere a token may come from, and looked for everywhere they must never be."""
+"""Tests with known tokens at every source, which must occur in no response, log line or stored row."""
 
 import gzip
 from collections.abc import Iterator
@@ -14,7 +14,7 @@ from tests.support.world import Person, World
 
 @pytest.fixture
 def answers(app: Flask) -> Iterator[list[bytes]]:
-    """Everything that is answered during the test: bodies and headers."""
+    """The bodies and headers of all responses during the test."""
     seen: list[bytes] = []
 
     def record(response: Response) -> Response:
@@ -29,8 +29,8 @@ def answers(app: Flask) -> Iterator[list[bytes]]:
     app.after_request_funcs[None].remove(record)
 
 
-def use(me: Person, hosts: Hosts, world: World) -> None:
-    """Go through a connection's whole life, its failures among it."""
+def run_connection_lifecycle(me: Person, hosts: Hosts, world: World) -> None:
+    """Run every operation of a connection with its failures."""
     a, b = hosts.on_github(login_of(me)), hosts.on_gitlab(login_of(me))
     connect_github(me, hosts, a.installation)
     connect_gitlab(me, hosts)
@@ -69,7 +69,7 @@ def use(me: Person, hosts: Hosts, world: World) -> None:
         me.delete(f"/git-provider/{one['id']}").ok()
 
 
-def test_no_token_is_told_logged_or_stored(
+def test_tokens_are_not_returned_logged_or_stored(
     app: Flask,
     world: World,
     hosts: Hosts,
@@ -81,7 +81,7 @@ def test_no_token_is_told_logged_or_stored(
     before = set(hosts.github.grants) | set(hosts.gitlab.grants)
     seen: set[str] = set()
     hosts.github.journal.clear()
-    use(me, hosts, world)
+    run_connection_lifecycle(me, hosts, world)
     jobs_waiting = dump(app)
     world.work_off()
     for call in (*hosts.github.journal, *hosts.gitlab.journal):
@@ -102,7 +102,9 @@ def test_no_token_is_told_logged_or_stored(
     assert b"git_provider.revoke" in jobs_waiting
 
 
-def test_the_search_finds_what_is_there(app: Flask, world: World, answers: list[bytes], tmp_path: Path) -> None:
+def test_canary_that_may_be_returned_is_detected(
+    app: Flask, world: World, answers: list[bytes], tmp_path: Path
+) -> None:
     """The search finds a canary that is not secret. This proves that the search works."""
     me = world.person()
     me.post("/organization", {"org_name": "canary-name"}).ok(201)

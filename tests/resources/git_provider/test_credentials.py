@@ -1,4 +1,4 @@
-"""Tokens that callers bring, rotate and take away, and the repositories they reach, over HTTP."""
+"""Tests of credentials that callers create, rotate and delete, and of their repositories, over HTTP."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -23,7 +23,7 @@ Later = Callable[..., AbstractContextManager[None]]
 ITEM = {"id", "full_name", "owner", "name", "default_branch", "private", "url", "updated_at"}
 
 
-def brought(person: Person, hosts: Hosts, **more: object) -> dict[str, object]:
+def credential_body(person: Person, hosts: Hosts, **more: object) -> dict[str, object]:
     body = {
         "provider": "gitlab",
         "access_token": hosts.gitlab.token(login_of(person)),
@@ -33,29 +33,29 @@ def brought(person: Person, hosts: Hosts, **more: object) -> dict[str, object]:
 
 
 class TestCreate:
-    def test_first_is_made_and_the_next_replaces_it(self, world: World, hosts: Hosts) -> None:
+    def test_second_credential_replaces_the_first(self, world: World, hosts: Hosts) -> None:
         me = world.person()
-        first = me.post("/git-provider/create", brought(me, hosts)).ok(201)
-        second = me.post("/provider/create", brought(me, hosts)).ok(200)
+        first = me.post("/git-provider/create", credential_body(me, hosts)).ok(201)
+        second = me.post("/provider/create", credential_body(me, hosts)).ok(200)
         assert (first["id"], first["token_hint"] != second["token_hint"]) == (second["id"], True)
         assert first["provider_account"]["login"] == login_of(me)
         assert me.get(f"/provider/{me.id}").ok() == [second]
 
-    def test_token_is_tried_first(self, world: World, hosts: Hosts) -> None:
+    def test_rejected_token_returns_422(self, world: World, hosts: Hosts) -> None:
         me = world.person()
-        me.post("/git-provider/create", brought(me, hosts, access_token="made-up")).fails(422, "TOKEN_REJECTED")
+        me.post("/git-provider/create", credential_body(me, hosts, access_token="made-up")).fails(422, "TOKEN_REJECTED")
         body = {"provider": "provider_a", "access_token": "made-up"}
         me.post("/git-provider/create", body).fails(422, "TOKEN_REJECTED")
         assert me.get(f"/git-provider/{me.id}").ok() == []
 
-    def test_times_are_iso_or_milliseconds(self, world: World, hosts: Hosts) -> None:
+    def test_times_are_accepted_as_iso_or_milliseconds(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         times = {"access_token_expires_at": 1_900_000_000_000, "refresh_token_expires_at": "2031-01-02T03:04:05+01:00"}
-        made = me.post("/git-provider/create", brought(me, hosts, **times)).ok(201)
+        made = me.post("/git-provider/create", credential_body(me, hosts, **times)).ok(201)
         assert made["access_token_expires_at"] == "2030-03-17T17:46:40.000Z"
         assert made["refresh_token_expires_at"] == "2031-01-02T02:04:05.000Z"
 
-    def test_installation_must_be_the_accounts_own(self, world: World, hosts: Hosts) -> None:
+    def test_installation_of_another_account_returns_403(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         mine, theirs = hosts.on_github(login_of(me)), hosts.on_github("somebody")
         body = {"provider": "GITHUB", "access_token": hosts.github.user_token(login_of(me))}
@@ -79,67 +79,69 @@ class TestCreate:
             ({"installation_id": "x/../y"}, "installation_id"),
         ],
     )
-    def test_refuses_what_does_not_fit(self, world: World, hosts: Hosts, change: dict[str, object], path: str) -> None:
+    def test_invalid_field_returns_400_with_path(
+        self, world: World, hosts: Hosts, change: dict[str, object], path: str
+    ) -> None:
         me = world.person()
-        me.post("/git-provider/create", brought(me, hosts) | change).fails(400, "VALIDATION_FAILED", path)
+        me.post("/git-provider/create", credential_body(me, hosts) | change).fails(400, "VALIDATION_FAILED", path)
 
-    def test_one_row_whatever_races(self, world: World, hosts: Hosts) -> None:
+    def test_parallel_creations_store_one_row(self, world: World, hosts: Hosts) -> None:
         me = world.person()
-        sends = [partial(me.again().post, "/git-provider/create", brought(me, hosts)) for _ in range(8)]
+        sends = [partial(me.again().post, "/git-provider/create", credential_body(me, hosts)) for _ in range(8)]
         assert statuses(together(sends)) == {201: 1, 200: 7}
         assert len(me.get(f"/git-provider/{me.id}").ok()) == 1
 
-    def test_user_named_in_the_body_is_ignored(self, world: World, hosts: Hosts) -> None:
+    def test_user_id_in_the_body_is_ignored(self, world: World, hosts: Hosts) -> None:
         me, other = world.person(), world.person()
-        assert me.post("/git-provider/create", brought(me, hosts, user_id=other.id)).ok(201)["user_id"] == me.id
+        assert me.post("/git-provider/create", credential_body(me, hosts, user_id=other.id)).ok(201)["user_id"] == me.id
 
 
 class TestRotate:
     def rotation(self, old: str, new: str) -> dict[str, str]:
         return {"provider": "gitlab", "old_refresh_token": old, "access_token": f"access-{new}", "refresh_token": new}
 
-    def test_new_pair_takes_the_old_ones_place(self, world: World, hosts: Hosts) -> None:
+    def test_rotate_replaces_the_tokens(self, world: World, hosts: Hosts) -> None:
         me = world.person()
-        me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        me.post("/git-provider/create", credential_body(me, hosts)).ok(201)
         rotated = me.post("/git-provider/rotate", self.rotation("first-refresh", "second")).ok()
         assert rotated["token_hint"] == "cond"
         assert rotated["last_refreshed_at"] is not None
         me.post("/provider/rotate", self.rotation("second", "third")).ok()
 
-    def test_pair_before_is_a_conflict(self, world: World, hosts: Hosts) -> None:
+    def test_previous_token_returns_409(self, world: World, hosts: Hosts) -> None:
         me = world.person()
-        me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        me.post("/git-provider/create", credential_body(me, hosts)).ok(201)
         me.post("/git-provider/rotate", self.rotation("first-refresh", "second")).ok()
         me.post("/git-provider/rotate", self.rotation("second", "third")).ok()
         for old in ("first-refresh", "second"):
             me.post("/git-provider/rotate", self.rotation(old, "other")).fails(409, "ALREADY_ROTATED")
 
-    def test_one_of_many_wins(self, world: World, hosts: Hosts) -> None:
+    def test_parallel_rotations_succeed_once(self, world: World, hosts: Hosts) -> None:
         me = world.person()
-        me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        me.post("/git-provider/create", credential_body(me, hosts)).ok(201)
         sends = [
             partial(me.again().post, "/git-provider/rotate", self.rotation("first-refresh", f"next-{number}"))
             for number in range(8)
         ]
         assert statuses(together(sends)) == {200: 1, 409: 7}
 
-    def test_token_that_was_never_ones_own_is_not_found(self, world: World, hosts: Hosts) -> None:
+    def test_unknown_token_returns_404(self, world: World, hosts: Hosts) -> None:
         me, other = world.person(), world.person()
-        other.post("/git-provider/create", brought(other, hosts, refresh_token="theirs")).ok(201)
+        other.post("/git-provider/create", credential_body(other, hosts, refresh_token="theirs")).ok(201)
         me.post("/git-provider/rotate", self.rotation("theirs", "mine")).fails(404)
-        me.post("/git-provider/create", brought(me, hosts)).ok(201)
+        me.post("/git-provider/create", credential_body(me, hosts)).ok(201)
         me.post("/git-provider/rotate", self.rotation("theirs", "mine")).fails(404)
         me.post("/git-provider/rotate", self.rotation("first-refresh", "x") | {"provider": "github"}).fails(404)
 
 
 def revocations(world: World) -> set[str]:
-    """The tokens that wait to be ended; other tests leave theirs."""
+    """Return the ids of pending revocations. Other tests leave some."""
     with world.app.app_context():
         return set(db.session.scalars(sa.select(GitRevocation.id)))
 
 
 class TestDisconnect:
-    def test_row_goes_at_once_and_the_tokens_are_ended(self, world: World, hosts: Hosts) -> None:
+    def test_delete_removes_the_row_and_revokes_the_tokens(self, world: World, hosts: Hosts) -> None:
         me, others = world.person(), revocations(world)
         made = connect_gitlab(me, hosts)
         held = {token for token, (name, _) in hosts.gitlab.grants.items() if name == login_of(me)}
@@ -151,7 +153,7 @@ class TestDisconnect:
         assert login_of(me) not in hosts.gitlab.refreshing.values()
         assert revocations(world) <= others
 
-    def test_ends_a_users_and_an_installations_token(self, world: World, hosts: Hosts) -> None:
+    def test_delete_revokes_the_tokens_of_user_and_installation(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         made = connect_github(me, hosts, repository.installation)
@@ -161,14 +163,14 @@ class TestDisconnect:
         left += [g for g in hosts.github.grants.values() if g.installation == int(repository.installation)]
         assert left == []
 
-    def test_somebody_elses_is_not_found(self, world: World, hosts: Hosts) -> None:
+    def test_credential_of_another_user_returns_404(self, world: World, hosts: Hosts) -> None:
         me, other = world.person(), world.person()
         theirs = connect_gitlab(other, hosts)["id"]
         for credential in (theirs, "cred_unknown", me.id):
             me.delete(f"/git-provider/{credential}").fails(404)
         assert len(other.get(f"/git-provider/{other.id}").ok()) == 1
 
-    def test_account_that_goes_takes_its_tokens_along(self, world: World, hosts: Hosts) -> None:
+    def test_deleted_user_loses_the_tokens(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         with world.app.app_context():
@@ -177,7 +179,7 @@ class TestDisconnect:
         world.work_off()
         assert login_of(me) not in {name for name, _ in hosts.gitlab.grants.values()}
 
-    def test_what_a_host_does_not_end_is_forgotten_after_a_week(self, world: World) -> None:
+    def test_failing_revocation_is_deleted_after_a_week(self, world: World) -> None:
         with world.app.app_context():
             young, old = (
                 GitRevocation(
@@ -199,7 +201,7 @@ class TestDisconnect:
 
 
 class TestRepositories:
-    def test_lists_what_a_gitlab_account_writes_to_page_by_page(self, world: World, hosts: Hosts) -> None:
+    def test_gitlab_list_contains_writable_repositories_in_pages(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         names = sorted(hosts.on_gitlab(login_of(me)).name for _ in range(52))
@@ -213,7 +215,7 @@ class TestRepositories:
         assert found["full_name"] == names[3]
         me.get("/git-provider/repositories?provider=gitlab&cursor=x").fails(400, None, "cursor")
 
-    def test_lists_what_all_installations_have_that_a_github_account_sees(self, world: World, hosts: Hosts) -> None:
+    def test_github_list_contains_repositories_of_all_visible_installations(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         first, second = hosts.on_github(login_of(me)), hosts.on_github(login_of(me))
         hosts.on_github("somebody")
@@ -224,7 +226,7 @@ class TestRepositories:
         for repository in (first, second):
             new_project(me, org, "github", repository.name)
 
-    def test_token_that_the_host_refuses_is_renewed_once(self, world: World, hosts: Hosts) -> None:
+    def test_rejected_token_is_refreshed_once(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         hosts.on_gitlab(login_of(me))
@@ -234,9 +236,7 @@ class TestRepositories:
         assert len(me.get("/git-provider/repositories?provider=gitlab").ok()) == 1
         assert len(hosts.gitlab.calls("POST /oauth/token")) == 1
 
-    def test_renewed_token_that_is_refused_too_ends_the_connection(
-        self, world: World, hosts: Hosts, later: Later
-    ) -> None:
+    def test_rejected_refreshed_token_sets_needs_reconnect(self, world: World, hosts: Hosts, later: Later) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         hosts.gitlab.journal.clear()

@@ -1,4 +1,4 @@
-"""Thirty pairs of editors at each host, half of them on each store; a thousand in `tests/faults/test_edit_pairs.py`."""
+"""Tests of thirty pairs of editors per host, half on each store. `tests/faults/test_edit_pairs.py` runs a thousand."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ PAIRS = 15
 
 
 @pytest.fixture(scope="module")
-def two(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
+def two_nodes(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]:
     with nodes(store, tmp_path_factory.mktemp("nodes")) as made:
         yield made
 
@@ -22,11 +22,11 @@ def two(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nodes]
     monkey.is_module_patched("threading"), reason="two nodes, their editors and the host need native threads"
 )
 @pytest.mark.parametrize("kind", ["github", "gitlab", "local"])
-def test_nothing_is_lost_and_nothing_is_there_twice(two: Nodes, kind: str) -> None:
-    pairs = Pairs(two.site(kind, PAIRS))
+def test_parallel_edit_pairs_lose_and_duplicate_no_save(two_nodes: Nodes, kind: str) -> None:
+    pairs = Pairs(two_nodes.site(kind, PAIRS))
     pairs.run(PAIRS)
     Witness(pairs.site.git, pairs.start).check(pairs)
-    two.check_index(pairs)
+    two_nodes.check_index(pairs)
     print(f"\n{kind}: {pairs.statuses()}, {len(pairs.pushes)} pushes, {pairs.faults} faults")
     assert sum(save.answer.status == 201 for save in pairs.saves) > PAIRS / 3
-    assert two.hosts.github.violations == []
+    assert two_nodes.hosts.github.violations == []

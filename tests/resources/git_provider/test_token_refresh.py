@@ -1,4 +1,4 @@
-"""Tokens that end: renewed once however many ask, in however many processes; and every way that may fail."""
+"""Tests of the token refresh: one call for many threads and processes, and every failure."""
 
 import json
 import os
@@ -39,7 +39,7 @@ def refresher(app: Flask) -> TokenRefresher:
 
 
 def expired(world: World, hosts: Hosts) -> str:
-    """A GitLab credential whose access token has ended; its id."""
+    """Return the id of a GitLab credential with an expired access token."""
     me = world.person()
     made: str = connect_gitlab(me, hosts)["id"]
     change(world, made, access_token_expires_at=utcnow_ms() - timedelta(minutes=1))
@@ -59,26 +59,28 @@ def column(world: World, credential_id: str, name: str) -> object:
 
 
 class TestToken:
-    def test_living_one_is_given_without_a_call(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
+    def test_valid_token_is_returned_without_a_call(
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
+    ) -> None:
         made = connect_gitlab(world.person(), hosts)
         hosts.gitlab.journal.clear()
         assert refresher.token(made["id"]) in hosts.gitlab.grants
         assert hosts.gitlab.journal == []
 
-    def test_one_that_ended_is_renewed(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
+    def test_expired_token_is_refreshed_once(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         made = expired(world, hosts)
         first = refresher.token(made)
         assert first in hosts.gitlab.grants
         assert refresher.token(made) == first
         assert len(hosts.gitlab.calls(RENEWAL)) == 1
 
-    def test_many_threads_ask_the_host_once(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
+    def test_parallel_threads_call_the_host_once(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         made = expired(world, hosts)
         hosts.gitlab.latency_s = 0.3
         assert len(set(at_once(40, lambda: refresher.token(made)))) == 1
         assert len(hosts.gitlab.calls(RENEWAL)) == 1
 
-    def test_many_that_saw_it_refused_ask_the_host_once(
+    def test_parallel_rejections_call_the_host_once(
         self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         made: str = connect_gitlab(world.person(), hosts)["id"]
@@ -90,7 +92,7 @@ class TestToken:
         assert new != {old}
         assert len(hosts.gitlab.calls(RENEWAL)) == 1
 
-    def test_one_that_cannot_be_renewed_is_used_to_its_end(
+    def test_token_without_a_refresh_token_is_used_until_its_expiry(
         self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         me = world.person()
@@ -103,28 +105,32 @@ class TestToken:
             refresher.token(made)
         assert column(world, made, "status") == "needs_reconnect"
 
-    def test_github_without_our_app_cannot_renew(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
+    def test_github_without_an_app_raises_upstream_unavailable(
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
+    ) -> None:
         me = world.person()
         made = connect_github(me, hosts, hosts.on_github(login_of(me)).installation)["id"]
         change(world, made, access_token_expires_at=utcnow_ms() - timedelta(minutes=1))
-        bare = drivers_without_apps(refresher)
+        bare = refresher_without_apps(refresher)
         with pytest.raises(UpstreamUnavailable):
             bare.token(made)
         assert refresher.token(made) in hosts.github.grants
 
-    def test_unknown_credential_needs_reconnecting(self, refresher: TokenRefresher) -> None:
+    def test_unknown_credential_raises_reconnect_required(self, refresher: TokenRefresher) -> None:
         with pytest.raises(ReconnectRequired):
             refresher.token("cred_none")
 
 
-def drivers_without_apps(refresher: TokenRefresher) -> TokenRefresher:
+def refresher_without_apps(refresher: TokenRefresher) -> TokenRefresher:
     from app.drivers.git.hosts import GitHosts
 
     return TokenRefresher(refresher.side, refresher.keyring, GitHosts(None))
 
 
-class TestFailures:
-    def test_refusal_is_asked_for_once_by_all(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
+class TestRefreshFailure:
+    def test_rejected_refresh_calls_the_host_once_for_all_threads(
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
+    ) -> None:
         made = expired(world, hosts)
         hosts.gitlab.refreshing.clear()
 
@@ -138,7 +144,7 @@ class TestFailures:
         assert column(world, made, "refreshing_until") is None
 
     @pytest.mark.parametrize("fault", [{"reply": Reply(503)}, {"reply": Reply(200, b"<html>")}])
-    def test_host_that_fails_before_it_renews_is_asked_again(
+    def test_host_failure_before_the_refresh_is_retried_by_the_next_call(
         self, world: World, hosts: Hosts, refresher: TokenRefresher, fault: dict
     ) -> None:
         made = expired(world, hosts)
@@ -148,9 +154,7 @@ class TestFailures:
         assert not isinstance(told.value, ReconnectRequired)
         assert refresher.token(made) in hosts.gitlab.grants
 
-    def test_answer_that_is_lost_ends_in_needs_reconnect(
-        self, world: World, hosts: Hosts, refresher: TokenRefresher
-    ) -> None:
+    def test_lost_response_sets_needs_reconnect(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
         made = expired(world, hosts)
         hosts.gitlab.faults.append(Fault(RENEWAL, lose=True))
         with pytest.raises(Exception) as told:
@@ -160,7 +164,7 @@ class TestFailures:
             refresher.token(made)
         assert column(world, made, "status") == "needs_reconnect"
 
-    def test_lease_of_another_process_is_waited_for(
+    def test_lease_of_another_process_delays_the_refresh(
         self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         made = expired(world, hosts)
@@ -171,7 +175,7 @@ class TestFailures:
         change(world, made, refreshing_until=utcnow_ms() - timedelta(seconds=1))
         assert refresher.token(made) in hosts.gitlab.grants
 
-    def test_pair_renewed_while_the_user_connected_anew_is_dropped(
+    def test_refresh_during_a_new_connection_is_discarded(
         self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         me = world.person()
@@ -188,7 +192,7 @@ class TestFailures:
         assert refresher.token(made) == replaced[0]
 
 
-class TestProcesses:
+class TestParallelProcesses:
     def start(self, world: World, hosts: Hosts, folder: Path, credential_id: str, name: str) -> subprocess.Popen[str]:
         settings = world.app.config["SETTINGS"]
         told = {
@@ -221,9 +225,7 @@ class TestProcesses:
         assert len(list(folder.glob("ready-*"))) == count
         (folder / "go").touch()
 
-    def test_four_of_them_with_many_greenlets_each_ask_the_host_once(
-        self, world: World, hosts: Hosts, tmp_path: Path
-    ) -> None:
+    def test_four_processes_call_the_host_once(self, world: World, hosts: Hosts, tmp_path: Path) -> None:
         made = expired(world, hosts)
         hosts.gitlab.latency_s = 0.4
         running = [self.start(world, hosts, tmp_path, made, str(number)) for number in range(4)]
@@ -239,7 +241,7 @@ class TestProcesses:
         assert got[0] in hosts.gitlab.grants
         assert len(hosts.gitlab.calls(RENEWAL)) == 1
 
-    def test_one_killed_between_the_hosts_answer_and_the_write_leaves_an_honest_state(
+    def test_process_killed_before_the_write_leaves_a_credential_that_needs_reconnect(
         self,
         world: World,
         hosts: Hosts,
@@ -264,8 +266,10 @@ class TestProcesses:
         assert len(hosts.gitlab.calls(RENEWAL)) == 2
 
 
-class TestSealed:
-    def test_changed_ciphertext_is_refused(self, world: World, hosts: Hosts, refresher: TokenRefresher) -> None:
+class TestSealedTokens:
+    def test_changed_ciphertext_raises_reconnect_required(
+        self, world: World, hosts: Hosts, refresher: TokenRefresher
+    ) -> None:
         made = connect_gitlab(world.person(), hosts)["id"]
         stored = str(column(world, made, "access_token_secret"))
         place = len(stored) // 2
@@ -277,7 +281,7 @@ class TestSealed:
         with pytest.raises(ReconnectRequired):
             refresher.token(made)
 
-    def test_ciphertext_of_another_row_or_field_is_refused(
+    def test_ciphertext_of_another_row_or_field_raises_reconnect_required(
         self, world: World, hosts: Hosts, refresher: TokenRefresher
     ) -> None:
         mine, theirs = (connect_gitlab(world.person(), hosts)["id"] for _ in range(2))

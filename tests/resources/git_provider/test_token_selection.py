@@ -23,7 +23,7 @@ Later = Callable[..., AbstractContextManager[None]]
 
 
 @pytest.fixture(autouse=True)
-def forgetful(monkeypatch: pytest.MonkeyPatch) -> None:
+def empty_write_access_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     """Clear the cache of write access."""
     monkeypatch.setattr(write_access, "_entries", type(write_access._entries)())
 
@@ -59,7 +59,7 @@ class TestGitHub:
         assert repository.git.text("log", "-1", "--format=%an <%ae>") == "Galley Bot <bot@galley.example.org>"
         assert me.get(f"/project-content/{project}/file?file=content/a.md").ok()["commit_sha"] == repository.git.head()
 
-    def test_callers_own_token_acts_where_it_reaches(self, world: World, hosts: Hosts) -> None:
+    def test_callers_token_with_access_is_used(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         connect_github(me, hosts, repository.installation)
@@ -68,7 +68,7 @@ class TestGitHub:
         me.get(f"/project/{project}/branches").ok()
         assert {bearer(call)[:4] for call in hosts.github.calls("/branches")} == {USER}
 
-    def test_editor_without_an_account_acts_through_the_installation_limited_to_the_repository(
+    def test_editor_without_an_account_uses_an_installation_token_for_one_repository(
         self, world: World, hosts: Hosts
     ) -> None:
         me, editor = world.person(), world.person()
@@ -81,7 +81,7 @@ class TestGitHub:
         assert {token[:4] for token in tokens} == {APP}
         assert [hosts.github.grants[token].repositories for token in tokens] == [{repository.name}]
 
-    def test_editor_whose_account_only_reads_acts_through_the_installation(self, world: World, hosts: Hosts) -> None:
+    def test_editor_with_read_access_uses_the_installation_token(self, world: World, hosts: Hosts) -> None:
         me, editor = world.person(), world.person()
         repository = hosts.on_github(login_of(me), login_of(editor))
         hosts.github.repositories[repository.name].readers.add(login_of(editor))
@@ -92,7 +92,7 @@ class TestGitHub:
         commit(editor, project, repository).ok(201)
         assert {bearer(call)[:4] for call in hosts.github.calls("POST .*/git/")} == {APP}
 
-    def test_callers_account_that_ends_is_followed_by_the_installation(self, world: World, hosts: Hosts) -> None:
+    def test_revoked_token_of_the_caller_falls_back_to_the_installation(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         connect_github(me, hosts, repository.installation)
@@ -104,7 +104,7 @@ class TestGitHub:
         assert me.get(f"/git-provider/{me.id}").ok()[0]["status"] == "needs_reconnect"
         assert me.get(f"/project/{project}").ok()["connection"]["status"] == "active"
 
-    def test_installation_outlives_the_member_who_made_it(self, world: World, hosts: Hosts) -> None:
+    def test_installation_remains_active_after_its_member_leaves(self, world: World, hosts: Hosts) -> None:
         owner, admin = world.person(), world.person()
         repository = hosts.on_github(login_of(admin))
         connect_github(admin, hosts, repository.installation)
@@ -114,9 +114,7 @@ class TestGitHub:
         commit(owner, project, repository).ok(201)
         assert owner.get(f"/project/{project}").ok()["connection"]["status"] == "active"
 
-    def test_installation_that_is_gone_needs_reconnecting_and_is_not_asked_again(
-        self, world: World, hosts: Hosts
-    ) -> None:
+    def test_removed_installation_returns_409_and_is_called_once(self, world: World, hosts: Hosts) -> None:
         me, editor = world.person(), world.person()
         repository = hosts.on_github(login_of(me))
         connect_github(me, hosts, repository.installation)
@@ -151,7 +149,7 @@ class TestGitLab:
         assert saved["commit_sha"] == repository.git.head()
         assert repository.git.show("content/a.md") == b"# Changed\n"
 
-    def test_editor_acts_with_the_connecting_members_account(self, world: World, hosts: Hosts) -> None:
+    def test_editor_uses_the_account_of_the_connecting_member(self, world: World, hosts: Hosts) -> None:
         editor = world.person()
         me, project, repository, _ = self.connected(world, hosts, (editor, Role.EDITOR))
         commit(editor, project, repository).ok(201)
@@ -159,12 +157,12 @@ class TestGitLab:
         assert users == {login_of(me)}
 
     @pytest.mark.parametrize("way", ["leave", "delete", "remove", "disconnect"])
-    def test_member_who_goes_leaves_it_to_be_reconnected_by_a_manager(
+    def test_departure_of_the_connecting_member_requires_a_reconnect(
         self, world: World, hosts: Hosts, way: str
     ) -> None:
         editor, second = world.person(), world.person()
         me, project, repository, org = self.connected(world, hosts, (editor, Role.EDITOR), (second, Role.ADMIN))
-        self._go(world, way, me, org, second)
+        self._end_connection(world, way, me, org, second)
         hosts.gitlab.journal.clear()
         for _ in range(2):
             editor.get(f"/project/{project}/branches").fails(409, "NEEDS_RECONNECT")
@@ -176,7 +174,7 @@ class TestGitLab:
         second.patch(f"/project/git/{project}", {}).ok()
         editor.get(f"/project/{project}/branches").ok()
 
-    def _go(self, world: World, way: str, who: Person, org: str, second: Person) -> None:
+    def _end_connection(self, world: World, way: str, who: Person, org: str, second: Person) -> None:
         if way == "leave":
             who.patch(f"/organization/leave/{org}").ok()
         elif way == "remove":
@@ -188,12 +186,10 @@ class TestGitLab:
                 user_deleting.publish(db.session.get_one(User, who.id))
                 db.session.commit()
 
-    def test_refused_account_marks_its_projects_and_connecting_it_again_revives_them(
-        self, world: World, hosts: Hosts
-    ) -> None:
+    def test_rejected_account_marks_its_projects_until_reconnection(self, world: World, hosts: Hosts) -> None:
         editor = world.person()
         me, project, _, _ = self.connected(world, hosts, (editor, Role.EDITOR))
-        self.end_all(hosts, me)
+        self.revoke_all(hosts, me)
         hosts.gitlab.journal.clear()
         for who in (editor, me, editor):
             who.get(f"/project/{project}/branches").fails(409, "NEEDS_RECONNECT")
@@ -202,29 +198,29 @@ class TestGitLab:
         connect_gitlab(me, hosts)
         editor.get(f"/project/{project}/branches").ok()
 
-    def test_index_of_a_lost_connection_is_told_as_what_it_is(self, world: World, hosts: Hosts) -> None:
+    def test_index_of_a_rejected_connection_is_failed(self, world: World, hosts: Hosts) -> None:
         me, project, _, _ = self.connected(world, hosts)
-        self.end_all(hosts, me)
+        self.revoke_all(hosts, me)
         world.work_off()
         assert me.get(f"/project/{project}").ok()["index"]["status"] == "failed"
         assert me.get(f"/project/{project}").ok()["connection"]["status"] == "needs_reconnect"
 
-    def end_all(self, hosts: Hosts, person: Person) -> None:
+    def revoke_all(self, hosts: Hosts, person: Person) -> None:
         for token in [token for token, (name, _) in hosts.gitlab.grants.items() if name == login_of(person)]:
             del hosts.gitlab.grants[token]
         for token in [token for token, name in hosts.gitlab.refreshing.items() if name == login_of(person)]:
             del hosts.gitlab.refreshing[token]
 
 
-class TestConnecting:
+class TestConnectRepository:
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
-    def test_needs_an_account_of_ones_own(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_project_without_a_connected_account_returns_422(self, world: World, hosts: Hosts, provider: str) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me)) if provider == "github" else hosts.on_gitlab(login_of(me))
         body = self.body(me, provider, repository.name)
         me.post("/project/create", body).fails(422, "REPO_UNAVAILABLE")
 
-    def test_anothers_repository_is_unavailable(self, world: World, hosts: Hosts) -> None:
+    def test_repository_of_another_user_returns_422(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         me.post("/project/create", self.body(me, "gitlab", hosts.on_gitlab("other").name)).fails(
@@ -237,7 +233,7 @@ class TestConnecting:
         )
 
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
-    def test_account_that_only_reads_may_not_connect(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_account_with_read_access_returns_422(self, world: World, hosts: Hosts, provider: str) -> None:
         me = world.person()
         if provider == "github":
             a = hosts.on_github(login_of(me))
@@ -250,13 +246,13 @@ class TestConnecting:
             connect_gitlab(me, hosts)
         me.post("/project/create", self.body(me, provider, name)).fails(422, "REPO_UNAVAILABLE")
 
-    def test_unknown_branch_is_unavailable(self, world: World, hosts: Hosts) -> None:
+    def test_unknown_branch_returns_422(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         body = self.body(me, "gitlab", hosts.on_gitlab(login_of(me)).name) | {"branch": "nope"}
         me.post("/project/create", body).fails(422, "REPO_UNAVAILABLE")
 
-    def test_token_without_an_installation_lets_the_member_act_for_all(self, world: World, hosts: Hosts) -> None:
+    def test_token_without_an_installation_is_used_for_all_members(self, world: World, hosts: Hosts) -> None:
         me, editor = world.person(), world.person()
         repository = hosts.on_github(login_of(me))
         token = hosts.github.user_token(login_of(me))
@@ -272,8 +268,8 @@ class TestConnecting:
 
 
 class TestConfusedDeputy:
-    def test_connection_is_used_for_no_other_repository(self, world: World, hosts: Hosts) -> None:
-        """A row turned to another repository finds a token that is good for the first one only."""
+    def test_connection_is_not_used_for_another_repository(self, world: World, hosts: Hosts) -> None:
+        """A row that names another repository receives a token for the first repository only."""
         me, editor = world.person(), world.person()
         mine, other = hosts.on_github(login_of(me)), hosts.on_github("other")
         connect_github(me, hosts, mine.installation)
@@ -287,7 +283,7 @@ class TestConfusedDeputy:
         tokens = {bearer(call) for call in hosts.github.calls("/repos/")}
         assert [hosts.github.grants[token].repositories for token in tokens] == [{mine.name}]
 
-    def test_moved_project_does_not_take_a_strangers_account_along(self, world: World, hosts: Hosts) -> None:
+    def test_moved_project_loses_the_account_of_another_member(self, world: World, hosts: Hosts) -> None:
         owner, admin = world.person(), world.person()
         repository = hosts.on_gitlab(login_of(admin))
         connect_gitlab(admin, hosts)
@@ -296,7 +292,7 @@ class TestConfusedDeputy:
         assert moved["connection"]["status"] == "needs_reconnect"
         owner.get(f"/project/{project}/branches").fails(409, "NEEDS_RECONNECT")
 
-    def test_host_that_throttles_the_caller_is_asked_through_the_connection(
+    def test_throttled_token_of_the_caller_falls_back_to_the_connection(
         self, world: World, hosts: Hosts, make_throttled: Callable[[Hosts, Person], None]
     ) -> None:
         me = world.person()
@@ -338,14 +334,14 @@ class TestRejectedToken:
     def status(self, person: Person, project: str) -> str:
         return str(person.get(f"/project/{project}").ok()["connection"]["status"])
 
-    def test_two_401_for_a_new_installation_token_keep_the_connection(self, world: World, hosts: Hosts) -> None:
+    def test_two_401_for_a_new_installation_token_leave_the_connection_active(self, world: World, hosts: Hosts) -> None:
         me, editor, project = self.github_project(world, hosts)
         self.forget_installation_tokens(world)
         hosts.github.faults.append(Fault(self.READS, times=2, reply=Reply(401, {"message": "Bad credentials"})))
         editor.get(f"/project/{project}/branches").ok()
         assert self.status(me, project) == "active"
 
-    def test_two_401_for_a_new_user_token_keep_the_connection(self, world: World, hosts: Hosts) -> None:
+    def test_two_401_for_a_new_user_token_leave_the_connection_active(self, world: World, hosts: Hosts) -> None:
         me, project = self.gitlab_project(world, hosts)
         hosts.gitlab.journal.clear()
         hosts.gitlab.faults.append(Fault(self.READS, times=2, reply=Reply(401, {"message": "no"})))
@@ -361,7 +357,7 @@ class TestRejectedToken:
         hosts.github.faults.append(Fault("GET /api/user", times=2, reply=Reply(401, {"message": "Bad credentials"})))
         assert len(me.get("/git-provider/repositories?provider=github").ok()) == 1
 
-    def test_renewed_token_that_is_refused_needs_reconnect(self, world: World, hosts: Hosts, later: Later) -> None:
+    def test_rejected_refreshed_token_sets_needs_reconnect(self, world: World, hosts: Hosts, later: Later) -> None:
         me, project = self.gitlab_project(world, hosts)
         hosts.gitlab.faults.append(Fault("GET /api/v4/", times=99, reply=Reply(401, {"message": "no"})))
         hosts.gitlab.journal.clear()
@@ -399,7 +395,7 @@ class TestRejectedToken:
         assert me.post("/api/auth/provider_b/refresh", {}).ok()["status"] == "active"
         assert self.status(me, project) == "active"
 
-    def test_member_who_returned_as_editor_does_not_reactivate_the_project(self, world: World, hosts: Hosts) -> None:
+    def test_former_admin_with_role_editor_does_not_reactivate_the_project(self, world: World, hosts: Hosts) -> None:
         me, editor, owner = world.person(), world.person(), world.person()
         repository = hosts.on_gitlab(login_of(me))
         connect_gitlab(me, hosts)
@@ -427,7 +423,7 @@ class TestRejectedToken:
             drivers.git.github[0]._tokens.clear()
 
 
-def test_token_that_ends_early_is_renewed_each_time(world: World, hosts: Hosts) -> None:
+def test_token_that_expires_early_is_refreshed_each_time(world: World, hosts: Hosts) -> None:
     """A recent refresh does not prevent the next refresh."""
     me = world.person()
     repository = hosts.on_gitlab(login_of(me))

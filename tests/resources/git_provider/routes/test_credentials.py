@@ -1,4 +1,4 @@
-"""Local repositories and connected providers over HTTP."""
+"""Tests of the routes for local repositories and connected providers."""
 
 from functools import partial
 from pathlib import Path
@@ -17,7 +17,7 @@ from tests.support.world import Person, World
 ITEM = {"id", "full_name", "owner", "name", "default_branch", "private", "url", "updated_at"}
 
 
-def make(who: Person, org: str, name: str) -> str:
+def create_repository(who: Person, org: str, name: str) -> str:
     return str(who.post("/git-provider/repositories", _body(org, name)).ok(201)["full_name"])
 
 
@@ -26,7 +26,7 @@ def _body(org: str, name: str) -> dict[str, str]:
 
 
 class TestCreateRepository:
-    def test_makes_one_that_can_be_connected_at_once(self, world: World) -> None:
+    def test_create_returns_a_repository_that_can_be_connected(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
         made = me.post("/provider/repositories", _body(org, "site")).ok(201)
@@ -35,26 +35,26 @@ class TestCreateRepository:
         assert (world.git_root / f"{made['full_name']}.git").is_dir()
         assert me.new_project(org, made["full_name"])
 
-    def test_a_name_of_the_organization_is_taken(self, world: World) -> None:
+    def test_existing_name_of_the_organization_returns_409(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
-        make(me, org, "site")
+        create_repository(me, org, "site")
         me.post("/git-provider/repositories", _body(org, "site")).fails(409, "NAME_TAKEN")
-        make(me, me.new_organization(), "site")
+        create_repository(me, me.new_organization(), "site")
 
-    def test_one_of_many_requests_makes_it(self, world: World) -> None:
+    def test_parallel_requests_create_one_repository(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
         requests = [partial(me.again().post, "/git-provider/repositories", _body(org, "site")) for _ in range(8)]
         assert statuses(together(requests)) == {201: 1, 409: 7}
 
-    def test_what_a_crash_left_without_an_owner_is_taken_up_again(self, app: Flask, world: World) -> None:
+    def test_repository_without_an_owner_after_a_crash_is_adopted(self, app: Flask, world: World) -> None:
         me = world.person()
         org = me.new_organization()
         app.extensions["drivers"].git.local.create(f"{org}/site")
-        assert make(me, org, "site") == f"{org}/site"
+        assert create_repository(me, org, "site") == f"{org}/site"
 
-    def test_an_editor_may_not(self, world: World) -> None:
+    def test_editor_returns_403(self, world: World) -> None:
         owner, editor = world.person(), world.person()
         org = organization(world, owner, (editor, Role.EDITOR))
         editor.post("/git-provider/repositories", _body(org, "site")).fails(403)
@@ -71,26 +71,26 @@ class TestCreateRepository:
             ({"provider": "github"}, "provider"),
         ],
     )
-    def test_refuses_what_does_not_fit(self, world: World, change: dict[str, str], path: str) -> None:
+    def test_invalid_field_returns_400_with_path(self, world: World, change: dict[str, str], path: str) -> None:
         me = world.person()
         body = _body(me.new_organization(), "site") | change
         me.post("/git-provider/repositories", body).fails(400, "VALIDATION_FAILED", path)
 
 
 class TestListRepositories:
-    def test_shows_those_of_the_callers_organizations(self, world: World) -> None:
+    def test_list_contains_repositories_of_the_callers_organizations(self, world: World) -> None:
         owner, editor, stranger = world.person(), world.person(), world.person()
         org = organization(world, owner, (editor, Role.EDITOR))
-        name = make(owner, org, "site")
+        name = create_repository(owner, org, "site")
         for who in (owner, editor):
             (item,) = who.get("/git-provider/repositories?provider=local").ok()
             assert (item["full_name"], set(item)) == (name, ITEM)
         assert stranger.get("/git-provider/repositories?provider=local").ok() == []
 
-    def test_is_searched_and_comes_in_pages(self, world: World) -> None:
+    def test_list_supports_search_and_pagination(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
-        names = [make(me, org, name) for name in ("alpha", "beta_1", "beta-2")]
+        names = [create_repository(me, org, name) for name in ("alpha", "beta_1", "beta-2")]
         found = me.get("/git-provider/repositories?provider=local&search=BETA_").ok()
         assert [item["name"] for item in found] == ["beta_1"]
         seen, cursor = [], ""
@@ -102,22 +102,22 @@ class TestListRepositories:
         assert (seen, cursor) == (sorted(names), "&cursor=None")
         me.get("/git-provider/repositories?provider=local&cursor=made-up").fails(400, None, "cursor")
 
-    def test_leaves_out_what_somebody_took_from_the_disk(self, world: World) -> None:
+    def test_list_omits_repositories_missing_on_disk(self, world: World) -> None:
         me = world.person()
-        name = make(me, me.new_organization(), "site")
+        name = create_repository(me, me.new_organization(), "site")
         folder: Path = world.git_root / f"{name}.git"
         folder.rename(folder.with_suffix(".away"))
         assert me.get("/git-provider/repositories?provider=local").ok() == []
 
-    def test_a_provider_without_a_connected_account_is_unavailable(self, world: World) -> None:
+    def test_provider_without_a_connected_account_returns_422(self, world: World) -> None:
         me = world.person()
         me.get("/git-provider/repositories?provider=provider_a").fails(422, "REPO_UNAVAILABLE")
         me.get("/git-provider/repositories").fails(400, None, "provider")
         me.get("/git-provider/repositories?provider=svn").fails(400, None, "provider")
 
 
-class TestListConnected:
-    def test_tells_no_token(self, app: Flask, world: World) -> None:
+class TestListConnectedProviders:
+    def test_list_contains_no_token(self, app: Flask, world: World) -> None:
         me = world.person()
         with app.app_context():
             db.session.add(

@@ -1,4 +1,4 @@
-"""Connecting accounts at both hosts: the way out, the exchange, and renewing, over HTTP."""
+"""Tests of connecting accounts at both hosts over HTTP: authorization URL, code exchange and refresh."""
 
 import dataclasses
 from collections.abc import Callable
@@ -28,8 +28,8 @@ def state_of(url: str) -> str:
     return parse_qs(urlsplit(url).query)["state"][0]
 
 
-class TestProviderA:
-    def test_code_and_installation_become_a_credential(self, world: World, hosts: Hosts) -> None:
+class TestGitHubExchange:
+    def test_code_and_installation_create_a_credential(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         made = connect_github(me, hosts, repository.installation)
@@ -42,7 +42,7 @@ class TestProviderA:
         assert made["provider_account"]["login"] == login_of(me)
         assert me.get(f"/git-provider/{me.id}").ok() == [made]
 
-    def test_query_string_is_taken_as_well(self, world: World, hosts: Hosts) -> None:
+    def test_query_parameters_are_accepted(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         query = {"code": hosts.github.approve(login_of(me)), "installation_id": repository.installation}
@@ -50,13 +50,15 @@ class TestProviderA:
         assert answer.ok()["installation_id"] == repository.installation
         assert answer.json["installation_id"] == repository.installation  # the flat surface
 
-    def test_installation_number_may_be_a_json_number(self, world: World, hosts: Hosts) -> None:
+    def test_installation_id_as_a_number_is_accepted(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         body = {"code": hosts.github.approve(login_of(me)), "installation_id": int(repository.installation)}
         me.post("/api/auth/provider_a", body).ok()
 
-    def test_somebody_elses_installation_is_refused_and_the_token_ended(self, world: World, hosts: Hosts) -> None:
+    def test_installation_of_another_account_returns_403_and_revokes_the_token(
+        self, world: World, hosts: Hosts
+    ) -> None:
         me = world.person()
         repository = hosts.on_github("somebody-else")
         body = {"code": hosts.github.approve(login_of(me)), "installation_id": repository.installation}
@@ -65,13 +67,13 @@ class TestProviderA:
         assert [call.status for call in hosts.github.calls("DELETE /api/applications/")] == [204]
         assert hosts.github.calls("POST /api/app/installations/") == []
 
-    def test_code_the_host_does_not_take_is_refused(self, world: World, hosts: Hosts) -> None:
+    def test_rejected_code_returns_422(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         body = {"code": "made-up", "installation_id": repository.installation}
         me.post("/api/auth/provider_a", body).fails(422, "CODE_REJECTED")
 
-    def test_both_are_needed(self, world: World) -> None:
+    def test_missing_or_invalid_field_returns_400_with_path(self, world: World) -> None:
         me = world.person()
         me.post("/api/auth/provider_a", {"code": "x"}).fails(400, "VALIDATION_FAILED", "installation_id")
         me.post("/api/auth/provider_a", {"installation_id": "9"}).fails(400, "VALIDATION_FAILED", "code")
@@ -79,7 +81,7 @@ class TestProviderA:
 
 
 class TestState:
-    def test_is_good_once(self, world: World, hosts: Hosts) -> None:
+    def test_used_state_returns_400(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         url = me.post("/api/auth/provider_b/start", {}).ok()["url"]
         first = {"code": hosts.gitlab.approve(url, login_of(me)), "state": state_of(url)}
@@ -87,13 +89,13 @@ class TestState:
         again = {"code": hosts.gitlab.approve(url, login_of(me)), "state": state_of(url)}
         me.post("/api/auth/provider_b", again).fails(400, "INVALID_STATE")
 
-    def test_is_used_up_even_when_the_code_is_refused(self, world: World) -> None:
+    def test_state_of_a_rejected_code_is_used(self, world: World) -> None:
         me = world.person()
         state = state_of(me.post("/api/auth/provider_b/start", {}).ok()["url"])
         me.post("/api/auth/provider_b", {"code": "made-up", "state": state}).fails(422, "CODE_REJECTED")
         me.post("/api/auth/provider_b", {"code": "made-up", "state": state}).fails(400, "INVALID_STATE")
 
-    def test_of_another_session_user_or_provider_is_refused(self, world: World, hosts: Hosts) -> None:
+    def test_state_of_another_session_user_or_provider_returns_400(self, world: World, hosts: Hosts) -> None:
         me, other = world.person(), world.person()
         theirs = state_of(other.post("/api/auth/provider_b/start", {}).ok()["url"])
         for_a = state_of(me.post("/api/auth/provider_a/start", {}).ok()["url"])
@@ -101,7 +103,7 @@ class TestState:
             me.post("/api/auth/provider_b", {"code": "x", "state": state}).fails(400, "INVALID_STATE")
         assert hosts.gitlab.journal == []
 
-    def test_ends_after_ten_minutes(
+    def test_state_expires_after_ten_minutes(
         self, world: World, hosts: Hosts, later: Callable[..., AbstractContextManager[None]]
     ) -> None:
         me = world.person()
@@ -111,8 +113,8 @@ class TestState:
             me.post("/api/auth/provider_b", body).fails(400, "INVALID_STATE")
 
 
-class TestProviderB:
-    def test_code_becomes_a_credential_by_pkce(self, world: World, hosts: Hosts) -> None:
+class TestGitLabExchange:
+    def test_code_with_pkce_creates_a_credential(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         made = connect_gitlab(me, hosts)
         assert (made["provider"], made["scopes"], made["installation_id"]) == ("gitlab", ["api"], None)
@@ -120,7 +122,9 @@ class TestProviderB:
         assert made["access_token_expires_at"].endswith("Z")
         assert "code_verifier" in hosts.gitlab.calls("POST /oauth/token")[0].data
 
-    def test_without_state_the_caller_brings_redirect_and_verifier(self, world: World, hosts: Hosts) -> None:
+    def test_code_without_a_state_is_exchanged_with_the_redirect_uri_of_the_caller(
+        self, world: World, hosts: Hosts
+    ) -> None:
         me = world.person()
         url = (
             f"{hosts.gitlab.url}/oauth/authorize?client_id={hosts.gitlab.client_id}&response_type=code"
@@ -129,7 +133,7 @@ class TestProviderB:
         code = hosts.gitlab.approve(url, login_of(me))
         me.post("/api/auth/provider_b", {"code": code, "redirect_uri": "https://app.example.org/back"}).ok()
 
-    def test_way_back_is_a_page_of_the_web_app(self, world: World) -> None:
+    def test_redirect_uri_of_another_host_returns_403(self, world: World) -> None:
         me = world.person()
         for address in (
             "https://evil.example.org/x",
@@ -142,7 +146,7 @@ class TestProviderB:
 
 
 class TestRefresh:
-    def test_rotates_both_tokens_of_a(self, world: World, hosts: Hosts) -> None:
+    def test_github_refresh_rotates_both_tokens(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         before = connect_github(me, hosts, hosts.on_github(login_of(me)).installation)
         hosts.github.journal.clear()
@@ -154,7 +158,7 @@ class TestRefresh:
         assert len(hosts.github.calls("POST /api/app/installations/")) == 1
         me.post("/api/auth/provider_a/refresh", {}).ok()
 
-    def test_tokens_of_a_that_do_not_expire_leave_the_installations_token(self, world: World, hosts: Hosts) -> None:
+    def test_github_refresh_of_a_permanent_token_checks_only_the_installation(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         hosts.github.expiring = False
         try:
@@ -167,7 +171,7 @@ class TestRefresh:
         assert hosts.github.calls(EXCHANGED) == []
         assert len(hosts.github.calls("POST /api/app/installations/")) == 1
 
-    def test_rotates_those_of_b_again_and_again(self, world: World, hosts: Hosts) -> None:
+    def test_repeated_gitlab_refresh_rotates_the_tokens(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         for _ in range(3):
@@ -176,7 +180,7 @@ class TestRefresh:
         assert len(set(used)) == 3
 
     @pytest.mark.parametrize("provider", ["provider_a", "provider_b"])
-    def test_many_at_once_ask_the_host_once(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_parallel_refreshes_call_the_host_once(self, world: World, hosts: Hosts, provider: str) -> None:
         me = world.person()
         if provider == "provider_a":
             connect_github(me, hosts, hosts.on_github(login_of(me)).installation)
@@ -191,7 +195,7 @@ class TestRefresh:
         assert len(double.calls("oauth/(access_)?token")) == 1
         assert len(double.calls("POST /api/app/installations/")) == (1 if provider == "provider_a" else 0)
 
-    def test_refusal_is_told_once_and_then_known(self, world: World, hosts: Hosts) -> None:
+    def test_rejected_refresh_returns_409_without_further_calls(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         hosts.gitlab.refreshing.clear()
@@ -202,14 +206,14 @@ class TestRefresh:
         assert me.get(f"/git-provider/{me.id}").ok()[0]["status"] == "needs_reconnect"
         assert connect_gitlab(me, hosts)["status"] == "active"
 
-    def test_host_that_is_down_changes_nothing(self, world: World, hosts: Hosts) -> None:
+    def test_unavailable_host_returns_503_and_leaves_the_credential(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_gitlab(me, hosts)
         hosts.gitlab.faults.append(Fault("POST /oauth/token", times=1, reply=Reply(503)))
         me.post("/api/auth/provider_b/refresh", {}).fails(503)
         me.post("/api/auth/provider_b/refresh", {}).ok()
 
-    def test_user_pair_is_kept_although_the_installation_failed(self, world: World, hosts: Hosts) -> None:
+    def test_refreshed_user_tokens_are_stored_although_the_installation_fails(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         connect_github(me, hosts, hosts.on_github(login_of(me)).installation)
         hosts.github.faults.append(Fault("POST /api/app/installations/", times=9, reply=Reply(404)))
@@ -220,19 +224,19 @@ class TestRefresh:
             assert len(row.previous_refresh_hashes) == 1
 
     @pytest.mark.parametrize("provider", ["provider_a", "provider_b"])
-    def test_nothing_connected_is_not_found(self, world: World, provider: str) -> None:
+    def test_missing_credential_returns_404(self, world: World, provider: str) -> None:
         world.person().post(f"/api/auth/{provider}/refresh", {}).fails(404)
 
 
-class TestInstallations:
-    def test_without_an_app_connecting_is_unavailable(self, store: str, tmp_path: Path) -> None:
+class TestConfiguration:
+    def test_unconfigured_provider_returns_503(self, store: str, tmp_path: Path) -> None:
         bare = dict.fromkeys(("GITHUB_APP_ID", "GITLAB_CLIENT_ID"), "")
         with hosted_application(store, tmp_path, **bare) as (app, _):
             me = World(app).person()
             for provider in ("provider_a", "provider_b"):
                 me.post(f"/api/auth/{provider}/start", {}).fails(503, "PROVIDER_NOT_CONFIGURED")
 
-    def test_in_production_a_state_is_needed(self, app: Flask, world: World) -> None:
+    def test_production_requires_a_state(self, app: Flask, world: World) -> None:
         me, settings = world.person(), app.config["SETTINGS"]
         app.config["SETTINGS"] = dataclasses.replace(settings, env="production")
         try:
