@@ -1,4 +1,4 @@
-"""The tests of billing run on an application that takes payments."""
+"""Fixtures of the billing tests: an application that accepts payments."""
 
 from tests.support.payments import app, faultless, paddle, settings
 

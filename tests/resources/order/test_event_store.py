@@ -38,19 +38,19 @@ from tests.support.world import World
 
 TABLES = (BillingEvent, BillingCustomer, Subscription, SubscriptionPeriod, Order, Refund)
 CURRENCY = "XTS"
-"""ISO 4217's code for tests: no other test sells for it."""
+"""ISO 4217 code for tests. No other test uses it."""
 MADE_UP = {"id", "subscription_id", "created_at", "updated_at", "received_at"}
 
 
 @pytest.fixture
 def scratch(app: Flask) -> Iterator[None]:
-    """A transaction that is undone."""
+    """A transaction that is rolled back."""
     with app.app_context():
         yield
         db.session.rollback()
 
 
-def user(email: str, *, verified: bool = True) -> User:
+def add_user(email: str, *, verified: bool = True) -> User:
     made = User(email=email, email_key=email_key(email), name="Payer", email_verified=verified)
     db.session.add(made)
     db.session.flush()
@@ -75,8 +75,8 @@ def rows_of(*ids: str) -> list[list[Any]]:
     return [*found, sorted(tuple(row) for row in days if any(row[1:]))]
 
 
-def six(email: str) -> tuple[str, list[Entity]]:
-    """A customer's id, and six events: who pays, a trial, its activation on another plan, a payment, its end, a refund."""
+def six_events(email: str) -> tuple[str, list[Entity]]:
+    """Return a customer id and six events: customer, trial, activation on another plan, payment, end, refund."""
     who = customer(email)
     sub = subscription(1900, plan="Starter", status="trialing", customer_id=who["id"], currency=CURRENCY)
     day = timedelta(days=1)
@@ -94,12 +94,12 @@ def six(email: str) -> tuple[str, list[Entity]]:
 
 
 @pytest.mark.usefixtures("scratch")
-class TestAnyOrder:
-    def test_every_order_of_six_repeated_events_gives_one_final_state(self, store: str):
-        """All 720 orders on SQLite, and the 120 orders after a fixed first event on PostgreSQL, where a row costs more."""
+class TestStoreEvent:
+    def test_every_order_of_six_repeated_events_has_one_final_state(self, store: str):
+        """Store all 720 orders on SQLite. On PostgreSQL a row costs more: 120 orders after a fixed first event."""
         fixed = 0 if store.startswith("sqlite") else 1
-        owner = user(f"{name('p')}@mail.example.org")
-        customer_id, payloads = six(owner.email)
+        owner = add_user(f"{name('p')}@mail.example.org")
+        customer_id, payloads = six_events(owner.email)
         finals: Counter[str] = Counter()
         events = [read_event(payload) for payload in payloads]
         for known in events[:fixed]:
@@ -120,9 +120,9 @@ class TestAnyOrder:
             self.store_permutations([other for other in remaining if other is not one], customer_id, finals)
             savepoint.rollback()
 
-    def test_the_final_state_is_what_the_events_say(self):
-        owner = user(f"{name('p')}@mail.example.org")
-        customer_id, payloads = six(owner.email)
+    def test_six_events_are_stored_as_subscription_periods_payment_and_refund(self):
+        owner = add_user(f"{name('p')}@mail.example.org")
+        customer_id, payloads = six_events(owner.email)
         for payload in payloads:
             store_event(read_event(payload))
         sub = db.session.scalars(sa.select(Subscription).where(Subscription.customer_id == customer_id)).one()
@@ -148,14 +148,14 @@ class TestAnyOrder:
             paid.provider_id, 2900, START + timedelta(41),
         )  # fmt: skip
 
-    def test_an_older_payment_failure_does_not_undo_the_payment(self):
+    def test_older_payment_failure_does_not_replace_the_payment(self):
         paid = transaction()
         store_event(read_event(event("transaction.completed", paid, START + timedelta(1))))
         store_event(read_event(event("transaction.payment_failed", paid, START)))
         row = db.session.scalars(sa.select(Order).where(Order.provider_id == paid["id"])).one()
         assert (row.status, row.completed_at) == ("completed", START)
 
-    def test_a_refund_counts_from_its_approval_and_as_long_as_it_stands(self):
+    def test_refund_counts_from_its_approval_until_its_reversal(self):
         paid = transaction()
         back = adjustment(paid, 100, status="pending_approval")
         told = [("created", "pending_approval", 0), ("updated", "approved", 2), ("updated", "approved", 3)]
@@ -173,8 +173,8 @@ class TestOwner:
         db.session.expire_all()
         return db.session.scalars(sa.select(Subscription.user_id).where(Subscription.provider_id == provider_id)).one()
 
-    def test_is_the_user_the_checkout_names(self):
-        named, mailed = user(f"{name('p')}@mail.example.org"), user(f"{name('p')}@mail.example.org")
+    def test_owner_is_the_user_of_the_checkout(self):
+        named, mailed = add_user(f"{name('p')}@mail.example.org"), add_user(f"{name('p')}@mail.example.org")
         who = customer(mailed.email)
         data = subscription(user_id=named.id, customer_id=who["id"])
         store_event(read_event(event("subscription.created", data)))
@@ -182,8 +182,8 @@ class TestOwner:
         assert self.owner_of(data["id"]) == named.id
 
     @pytest.mark.parametrize("payment_first", [False, True])
-    def test_of_a_payment_that_names_nobody_is_whom_its_subscription_names(self, payment_first: bool):
-        named, other = user(f"{name('p')}@mail.example.org"), user(f"{name('p')}@mail.example.org")
+    def test_owner_of_a_payment_without_user_is_the_owner_of_its_subscription(self, payment_first: bool):
+        named, other = add_user(f"{name('p')}@mail.example.org"), add_user(f"{name('p')}@mail.example.org")
         who = customer(other.email)
         data = subscription(user_id=named.id, customer_id=who["id"])
         paid, apart = transaction(of=data), transaction(of=data, user_id=other.id)
@@ -199,8 +199,8 @@ class TestOwner:
         owners = {order.provider_id: order.user_id for order in db.session.scalars(wanted)}
         assert owners == {paid["id"]: named.id, apart["id"]: other.id}
 
-    def test_is_the_verified_user_of_the_e_mail_where_nobody_is_named(self):
-        mailed = user(f"{name('p')}@mail.example.org")
+    def test_owner_without_a_known_user_is_the_verified_user_of_the_email(self):
+        mailed = add_user(f"{name('p')}@mail.example.org")
         who = customer(mailed.email.upper())
         data = subscription(user_id="usr_nobody", customer_id=who["id"])
         store_event(read_event(event("subscription.created", data)))
@@ -208,8 +208,8 @@ class TestOwner:
         store_event(read_event(event("customer.created", who)))
         assert self.owner_of(data["id"]) == mailed.id
 
-    def test_waits_for_a_user_to_verify_the_e_mail(self):
-        mailed = user(f"{name('p')}@mail.example.org", verified=False)
+    def test_owner_is_set_when_the_user_verifies_the_email(self):
+        mailed = add_user(f"{name('p')}@mail.example.org", verified=False)
         who = customer(mailed.email)
         data = subscription(customer_id=who["id"])
         paid = transaction(of=data)
@@ -225,8 +225,8 @@ class TestOwner:
         assert self.owner_of(data["id"]) == mailed.id
         assert db.session.scalars(sa.select(Order.user_id).where(Order.provider_id == paid["id"])).one() == mailed.id
 
-    def test_a_changed_e_mail_that_leads_to_nobody_takes_nothing_away(self):
-        mailed = user(f"{name('p')}@mail.example.org")
+    def test_changed_email_without_a_user_leaves_the_owner(self):
+        mailed = add_user(f"{name('p')}@mail.example.org")
         who = customer(mailed.email)
         data = subscription(customer_id=who["id"])
         store_event(read_event(event("subscription.created", data)))
@@ -236,15 +236,15 @@ class TestOwner:
         store_event(read_event(event("customer.created", who, START)))
         assert self.owner_of(data["id"]) == mailed.id
 
-    def test_an_address_none_of_our_users_can_have_is_taken(self):
+    def test_invalid_email_of_a_customer_is_stored(self):
         assert store_event(read_event(event("customer.created", customer("not an address"))))
 
 
 class TestDeletedAccount:
-    def test_a_subscription_the_provider_does_not_know_needs_no_end(self) -> None:
+    def test_end_of_an_unknown_subscription_succeeds(self) -> None:
         registry["billing.end"].run(provider_id="sub_1", billing=NoBilling())
 
-    def test_what_it_paid_for_is_canceled_at_the_provider(self, world: World, paddle: Paddle) -> None:
+    def test_active_subscription_is_canceled_at_the_provider(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         data, ended = subscription(user_id=me.id), subscription(user_id=me.id, status="canceled")
         paddle.add(data, ended)

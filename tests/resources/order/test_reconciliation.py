@@ -1,4 +1,4 @@
-"""Nightly reconciliation with the provider."""
+"""Tests of the nightly reconciliation with the provider."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -33,7 +33,7 @@ def run(world: World) -> ReconciliationResult:
 
 
 class TestReconcile:
-    def test_events_that_never_arrived_are_taken_in_once(self, world: World, paddle: Paddle) -> None:
+    def test_missed_events_are_stored_once(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         data = subscription(user_id=me.id, started_at=NOW - 3 * DAY)
         told = event("subscription.created", data, NOW - 3 * DAY)
@@ -45,7 +45,7 @@ class TestReconcile:
         assert run(world) == ReconciliationResult(looked_at=3, taken_in=0)
         assert me.get(f"/order/{me.id}").ok()["subscriptions"][0]["status"] == "canceled"
 
-    def test_what_arrives_after_all_changes_nothing(self, world: World, paddle: Paddle) -> None:
+    def test_delivery_after_the_reconciliation_changes_no_data(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         missed = event("subscription.created", subscription(user_id=me.id), NOW - DAY)
         paddle.add(missed)
@@ -54,7 +54,7 @@ class TestReconcile:
         notify(world, missed).ok()
         assert me.get(f"/order/{me.id}").ok() == before
 
-    def test_what_is_older_than_the_providers_memory_is_imported(self, world: World, paddle: Paddle) -> None:
+    def test_entities_older_than_the_event_list_are_imported(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         who = customer(me.email)
         data = subscription(customer_id=who["id"], started_at=NOW - 400 * DAY)
@@ -66,14 +66,14 @@ class TestReconcile:
         found = me.get(f"/order/{me.id}").ok()
         assert (found["active_package"], found["orders"][0]["status"]) == ("Pro", "refunded")
 
-    def test_a_state_that_says_nothing_new_is_left_alone(self, world: World, paddle: Paddle) -> None:
+    def test_equal_state_with_a_newer_timestamp_is_not_stored(self, world: World, paddle: Paddle) -> None:
         data = subscription(started_at=NOW - 10 * DAY)
         notify(world, event("subscription.created", data, NOW - 10 * DAY)).ok()
         data["updated_at"] = rfc3339(NOW - DAY)
         paddle.add(data)
         assert run(world).taken_in == 0
 
-    def test_a_newer_state_counts_and_an_older_one_does_not(self, world: World, paddle: Paddle) -> None:
+    def test_newer_state_is_stored_and_older_state_is_not(self, world: World, paddle: Paddle) -> None:
         data = subscription(started_at=NOW - 10 * DAY)
         notify(world, event("subscription.created", data, NOW - 5 * DAY)).ok()
         paddle.add(data | {"status": "paused", "updated_at": rfc3339(NOW - 6 * DAY)})
@@ -84,7 +84,7 @@ class TestReconcile:
             wanted = sa.select(Subscription.status).where(Subscription.provider_id == data["id"])
             assert db.session.scalars(wanted).one() == "paused"
 
-    def test_what_was_taken_in_before_a_failure_stays(self, world: World, paddle: Paddle) -> None:
+    def test_events_stored_before_a_failure_are_committed(self, world: World, paddle: Paddle) -> None:
         data = transaction(at=NOW - DAY)
         paddle.add(event("transaction.completed", data, NOW - DAY))
         paddle.faults.append(Fault("GET /customers", reply=Reply(403)))
@@ -94,7 +94,7 @@ class TestReconcile:
             wanted = sa.select(Order.status).where(Order.provider_id == data["id"])
             assert db.session.scalars(wanted).one() == "completed"
 
-    def test_it_is_a_nightly_job(self, world: World) -> None:
+    def test_reconciliation_is_a_daily_job(self, world: World) -> None:
         declared = registry["billing.reconcile"]
         assert (declared.every, declared.uses) == (DAY, ("billing",))
         with world.app.app_context():

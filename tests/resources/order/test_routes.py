@@ -1,4 +1,4 @@
-"""Orders and subscriptions over HTTP."""
+"""Tests of the routes of orders and subscriptions."""
 
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -17,7 +17,7 @@ from tests.support.payments import TOKEN, notify
 from tests.support.world import Person, World
 
 
-def subscribed(world: World, paddle: Paddle, person: Person, **more: object) -> Entity:
+def subscribe(world: World, paddle: Paddle, person: Person, **more: object) -> Entity:
     """Create a subscription in Paddle and deliver its event."""
     data = subscription(user_id=person.id, **more)
     paddle.add(data)
@@ -26,9 +26,9 @@ def subscribed(world: World, paddle: Paddle, person: Person, **more: object) -> 
 
 
 class TestHistory:
-    def test_shows_orders_and_subscriptions_newest_first(self, world: World, paddle: Paddle) -> None:
+    def test_history_contains_orders_and_subscriptions(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         paid = [
             transaction(2900 + month, of=data, user_id=me.id, at=START + timedelta(days=31 * month)) for month in (0, 1)
         ]
@@ -53,26 +53,26 @@ class TestHistory:
         }  # fmt: skip
 
     @pytest.mark.parametrize(("back", "status"), [(2900, "refunded"), (900, "partially_refunded")])
-    def test_an_order_tells_what_was_refunded(self, world: World, back: int, status: str) -> None:
+    def test_refunded_order_has_the_refund_status(self, world: World, back: int, status: str) -> None:
         me = world.person()
         paid = transaction(2900, user_id=me.id)
         notify(world, event("adjustment.created", adjustment(paid, back))).ok()
         notify(world, event("transaction.completed", paid)).ok()
         assert [one["status"] for one in me.get(f"/order/{me.id}").ok()["orders"]] == [status]
 
-    def test_is_empty_for_who_never_paid(self, world: World) -> None:
+    def test_history_without_payments_is_empty(self, world: World) -> None:
         me = world.person()
         assert me.get(f"/order/{me.id}").ok() == {"orders": [], "subscriptions": [], "active_package": None}
 
-    def test_an_ended_subscription_is_no_active_package(self, world: World, paddle: Paddle) -> None:
+    def test_ended_subscription_is_not_the_active_package(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         notify(world, event("subscription.canceled", data | {"status": "canceled"}, START + timedelta(1))).ok()
         found = me.get(f"/order/{me.id}").ok()
         assert found["active_package"] is None
         assert [one["status"] for one in found["subscriptions"]] == ["canceled"]
 
-    def test_is_ones_own_or_a_platform_admins_whose_look_is_logged(self, world: World) -> None:
+    def test_history_of_another_user_returns_403_except_for_platform_admins(self, world: World) -> None:
         me, stranger, admin = world.person(), world.person(), world.person(admin=True)
         stranger.get(f"/order/{me.id}").fails(403)
         world.anonymous().get(f"/order/{me.id}").fails(401)
@@ -85,26 +85,26 @@ class TestHistory:
 
 
 class TestCancel:
-    def test_ends_it_with_its_period_by_default(self, world: World, paddle: Paddle) -> None:
+    def test_cancel_ends_the_subscription_with_its_period(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         shown = me.post("/order/cancel", {"subscription_id": data["id"]}).ok()
         assert (shown["status"], shown["cancel_at"]) == ("active", "2026-02-01T00:00:00.000Z")
         assert me.get(f"/order/{me.id}").ok()["subscriptions"] == [shown]
         assert (data["id"], "next_billing_period") in paddle.cancellations
 
-    def test_ends_it_at_once_where_that_is_asked_for(self, world: World, paddle: Paddle) -> None:
+    def test_cancel_immediately_ends_the_subscription_once(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         own_id = me.get(f"/order/{me.id}").ok()["subscriptions"][0]["subscription_id"]
         body = {"subscription_id": own_id, "effective_from": "immediately", "reason": "No longer needed"}
         assert me.post("/order/cancel", body).ok()["status"] == "canceled"
         me.post("/order/cancel", body).fails(409, "SUBSCRIPTION_ENDED")
         assert [done for done in paddle.cancellations if done[0] == data["id"]] == [(data["id"], "immediately")]
 
-    def test_may_first_be_for_later_and_then_for_now(self, world: World, paddle: Paddle) -> None:
+    def test_scheduled_cancellation_can_be_made_immediate(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        body = {"subscription_id": subscribed(world, paddle, me)["id"]}
+        body = {"subscription_id": subscribe(world, paddle, me)["id"]}
         me.post("/order/cancel", body).ok()
         shown = me.post("/order/cancel", body | {"effective_from": "immediately"}).ok()
         assert (shown["status"], shown["cancel_at"]) == ("canceled", None)
@@ -112,7 +112,7 @@ class TestCancel:
     @pytest.mark.parametrize("effective_from", ["next_billing_period", "immediately"])
     def test_parallel_calls_have_one_effect(self, world: World, paddle: Paddle, effective_from: str) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         body = {"subscription_id": data["id"], "effective_from": effective_from}
         paddle.faults.append(Fault("POST .*/cancel", delay_s=0.5))
         shown = [
@@ -122,17 +122,17 @@ class TestCancel:
         assert len(shown) == 6
         assert len(paddle.calls(f"POST /subscriptions/{data['id']}/cancel")) == 1
 
-    def test_a_lost_answer_makes_no_second_effect(self, world: World, paddle: Paddle) -> None:
+    def test_lost_response_has_one_effect(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         paddle.faults.append(Fault("POST .*/cancel", lose=True))
         assert me.post("/order/cancel", {"subscription_id": data["id"]}).ok()["cancel_at"] is not None
         assert me.post("/order/cancel", {"subscription_id": data["id"]}).ok()["cancel_at"] is not None
         assert len(paddle.calls(f"POST /subscriptions/{data['id']}/cancel")) == 1
 
-    def test_what_another_process_died_of_is_looked_up(self, world: World, paddle: Paddle) -> None:
+    def test_cancellation_of_a_killed_process_is_read_from_the_provider(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         data["scheduled_change"] = {"action": "cancel", "effective_at": rfc3339(START + timedelta(31))}
         data["updated_at"] = rfc3339(START + timedelta(1))
         with world.app.app_context():
@@ -142,23 +142,23 @@ class TestCancel:
         assert me.post("/order/cancel", {"subscription_id": data["id"]}).ok()["cancel_at"] is not None
         assert paddle.calls(f"POST /subscriptions/{data['id']}/cancel") == []
 
-    def test_a_failure_leaves_the_way_free_for_the_next(self, world: World, paddle: Paddle) -> None:
+    def test_failed_call_can_be_repeated(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         paddle.faults.append(Fault("GET /subscriptions/sub", reply=Reply(403)))
         me.post("/order/cancel", {"subscription_id": data["id"]}).fails(502)
         me.post("/order/cancel", {"subscription_id": data["id"]}).ok()
 
-    def test_a_refusal_is_422(self, world: World, paddle: Paddle) -> None:
+    def test_rejection_of_the_provider_returns_422(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         said = {"error": {"type": "request_error", "code": "subscription_not_active"}}
         paddle.faults.append(Fault("POST .*/cancel", reply=Reply(400, said)))
         me.post("/order/cancel", {"subscription_id": data["id"]}).fails(422, "BILLING_REFUSED")
 
-    def test_is_for_who_pays_only(self, world: World, paddle: Paddle) -> None:
+    def test_cancel_by_another_user_returns_404(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        body = {"subscription_id": subscribed(world, paddle, me)["id"]}
+        body = {"subscription_id": subscribe(world, paddle, me)["id"]}
         world.anonymous().post("/order/cancel", body).fails(401)
         world.person(verified=False).post("/order/cancel", body).fails(403, "EMAIL_NOT_VERIFIED")
         world.person().post("/order/cancel", body).fails(404)
@@ -175,10 +175,10 @@ class TestCancel:
             ({"subscription_id": "sub_1", "reason": "x" * 1001}, "reason"),
         ],
     )
-    def test_its_body_is_looked_at_first(self, world: World, body: object, path: str) -> None:
+    def test_invalid_body_returns_400_with_path(self, world: World, body: object, path: str) -> None:
         world.person().post("/order/cancel", body).fails(400, None, path)
 
-    def test_what_the_provider_does_not_know_is_not_found(self, world: World) -> None:
+    def test_subscription_unknown_to_the_provider_returns_404(self, world: World) -> None:
         me = world.person()
         data = subscription(user_id=me.id)
         notify(world, event("subscription.created", data)).ok()
@@ -186,24 +186,24 @@ class TestCancel:
 
 
 class TestUpdatePaymentMethod:
-    def test_gives_a_checkout(self, world: World, paddle: Paddle) -> None:
+    def test_update_payment_method_returns_a_checkout(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         found = me.get(f"/order/update-payment-method/{data['id']}").ok()
         assert found["checkout_url"] == f"https://pay.example.org/?_ptxn={found['transaction_id']}"
         assert found["client_token"] == TOKEN
 
-    def test_is_for_who_pays_only(self, world: World, paddle: Paddle) -> None:
-        data = subscribed(world, paddle, world.person())
+    def test_request_of_another_user_returns_404(self, world: World, paddle: Paddle) -> None:
+        data = subscribe(world, paddle, world.person())
         path = f"/order/update-payment-method/{data['id']}"
         world.anonymous().get(path).fails(401)
         world.person(verified=False).get(path).fails(403)
         world.person(admin=True).get(path).fails(404)
         world.person().get("/order/update-payment-method/nonsense").fails(404)
 
-    def test_a_provider_that_is_away_is_503(self, world: World, paddle: Paddle) -> None:
+    def test_unavailable_provider_returns_503_with_retry_after(self, world: World, paddle: Paddle) -> None:
         me = world.person()
-        data = subscribed(world, paddle, me)
+        data = subscribe(world, paddle, me)
         paddle.faults.append(Fault("GET /subscriptions", reply=Reply(429, None, {"Retry-After": "900"})))
         answer = me.get(f"/order/update-payment-method/{data['id']}")
         answer.fails(503)
@@ -211,7 +211,7 @@ class TestUpdatePaymentMethod:
 
 
 class TestPreOrder:
-    def test_is_noted_with_who_it_was(self, world: World) -> None:
+    def test_pre_order_is_stored_with_the_caller(self, world: World) -> None:
         me = world.person()
         body = {
             "plan": "Pro", "email": "me@mail.example.org", "billing_period": "year", "country": "Germany",
@@ -223,7 +223,7 @@ class TestPreOrder:
             found = (row.user_id, row.plan, row.email, row.billing_period, row.country, row.source)
         assert found == (me.id, "Pro", "me@mail.example.org", "year", "DE", "pricing")
 
-    def test_needs_a_plan_only(self, world: World) -> None:
+    def test_plan_is_required_and_other_fields_are_optional(self, world: World) -> None:
         me = world.person()
         me.post("/order/pre-order", {"plan": "Pro"}).ok(201)
         me.post("/order/pre-order", {"plan": " "}).fails(400, None, "plan")
@@ -233,7 +233,7 @@ class TestPreOrder:
 
 
 class TestSummary:
-    def test_is_a_platform_admins(self, world: World) -> None:
+    def test_summary_requires_a_platform_admin(self, world: World) -> None:
         owner, admin = world.person(), world.person(admin=True)
         owner.new_organization()
         owner.get("/order/summary").fails(403)
@@ -243,9 +243,9 @@ class TestSummary:
         assert found["to"] == today.isoformat()
         assert found["from"][:4] == str(today.year - 1)
 
-    def test_tells_a_months_figures(self, world: World, paddle: Paddle) -> None:
+    def test_summary_contains_the_figures_of_each_month(self, world: World, paddle: Paddle) -> None:
         me, admin = world.person(), world.person(admin=True)
-        data = subscribed(world, paddle, me, amount=1200, currency="ISK", cycle={"interval": "year", "frequency": 1})
+        data = subscribe(world, paddle, me, amount=1200, currency="ISK", cycle={"interval": "year", "frequency": 1})
         paid = transaction(1200, of=data, currency="ISK")
         notify(world, event("transaction.completed", paid)).ok()
         notify(world, event("adjustment.created", adjustment(paid, 200), START + timedelta(days=40))).ok()
@@ -271,5 +271,5 @@ class TestSummary:
             ("currency=usd", "currency"),
         ],
     )
-    def test_its_query_is_checked(self, world: World, query: str, path: str) -> None:
+    def test_invalid_query_returns_400_with_path(self, world: World, query: str, path: str) -> None:
         world.person(admin=True).get(f"/order/summary?{query}").fails(400, None, path)

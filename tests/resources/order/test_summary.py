@@ -59,7 +59,7 @@ class SubscriptionStory:
 
     def at(self, moment: datetime) -> tuple[str, str, int, str] | None:
         """Return status, plan, amount and cycle before a time."""
-        before = [change_status for change_status in self.turns if change_status[0] < moment]
+        before = [state for state in self.turns if state[0] < moment]
         return max(before)[1:] if before else None
 
     def monthly(self, moment: datetime) -> Fraction:
@@ -67,7 +67,7 @@ class SubscriptionStory:
         return now[2] * A_MONTH[now[3]] if now is not None and now[0] == "active" else Fraction(0)
 
 
-class Writer:
+class HistoryGenerator:
     """Generator of subscription histories and their events."""
 
     def __init__(self) -> None:
@@ -131,10 +131,10 @@ class Writer:
         self.story.paid.append((at, amount))
         if self.dice.random() < 0.12:
             back, later = self.dice.randrange(1, amount + 1), at + timedelta(days=self.dice.randrange(40), hours=1)
-            summary_of = adjustment(paid, back, status="pending_approval")
-            self.events.append(event("adjustment.created", summary_of, at))
+            pending = adjustment(paid, back, status="pending_approval")
+            self.events.append(event("adjustment.created", pending, at))
             if self.dice.random() < 0.8:
-                self.events.append(event("adjustment.updated", summary_of | {"status": "approved"}, later))
+                self.events.append(event("adjustment.updated", pending | {"status": "approved"}, later))
                 self.story.back.append((later, back))
         if self.dice.random() < 0.1:
             failed = transaction(amount, currency=self.currency, of=self.data, status="past_due")
@@ -145,7 +145,7 @@ class Writer:
         self.stories.append(self.story)
 
 
-def half_up(value: Fraction) -> int:
+def round_half_up(value: Fraction) -> int:
     return int((value + Fraction(1, 2)) // 1)
 
 
@@ -153,7 +153,7 @@ def midnight(day: date) -> datetime:
     return datetime.combine(day, time(), UTC)
 
 
-def by_hand(stories: list[SubscriptionStory], first: date, last: date, only: str | None) -> dict[str, Any]:
+def expected_summary(stories: list[SubscriptionStory], first: date, last: date, only: str | None) -> dict[str, Any]:
     """Compute the summary from the histories without a database."""
     since, until = midnight(first), midnight(last + timedelta(1))
     stories = [story for story in stories if only in (None, story.currency)]
@@ -182,7 +182,7 @@ def figures(stories: list[SubscriptionStory], since: datetime, until: datetime) 
     plans: dict[str, list[Fraction]] = defaultdict(list)
     for story in active:
         plans[story.at(until)[1]].append(story.monthly(until))
-    mrr = half_up(sum((story.monthly(until) for story in stories), Fraction(0)))
+    mrr = round_half_up(sum((story.monthly(until) for story in stories), Fraction(0)))
     months, day = [], since
     while day < until:
         end = min(until, midnight((day.date().replace(day=1) + timedelta(31)).replace(day=1)))
@@ -191,25 +191,27 @@ def figures(stories: list[SubscriptionStory], since: datetime, until: datetime) 
                 "month": day.strftime("%Y-%m"),
                 "revenue": sum(amount for at, amount in paid if day <= at < end),
                 "refunds": sum(amount for at, amount in back if day <= at < end),
-                "mrr": half_up(sum((story.monthly(end) for story in stories), Fraction(0))),
+                "mrr": round_half_up(sum((story.monthly(end) for story in stories), Fraction(0))),
             }
         )
         day = end
     revenue, refunds = sum(amount for _, amount in paid), sum(amount for _, amount in back)
     return {
         "mrr": mrr, "arr": 12 * mrr, "revenue": revenue, "refunds": refunds, "net_revenue": revenue - refunds,
-        "arpu": half_up(Fraction(mrr, len(active))) if active else 0, "active": len(active),
+        "arpu": round_half_up(Fraction(mrr, len(active))) if active else 0, "active": len(active),
         "by_plan": [
-            {"plan": plan, "mrr": half_up(sum(bills, Fraction(0))), "active": len(bills)} for plan, bills in sorted(plans.items())
+            {"plan": plan, "mrr": round_half_up(sum(bills, Fraction(0))), "active": len(bills)} for plan, bills in sorted(plans.items())
         ],
         "by_month": months,
     }  # fmt: skip
 
 
 @pytest.fixture(scope="module", params=["sqlite", "postgresql"])
-def billed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Flask, Writer]]:
+def billed(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[tuple[Flask, HistoryGenerator]]:
     """Return an application with a new database that contains the shuffled events of 200 subscriptions."""
-    writer, home = Writer(), tmp_path_factory.mktemp("told")
+    writer, home = HistoryGenerator(), tmp_path_factory.mktemp("told")
     for number in range(200):
         writer.write(number)
     if request.param == "sqlite":
@@ -219,7 +221,7 @@ def billed(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
             yield from _application_with_events(url, home, writer)
 
 
-def _application_with_events(url: str, home: Any, writer: Writer) -> Iterator[tuple[Flask, Writer]]:
+def _application_with_events(url: str, home: Any, writer: HistoryGenerator) -> Iterator[tuple[Flask, HistoryGenerator]]:
     with application(paying(url, home, "http://127.0.0.1:9")) as app:
         shuffled = list(writer.events)
         random.Random(1).shuffle(shuffled)
@@ -239,7 +241,7 @@ def summary_of(app: Flask, first: date | None, last: date | None, only: str | No
 
 
 class TestSummary:
-    def test_the_stories_hold_what_they_should(self, billed: tuple[Flask, Writer]):
+    def test_histories_contain_all_kinds_of_events(self, billed: tuple[Flask, HistoryGenerator]):
         kinds = Counter(payload["event_type"] for payload in billed[1].events)
         assert len(billed[1].stories) == 200
         assert {story.currency for story in billed[1].stories} == set(CURRENCIES)
@@ -250,21 +252,21 @@ class TestSummary:
 
     @pytest.mark.parametrize("only", [None, "EUR", "USD"])
     @pytest.mark.parametrize(("first", "last"), RANGES)
-    def test_its_figures_are_those_computed_by_hand(
-        self, billed: tuple[Flask, Writer], first: date, last: date, only: str | None
+    def test_figures_equal_the_expected_summary(
+        self, billed: tuple[Flask, HistoryGenerator], first: date, last: date, only: str | None
     ):
         app, writer = billed
         found = summary_of(app, first, last, only)
         at_all = [FIRST + timedelta(days) for days in (0, 31, 60, 400)]
         pre_orders = sum(midnight(first) <= at < midnight(last + timedelta(1)) for at in at_all)
-        assert found == by_hand(writer.stories, first, last, only) | {"pre_orders": pre_orders}
+        assert found == expected_summary(writer.stories, first, last, only) | {"pre_orders": pre_orders}
 
-    def test_the_last_twelve_months_are_the_default(self, billed: tuple[Flask, Writer]):
+    def test_default_range_is_the_last_twelve_months(self, billed: tuple[Flask, HistoryGenerator]):
         with clock.shifted(datetime(2026, 6, 30, 12, tzinfo=UTC) - datetime.now(UTC)):
             found = summary_of(billed[0], None, None, None)
         assert found == summary_of(billed[0], date(2025, 6, 30), date(2026, 6, 30), None)
 
-    def test_it_takes_three_statements(self, billed: tuple[Flask, Writer]):
+    def test_summary_runs_three_statements(self, billed: tuple[Flask, HistoryGenerator]):
         app, statements = billed[0], []
         with app.app_context():
             engine = db.engine
