@@ -1,4 +1,4 @@
-"""Organizations over HTTP."""
+"""Tests of the routes of organizations."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -31,12 +31,12 @@ def invite(by: Person, org: str, email: str, role: str = "editor") -> dict[str, 
     return found
 
 
-def people(who: Person, org: str) -> dict[str, tuple[str, str]]:
+def roles_by_email(who: Person, org: str) -> dict[str, tuple[str, str]]:
     """Return role and status of each member by e-mail."""
     return {m["email"]: (m["role"], m["status"]) for m in who.get(f"/organization/{org}").ok()["members"]}
 
 
-def verify(app: Flask, user_id: str) -> None:
+def verify_email(app: Flask, user_id: str) -> None:
     """Verify the e-mail and publish the event in one transaction."""
     with app.app_context():
         user = db.session.get_one(User, user_id)
@@ -46,7 +46,7 @@ def verify(app: Flask, user_id: str) -> None:
 
 
 class TestCreate:
-    def test_makes_the_creator_its_owner(self, world: World) -> None:
+    def test_create_returns_the_caller_as_owner(self, world: World) -> None:
         me = world.person()
         made = me.post("/organization", {"org_name": "Acme", "settings": {"a": 1}}).ok(201)
         assert (set(made), set(made["members"][0])) == (OBJECT, MEMBER)
@@ -56,34 +56,34 @@ class TestCreate:
         assert me.get(f"/organization/{made['org_id']}").ok() == made
 
     @pytest.mark.parametrize("name", ["https://evil.example.org", "Win at www.evil.example.org", "evil.com/login"])
-    def test_name_with_a_url_is_refused(self, world: World, name: str) -> None:
+    def test_name_with_a_url_returns_400_with_path(self, world: World, name: str) -> None:
         me = world.person()
         me.post("/organization", {"org_name": name}).fails(400, "VALIDATION_FAILED", "org_name")
         me.patch(f"/organization/{me.new_organization()}", {"org_name": name}).fails(400, None, "org_name")
         me.post("/auth/update-user", {"name": name}).fails(400, None, "name")
 
-    def test_a_name_the_owner_uses_is_taken(self, world: World) -> None:
+    def test_existing_name_of_the_owner_returns_409(self, world: World) -> None:
         me = world.person()
         me.new_organization("Acme")
         me.post("/organization", {"org_name": "Acme"}).fails(409, "NAME_TAKEN")
         world.person().new_organization("Acme")
 
-    def test_white_space_around_a_name_makes_no_other_name(self, world: World) -> None:
+    def test_name_is_trimmed(self, world: World) -> None:
         me = world.person()
         assert me.post("/organization", {"org_name": "  Acme \n"}).ok(201)["org_name"] == "Acme"
         me.post("/organization", {"org_name": " Acme"}).fails(409, "NAME_TAKEN")
         me.post("/organization", {"org_name": f" {'x' * 80} "}).ok(201)
 
-    def test_an_emptied_image_is_none(self, world: World) -> None:
+    def test_empty_image_is_stored_as_null(self, world: World) -> None:
         me = world.person()
         made = me.post("/organization", {"org_name": "Acme", "org_image": ""}).ok(201)
         assert me.patch(f"/organization/{made['org_id']}", {"org_image": ""}).ok()["org_image"] is None
 
-    def test_a_field_is_at_fault_once(self, world: World) -> None:
+    def test_invalid_field_has_one_error(self, world: World) -> None:
         answer = world.person().post("/organization", {"org_name": ""}).fails(400, None, "org_name")
         assert len(answer["errorMessage"]) == 1
 
-    def test_at_the_limit_no_more_are_made(self, world: World) -> None:
+    def test_create_above_the_limit_returns_403(self, world: World) -> None:
         me = world.person()
         for _ in range(10):
             me.new_organization()
@@ -103,23 +103,23 @@ class TestCreate:
             ({"org_name": "ok", "org_image": "orgs/nobodys.png"}, "org_image"),
         ],
     )
-    def test_refuses_what_does_not_fit(self, world: World, body: dict[str, object], path: str) -> None:
+    def test_invalid_field_returns_400_with_path(self, world: World, body: dict[str, object], path: str) -> None:
         world.person().post("/organization", body).fails(400, "VALIDATION_FAILED", path)
 
 
 class TestEnsureDefault:
-    def test_makes_one_and_returns_it_ever_after(self, world: World) -> None:
+    def test_repeated_call_returns_the_first_organization(self, world: World) -> None:
         me = world.person()
         first = me.post("/organization/ensure-default", {}).ok()
         assert first["default"] is True
         assert me.post("/organization/ensure-default", {}).ok() == first
 
-    def test_finds_a_name_when_its_own_is_used(self, world: World) -> None:
+    def test_existing_default_name_is_numbered(self, world: World) -> None:
         me = world.person()
         me.new_organization("Personal")
         assert me.post("/organization/ensure-default", {}).ok()["org_name"] == "Personal 2"
 
-    def test_is_not_kept_back_by_the_limit(self, world: World) -> None:
+    def test_default_organization_is_exempt_from_the_limit(self, world: World) -> None:
         me = world.person()
         for _ in range(10):
             me.new_organization()
@@ -127,7 +127,7 @@ class TestEnsureDefault:
 
 
 class TestList:
-    def test_tells_role_and_active_projects(self, world: World) -> None:
+    def test_list_contains_role_and_active_projects(self, world: World) -> None:
         owner, editor = world.person(), world.person()
         org = organization(world, owner, (editor, Role.EDITOR))
         name, _ = repository(world, SMALL)
@@ -138,7 +138,7 @@ class TestList:
         assert (entry["role"], entry["projectCount"]) == ("editor", 2)
         assert [one["project_id"] for one in entry["projects"]] == [shown]
 
-    def test_can_be_narrowed_to_a_status(self, world: World) -> None:
+    def test_list_filters_by_status(self, world: World) -> None:
         me = world.person()
         active, archived = me.new_organization(), me.new_organization()
         me.patch(f"/organization/status/{archived}", {"status": "archived"}).ok()
@@ -149,7 +149,7 @@ class TestList:
         assert found == {"active": [active], "archived": [archived], "all": [active, archived]}
         me.get("/organization/user?status=gone").fails(400, "VALIDATION_FAILED", "status")
 
-    def test_costs_two_statements_beside_the_session_however_long(self, app: Flask, world: World) -> None:
+    def test_list_runs_at_most_three_statements(self, app: Flask, world: World) -> None:
         me = world.person()
         for _ in range(3):
             org = me.new_organization()
@@ -161,34 +161,34 @@ class TestList:
 
 
 class TestInvite:
-    def test_white_space_around_the_email_does_not_matter(self, world: World) -> None:
+    def test_email_is_trimmed(self, world: World) -> None:
         me, other = world.person(), world.person()
         assert invite(me, me.new_organization(), f" {other.email}\n")["user_id"] == other.id
 
     @pytest.mark.parametrize("role", ["Admin", "owner", ""])
-    def test_an_unknown_role_is_told_those_that_may_be_given(self, world: World, role: str) -> None:
+    def test_invalid_role_returns_400_with_the_valid_roles(self, world: World, role: str) -> None:
         me = world.person()
         answer = me.patch(f"/organization/member/{me.new_organization()}", {"email": "a@example.org", "role": role})
         assert answer.fails(400, None, "role")["errorMessage"][0]["message"] == "Must be one of: admin, editor."
 
-    def test_a_verified_user_is_a_member_at_once_and_mailed(self, app: Flask, world: World) -> None:
+    def test_verified_user_becomes_a_member_and_receives_a_mail(self, app: Flask, world: World) -> None:
         me, other = world.person(), world.person()
         org = me.new_organization()
         wanted = {"email": other.email, "role": "admin", "user_id": other.id, "status": "active"}
         assert invite(me, org, other.email.upper(), "admin") == wanted
         world.work_off()
-        assert people(other, org)[other.email] == ("admin", "active")
+        assert roles_by_email(other, org)[other.email] == ("admin", "active")
         assert len(Mailbox(app.config["SETTINGS"].mail.directory, other.email).texts()) == 1
         me.patch(f"/organization/member/{org}", {"email": other.email, "role": "editor"}).fails(409, "ALREADY_MEMBER")
 
-    def test_another_e_mail_is_kept_a_place(self, app: Flask, world: World) -> None:
+    def test_unknown_email_is_stored_as_invitation_with_the_last_role(self, app: Flask, world: World) -> None:
         me = world.person()
         org, guest = me.new_organization(), f"{me.id[-8:]}@mail.example.org"
         for role in ("admin", "editor"):
             wanted = {"email": guest, "role": role, "user_id": None, "status": "invited"}
             assert invite(me, org, guest, role) == wanted
         world.work_off()
-        assert people(me, org)[guest] == ("editor", "invited")
+        assert roles_by_email(me, org)[guest] == ("editor", "invited")
         assert len(Mailbox(app.config["SETTINGS"].mail.directory, guest).texts()) == 2
 
     @pytest.mark.parametrize("verified", [False, None])
@@ -211,25 +211,25 @@ class TestInvite:
         assert text.startswith("You are now a member of an organization\n")
         assert "Acme.\u2060com" in text
 
-    def test_becomes_a_membership_when_exactly_that_e_mail_is_verified(self, app: Flask, world: World) -> None:
+    def test_invitation_becomes_a_membership_when_its_email_is_verified(self, app: Flask, world: World) -> None:
         me, guest = world.person(), world.person(verified=False)
         org = me.new_organization()
         assert invite(me, org, guest.email)["status"] == "invited"
-        verify(app, world.person(email=guest.email.replace("@", "x@")).id)
-        assert people(me, org)[guest.email] == ("editor", "invited")
-        verify(app, guest.id)
-        assert people(guest, org)[guest.email] == ("editor", "active")
+        verify_email(app, world.person(email=guest.email.replace("@", "x@")).id)
+        assert roles_by_email(me, org)[guest.email] == ("editor", "invited")
+        verify_email(app, guest.id)
+        assert roles_by_email(guest, org)[guest.email] == ("editor", "active")
 
-    def test_lasts_seven_days(self, app: Flask, world: World, later: Later) -> None:
+    def test_invitation_expires_after_seven_days(self, app: Flask, world: World, later: Later) -> None:
         me, guest = world.person(), world.person(verified=False)
         org = me.new_organization()
         invite(me, org, guest.email)
         with later(days=7, seconds=1):
-            assert guest.email not in {m["email"] for m in _shown(app, org)}
-            verify(app, guest.id)
+            assert guest.email not in {m["email"] for m in _members(app, org)}
+            verify_email(app, guest.id)
         guest.get(f"/organization/{org}").fails(403)
 
-    def test_members_and_open_invitations_fill_the_organization(self, world: World) -> None:
+    def test_members_and_invitations_above_the_limit_return_403(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
         for number in range(49):
@@ -244,13 +244,13 @@ class TestInvite:
     @pytest.mark.parametrize(
         ("change", "path"), [({"role": "owner"}, "role"), ({"role": "viewer"}, "role"), ({"email": "nobody"}, "email")]
     )
-    def test_refuses_what_does_not_fit(self, world: World, change: dict[str, str], path: str) -> None:
+    def test_invalid_field_returns_400_with_path(self, world: World, change: dict[str, str], path: str) -> None:
         me = world.person()
         body = {"email": "guest@mail.example.org", "role": "editor"} | change
         me.patch(f"/organization/member/{me.new_organization()}", body).fails(400, "VALIDATION_FAILED", path)
 
 
-def _shown(app: Flask, org: str) -> list[dict[str, str]]:
+def _members(app: Flask, org: str) -> list[dict[str, str]]:
     from app.models.organization import Organization
     from app.resources.organization import queries
 
@@ -261,7 +261,7 @@ def _shown(app: Flask, org: str) -> list[dict[str, str]]:
 
 @pytest.fixture
 def team(world: World) -> tuple[Person, Person, Person, str]:
-    """Owner, admin, editor and their organization."""
+    """The owner, an admin, an editor and their organization."""
     owner, admin, editor = world.person(), world.person(), world.person()
     return owner, admin, editor, organization(world, owner, (admin, Role.ADMIN), (editor, Role.EDITOR))
 
@@ -270,7 +270,7 @@ Team = tuple[Person, Person, Person, str]
 
 
 class TestUpdateRole:
-    def test_changes_by_id_and_by_e_mail(self, team: Team) -> None:
+    def test_member_is_selected_by_id_or_email(self, team: Team) -> None:
         owner, admin, editor, org = team
         path = f"/organization/update-role/{org}"
         wanted = {"user_id": editor.id, "role": "admin"}
@@ -284,27 +284,27 @@ class TestUpdateRole:
         removed = owner.patch(f"/organization/remove-member/{org}", {"user_id": admin.id}).ok()
         assert removed == {"user_id": admin.id, "removed": True}
 
-    def test_member_id_with_an_email_is_refused_and_changes_nothing(self, team: Team) -> None:
+    def test_member_id_with_an_email_returns_400_without_a_change(self, team: Team) -> None:
         owner, _, editor, org = team
         invite(owner, org, "both@mail.example.org")
         body = {"member_id": editor.id, "email": "both@mail.example.org"}
         owner.patch(f"/organization/remove-member/{org}", body).fails(400, "VALIDATION_FAILED", "member_id", "email")
         role = body | {"role": "admin"}
         owner.patch(f"/organization/update-role/{org}", role).fails(400, "VALIDATION_FAILED", "member_id", "email")
-        assert {editor.email, "both@mail.example.org"} <= set(people(owner, org))
+        assert {editor.email, "both@mail.example.org"} <= set(roles_by_email(owner, org))
 
-    def test_owner_and_oneself_are_no_targets(self, team: Team) -> None:
+    def test_owner_or_caller_as_target_returns_403(self, team: Team) -> None:
         owner, admin, _, org = team
         for who, target in ((admin, owner), (owner, owner), (admin, admin)):
             who.patch(f"/organization/update-role/{org}", {"member_id": target.id, "role": "editor"}).fails(403)
             who.patch(f"/organization/remove-member/{org}", {"member_id": target.id}).fails(403)
 
-    def test_the_role_owner_is_not_given_away(self, team: Team) -> None:
+    def test_role_owner_returns_400_with_path(self, team: Team) -> None:
         owner, _, editor, org = team
         body = {"member_id": editor.id, "role": "owner"}
         owner.patch(f"/organization/update-role/{org}", body).fails(400, "VALIDATION_FAILED", "role")
 
-    def test_a_stranger_is_not_found_and_nonsense_is_refused(self, team: Team, world: World) -> None:
+    def test_unknown_member_returns_404_and_invalid_member_400(self, team: Team, world: World) -> None:
         owner, *_, org = team
         stranger = world.person()
         for target, status in (({"member_id": stranger.id}, 404), ({"email": stranger.email}, 404)):
@@ -315,7 +315,7 @@ class TestUpdateRole:
 
 
 class TestLeave:
-    def test_everybody_but_the_owner_may(self, team: Team) -> None:
+    def test_leave_succeeds_for_members_and_returns_403_for_the_owner(self, team: Team) -> None:
         owner, admin, editor, org = team
         owner.patch(f"/organization/leave/{org}").fails(403, "OWNER_CANNOT_LEAVE")
         for who in (admin, editor):
@@ -324,17 +324,17 @@ class TestLeave:
 
 
 class TestTransfer:
-    def test_the_old_owner_becomes_an_admin(self, team: Team) -> None:
+    def test_transfer_makes_the_previous_owner_an_admin(self, team: Team) -> None:
         owner, admin, editor, org = team
         shown = owner.post(f"/organization/transfer/{org}", {"member_id": editor.id}).ok()
         assert shown["owner"] == editor.id
-        assert {email: role for email, (role, _) in people(owner, org).items()} == {
+        assert {email: role for email, (role, _) in roles_by_email(owner, org).items()} == {
             owner.email: "admin",
             admin.email: "admin",
             editor.email: "owner",
         }
 
-    def test_is_refused_to_strangers_oneself_and_for_the_default(self, team: Team, world: World) -> None:
+    def test_unknown_member_self_or_default_organization_is_rejected(self, team: Team, world: World) -> None:
         owner, *_, org = team
         owner.post(f"/organization/transfer/{org}", {"member_id": world.person().id}).fails(404)
         owner.post(f"/organization/transfer/{org}", {"member_id": owner.id}).fails(403)
@@ -343,7 +343,7 @@ class TestTransfer:
         invite(owner, default, other.email)
         owner.post(f"/organization/transfer/{default}", {"member_id": other.id}).fails(409, "DEFAULT_ORGANIZATION")
 
-    def test_the_new_owners_limit_and_names_hold(self, team: Team) -> None:
+    def test_limit_and_names_of_the_new_owner_apply(self, team: Team) -> None:
         owner, _, editor, org = team
         name = owner.get(f"/organization/{org}").ok()["org_name"]
         clash = editor.new_organization(name)
@@ -352,11 +352,11 @@ class TestTransfer:
         for _ in range(10):
             editor.new_organization()
         owner.post(f"/organization/transfer/{org}", {"member_id": editor.id}).fails(403, "LIMIT_REACHED")
-        assert people(owner, org)[owner.email][0] == "owner"
+        assert roles_by_email(owner, org)[owner.email][0] == "owner"
 
 
 class TestUpdate:
-    def test_changes_what_is_given_and_nothing_else(self, world: World) -> None:
+    def test_update_changes_only_the_given_writable_fields(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
         before = me.get(f"/organization/{org}").ok()
@@ -374,18 +374,18 @@ class TestUpdate:
         assert (after["org_name"], after["settings"]) == ("Renamed", {"c": 1})
 
     @pytest.mark.parametrize("name", ["https://evil.example.org", "Win at www.evil.example.org", "evil.com/login"])
-    def test_name_with_a_url_is_refused(self, world: World, name: str) -> None:
+    def test_name_with_a_url_returns_400_with_path(self, world: World, name: str) -> None:
         me = world.person()
         me.post("/organization", {"org_name": name}).fails(400, "VALIDATION_FAILED", "org_name")
         me.patch(f"/organization/{me.new_organization()}", {"org_name": name}).fails(400, None, "org_name")
         me.post("/auth/update-user", {"name": name}).fails(400, None, "name")
 
-    def test_a_name_the_owner_uses_is_taken(self, world: World) -> None:
+    def test_existing_name_of_the_owner_returns_409(self, world: World) -> None:
         me = world.person()
         me.new_organization("Taken")
         me.patch(f"/organization/{me.new_organization()}", {"org_name": "Taken"}).fails(409, "NAME_TAKEN")
 
-    def test_an_image_must_be_the_callers_or_the_organizations(self, app: Flask, world: World) -> None:
+    def test_image_of_another_user_returns_400_with_path(self, app: Flask, world: World) -> None:
         me, other = world.person(), world.person()
         org, key = me.new_organization(), f"orgs/{me.id}.png"
         with app.app_context():
@@ -397,14 +397,14 @@ class TestUpdate:
         assert me.patch(f"/organization/{org}", {"org_image": key}).ok()["org_image"] == key
         assert me.patch(f"/organization/{org}", {"org_image": None}).ok()["org_image"] is None
 
-    def test_if_match_refuses_a_stale_change(self, world: World) -> None:
+    def test_stale_if_match_returns_412(self, world: World) -> None:
         me = world.person()
         path = f"/organization/{me.new_organization()}"
         tag = me.get(path).headers["ETag"]
         me.patch(path, {"org_name": "One"}, headers={"If-Match": tag}).ok()
         me.patch(path, {"org_name": "Two"}, headers={"If-Match": tag}).fails(412)
 
-    def test_so_do_changes_of_members_and_of_the_status(self, team: Team, world: World) -> None:
+    def test_stale_if_match_on_member_and_status_changes_returns_412(self, team: Team, world: World) -> None:
         owner, admin, editor, org = team
         stale = owner.get(f"/organization/{org}").headers["ETag"]
         owner.patch(f"/organization/{org}", {"settings": {"a": 1}}).ok()
@@ -425,7 +425,7 @@ class TestUpdate:
 
 
 class TestStatus:
-    def test_an_archived_one_is_closed_but_for_what_the_contract_lists(self, team: Team) -> None:
+    def test_archived_organization_returns_409_except_for_the_permitted_changes(self, team: Team) -> None:
         owner, admin, editor, org = team
         assert owner.patch(f"/organization/status/{org}", {"status": "archived"}).ok()["status"] == "archived"
         owner.patch(f"/organization/{org}", {"org_name": "X"}).fails(409, "ARCHIVED")
@@ -437,7 +437,7 @@ class TestStatus:
         owner.patch(f"/organization/status/{org}", {"status": "active"}).ok()
         owner.patch(f"/organization/{org}", {"org_name": "X"}).ok()
 
-    def test_the_default_one_stays(self, world: World) -> None:
+    def test_archive_or_delete_of_the_default_organization_returns_409(self, world: World) -> None:
         me = world.person()
         org = me.post("/organization/ensure-default", {}).ok()["org_id"]
         me.patch(f"/organization/status/{org}", {"status": "archived"}).fails(409, "DEFAULT_ORGANIZATION")
@@ -445,7 +445,7 @@ class TestStatus:
 
 
 class TestDelete:
-    def test_takes_its_projects_and_leaves_the_repository(self, world: World) -> None:
+    def test_delete_removes_the_projects_and_retains_the_repository(self, world: World) -> None:
         me = world.person()
         org, (name, git) = me.new_organization(), repository(world, SMALL)
         made = me.new_project(org, name)
@@ -458,7 +458,7 @@ class TestDelete:
 
 
 class TestUserDeleting:
-    def test_takes_what_only_they_own(self, app: Flask, world: World) -> None:
+    def test_deleted_user_removes_only_their_organizations(self, app: Flask, world: World) -> None:
         me, other = world.person(), world.person()
         mine = me.new_organization()
         theirs = organization(world, other, (me, Role.EDITOR))
@@ -466,9 +466,9 @@ class TestUserDeleting:
             user_deleting.publish(db.session.get_one(User, me.id))
             db.session.commit()
         me.get(f"/organization/{mine}").fails(404)
-        assert people(other, theirs) == {other.email: ("owner", "active")}
+        assert roles_by_email(other, theirs) == {other.email: ("owner", "active")}
 
-    def test_an_owner_of_shared_ones_is_told_which(self, world: World) -> None:
+    def test_owner_of_shared_organizations_returns_409_with_their_names(self, world: World) -> None:
         me, other = world.person(), world.person()
         me.new_organization("Alone")
         shared = me.new_organization("Shared")
