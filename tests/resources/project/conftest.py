@@ -1,4 +1,4 @@
-"""Fixtures of the tests of projects."""
+"""Fixtures of the project tests."""
 
 import pytest
 

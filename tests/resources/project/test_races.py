@@ -1,4 +1,4 @@
-"""Projects when many requests come at the same time."""
+"""Tests of projects under parallel requests."""
 
 from functools import partial
 from typing import Any
@@ -21,7 +21,7 @@ def _create_many(me: Person, *bodies: dict[str, Any]) -> dict[int, int]:
 
 
 class TestCreate:
-    def test_concurrent_creates_at_one_below_the_limit_create_exactly_one(self, world: World) -> None:
+    def test_parallel_creations_below_the_limit_create_one(self, world: World) -> None:
         me = world.person()
         org, (repo, _) = organization(world, me), repository(world, SMALL)
         for _ in range(24):
@@ -30,11 +30,11 @@ class TestCreate:
         assert _create_many(me, *bodies) == {201: 1, 403: THREADS - 1}
         assert len(me.get(f"/project/orgs/{org}").ok()) == 25
 
-    def test_concurrent_creates_of_one_name_create_exactly_one(self, workspace: Workspace) -> None:
+    def test_parallel_creations_of_one_name_create_one(self, workspace: Workspace) -> None:
         twin = body(workspace.org, "Twin", workspace.repository)
         assert _create_many(workspace.me, twin) == {201: 1, 409: THREADS - 1}
 
-    def test_concurrent_first_connections_give_a_local_repository_to_one_organization(self, world: World) -> None:
+    def test_parallel_first_connections_assign_a_local_repository_to_one_organization(self, world: World) -> None:
         repo, _ = repository(world, SMALL)
         people = [world.person() for _ in range(8)]
         requests = [
@@ -44,7 +44,7 @@ class TestCreate:
 
 
 class TestSetStatus:
-    def test_concurrent_activations_respect_the_limit(self, world: World) -> None:
+    def test_parallel_activations_respect_the_limit(self, world: World) -> None:
         me = world.person()
         org, (repo, _) = organization(world, me), repository(world, SMALL)
         for _ in range(24):
@@ -55,7 +55,7 @@ class TestSetStatus:
 
 
 class TestMove:
-    def test_concurrent_moves_of_a_project_have_one_effect(self, workspace: Workspace) -> None:
+    def test_parallel_moves_of_a_project_have_one_effect(self, workspace: Workspace) -> None:
         me = workspace.me
         targets = [me.new_organization() for _ in range(4)]
         requests = [partial(me.again().patch, f"/project/move/{org}/{workspace.project}") for org in targets]
@@ -66,11 +66,11 @@ class TestMove:
 
 
 class TestDelete:
-    def test_concurrent_deletions_have_one_effect(self, workspace: Workspace) -> None:
+    def test_parallel_deletions_have_one_effect(self, workspace: Workspace) -> None:
         requests = [partial(workspace.me.again().delete, f"/project/{workspace.project}") for _ in range(10)]
         assert statuses(together(requests)) == {200: 1, 404: 9}
 
-    def test_writes_concurrent_with_a_deletion_succeed_or_are_404(self, workspace: Workspace) -> None:
+    def test_writes_parallel_to_a_deletion_return_200_or_404(self, workspace: Workspace) -> None:
         me, path = workspace.me, f"/project/{workspace.project}"
         writes = [partial(me.again().patch, path, {"project_name": f"N {number}"}) for number in range(10)]
         previews = [
@@ -80,8 +80,8 @@ class TestDelete:
         assert set(found) <= {200, 404}, found
 
 
-class TestMembersWhoGo:
-    def test_concurrent_removal_and_creation_leave_no_project_of_a_nonmember(self, world: World) -> None:
+class TestRemovedMembers:
+    def test_parallel_removal_and_creation_leave_no_project_of_a_nonmember(self, world: World) -> None:
         me, admin = world.person(), world.person()
         org, (repo, _) = organization(world, me, (admin, Role.ADMIN)), repository(world, SMALL)
         answers = together(

@@ -1,4 +1,4 @@
-"""Detection of the site kind through the API, on repositories of every size."""
+"""Tests of the detection of the site kind through the API, on repositories of every size."""
 
 import pytest
 from flask import Flask

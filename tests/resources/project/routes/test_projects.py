@@ -1,4 +1,4 @@
-"""Projects over HTTP."""
+"""Tests of the routes of projects."""
 
 from typing import Any
 
@@ -25,7 +25,7 @@ def create(me: Person, org: str, repo: str, **more: Any) -> Any:
 
 
 class TestCreate:
-    def test_create_on_a_readable_branch_connects_and_indexes_it(self, world: World) -> None:
+    def test_create_on_readable_branch_connects_and_indexes_the_branch(self, world: World) -> None:
         me = world.person()
         org, (name, git) = me.new_organization(), repository(world, SMALL)
         paths = {"content": "content", "media": "static", "public": "public"}
@@ -40,7 +40,7 @@ class TestCreate:
         index = me.get(f"/project/{made['project_id']}").ok()["index"]
         assert (index["status"], index["commit_sha"], index["files"]) == ("ready", git.head("main"), len(SMALL))
 
-    def test_create_with_given_kinds_does_not_replace_them(self, world: World) -> None:
+    def test_create_with_generator_and_framework_stores_both(self, world: World) -> None:
         me = world.person()
         name, _ = repository(world, SMALL)
         made = create(me, me.new_organization(), name, generator="astro", framework="vue").ok(201)
@@ -61,7 +61,7 @@ class TestCreate:
             ({"a/b/c/d/e.txt": b"deep\n"}, (None, None)),
         ],
     )
-    def test_create_without_generator_detects_it(
+    def test_create_without_generator_detects_the_generator(
         self, world: World, files: dict[str, Content], kind: tuple[str, str]
     ) -> None:
         me = world.person()
@@ -85,7 +85,7 @@ class TestCreate:
             ({"org_id": "nonsense"}, "org_id"),
         ],
     )
-    def test_create_with_an_invalid_value_is_400_naming_the_field(
+    def test_create_with_invalid_value_returns_400_with_path(
         self, workspace: Workspace, change: dict[str, Any], path: str
     ) -> None:
         create(workspace.me, workspace.org, workspace.repository, **change).fails(400, "VALIDATION_FAILED", path)
@@ -93,18 +93,18 @@ class TestCreate:
     @pytest.mark.parametrize(
         "change", [{"repository": "acme/nope"}, {"repository": "../etc"}, {"branch": "nope"}, {"provider": "github"}]
     )
-    def test_create_on_an_unreadable_repository_is_422(self, workspace: Workspace, change: dict[str, str]) -> None:
+    def test_create_with_unreadable_repository_returns_422(self, workspace: Workspace, change: dict[str, str]) -> None:
         create(workspace.me, workspace.org, workspace.repository, **change).fails(422, "REPO_UNAVAILABLE")
 
-    def test_name_of_another_project_of_the_organization_is_a_conflict(self, workspace: Workspace) -> None:
+    def test_existing_name_in_the_organization_returns_409(self, workspace: Workspace) -> None:
         create(workspace.me, workspace.org, workspace.repository).ok(201)
         create(workspace.me, workspace.org, workspace.repository).fails(409, "NAME_TAKEN")
 
-    def test_create_in_an_archived_organization_is_409(self, workspace: Workspace) -> None:
+    def test_create_in_archived_organization_returns_409(self, workspace: Workspace) -> None:
         workspace.me.patch(f"/organization/status/{workspace.org}", {"status": "archived"}).ok()
         create(workspace.me, workspace.org, workspace.repository).fails(409, "ARCHIVED")
 
-    def test_limit_of_the_owner_counts_all_organizations(self, world: World) -> None:
+    def test_create_above_the_limit_of_the_owner_returns_403(self, world: World) -> None:
         me = world.person()
         for _ in range(4):
             org, (name, _) = organization(world, me), repository(world, SMALL)
@@ -113,7 +113,7 @@ class TestCreate:
         fresh = me.new_organization()
         create(me, fresh, repository(world, SMALL)[0]).fails(403, "LIMIT_REACHED")
 
-    def test_create_with_empty_optional_fields_reads_them_as_not_given(self, workspace: Workspace) -> None:
+    def test_create_with_empty_optional_fields_ignores_them(self, workspace: Workspace) -> None:
         names = ("repository_id", "generator", "framework", "visibility", "site_url", "project_image", "paths")
         made = create(workspace.me, workspace.org, workspace.repository, **dict.fromkeys(names, "")).ok(201)
         assert (made["generator"], made["framework"], made["visibility"]) == ("hugo", "hugo", "private")
@@ -130,7 +130,9 @@ class TestCreate:
 
 
 class TestLocalRepositories:
-    def test_first_organization_to_connect_a_local_repository_owns_it(self, workspace: Workspace, world: World) -> None:
+    def test_local_repository_belongs_to_the_first_connected_organization(
+        self, workspace: Workspace, world: World
+    ) -> None:
         stranger = world.person()
         create(workspace.me, workspace.org, workspace.repository).ok(201)
         for who in (stranger, workspace.me):
@@ -150,7 +152,7 @@ class TestLocalRepositories:
         me.patch(f"/project/git/{behind}", {}).fails(422, "REPO_UNAVAILABLE")
 
 
-class TestReading:
+class TestRead:
     def test_read_of_a_project_runs_two_statements(self, app: Flask, workspace: Workspace) -> None:
         with counted(app) as statements:
             workspace.me.get(f"/project/{workspace.project}").ok()
@@ -191,14 +193,14 @@ class TestReading:
         (mine,) = workspace.me.get(f"/project/user/{workspace.me.id}").ok()
         assert mine["project_id"] == workspace.project
 
-    def test_read_with_a_matching_etag_is_304(self, workspace: Workspace) -> None:
+    def test_read_with_matching_etag_returns_304(self, workspace: Workspace) -> None:
         path = f"/project/{workspace.project}"
         tag = workspace.me.get(path).headers["ETag"]
         assert workspace.me.client.get(f"/api/v1{path}", headers={"If-None-Match": tag}).status_code == 304
 
 
 class TestUpdate:
-    def test_update_changes_the_given_fields_only(self, workspace: Workspace) -> None:
+    def test_update_changes_only_the_given_writable_fields(self, workspace: Workspace) -> None:
         me, path = workspace.me, f"/project/{workspace.project}"
         before = me.get(path).ok()
         forged = {
@@ -223,16 +225,16 @@ class TestUpdate:
         assert me.patch(path, {"paths": typed}).ok()["paths"] == kept
         me.patch(path, {"paths": {"content": "src//"}}).fails(400, None, "paths.content")
 
-    def test_name_of_another_project_of_the_organization_is_a_conflict(self, workspace: Workspace) -> None:
+    def test_existing_name_in_the_organization_returns_409(self, workspace: Workspace) -> None:
         create(workspace.me, workspace.org, workspace.repository, project_name="Taken").ok(201)
         workspace.me.patch(f"/project/{workspace.project}", {"project_name": "Taken"}).fails(409, "NAME_TAKEN")
 
-    def test_update_with_an_empty_site_url_clears_it(self, workspace: Workspace) -> None:
+    def test_update_with_empty_site_url_stores_null(self, workspace: Workspace) -> None:
         path = f"/project/{workspace.project}"
         assert workspace.me.patch(path, {"site_url": "http://localhost:1313/"}).ok()["site_url"]
         assert workspace.me.patch(path, {"site_url": ""}).ok()["site_url"] is None
 
-    def test_update_with_empty_strings_clears_the_fields(self, workspace: Workspace) -> None:
+    def test_update_with_empty_strings_stores_null(self, workspace: Workspace) -> None:
         path, fields = f"/project/{workspace.project}", ("site_url", "framework", "project_image")
         workspace.me.patch(path, {"framework": "hugo"}).ok()
         changed = workspace.me.patch(path, dict.fromkeys(fields, "")).ok()
@@ -242,7 +244,7 @@ class TestUpdate:
         path = f"/project/{workspace.project}"
         assert workspace.me.patch(path, {"project_name": "  Site  "}).ok()["project_name"] == "Site"
 
-    def test_update_with_a_stale_if_match_is_412(self, workspace: Workspace) -> None:
+    def test_update_with_stale_if_match_returns_412(self, workspace: Workspace) -> None:
         path = f"/project/{workspace.project}"
         tag = workspace.me.get(path).headers["ETag"]
         workspace.me.patch(path, {"project_name": "One"}, headers={"If-Match": tag}).ok()
@@ -258,7 +260,7 @@ class TestUpdate:
             ("generator", [*map(str, Generator), None], ["Hugo!", 5]),
         ],
     )
-    def test_setting_accepts_its_values_only(
+    def test_invalid_setting_returns_400_with_path(
         self, workspace: Workspace, field: str, good: list[Any], bad: list[Any]
     ) -> None:
         path = f"/project/{field}/{workspace.project}"
@@ -266,19 +268,19 @@ class TestUpdate:
         for body in ({}, *({field: value} for value in bad)):
             workspace.me.patch(path, body).fails(400, "VALIDATION_FAILED", field)
 
-    def test_generator_with_an_empty_string_is_cleared(self, workspace: Workspace) -> None:
+    def test_empty_generator_is_stored_as_null(self, workspace: Workspace) -> None:
         path = f"/project/generator/{workspace.project}"
         assert workspace.me.patch(path, {"generator": "hugo"}).ok()["generator"] == "hugo"
         assert workspace.me.patch(path, {"generator": ""}).ok()["generator"] is None
 
-    def test_connection_with_an_empty_repository_id_is_kept(self, workspace: Workspace) -> None:
+    def test_connection_with_empty_repository_id_is_unchanged(self, workspace: Workspace) -> None:
         path = f"/project/git/{workspace.project}"
         project = workspace.me.patch(path, {"repository_id": ""}).ok()
         assert (project["repository"], project["connection"]["status"]) == (workspace.repository, "active")
 
 
 class TestStatus:
-    def test_archived_project_is_readable_and_refuses_writes(self, workspace: Workspace) -> None:
+    def test_archived_project_is_readable_and_returns_409_for_writes(self, workspace: Workspace) -> None:
         me, made = workspace.me, workspace.project
         me.patch(f"/project/status/{made}", {"status": "archived"}).ok()
         me.get(f"/project/{made}").ok()
@@ -288,7 +290,7 @@ class TestStatus:
         me.patch(f"/project/move/{me.new_organization()}/{made}").ok()
         me.delete(f"/project/{made}").ok()
 
-    def test_activation_is_limited_like_a_creation(self, world: World) -> None:
+    def test_activation_above_the_limit_returns_403(self, world: World) -> None:
         me = world.person()
         org, (name, _) = organization(world, me), repository(world, SMALL)
         archived = project(world, me, org, name, status="archived")
@@ -298,7 +300,7 @@ class TestStatus:
 
 
 class TestConnection:
-    def test_another_branch_is_verified_and_indexed(self, world: World, workspace: Workspace) -> None:
+    def test_changed_branch_is_verified_and_indexed(self, world: World, workspace: Workspace) -> None:
         workspace.git.commit({"draft.md": b"# Draft\n"}, branch="work/one", start="main")
         path = f"/project/git/{workspace.project}"
         assert workspace.me.patch(path, {"branch": "work/one"}).ok()["index"]["status"] == "queued"
@@ -308,7 +310,7 @@ class TestConnection:
         workspace.me.patch(path, {"branch": "nope"}).fails(422, "REPO_UNAVAILABLE")
         assert workspace.me.get(f"/project/{workspace.project}").ok()["branch"] == "work/one"
 
-    def test_connection_with_empty_strings_disconnects_and_names_reconnect(self, workspace: Workspace) -> None:
+    def test_connection_with_empty_strings_disconnects_until_reconnected(self, workspace: Workspace) -> None:
         me, path = workspace.me, f"/project/git/{workspace.project}"
         gone = me.patch(path, {"repository": "", "branch": ""}).ok()
         assert (gone["repository"], gone["branch"]) == ("", "")
@@ -325,13 +327,13 @@ class TestConnection:
         gone = workspace.me.patch(f"/project/git/{workspace.project}", {"provider": ""} | rest).ok()
         assert (gone["repository"], gone["branch"], gone["provider"]) == ("", "", "local")
 
-    def test_empty_provider_with_a_repository_is_400(self, workspace: Workspace) -> None:
+    def test_empty_provider_with_a_repository_returns_400(self, workspace: Workspace) -> None:
         body = {"provider": "", "repository": workspace.repository, "branch": "main"}
         workspace.me.patch(f"/project/git/{workspace.project}", body).fails(400, None, "provider")
 
 
 class TestMove:
-    def test_move_needs_an_active_destination_below_its_limit_and_a_free_name(
+    def test_move_to_archived_full_or_conflicting_organization_is_rejected(
         self, world: World, workspace: Workspace
     ) -> None:
         me, made = workspace.me, workspace.project
@@ -347,7 +349,7 @@ class TestMove:
         me.patch(f"/project/move/{clash}/{made}").fails(409, "NAME_TAKEN")
         assert me.patch(f"/project/move/{workspace.org}/{made}").ok()["org_id"] == workspace.org
 
-    def test_move_needs_ownership_of_both_organizations(self, world: World, workspace: Workspace) -> None:
+    def test_move_without_ownership_of_both_organizations_returns_403(self, world: World, workspace: Workspace) -> None:
         other = world.person()
         foreign = organization(world, other, (workspace.me, Role.ADMIN))
         for who in (workspace.me, other):
@@ -355,7 +357,7 @@ class TestMove:
 
 
 class TestDelete:
-    def test_delete_keeps_the_repository(self, workspace: Workspace) -> None:
+    def test_delete_retains_the_repository(self, workspace: Workspace) -> None:
         wanted = {"project_id": workspace.project, "deleted": True}
         assert workspace.me.delete(f"/project/{workspace.project}").ok() == wanted
         workspace.me.get(f"/project/{workspace.project}").fails(404)
@@ -376,11 +378,11 @@ class TestBranches:
         assert workspace.git.head("feature/one") == head
 
     @pytest.mark.parametrize("name", ["--force", "a..b", "", "a b", "x.lock", "@{x"])
-    def test_create_branch_with_an_invalid_name_is_400(self, workspace: Workspace, name: str) -> None:
+    def test_create_branch_with_invalid_name_returns_400(self, workspace: Workspace, name: str) -> None:
         body = {"branch": name, "from": "main"}
         workspace.me.post(f"/project/{workspace.project}/branches", body).fails(400, None, "branch")
 
-    def test_start_that_is_empty_is_the_working_branch(self, workspace: Workspace) -> None:
+    def test_empty_start_is_the_working_branch(self, workspace: Workspace) -> None:
         body = {"branch": "two", "from": ""}
         made = workspace.me.post(f"/project/{workspace.project}/branches", body).ok(201)
         assert made["sha"] == workspace.git.head("main")
@@ -399,7 +401,7 @@ class TestDeleteBranch:
         assert [one["name"] for one in me.get(f"/project/{workspace.project}/branches").ok()] == ["main"]
         me.get(content).fails(404)
 
-    def test_default_and_working_branches_are_refused(self, workspace: Workspace) -> None:
+    def test_default_or_working_branch_returns_409(self, workspace: Workspace) -> None:
         me, path = workspace.me, f"/project/{workspace.project}/branches"
         workspace.git.commit({"new.md": b"# New\n"}, branch="work", start="main")
         workspace.git.commit({"new.md": b"# New\n"}, branch="other", start="main")
@@ -411,17 +413,17 @@ class TestDeleteBranch:
         assert len(me.get(path).ok()) == 3
 
     @pytest.mark.parametrize("name", ["nope", "a..b", "--force", "ma", "%00", "x" * 300])
-    def test_unknown_branch_is_not_found(self, workspace: Workspace, name: str) -> None:
+    def test_unknown_branch_returns_404(self, workspace: Workspace, name: str) -> None:
         workspace.me.delete(f"/project/{workspace.project}/branches/{name}").fails(404)
 
-    def test_archived_project_is_refused(self, workspace: Workspace) -> None:
+    def test_archived_project_returns_409(self, workspace: Workspace) -> None:
         workspace.git.commit({"new.md": b"# New\n"}, branch="work", start="main")
         workspace.me.patch(f"/project/status/{workspace.project}", {"status": "archived"}).ok()
         workspace.me.delete(f"/project/{workspace.project}/branches/work").fails(409, "ARCHIVED")
         assert workspace.git.head("work")
 
 
-class TestPeopleWhoGo:
+class TestFormerMembers:
     def test_projects_of_a_former_member_on_gitlab_need_reconnect(self, app: Flask, world: World) -> None:
         owner, leaver, gone = world.person(), world.person(), world.person()
         org = organization(world, owner, (leaver, Role.ADMIN), (gone, Role.ADMIN))

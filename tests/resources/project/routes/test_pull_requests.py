@@ -1,4 +1,4 @@
-"""Pull and merge requests of a project over HTTP, at both hosts."""
+"""Tests of pull and merge requests of a project over HTTP, at both hosts."""
 
 import pytest
 from flask import Flask
@@ -18,7 +18,7 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
 
 @pytest.fixture(params=["github", "gitlab"])
 def at(request: pytest.FixtureRequest, world: World, hosts: Hosts) -> At:
-    """An editor without an account there, the address of the project's pull requests, and its repository."""
+    """An editor without an account at the host, the URL of the project's pull requests, and its repository."""
     me, editor = world.person(), world.person()
     if request.param == "github":
         made: OnGitHub | OnGitLab = hosts.on_github(login_of(me))
@@ -47,7 +47,7 @@ class TestPullRequests:
         assert made.git.show("content/new.md") == b"# New\n"
         assert me.get(path).ok() == [one | {"state": "merged"}]
 
-    def test_merged_branch_is_indexed_at_once(self, world: World, at: At) -> None:
+    def test_merge_indexes_the_base_branch(self, world: World, at: At) -> None:
         me, path, made = at
         content = path.replace("/project/", "/project-content/").removesuffix("/pull-requests")
         world.work_off()
@@ -59,35 +59,35 @@ class TestPullRequests:
         assert (tree["status"], tree["commit_sha"]) == ("ready", made.git.head())
         assert "content/new.md" in {file["path"] for file in tree["files"]}
 
-    def test_merge_of_a_merged_pull_request_is_409(self, at: At) -> None:
+    def test_merge_of_a_merged_pull_request_returns_409(self, at: At) -> None:
         me, path, _ = at
         number = me.post(path, BODY).ok(201)["number"]
         me.post(f"{path}/{number}/merge", {}).ok()
         me.post(f"{path}/{number}/merge", {}).fails(409)
 
-    def test_second_of_the_same_branches_is_a_conflict(self, at: At) -> None:
+    def test_second_pull_request_of_the_same_branches_returns_409(self, at: At) -> None:
         me, path, _ = at
         me.post(path, BODY).ok(201)
         me.post(path, BODY).fails(409)
 
-    def test_unknown_number_is_not_found(self, at: At) -> None:
+    def test_merge_of_an_unknown_number_returns_404(self, at: At) -> None:
         me, path, _ = at
         for number in ("99", "0", "x", "%2e%2e", "-1", "1" * 40):
             me.post(f"{path}/{number}/merge", {}).fails(404)
 
-    def test_create_with_an_invalid_value_is_400_naming_the_field(self, at: At) -> None:
+    def test_create_with_invalid_value_returns_400_with_path(self, at: At) -> None:
         me, path, _ = at
         for name, value in (("title", " "), ("head", "--x"), ("base", "a..b"), ("body", 7)):
             me.post(path, BODY | {name: value}).fails(400, "VALIDATION_FAILED", name)
 
-    def test_nonmember_is_refused(self, world: World, at: At) -> None:
+    def test_nonmember_returns_403(self, world: World, at: At) -> None:
         _, path, _ = at
         world.person().get(path).fails(403)
         world.person().post(path, BODY).fails(403)
 
 
-class TestLocal:
-    def test_local_repository_has_no_pull_requests(self, world: World) -> None:
+class TestLocalRepository:
+    def test_local_repository_returns_422(self, world: World) -> None:
         me = world.person()
         project = me.new_project(me.new_organization(), repository(world, {"a": b"a"})[0])
         path = f"/project/{project}/pull-requests"
