@@ -1,4 +1,4 @@
-"""An indexed project of one user on a separate repository."""
+"""Fixtures of the content tests: an indexed project of one user on a separate repository."""
 
 from dataclasses import dataclass
 from typing import Any

@@ -1,4 +1,4 @@
-"""Branches that change while notifications are lost, repeated, late and out of order."""
+"""Simulation of branches that change while notifications are lost, repeated, late and out of order."""
 
 import random
 from collections.abc import Callable
@@ -20,7 +20,7 @@ from tests.support.world import Person, World
 LOST, TWICE, NOW = 0.2, 0.2, 0.5
 
 
-class Life:
+class BranchSimulation:
     """A branch of one project with pushes at its host and saves through the API. `notify` sends one notification."""
 
     def __init__(
@@ -93,7 +93,7 @@ class Life:
         return self.dice.randbytes(self.dice.choice([0, 10, 2_000]))
 
 
-def live(life: Life, steps: int, *, check_every: int) -> None:
+def run_steps(life: BranchSimulation, steps: int, *, check_every: int) -> None:
     """Run a number of random steps and compare the index with Git after every few of them."""
     assert {"content.index", "webhooks.follow_remote"} <= registry.keys()
     for step in range(1, steps + 1):

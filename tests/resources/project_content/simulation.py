@@ -1,4 +1,4 @@
-"""A random life of a branch: saves through the API and pushes behind its back, held against plain git in between."""
+"""Simulation of a branch: random saves through the API and pushes without a notification, compared with Git."""
 
 import base64
 import random
@@ -30,14 +30,14 @@ NAMES = [
 
 
 class Simulation:
-    """Draws what happens next from one random generator, so that a run can be repeated."""
+    """Random saves and pushes from one seeded generator, so that a run can be repeated."""
 
     def __init__(self, site: Site, seed: int) -> None:
         self.site, self.dice = site, random.Random(seed)
         self.saved = self.refused = self.pushed = 0
 
     def save(self) -> None:
-        """One save of some files, from the present head or from an older one."""
+        """Save some files, based on the current or an older commit."""
         base = self.dice.choice([self.site.repo.head(), *self.site.repo.commits()[:3]])
         there = sorted(self.site.oracle(base))
         edits = {edit["path"]: edit for edit in (self._edit(there) for _ in range(self.dice.randint(1, 8)))}

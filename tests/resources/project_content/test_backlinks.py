@@ -1,4 +1,4 @@
-"""Backlinks through the API: links, images and fields."""
+"""Tests of backlinks through the API: links, images and fields."""
 
 from typing import Any
 
@@ -25,35 +25,35 @@ def linked(world: World) -> Site:
     return make_site(world, PAGES)
 
 
-def leading_to(site: Site, file: str) -> dict[str, list[str]]:
+def backlinks_of(site: Site, file: str) -> dict[str, list[str]]:
     told = site.owner.get(site.path("/backlinks"), query_string={"file": file}).ok()
     return {source["path"]: [link["url"] for link in source["links"]] for source in told}
 
 
 class TestBacklinks:
     def test_backlinks_of_a_page_are_the_linking_pages(self, linked: Site) -> None:
-        assert leading_to(linked, "content/about.md") == {
+        assert backlinks_of(linked, "content/about.md") == {
             "content/_index.md": ["/about/"],
             "content/posts/copy.md": ["/about/"],
             "content/posts/first.md": ["about"],
         }
 
-    def test_backlinks_of_an_image_are_the_pages_that_use_it(self, linked: Site) -> None:
-        assert leading_to(linked, "static/img/logo.png") == {
+    def test_backlinks_of_an_image_are_its_pages(self, linked: Site) -> None:
+        assert backlinks_of(linked, "static/img/logo.png") == {
             "content/about.md": ["/img/logo.png"],
             "content/posts/first.md": ["../../static/img/logo.png"],
             "layouts/page.html": ["/img/logo.png"],
             "static/css/site.css": ["../img/logo.png"],
         }
-        assert leading_to(linked, "static/img/other/logo.png") == {}
+        assert backlinks_of(linked, "static/img/other/logo.png") == {}
 
     def test_saved_link_is_a_backlink_and_a_removed_link_is_not(self, linked: Site) -> None:
         change = {"path": "content/_index.md", "action": "update", "content": "[x](/posts/copy)\n"}
         linked.commit(change).ok(201)
         linked.world.work_off()
-        assert "content/_index.md" not in leading_to(linked, "content/about.md")
-        assert leading_to(linked, "content/posts/copy.md") == {"content/_index.md": ["/posts/copy"]}
+        assert "content/_index.md" not in backlinks_of(linked, "content/about.md")
+        assert backlinks_of(linked, "content/posts/copy.md") == {"content/_index.md": ["/posts/copy"]}
 
-    def test_backlinks_of_an_unknown_file_and_an_invalid_path_are_refused(self, linked: Site) -> None:
+    def test_unknown_file_returns_404_and_invalid_path_400(self, linked: Site) -> None:
         linked.owner.get(linked.path("/backlinks?file=nope.md")).fails(404)
         linked.owner.get(linked.path("/backlinks?file=../x")).fails(400, None, "file")

@@ -1,4 +1,4 @@
-"""Comparisons of commits through the API, with `git diff` as the witness."""
+"""Tests of comparisons of commits through the API, checked with `git diff`."""
 
 import random
 from typing import Any
@@ -14,7 +14,7 @@ IMAGES = {"a.png": renames.IMAGE + b"old", "content/a.md": POST}
 NEW = renames.IMAGE + bytes(range(200))
 
 
-def one(site: Site, file: str, base: str, head: str | None = None) -> dict[str, Any]:
+def compare_file(site: Site, file: str, base: str, head: str | None = None) -> dict[str, Any]:
     """Return the only file of a comparison."""
     query = {"base": base, "file": file} | ({"head": head} if head else {})
     [found] = get(site, "compare", **query).ok()["files"]
@@ -50,7 +50,7 @@ class TestCompare:
         after = POST.replace(b"title: Hello", b"title: Hello again").replace(b"[a, b]", b"[a, c]")
         after = after.replace(b"draft: false\n", b"weight: 3\n").replace(b"Words.", b"Other words.")
         site.repo.commit({"content/posts/hello.md": after})
-        found = one(site, "content/posts/hello.md", base)
+        found = compare_file(site, "content/posts/hello.md", base)
         assert (found["status"], found["additions"], found["deletions"]) == ("modified", 4, 4)
         assert found["front_matter"] == [
             {"pointer": "/title", "before": "Hello", "after": "Hello again"},
@@ -71,7 +71,7 @@ class TestCompare:
         base, head = commits[-1], commits[0]
         signs = {"context": " ", "added": "+", "removed": "-"}
         for path, (previous, additions, _) in renames.numstat(site.repo, base, head).items():
-            found = one(site, path, base, head)
+            found = compare_file(site, path, base, head)
             if additions is None:
                 assert found["binary"]
                 continue
@@ -85,7 +85,7 @@ class TestCompare:
         site = make_site(world, IMAGES)
         base = site.repo.head()
         site.repo.commit({"a.png": None, "b.png": NEW})
-        removed, added = (one(site, path, base) for path in ("a.png", "b.png"))
+        removed, added = (compare_file(site, path, base) for path in ("a.png", "b.png"))
         assert (removed["status"], removed["binary"], removed["diff"], removed["after"]) == (
             "removed",
             True,
@@ -99,16 +99,16 @@ class TestCompare:
     def test_large_file_is_truncated(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"large.txt": b"line\n" * 220_000, "long.txt": b"line\n" * 6_000})
-        large, long = one(site, "large.txt", base), one(site, "long.txt", base)
+        large, long = compare_file(site, "large.txt", base), compare_file(site, "long.txt", base)
         assert (large["additions"], large["diff"], large["truncated"]) == (220_000, None, True)
         assert (long["additions"], long["truncated"]) == (6_000, True)
         assert sum(len(hunk["lines"]) for hunk in long["diff"]) < 6_000
 
-    def test_renamed_file_is_found_by_both_paths_and_an_unchanged_one_is_empty(self, site: Site) -> None:
+    def test_renamed_file_is_matched_by_both_paths_and_unchanged_file_is_omitted(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"content/posts/hello.md": None, "content/moved.md": POST + b"more\n"})
         for path in ("content/moved.md", "content/posts/hello.md"):
-            found = one(site, path, base)
+            found = compare_file(site, path, base)
             assert (found["path"], found["previous_path"], found["status"]) == (
                 "content/moved.md",
                 "content/posts/hello.md",
@@ -119,9 +119,9 @@ class TestCompare:
     def test_unreadable_front_matter_is_null(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"content/posts/hello.md": b"---\ntitle: [\n---\n"})
-        assert one(site, "content/posts/hello.md", base)["front_matter"] is None
+        assert compare_file(site, "content/posts/hello.md", base)["front_matter"] is None
 
-    def test_unreachable_commit_and_missing_file_are_404(self, site: Site) -> None:
+    def test_unreachable_commit_or_missing_file_returns_404(self, site: Site) -> None:
         start = site.repo.head()
         gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=start)
         site.repo.git("update-ref", "-d", "refs/heads/gone")
@@ -143,5 +143,5 @@ class TestCompare:
             ({"base": "main", "cursor": "rubbish"}, "cursor"),
         ],
     )
-    def test_query_with_an_invalid_value_is_400(self, site: Site, query: dict[str, str], field: str) -> None:
+    def test_invalid_query_returns_400_with_path(self, site: Site, query: dict[str, str], field: str) -> None:
         get(site, "compare", **query).fails(400, None, field)

@@ -1,4 +1,4 @@
-"""Entries: fields, order, filters, cursors and freshness, without a call of Git."""
+"""Tests of entries: fields, order, filters, cursors and freshness, without a Git call."""
 
 from typing import Any
 
@@ -118,12 +118,12 @@ class TestEntries:
         again = pages.owner.get(pages.path("/entries?sort=-date"), headers={"If-None-Match": tag})
         assert again.status == 304
 
-    def test_entries_call_no_git(self, pages: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_entries_are_listed_without_a_git_call(self, pages: Site, monkeypatch: pytest.MonkeyPatch) -> None:
         for name in ("head", "blob", "tree", "entries", "history"):
             monkeypatch.setattr(LocalGit, name, lambda *_a, **_k: pytest.fail("Git was called"))
         assert names(pages, sort="-date") == list("abcde")
 
-    def test_save_is_visible_before_and_after_its_text_is_indexed(self, pages: Site) -> None:
+    def test_saved_entry_is_listed_before_and_after_its_text_is_indexed(self, pages: Site) -> None:
         page = {"path": "content/posts/f.md", "action": "create", "content": "---\ntitle: New\ndate: 2027-01-01\n---\n"}
         pages.commit(page).ok(201)
         answer = listed(pages, folder="content/posts", fields="title")
@@ -132,6 +132,6 @@ class TestEntries:
         pages.world.work_off()
         assert names(pages, sort="-date") == list("fabcde")
 
-    def test_stranger_receives_403(self, pages: Site) -> None:
+    def test_nonmember_returns_403_and_anonymous_401(self, pages: Site) -> None:
         pages.world.person().get(pages.path("/entries")).fails(403)
         pages.world.anonymous().get(pages.path("/entries")).fails(401)

@@ -1,4 +1,4 @@
-"""Recovery after the end of a process during indexing or a save, and random histories of a branch."""
+"""Tests of the recovery after the end of a process during indexing or a save, and of random changes of a branch."""
 
 import pytest
 import sqlalchemy as sa
@@ -28,7 +28,7 @@ def reindex(site: Site) -> None:
     site.world.work_off()
 
 
-class TestDeathWhileIndexing:
+class TestKillDuringIndexing:
     def test_old_tree_is_served_until_the_new_generation_is_complete(
         self, world: World, app: Flask, monkeypatch: pytest.MonkeyPatch
     ) -> None:
@@ -38,7 +38,7 @@ class TestDeathWhileIndexing:
         monkeypatch.setattr(indexing, "MAX_INCREMENTAL_CHANGES", 10)
         monkeypatch.setattr(indexing, "BATCH", 20)
         for batches in (1, 2, 3):
-            self._die(app, site, batches)
+            self._kill_after(app, site, batches)
             assert (site.tree()["commit_sha"], site.blobs()) == (old_head, before)
         reindex(site)
         assert site.blobs() == site.oracle()
@@ -48,7 +48,7 @@ class TestDeathWhileIndexing:
             generations = sa.select(ContentFile.generation).where(ContentFile.index_id == index.id).distinct()
             assert db.session.scalars(generations).all() == [index.generation]
 
-    def _die(self, app: Flask, site: Site, batches: int) -> None:
+    def _kill_after(self, app: Flask, site: Site, batches: int) -> None:
         seen: list[int] = []
 
         def die_later(done: int, _total: int | None) -> None:
@@ -66,7 +66,7 @@ class TestDeathWhileIndexing:
             db.session.rollback()
 
 
-class TestDeathWhileSaving:
+class TestKillDuringSave:
     def test_commit_without_a_record_is_indexed_and_logged_once(self, site: Site, app: Flask) -> None:
         self._commit_without_record(app, site)
         reindex(site)
@@ -76,7 +76,7 @@ class TestDeathWhileSaving:
         assert [(e["file"], e["action"], e["commit_sha"]) for e in log] == [("lost.md", "create", site.repo.head())]
 
     def _commit_without_record(self, app: Flask, site: Site) -> None:
-        """The first half of a save; the process dies before the second."""
+        """Run the first half of a save, as if the process ended before the second."""
         edit = FileEdit(FileChange("lost.md", Action.CREATE, b"# Lost\n"))
         with app.app_context():
             session.start_reading()

@@ -1,4 +1,4 @@
-"""History of branches and files through the API, with `git log` as the witness."""
+"""Tests of the history of branches and files through the API, checked with `git log`."""
 
 from typing import Any
 
@@ -43,14 +43,14 @@ class TestHistory:
         assert found[-1]["path"] != path
         assert get(old, "history", file=path).json["meta"] == {"next_cursor": None, "renames_followed": True}
 
-    def test_pages_of_the_branch_do_not_move_when_a_commit_is_added(self, old: Site) -> None:
+    def test_added_commit_does_not_move_the_pages_of_the_branch(self, old: Site) -> None:
         expected = old.repo.commits()
         first = get(old, "history", limit=5)
         old.repo.commit({"new.md": b"new\n"})
         rest = pages(old, limit=5, cursor=first.json["meta"]["next_cursor"])
         assert [commit["sha"] for commit in first.ok() + rest] == expected
 
-    def test_commit_names_author_co_authors_date_and_user(self, site: Site) -> None:
+    def test_commit_contains_author_co_authors_date_and_user(self, site: Site) -> None:
         site.repo.commit({"a.md": b"a\n"}, "Push\n\nCo-authored-by: Grace <grace@mail.example.org>")
         site.commit({"path": "a.md", "action": "update", "content": "b\n"}, message="Save").ok(201)
         saved, pushed = get(site, "history", file="a.md").ok()
@@ -68,7 +68,7 @@ class TestHistory:
             "path": "a.md",
         }
 
-    def test_ref_is_a_branch_or_a_commit_of_one(self, old: Site) -> None:
+    def test_ref_is_a_branch_or_a_commit(self, old: Site) -> None:
         commits = old.repo.commits()
         work = old.repo.commit({"w.md": b"w\n"}, branch="work/one", start=commits[5])
         assert [c["sha"] for c in pages(old, ref="work/one")] == [work, *commits[5:]]
@@ -78,7 +78,7 @@ class TestHistory:
         site.repo.commit({"hugo.toml": None}, "Delete")
         assert [c["message"].strip() for c in pages(site, file="hugo.toml")] == ["Delete", "Add files"]
 
-    def test_unreachable_commit_unknown_branch_and_unknown_file_are_404(self, site: Site) -> None:
+    def test_unreachable_commit_or_unknown_branch_or_file_returns_404(self, site: Site) -> None:
         start = site.repo.head()
         gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=start)
         site.repo.git("update-ref", "-d", "refs/heads/gone")
@@ -89,17 +89,17 @@ class TestHistory:
         "query",
         [{"file": "../a"}, {"ref": "HEAD~1"}, {"limit": 0}, {"cursor": "rubbish"}, {"cursor": "aGlzdG9yeTp4OjE"}],
     )
-    def test_query_with_an_invalid_value_is_400(self, site: Site, query: dict[str, Any]) -> None:
+    def test_invalid_query_returns_400_with_path(self, site: Site, query: dict[str, Any]) -> None:
         get(site, "history", **query).fails(400, None, next(iter(query)))
 
-    def test_history_of_a_disconnected_project_is_409(self, site: Site) -> None:
+    def test_disconnected_project_returns_409(self, site: Site) -> None:
         site.owner.patch(f"/project/git/{site.project}", {"repository": None, "provider": None})
         site.repo.folder.rename(site.repo.folder.with_suffix(".away"))
         assert get(site, "history").status in (409, 422)
 
 
 class TestRef:
-    def test_raw_and_file_read_a_past_commit(self, site: Site) -> None:
+    def test_raw_and_file_return_a_past_commit(self, site: Site) -> None:
         first = site.repo.head()
         site.repo.commit({"content/about.md": None, "content/posts/hello.md": b"# Other\n"})
         site.owner.post(site.path("/reindex"), {}).ok(202)
@@ -117,7 +117,7 @@ class TestRef:
         assert (told["last_commit"]["sha"], told["indexed_at"]) == (first, None)
         assert told.keys() == site.file("content/posts/hello.md").ok().keys()
 
-    def test_unreachable_commit_and_missing_file_are_404(self, site: Site) -> None:
+    def test_unreachable_commit_or_missing_file_returns_404(self, site: Site) -> None:
         first = site.repo.head()
         gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=first)
         site.repo.git("update-ref", "-d", "refs/heads/gone")

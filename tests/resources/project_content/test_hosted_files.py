@@ -1,4 +1,4 @@
-"""Files whose bytes a Git host has: how large they may be, and what its failures become."""
+"""Tests of files on Git hosts: size limits and failures of the host."""
 
 from dataclasses import dataclass
 
@@ -27,7 +27,7 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
 
 @pytest.fixture
 def hosts(hosted: tuple[Flask, Hosts]) -> Hosts:
-    """The doubles."""
+    """The doubles of the Git hosts."""
     return hosted[1]
 
 
@@ -59,13 +59,15 @@ def make_site(world: World, hosts: Hosts, provider: str, files: dict[str, Conten
 
 @pytest.mark.parametrize("provider", ["github", "gitlab"])
 class TestRaw:
-    def test_file_of_25_mib_is_read_and_a_larger_one_is_413(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_file_of_25_mib_is_returned_and_a_larger_file_returns_413(
+        self, world: World, hosts: Hosts, provider: str
+    ) -> None:
         site = make_site(world, hosts, provider)
         assert site.get("raw", file="large.txt").response.data == LARGE
         site.get("raw", file="huge.txt").fails(413, "TOO_LARGE")
 
     @pytest.mark.parametrize(("status", "told"), [(500, 502), (503, 503), (404, 404)])
-    def test_raw_read_with_a_failing_host_is_502_before_the_body(
+    def test_failing_host_returns_an_error_status_before_the_body(
         self, world: World, hosts: Hosts, provider: str, status: int, told: int
     ) -> None:
         site = make_site(world, hosts, provider, {"a.png": b"a"})
@@ -76,7 +78,7 @@ class TestRaw:
         finally:
             at.faults.clear()
 
-    def test_stored_facts_need_no_call_to_the_host(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_matching_etag_returns_304_without_a_host_call(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider, {"a.png": b"a"})
         tag = site.get("raw", file="a.png").headers["ETag"]
         at = hosts.github if provider == "github" else hosts.gitlab
@@ -90,22 +92,24 @@ class TestRaw:
 
 @pytest.mark.parametrize("provider", ["github", "gitlab"])
 class TestFile:
-    def test_size_is_reported_after_the_first_read(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_size_is_returned_by_repeated_reads(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider)
         assert [site.get("file", file="small.md").ok()["size"] for _ in range(2)] == [len(SMALL)] * 2
 
-    def test_metadata_of_a_large_file_comes_from_its_name(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_metadata_of_a_large_file_is_derived_from_its_name(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_site(world, hosts, provider)
         for path in ("large.txt", "huge.txt"):
             told = site.get("file", file=path).ok()
             assert (told["mime"], told["encoding"], told["lines"]) == ("text/plain", None, None)
 
-    def test_large_file_does_not_block_the_search_of_others(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_large_file_does_not_block_the_search_of_other_files(
+        self, world: World, hosts: Hosts, provider: str
+    ) -> None:
         site = make_site(world, hosts, provider)
         assert [hit["path"] for hit in site.get("search", q="words").ok()] == ["small.md"]
 
 
-class TestTexts:
+class TestTextIndexing:
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
     def test_delayed_indexing_of_a_branch_does_not_block_other_branches(
         self, world: World, hosts: Hosts, provider: str, monkeypatch: pytest.MonkeyPatch

@@ -1,4 +1,4 @@
-"""History, comparison and restore on the Git hosts: the same responses as for a local repository."""
+"""Tests of history, comparison and restore on Git hosts: the responses equal those of a local repository."""
 
 from typing import Any
 
@@ -30,30 +30,30 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
 
 @pytest.fixture
 def hosts(hosted: tuple[Flask, Hosts]) -> Hosts:
-    """The doubles."""
+    """The doubles of the Git hosts."""
     return hosted[1]
 
 
 class Reader:
-    """A user who reads one project. Ids of the project are replaced in the responses."""
+    """Reader of one project. It replaces the project id in the responses."""
 
     def __init__(self, person: Person, project: str) -> None:
         self.person, self.project = person, project
 
     def get(self, what: str, **query: Any) -> Any:
         answer = self.person.get(f"/project-content/{self.project}/{what}", query_string=query)
-        return _without(answer.json, self.project)
+        return _replace_project_id(answer.json, self.project)
 
     def restore(self, **body: Any) -> Any:
         answer = self.person.again().post(f"/project-content/{self.project}/restore", body)
         return answer.status, (answer.json.get("result") or {}).get("files")
 
 
-def _without(data: Any, project: str) -> Any:
+def _replace_project_id(data: Any, project: str) -> Any:
     if isinstance(data, dict):
-        return {key: _without(value, project) for key, value in data.items()}
+        return {key: _replace_project_id(value, project) for key, value in data.items()}
     if isinstance(data, list):
-        return [_without(value, project) for value in data]
+        return [_replace_project_id(value, project) for value in data]
     return data.replace(project, "PROJECT") if isinstance(data, str) else data
 
 
@@ -65,7 +65,7 @@ def local_reader(world: World) -> tuple[Reader, list[str]]:
 
 @pytest.mark.parametrize("provider", ["github", "gitlab"])
 class TestSameResponses:
-    def test_history_comparison_raw_and_restore_equal_the_local_ones(
+    def test_responses_of_a_hosted_repository_equal_those_of_a_local_one(
         self, world: World, hosts: Hosts, provider: str
     ) -> None:
         local, commits = local_reader(world)
@@ -103,7 +103,7 @@ class TestSameResponses:
         assert site.repository.git.show("moved.md") == TEXT
         assert site.repository.git.show("content/b.md") == b"b\n"
 
-    def test_throttled_host_is_503_with_retry_after(self, world: World, hosts: Hosts, provider: str) -> None:
+    def test_throttled_host_returns_503_with_retry_after(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_hosted(world, hosts, provider, FILES)
         double = hosts.github if provider == "github" else hosts.gitlab
         head = site.repository.git.head()

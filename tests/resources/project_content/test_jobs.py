@@ -1,4 +1,4 @@
-"""Jobs of project content other than indexing: deletion of unreferenced content and repacking."""
+"""Tests of the content jobs other than indexing: deletion of unreferenced content and repacking."""
 
 from typing import Any
 
@@ -25,8 +25,8 @@ def run(app: Flask, job: Any, **given: Any) -> None:
         db.session.commit()
 
 
-class TestIndexAfterASave:
-    def test_delayed_index_job_does_not_block_a_due_one(self, site: Site) -> None:
+class TestIndexAfterSave:
+    def test_delayed_index_job_does_not_block_a_due_job(self, site: Site) -> None:
         site.commit({"path": "content/mine.md", "action": "create", "content": "mine"}).ok(201)
         site.world.work_off()
         head = site.repo.commit({"content/theirs.md": b"theirs"})
@@ -70,7 +70,7 @@ class TestSweep:
         site.world.work_off()
         assert files() == 0
 
-    def test_sweep_deletes_blobs_that_no_branch_has(self, site: Site, app: Flask) -> None:
+    def test_sweep_deletes_blobs_without_a_branch(self, site: Site, app: Flask) -> None:
         before = site.oracle()
         site.repo.commit({"content/about.md": None, "content/copy.md": b"[x](/about)\n"})
         site.owner.post(site.path("/reindex"), {}).ok(202)
@@ -82,7 +82,7 @@ class TestSweep:
         assert {before["content/posts/hello.md"][1], site.oracle()["content/copy.md"][1]} <= kept
         assert shas(site, ContentLink) <= kept
 
-    def test_blob_that_returns_to_a_branch_is_indexed_again(self, site: Site, app: Flask) -> None:
+    def test_blob_that_is_committed_again_is_indexed_again(self, site: Site, app: Flask) -> None:
         site.repo.commit({"content/about.md": None})
         site.owner.post(site.path("/reindex"), {}).ok(202)
         site.world.work_off()
@@ -94,8 +94,8 @@ class TestSweep:
         assert hit["path"] == "content/again.md"
 
 
-class TestTidy:
-    def test_repack_packs_loose_objects_and_keeps_all(self, site: Site, app: Flask) -> None:
+class TestTidyRepositories:
+    def test_repack_packs_loose_objects_without_loss(self, site: Site, app: Flask) -> None:
         for n in range(3):
             site.repo.commit({f"f{n}-{k}.md": f"{n} {k}\n".encode() for k in range(1_000)})
         before = site.oracle()

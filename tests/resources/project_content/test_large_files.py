@@ -1,4 +1,4 @@
-"""Saves, edits, drafts and raw reads of large files, byte for byte. `make test` runs them patched by gevent, as the server is."""
+"""Tests of saves, edits, drafts and raw reads of large files, byte for byte. `make test` patches them with gevent."""
 
 import base64
 import random
@@ -78,7 +78,7 @@ class TestDraft:
         assert site.owner.get(path).ok()["content"] == content
 
 
-class TestRaw:
+class TestRawRead:
     def test_raw_read_of_25_mib_returns_the_bytes(self, world: World) -> None:
         content = random.Random(25).randbytes(25 * MIB)
         site = make_site(world, {"video.bin": content})

@@ -1,6 +1,6 @@
-"""A fifth of all notifications lost, a fifth doubled, the rest disordered: at every quiet point the index is the branch.
+"""Tests of the index while 20 % of the notifications are lost, 20 % repeated and the others reordered.
 
-`GALLEY_LONG=1` makes each life twenty times as long.
+`GALLEY_LONG=1` makes each simulation twenty times as long.
 """
 
 import os
@@ -8,8 +8,8 @@ import os
 import pytest
 from flask import Flask
 
-from tests.resources.project_content.notifications import Life, live
-from tests.resources.webhooks.routes.test_git import SiteA, SiteB
+from tests.resources.project_content.notifications import BranchSimulation, run_steps
+from tests.resources.webhooks.routes.test_git import GitHubSite, GitLabSite
 from tests.support import factories
 from tests.support.git_hosts import FILES, Hosts
 from tests.support.world import World
@@ -23,9 +23,9 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
 
 
 class TestUnreliableNotifications:
-    @pytest.mark.parametrize("host", [SiteA, SiteB], ids=["github", "gitlab"])
-    def test_index_of_a_remote_branch_follows_unreliable_notifications(
-        self, world: World, hosts: Hosts, host: type[SiteA]
+    @pytest.mark.parametrize("host", [GitHubSite, GitLabSite], ids=["github", "gitlab"])
+    def test_index_of_a_remote_branch_is_updated_by_unreliable_notifications(
+        self, world: World, hosts: Hosts, host: type[GitHubSite]
     ) -> None:
         site = host(world, hosts)
 
@@ -34,20 +34,22 @@ class TestUnreliableNotifications:
             delivery = f"d{life.pushed}"
             return lambda: site.notify(payload, delivery=delivery).ok()
 
-        life = Life(world, site.me, site.project, site.repository.git, 11, notify)
-        live(life, STEPS, check_every=EVERY)
+        life = BranchSimulation(world, site.me, site.project, site.repository.git, 11, notify)
+        run_steps(life, STEPS, check_every=EVERY)
         _report(life)
         assert min(life.lost, life.twice, life.saved) > 0
 
-    def test_index_of_a_local_branch_follows_without_notifications(self, world: World) -> None:
+    def test_index_of_a_local_branch_is_updated_without_notifications(self, world: World) -> None:
         me = world.person()
         name, repo = factories.repository(world, FILES)
         project = factories.project(world, me, factories.organization(world, me), name)
-        life = Life(world, me, project, repo, 12, lambda: lambda: me.get(f"/project-content/{project}").ok())
-        live(life, STEPS, check_every=EVERY)
+        life = BranchSimulation(
+            world, me, project, repo, 12, lambda: lambda: me.get(f"/project-content/{project}").ok()
+        )
+        run_steps(life, STEPS, check_every=EVERY)
         _report(life)
         assert life.pushed > STEPS / 3
 
 
-def _report(life: Life) -> None:
+def _report(life: BranchSimulation) -> None:
     print(f"\n{life.pushed} pushes, {life.lost} never told, {life.twice} told twice, {life.saved} saves, no difference")

@@ -1,4 +1,4 @@
-"""Packed trees: one gzip member with any start, and detection of damage."""
+"""Tests of packed trees: one gzip member with any start, and detection of damage."""
 
 import gzip
 import subprocess

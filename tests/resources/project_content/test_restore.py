@@ -1,4 +1,4 @@
-"""Restore of past versions through the API, with plain git as the witness."""
+"""Tests of the restore of past versions through the API, checked with Git."""
 
 from typing import Any
 
@@ -17,8 +17,8 @@ def restore(site: Site, commit: str, *, base: str | None = None, **path: str) ->
     return site.owner.again().post(site.path("/restore"), body)
 
 
-class TestFile:
-    def test_changed_file_gets_its_earlier_bytes_as_one_commit(self, site: Site) -> None:
+class TestRestoreFile:
+    def test_changed_file_is_restored_in_one_commit(self, site: Site) -> None:
         first = site.repo.head()
         base = site.repo.commit({HELLO: b"# Other\n", "content/about.md": b"# Mine\n"})
         made = restore(site, first, file=HELLO).ok(201)
@@ -37,26 +37,26 @@ class TestFile:
         assert site.repo.show(HELLO) == POST
         assert site.repo.text("log", "-1", "--format=%s") == "Bring it back"
 
-    def test_renamed_file_gets_its_earlier_bytes_under_its_present_path(self, site: Site) -> None:
+    def test_renamed_file_is_restored_under_its_current_path(self, site: Site) -> None:
         first = site.repo.head()
         site.repo.commit({HELLO: None, "content/moved.md": POST + b"more\n"})
         restore(site, first, file="content/moved.md").ok(201)
         assert site.repo.show("content/moved.md") == POST
         assert HELLO not in site.repo.entries()
 
-    def test_other_branch_is_restored(self, site: Site) -> None:
+    def test_file_of_another_branch_is_restored(self, site: Site) -> None:
         first = site.repo.head()
         work = site.repo.commit({HELLO: b"# Work\n"}, branch="work/one", start=first)
         restore(site, first, base=work, file=HELLO, branch="work/one").ok(201)
         assert site.repo.show(HELLO, "work/one") == POST
         assert site.repo.head() == first
 
-    def test_equal_file_makes_no_commit(self, site: Site) -> None:
+    def test_equal_file_creates_no_commit(self, site: Site) -> None:
         first = site.repo.head()
         assert restore(site, first, file=HELLO).ok(200)["files"] == []
         assert site.repo.head() == first
 
-    def test_file_that_changed_since_the_base_is_409(self, site: Site) -> None:
+    def test_file_changed_since_the_base_returns_409(self, site: Site) -> None:
         first = site.repo.head()
         base = site.repo.commit({HELLO: b"# Second\n"})
         head = site.repo.commit({HELLO: b"# Third\n"})
@@ -64,14 +64,14 @@ class TestFile:
         assert told["result"] == {"head_sha": head, "paths": [HELLO]}
         assert site.repo.head() == head
 
-    def test_change_of_another_file_since_the_base_is_kept(self, site: Site) -> None:
+    def test_change_of_another_file_since_the_base_remains(self, site: Site) -> None:
         first = site.repo.head()
         base = site.repo.commit({HELLO: b"# Second\n"})
         site.repo.commit({"content/about.md": b"# Later\n"})
         restore(site, first, base=base, file=HELLO).ok(201)
         assert (site.repo.show(HELLO), site.repo.show("content/about.md")) == (POST, b"# Later\n")
 
-    def test_unreachable_commit_and_missing_path_are_404(self, site: Site) -> None:
+    def test_unreachable_commit_or_missing_path_returns_404(self, site: Site) -> None:
         first = site.repo.head()
         gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=first)
         site.repo.git("update-ref", "-d", "refs/heads/gone")
@@ -81,10 +81,10 @@ class TestFile:
             restore(site, first, **path).fails(404)
         assert site.repo.head() == first
 
-    def test_unknown_base_is_409(self, site: Site) -> None:
+    def test_unknown_base_returns_409(self, site: Site) -> None:
         restore(site, site.repo.head(), base="dead" * 10, file=HELLO).fails(409, "CONFLICT", HELLO)
 
-    def test_links_and_submodules_are_422(self, world: World) -> None:
+    def test_link_or_submodule_returns_422(self, world: World) -> None:
         site = make_site(world, {"link": (SYMLINK, b"a.md"), "sub": (SUBMODULE, "5a1e" * 10), "a.md": b"a\n"})
         first = site.repo.head()
         base = site.repo.commit({"link": None, "sub": None})
@@ -103,13 +103,13 @@ class TestFile:
             ({"file": "a.md", "base_sha": "HEAD"}, "base_sha"),
         ],
     )
-    def test_body_with_an_invalid_value_is_400(self, site: Site, body: dict[str, Any], field: str) -> None:
+    def test_invalid_body_returns_400_with_path(self, site: Site, body: dict[str, Any], field: str) -> None:
         shas = {"commit_sha": site.repo.head(), "base_sha": site.repo.head()}
         site.owner.post(site.path("/restore"), shas | body).fails(400, None, field)
 
 
-class TestFolder:
-    def test_folder_equals_the_past_and_other_files_stay(self, site: Site) -> None:
+class TestRestoreFolder:
+    def test_folder_is_restored_without_a_change_of_other_files(self, site: Site) -> None:
         first = site.repo.head()
         site.repo.commit(
             {HELLO: None, "content/about.md": b"# Other\n", "content/new.md": b"new\n", "hugo.toml": b"x = 1\n"}
@@ -126,7 +126,7 @@ class TestFolder:
         restore(site, first, folder="content").ok(201)
         assert set(site.repo.entries()) == {path for path in FILES if path.startswith("content/")}
 
-    def test_folder_with_too_many_changed_files_is_413(self, world: World) -> None:
+    def test_folder_above_the_file_limit_returns_413(self, world: World) -> None:
         site = make_site(world, {f"many/{number}.md": b"x\n" for number in range(301)}, indexed=False)
         first = site.repo.head()
         site.repo.commit({f"many/{number}.md": b"y\n" for number in range(301)})
@@ -134,5 +134,5 @@ class TestFolder:
 
 
 @pytest.mark.parametrize("store", ["postgresql"], indirect=True)
-def test_parallel_restores_and_commits_are_each_in_the_log_once(world: World) -> None:
+def test_parallel_restores_and_commits_are_logged_once(world: World) -> None:
     race_restores(make_site(world, FILES), writers=8)

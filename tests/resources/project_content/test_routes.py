@@ -1,4 +1,4 @@
-"""Reading and saving files through the API, with plain git as the witness."""
+"""Tests of reads and saves of files through the API, checked with Git."""
 
 import base64
 import gzip
@@ -19,7 +19,7 @@ def put(path: str, content: str = "new\n", action: str = "create", **more: Any) 
     return {"path": path, "action": action, "content": content} | more
 
 
-def moved(path: str, origin: str = "hugo.toml") -> dict[str, Any]:
+def move(path: str, origin: str = "hugo.toml") -> dict[str, Any]:
     return {"path": path, "action": "move", "previous_path": origin}
 
 
@@ -39,7 +39,7 @@ class TestTree:
             assert site.owner.get(site.path(), headers={"If-None-Match": form}).status == 304
 
     @pytest.mark.parametrize("asked", ["gzip;q=0", "gzip;q=0.0, identity", "br;q=0, gzip;q=0, zstd;q=0"])
-    def test_coding_refused_by_the_caller_is_not_used(self, world: World, asked: str) -> None:
+    def test_gzip_excluded_by_the_caller_is_not_used(self, world: World, asked: str) -> None:
         site = make_site(world, {f"content/{number}.md": b"x" for number in range(30)})
         for query in ({}, {"limit": 50}):
             answer = site.owner.get(site.path(), query_string=query, headers={"Accept-Encoding": asked})
@@ -53,7 +53,7 @@ class TestTree:
         assert packed.headers["ETag"] == f'"{site.repo.head()}-gzip"'
         assert json.loads(gzip.decompress(packed.response.data)) == plain.json
 
-    def test_tree_of_a_folder_contains_its_files_only(self, world: World) -> None:
+    def test_tree_of_a_folder_contains_only_its_files(self, world: World) -> None:
         site = make_site(world, {"a/x.md": b"1", "a/b/y.md": b"2", "a.md": b"3", "a0.md": b"4", "ab/z.md": b"5"})
         assert set(site.blobs(path="a")) == {"a/x.md", "a/b/y.md"}
         assert site.tree(path="a")["total"] == 2
@@ -71,10 +71,10 @@ class TestTree:
     @pytest.mark.parametrize(
         "query", [{"limit": "x"}, {"limit": 0}, {"cursor": "rubbish", "limit": 5}, {"path": "../a"}]
     )
-    def test_query_with_an_invalid_value_is_400_naming_the_parameter(self, site: Site, query: dict[str, Any]) -> None:
+    def test_invalid_query_returns_400_with_path(self, site: Site, query: dict[str, Any]) -> None:
         site.owner.get(site.path(), query_string=query).fails(400, None, next(iter(query)))
 
-    def test_empty_query_parameter_counts_as_absent(self, site: Site) -> None:
+    def test_empty_query_parameter_is_ignored(self, site: Site) -> None:
         empty = dict.fromkeys(("path", "ref", "limit", "cursor"), "")
         assert site.tree(**empty) == site.tree()
         site.owner.get(site.path("/search"), query_string={"q": "about", "type": "", "limit": ""}).ok()
@@ -94,16 +94,16 @@ class TestTree:
         assert "draft.md" not in site.blobs()
 
     @pytest.mark.parametrize(("ref", "status"), [("nope", 404), ("--all", 400), ("a..b", 400), ("HEAD~1", 400)])
-    def test_tree_of_an_invalid_or_unknown_branch_is_refused(self, site: Site, ref: str, status: int) -> None:
+    def test_invalid_branch_returns_400_and_unknown_branch_404(self, site: Site, ref: str, status: int) -> None:
         site.owner.get(site.path(), query_string={"ref": ref}).fails(status)
 
-    def test_branch_of_an_unavailable_repository_is_422(self, site: Site) -> None:
+    def test_branch_of_an_unavailable_repository_returns_422(self, site: Site) -> None:
         site.repo.folder.rename(site.repo.folder.with_suffix(".away"))
         site.owner.get(site.path(), query_string={"ref": "work"}).fails(422, "REPO_UNAVAILABLE")
 
 
 class TestFile:
-    def test_metadata_of_markdown_has_front_matter_headings_and_links(self, site: Site) -> None:
+    def test_metadata_of_markdown_contains_front_matter_headings_and_links(self, site: Site) -> None:
         told = site.file("content/posts/hello.md").ok()
         assert told["front_matter"] == {"title": "Hello", "tags": ["a", "b"], "draft": False}
         assert told["title"] == "Hello"
@@ -112,7 +112,7 @@ class TestFile:
         assert (told["name"], told["extension"], told["mime"]) == ("hello.md", "md", "text/markdown")
         assert told["lines"] == FILES["content/posts/hello.md"].count(b"\n")
 
-    def test_metadata_names_the_last_commit_of_the_file(self, site: Site) -> None:
+    def test_metadata_contains_the_last_commit_of_the_file(self, site: Site) -> None:
         first = site.repo.head()
         site.repo.commit({"content/about.md": b"# About us\n"}, "Pushed")
         site.owner.post(site.path("/reindex"), {}).ok(202)
@@ -124,14 +124,14 @@ class TestFile:
         assert site.file("content/about.md").ok() == site.file("content/about.md").ok()
 
     @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a//b", ".git/config", "a\nb", "", "x" * 1025, "dir/"])
-    def test_file_parameter_with_an_invalid_path_is_400(self, site: Site, path: str) -> None:
+    def test_invalid_path_returns_400_with_path(self, site: Site, path: str) -> None:
         site.file(path).fails(400, None, "file")
 
-    def test_file_parameter_missing_or_repeated_is_400(self, site: Site) -> None:
+    def test_missing_or_repeated_parameter_returns_400(self, site: Site) -> None:
         site.owner.get(site.path("/file")).fails(400, None, "file")
         site.owner.get(site.path("/file?file=a&file=b")).fails(400, None, "file")
 
-    def test_file_with_an_unknown_path_is_not_found(self, site: Site) -> None:
+    def test_unknown_path_returns_404(self, site: Site) -> None:
         site.file("no/such.md").fails(404)
 
 
@@ -144,7 +144,7 @@ class TestRaw:
             assert answer.headers["ETag"] == f'"{site.oracle()[path][1]}"'
             assert "sandbox" in answer.headers["Content-Security-Policy"]
 
-    def test_content_type_of_utf_8_names_the_charset(self, world: World) -> None:
+    def test_content_type_of_utf_8_contains_the_charset(self, world: World) -> None:
         told = {
             "a.md": ("é\n".encode(), "text/markdown; charset=utf-8"),
             "empty.txt": (b"", "text/plain; charset=utf-8"),
@@ -159,11 +159,11 @@ class TestRaw:
             answer = site.owner.get(site.path("/raw"), query_string={"file": path})
             assert (answer.headers["Content-Type"], answer.response.data) == (kind, data), path
 
-    def test_raw_read_with_a_matching_etag_is_304(self, site: Site) -> None:
+    def test_raw_read_with_matching_etag_returns_304(self, site: Site) -> None:
         tag = site.owner.get(site.path("/raw?file=hugo.toml")).headers["ETag"]
         assert site.owner.get(site.path("/raw?file=hugo.toml"), headers={"If-None-Match": tag}).status == 304
 
-    def test_raw_read_of_a_submodule_is_not_found(self, world: World) -> None:
+    def test_raw_read_of_a_submodule_returns_404(self, world: World) -> None:
         make_site(world, AWKWARD).owner.get("/healthz")
         site = make_site(world, AWKWARD)
         site.owner.get(site.path("/raw?file=vendor/theme")).fails(404)
@@ -194,7 +194,7 @@ class TestCommit:
         assert site.blobs() == site.oracle()
         assert len(site.owner.get(f"/project-log/{site.project}").ok()["logs"]) == 4
 
-    def test_the_author_is_the_bot_and_the_person_a_co_author(self, site: Site) -> None:
+    def test_commit_author_is_the_bot_and_the_user_is_co_author(self, site: Site) -> None:
         site.commit(put("a.md"), message="Subject\n\nSigned-off-by: X <x@x.org>", description="Why").ok(201)
         text = site.repo.text("log", "-1", "--format=%an <%ae>%n%B")
         assert text.startswith("Galley Bot <bot@galley.example.org>\nSubject")
@@ -202,7 +202,7 @@ class TestCommit:
         assert text.rstrip().endswith(f"<{site.owner.email}>")
         assert "X <x@x.org>" not in text
 
-    def test_commit_author_person_names_the_person_and_the_bot_commits(
+    def test_commit_author_person_sets_the_user_as_author_and_the_bot_as_committer(
         self, site: Site, app: Flask, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         settings = app.config["SETTINGS"]
@@ -213,7 +213,7 @@ class TestCommit:
         assert (author, committer) == (site.owner.email, "bot@galley.example.org")
         assert message == ["Subject"]
 
-    def test_commit_author_person_with_impersonate_names_the_bot_alone(
+    def test_commit_author_person_with_impersonate_sets_only_the_bot(
         self, site: Site, app: Flask, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         settings = app.config["SETTINGS"]
@@ -229,7 +229,7 @@ class TestCommit:
         site.commit(put("b.bin", base64.b64encode(data).decode(), encoding="base64")).ok(201)
         assert site.repo.git("cat-file", "blob", "main:b.bin") == data
 
-    def test_path_changed_since_the_base_is_a_conflict_that_names_it(self, site: Site) -> None:
+    def test_path_changed_since_the_base_returns_409_with_path(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
         answer = site.commit(put("content/about.md", "mine", "update"), put("free.md"), base=base)
@@ -237,7 +237,7 @@ class TestCommit:
         assert told["result"] == {"head_sha": site.repo.head(), "paths": ["content/about.md"]}
         assert site.repo.text("log", "-1", "--format=%s") == "Theirs"
 
-    def test_other_paths_changed_since_the_base_are_no_conflict(self, site: Site) -> None:
+    def test_change_of_other_paths_since_the_base_is_accepted(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
         site.commit(put("content/posts/hello.md", "mine", "update"), base=base).ok(201)
@@ -264,15 +264,15 @@ class TestCommit:
             "below-file",
         ],
     )
-    def test_action_that_does_not_fit_the_tree_is_a_conflict(self, site: Site, edit: dict[str, Any], path: str) -> None:
+    def test_action_that_conflicts_with_the_tree_returns_409(self, site: Site, edit: dict[str, Any], path: str) -> None:
         before = site.repo.head()
         site.commit(edit).fails(409, "CONFLICT", path)
         assert site.repo.head() == before
 
-    def test_commit_on_an_unknown_branch_is_422(self, site: Site) -> None:
+    def test_commit_on_unknown_branch_returns_422(self, site: Site) -> None:
         site.commit(put("new.md"), branch="nope").fails(422, "REPO_UNAVAILABLE")
 
-    def test_base_that_is_no_ancestor_is_a_conflict(self, site: Site) -> None:
+    def test_base_outside_the_branch_returns_409(self, site: Site) -> None:
         stray = site.repo.commit({"x.md": b"x"}, branch="other", start=site.repo.head())
         site.commit(put("content/about.md", "x", "update"), base=stray).fails(409, "CONFLICT", "content/about.md")
         site.commit(put("content/about.md", "x", "update"), base="0" * 40).fails(409, "CONFLICT")
@@ -290,29 +290,27 @@ class TestCommit:
             ({"files": [put("a", "%%%", encoding="base64")]}, "files.0.content"),
             ({"files": [put("a", action="explode")]}, "files.0.action"),
             ({"files": [{"path": "a", "action": "move"}]}, "files.0.previous_path"),
-            ({"files": [moved("b"), put("hugo.toml", action="update")]}, "files.1.path"),
-            ({"files": [moved("b"), {"path": "hugo.toml", "action": "delete"}]}, "files.1.path"),
-            ({"files": [moved("b"), moved("c")]}, "files.1.previous_path"),
-            ({"files": [put("hugo.toml", action="update"), moved("b")]}, "files.1.previous_path"),
+            ({"files": [move("b"), put("hugo.toml", action="update")]}, "files.1.path"),
+            ({"files": [move("b"), {"path": "hugo.toml", "action": "delete"}]}, "files.1.path"),
+            ({"files": [move("b"), move("c")]}, "files.1.previous_path"),
+            ({"files": [put("hugo.toml", action="update"), move("b")]}, "files.1.previous_path"),
         ],
     )
-    def test_commit_with_an_invalid_body_is_400_naming_the_path(
-        self, site: Site, change: dict[str, Any], path: str
-    ) -> None:
+    def test_invalid_body_returns_400_with_path(self, site: Site, change: dict[str, Any], path: str) -> None:
         body = {"message": "m", "base_sha": site.repo.head(), "files": [put("a")]} | change
         site.owner.post(site.path("/commit"), body).fails(400, None, path)
 
-    def test_commit_can_exchange_two_files(self, site: Site) -> None:
+    def test_commit_exchanges_two_files(self, site: Site) -> None:
         about = "content/about.md"
-        site.commit(moved(about), moved("hugo.toml", about)).ok(201)
+        site.commit(move(about), move("hugo.toml", about)).ok(201)
         assert site.repo.show("hugo.toml") == FILES[about]
-        site.commit(moved("b.toml"), put("hugo.toml")).ok(201)
+        site.commit(move("b.toml"), put("hugo.toml")).ok(201)
         assert site.repo.show("hugo.toml") == b"new\n"
 
-    def test_commit_with_too_many_files_is_413(self, site: Site) -> None:
+    def test_commit_above_the_file_limit_returns_413(self, site: Site) -> None:
         site.commit(*[put(f"f{n}") for n in range(301)]).fails(413)
 
-    def test_commit_repeated_with_an_idempotency_key_is_made_once(self, site: Site) -> None:
+    def test_commit_with_repeated_idempotency_key_is_created_once(self, site: Site) -> None:
         key, base = {"Idempotency-Key": "save-1"}, site.repo.head()
         body = {"message": "m", "base_sha": base, "files": [put("once.md")]}
         first = site.owner.post(site.path("/commit"), body, headers=key).ok(201)
@@ -321,7 +319,7 @@ class TestCommit:
         assert again.headers["Idempotency-Replayed"] == "true"
         assert site.repo.text("rev-list", "--count", f"{base}..main") == "1"
 
-    def test_parallel_commits_of_different_files_succeed_and_of_one_file_exactly_one(self, site: Site) -> None:
+    def test_parallel_commits_of_different_files_succeed_and_of_one_file_once(self, site: Site) -> None:
         base = site.repo.head()
         answers: dict[str, Any] = {}
 
@@ -347,7 +345,7 @@ class TestCommit:
 
 
 class TestReindex:
-    def test_reindex_without_a_repository_is_409(self, site: Site) -> None:
+    def test_reindex_without_a_repository_returns_409(self, site: Site) -> None:
         site.owner.patch(f"/project/git/{site.project}", {"repository": ""}).ok()
         site.owner.post(site.path("/reindex"), {}).fails(409, "DISCONNECTED")
 

@@ -1,4 +1,4 @@
-"""Search through the API by words, prefixes, phrases, paths, types and fields in several scripts."""
+"""Tests of the search through the API by words, prefixes, phrases, paths, types and fields in several scripts."""
 
 import random
 from typing import Any
@@ -58,7 +58,7 @@ class TestTerms:
         assert search_paths(library, "日語") == []
 
 
-class TestNarrowing:
+class TestFilters:
     def test_search_by_a_part_of_a_path_returns_the_file(self, library: Site) -> None:
         assert search_paths(library, "path:posts/gar") == ["content/posts/garden.md"]
         assert search_paths(library, "score") == ["under_score-100%.md"]
@@ -98,7 +98,7 @@ class TestHits:
         assert hit["snippet"] is None
 
 
-class TestSafety:
+class TestInvalidQueries:
     @pytest.mark.parametrize(
         "q",
         ['"', "'; DROP TABLE x; --", "%", "a AND (", "*", "\\", "a* OR b*", "NEAR(a b)", "words:", ":*", "-a", "^a",
@@ -119,7 +119,7 @@ class TestSafety:
         assert search_paths(other, "thyme") == []
         library.world.person().get(library.path("/search?q=garden")).fails(403)
 
-    def test_invalid_and_huge_files_do_not_block_the_indexing_of_others(self, world: World) -> None:
+    def test_invalid_or_huge_file_does_not_block_the_indexing_of_other_files(self, world: World) -> None:
         hard = {
             "bad.md": b"---\ntitle: [unclosed\n---\nfindable words\n",
             "latin.md": b"caf\xe9 findable\n",
@@ -133,7 +133,7 @@ class TestSafety:
         assert search_paths(site, "huge") == ["huge.md"]
 
 
-class TestFollowing:
+class TestUpdates:
     def test_search_matches_paths_before_texts_are_indexed(self, world: World, app: Any) -> None:
         site = make_site(world, PAGES)
         site.commit({"path": "content/fresh.md", "action": "create", "content": "unread words\n"}).ok(201)
@@ -142,7 +142,7 @@ class TestFollowing:
         world.work_off()
         assert search_paths(site, "unread") == ["content/fresh.md"]
 
-    def test_changed_moved_and_deleted_files(self, library: Site) -> None:
+    def test_changed_moved_and_deleted_files_are_searched_in_their_new_state(self, library: Site) -> None:
         library.repo.commit(
             {
                 "notes.txt": b"lavender\n",
@@ -156,7 +156,7 @@ class TestFollowing:
         assert search_paths(library, "thyme roses") == ["elsewhere.md"]
         assert search_paths(library, "tools") == []
 
-    def test_search_of_a_branch_returns_its_files_only(self, library: Site) -> None:
+    def test_search_of_a_branch_returns_only_its_files(self, library: Site) -> None:
         library.repo.commit({"b.md": b"branching\n", "notes.txt": None}, branch="work", start=library.repo.head())
         search_paths(library, "x", ref="work")
         library.world.work_off()
@@ -178,11 +178,11 @@ class TestRecall:
             asked = dice.sample(vocabulary, dice.randint(1, 3))
             begun = dice.random() < 0.3
             q = " ".join(word[:-1] + "*" if begun else word for word in asked)
-            wanted = {path for path, data in files.items() if all(_meets(path, data, w, begun=begun) for w in asked)}
+            wanted = {path for path, data in files.items() if all(_matches(path, data, w, begun=begun) for w in asked)}
             assert set(search_paths(site, q, limit=100)) == wanted or len(wanted) > 100, q
 
 
-def _meets(path: str, data: bytes, word: str, *, begun: bool) -> bool:
+def _matches(path: str, data: bytes, word: str, *, begun: bool) -> bool:
     [asked] = words(word[:-1] if begun else word)
     in_text = any(w.startswith(asked) if begun else w == asked for w in words(data.decode()))
     return in_text or asked in "-".join(words(path))

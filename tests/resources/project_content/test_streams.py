@@ -1,4 +1,4 @@
-"""Following an index over server-sent events."""
+"""Tests of the index events over server-sent events."""
 
 import json
 import threading
@@ -9,7 +9,7 @@ from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.world import World
 
 
-def follow(site: Site, **query: str) -> list[Any]:
+def read_events(site: Site, **query: str) -> list[Any]:
     response = site.owner.again().client.get(f"/api/v1{site.path('/index/events')}", query_string=query, buffered=False)
     assert response.headers["Content-Type"].startswith("text/event-stream")
     text = b"".join(response.response).decode()
@@ -19,14 +19,14 @@ def follow(site: Site, **query: str) -> list[Any]:
 
 class TestIndexEvents:
     def test_stream_of_a_ready_index_sends_one_event(self, site: Site) -> None:
-        assert follow(site) == [
+        assert read_events(site) == [
             {"status": "ready", "commit_sha": site.repo.head(), "files": len(FILES), "problem": None}
         ]
 
-    def test_stream_of_a_running_index_ends_when_it_is_ready(self, world: World) -> None:
+    def test_stream_of_a_running_index_ends_with_status_ready(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)
         told: list[Any] = []
-        reader = threading.Thread(target=lambda: told.extend(follow(site)))
+        reader = threading.Thread(target=lambda: told.extend(read_events(site)))
         reader.start()
         world.work_off()
         reader.join(30)
@@ -36,7 +36,7 @@ class TestIndexEvents:
     def test_first_stream_of_another_branch_creates_its_index(self, site: Site) -> None:
         site.repo.git("branch", "work", "main")
         told: list[Any] = []
-        reader = threading.Thread(target=lambda: told.extend(follow(site, ref="work")))
+        reader = threading.Thread(target=lambda: told.extend(read_events(site, ref="work")))
         reader.start()
         while reader.is_alive():
             site.world.work_off()
@@ -47,11 +47,11 @@ class TestIndexEvents:
         site = make_site(world, FILES, indexed=False)
         site.repo.folder.rename(site.repo.folder.with_name("away.git"))
         world.work_off()
-        [*_, last] = follow(site)
+        [*_, last] = read_events(site)
         assert last["status"] == "failed"
         assert last["problem"]
 
-    def test_stream_beyond_the_limit_of_a_user_is_429_until_one_ends(self, world: World) -> None:
+    def test_stream_above_the_limit_of_a_user_returns_429_until_one_ends(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)
         client, path = site.owner.again().client, f"/api/v1{site.path('/index/events')}"
         begun = [client.get(path, buffered=False) for _ in range(MAX_STREAMS_PER_USER)]
@@ -59,14 +59,14 @@ class TestIndexEvents:
         for each in begun:
             each.close()
         world.work_off()
-        assert follow(site)[-1]["status"] == "ready"
+        assert read_events(site)[-1]["status"] == "ready"
 
     def test_head_request_opens_no_stream(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)
         client, path = site.owner.again().client, f"/api/v1{site.path('/index/events')}"
         assert {client.head(path, buffered=True).status_code for _ in range(MAX_STREAMS_PER_USER + 1)} == {200}
 
-    def test_nonmember_and_invalid_branch_are_refused(self, site: Site) -> None:
+    def test_nonmember_or_invalid_branch_is_rejected(self, site: Site) -> None:
         site.world.person().get(site.path("/index/events")).fails(403)
         site.owner.get(site.path("/index/events?ref=a..b")).fails(400, None, "ref")
         site.owner.get(site.path("/index/events?ref=nope")).fails(404)

@@ -1,4 +1,4 @@
-"""Trees stored in parts: after each commit the joined tree is the branch, and only changed parts are stored."""
+"""Tests of trees stored in parts: the joined tree equals the branch, and a commit stores only the changed parts."""
 
 import random
 from datetime import timedelta
@@ -55,7 +55,7 @@ def index_of(site: Site) -> ContentIndex:
 
 
 def restart(site: Site) -> None:
-    """Make the index one without a stored tree."""
+    """Remove the stored tree from the index."""
     with session.write_transaction():
         index = index_of(site)
         index.snapshot_sha = index.snapshot_key = index.snapshot_changes = None
@@ -133,7 +133,7 @@ def test_unknown_changes_store_the_whole_tree(
         check(site, stored)
 
 
-def test_counts_that_differ_store_the_whole_tree(site: Site, stored: Store, app: Flask) -> None:
+def test_different_counts_store_the_whole_tree(site: Site, stored: Store, app: Flask) -> None:
     with app.app_context():
         restart(site)
         tree_snapshot.refresh(index_of(site).id, stored.trees)

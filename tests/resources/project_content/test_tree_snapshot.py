@@ -1,4 +1,4 @@
-"""Stored trees: in the object store, near, damaged, lost, out of reach; what is served is the branch, always."""
+"""Tests of stored trees with a cached, damaged, missing or unreachable object: the response equals the branch."""
 
 import dataclasses
 import os
@@ -64,8 +64,8 @@ def site(stores: TreeStores, world: World) -> Site:
 
 
 @pytest.fixture
-def sent(app: Flask) -> Iterator[list[str]]:
-    """Collect the statements of a test."""
+def statements(app: Flask) -> Iterator[list[str]]:
+    """The SQL statements of a test."""
     found: list[str] = []
 
     def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
@@ -87,16 +87,16 @@ def index_of(app: Flask, site: Site) -> ContentIndex:
         return index
 
 
-class TestStored:
-    def test_stored_tree_is_read_without_rows(self, site: Site, stores: TreeStores, sent: list[str]) -> None:
+class TestStoredTree:
+    def test_stored_tree_is_read_without_rows(self, site: Site, stores: TreeStores, statements: list[str]) -> None:
         assert len(stores.objects()) == 1
         for forget in (False, True):
             if forget:
                 stores.clear_cache()
-            sent.clear()
+            statements.clear()
             assert site.blobs() == site.oracle()
-            assert not [statement for statement in sent if "content_files" in statement]
-            assert len(sent) == 2
+            assert not [statement for statement in statements if "content_files" in statement]
+            assert len(statements) == 2
 
     def test_equal_trees_share_one_object(self, site: Site, stores: TreeStores) -> None:
         site.repo.commit({"new.md": b"new\n"})
@@ -108,18 +108,18 @@ class TestStored:
         assert len(stores.objects()) == 2
         assert site.blobs() == site.oracle()
 
-    def test_tree_of_a_new_commit_is_built_from_the_rows_once(self, site: Site, sent: list[str]) -> None:
+    def test_tree_of_a_new_commit_is_built_from_the_rows_once(self, site: Site, statements: list[str]) -> None:
         site.commit({"path": "new.md", "action": "create", "content": "new\n"}).ok(201)
-        sent.clear()
+        statements.clear()
         assert site.blobs() == site.oracle()
-        assert [statement for statement in sent if "content_files" in statement]
-        sent.clear()
+        assert [statement for statement in statements if "content_files" in statement]
+        statements.clear()
         assert site.blobs() == site.oracle()
-        assert not [statement for statement in sent if "content_files" in statement]
+        assert not [statement for statement in statements if "content_files" in statement]
 
 
-class TestDamaged:
-    def test_tree_without_a_cached_copy_is_read_from_the_store(self, site: Site, stores: TreeStores) -> None:
+class TestDamagedTree:
+    def test_damaged_cached_tree_is_read_from_the_store(self, site: Site, stores: TreeStores) -> None:
         site.tree()
         stores.damage(stores.near)
         assert site.blobs() == site.oracle()
@@ -142,19 +142,15 @@ class TestDamaged:
         assert site.blobs() == site.oracle()
 
 
-class TestStoreOutOfReach:
-    def test_tree_while_the_store_is_down_is_cached_or_built_from_the_rows(
-        self, site: Site, stores: TreeStores
-    ) -> None:
+class TestUnavailableStore:
+    def test_tree_is_cached_or_built_from_the_rows(self, site: Site, stores: TreeStores) -> None:
         site.tree()
         stores.break_store()
         assert site.blobs() == site.oracle()
         stores.clear_cache()
         assert site.blobs() == site.oracle()
 
-    def test_commit_while_the_store_is_down_is_served_and_stored_later(
-        self, site: Site, stores: TreeStores, app: Flask
-    ) -> None:
+    def test_commit_is_served_and_stored_after_the_recovery(self, site: Site, stores: TreeStores, app: Flask) -> None:
         stores.break_store()
         site.commit({"path": "new.md", "action": "create", "content": "new\n"}).ok(201)
         with app.app_context(), pytest.raises(DriverError):
@@ -167,7 +163,7 @@ class TestStoreOutOfReach:
         assert tree_snapshot.is_fresh(index_of(app, site))
         assert len(stores.objects()) == 1
 
-    def test_store_is_not_called_for_a_while_after_a_failure(self, tmp_path: Path) -> None:
+    def test_store_is_not_called_during_the_pause_after_a_failure(self, tmp_path: Path) -> None:
         (tmp_path / "store").write_bytes(b"in the way")
         trees = CachedObjectStore(
             LocalStore(tmp_path / "store"), FileCache(tmp_path / "near", max_bytes=100), retry_after_s=60
@@ -181,7 +177,7 @@ class TestStoreOutOfReach:
 
 
 class TestSweep:
-    def test_sweep_deletes_old_trees_that_no_index_names(self, site: Site, stores: TreeStores, app: Flask) -> None:
+    def test_sweep_deletes_old_trees_without_an_index(self, site: Site, stores: TreeStores, app: Flask) -> None:
         [named] = stores.objects()
         orphans = [named.with_name("0" * 40), named.with_name("1" * 40)]
         for orphan in orphans:
@@ -208,21 +204,21 @@ class TestSweep:
         assert index_of(app, site).described_sha == site.repo.head()
 
 
-class TestUnchanged:
-    def test_unchanged_read_runs_one_statement(self, site: Site, sent: list[str]) -> None:
+class TestUnchangedTree:
+    def test_unchanged_read_runs_one_statement(self, site: Site, statements: list[str]) -> None:
         tag = {"If-None-Match": site.owner.get(site.path()).headers["ETag"]}
-        sent.clear()
+        statements.clear()
         answer = site.owner.get(site.path(), headers=tag)
-        assert (answer.status, answer.headers["ETag"], len(sent)) == (304, f'"{site.repo.head()}"', 1)
+        assert (answer.status, answer.headers["ETag"], len(statements)) == (304, f'"{site.repo.head()}"', 1)
 
-    def test_unchanged_read_of_a_nonmember_is_refused(self, site: Site, world: World) -> None:
+    def test_unchanged_read_of_a_nonmember_is_rejected(self, site: Site, world: World) -> None:
         tag = {"If-None-Match": f'"{site.repo.head()}"'}
         world.person().get(site.path(), headers=tag).fails(403)
         world.person(verified=False).get(site.path(), headers=tag).fails(403, "EMAIL_NOT_VERIFIED")
         world.anonymous().get(site.path(), headers=tag).fails(401)
         site.owner.get("/project-content/prj_01h455vb4pex5vsknk084sn02q", headers=tag).fails(404)
 
-    def test_conditional_read_after_sign_out_is_401(self, site: Site) -> None:
+    def test_conditional_read_after_sign_out_returns_401(self, site: Site) -> None:
         tag = {"If-None-Match": f'"{site.repo.head()}"'}
         assert site.owner.get(site.path(), headers=tag).status == 304
         site.owner.post("/auth/sign-out", {}).ok()
