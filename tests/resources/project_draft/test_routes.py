@@ -1,4 +1,4 @@
-"""Drafts through the API: owners, conflicts with saved files, limits."""
+"""Tests of drafts through the API: owners, conflicts with saved files, limits."""
 
 from typing import Any
 
@@ -55,11 +55,11 @@ class TestPut:
         assert (draft["file"], draft["content"], draft["branch"], draft["conflict"]) == (FILE, "typed\n", "main", False)
         assert site.get(file=FILE).ok() == draft
 
-    def test_draft_with_if_match_before_its_creation_is_412(self, site: DraftSite) -> None:
+    def test_new_draft_has_equal_creation_and_update_times(self, site: DraftSite) -> None:
         draft = site.put("typed\n").ok()
         assert draft["createdAt"] == draft["updatedAt"]
 
-    def test_draft_with_a_stale_if_match_is_412(self, site: DraftSite) -> None:
+    def test_draft_with_stale_if_match_returns_412(self, site: DraftSite) -> None:
         path, named = f"/project-draft/{site.project}", {"file": FILE}
         body = {"content": "two", "base_blob_sha": site.blob()}
         site.put("one")
@@ -75,7 +75,7 @@ class TestPut:
         assert site.get(file=FILE).ok()["content"] == "two"
         assert len(site.get().ok()) == 1
 
-    def test_draft_of_a_file_saved_since_is_a_conflict(self, site: DraftSite) -> None:
+    def test_draft_of_a_file_saved_since_the_base_has_a_conflict(self, site: DraftSite) -> None:
         base = site.blob()
         change = {"path": FILE, "action": "update", "content": "saved\n"}
         body = {"message": "Save", "base_sha": site.repo.head(), "files": [change]}
@@ -102,12 +102,10 @@ class TestPut:
             ({"file": "a"}, {"content": "", "base_blob_sha": "x"}, "base_blob_sha"),
         ],
     )
-    def test_request_with_an_invalid_value_is_400_naming_the_path(
-        self, site: DraftSite, query: Any, body: Any, path: str
-    ) -> None:
+    def test_invalid_request_returns_400_with_path(self, site: DraftSite, query: Any, body: Any, path: str) -> None:
         site.owner.put(f"/project-draft/{site.project}", body, query_string=query).fails(400, None, path)
 
-    def test_draft_beyond_the_limit_is_403(self, site: DraftSite, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_draft_above_the_limit_returns_403(self, site: DraftSite, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(service, "MAX_DRAFTS", 2)
         site.put(file="a.md")
         site.put(file="b.md")
@@ -115,7 +113,7 @@ class TestPut:
         site.put(file="b.md").ok()
 
 
-class TestWhose:
+class TestOwnership:
     def test_drafts_of_users_are_separate(self, site: DraftSite) -> None:
         colleague = site.colleague()
         site.put("mine")
@@ -123,7 +121,7 @@ class TestWhose:
         site.put("theirs", who=colleague)
         assert [site.get(who=who, file=FILE).ok()["content"] for who in (site.owner, colleague)] == ["mine", "theirs"]
 
-    def test_nonmember_has_no_drafts(self, site: DraftSite) -> None:
+    def test_nonmember_returns_403(self, site: DraftSite) -> None:
         stranger = site.world.person()
         site.get(who=stranger).fails(403)
         site.put(who=stranger).fails(403)
@@ -145,12 +143,12 @@ class TestGet:
         assert "content" not in listed[0]
         assert [draft["file"] for draft in site.get(ref="work").ok()] == ["c.md"]
 
-    def test_read_of_a_missing_draft_is_not_found(self, site: DraftSite) -> None:
+    def test_read_of_a_missing_draft_returns_404(self, site: DraftSite) -> None:
         site.get(file=FILE).fails(404)
 
 
 class TestDelete:
-    def test_drop_is_idempotent(self, site: DraftSite) -> None:
+    def test_delete_is_idempotent(self, site: DraftSite) -> None:
         site.put()
         for _ in range(2):
             dropped = site.owner.delete(f"/project-draft/{site.project}", query_string={"file": FILE}).ok()
