@@ -1,4 +1,4 @@
-"""Retention of the project log."""
+"""Tests of the retention of the project log."""
 
 from dataclasses import replace
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""The project log: what clients report, who is named for it, filters and pages."""
+"""Tests of the project log: reports of clients, the actor, filters and pages."""
 
 from typing import Any
 
@@ -39,7 +39,7 @@ class TestRecord:
         assert entry["createdAt"].endswith("Z")
 
     @pytest.mark.parametrize("action", ["create", "update", "delete", "rename", "duplicate"])
-    def test_action_of_every_kind_is_recorded(self, log: Log, action: str) -> None:
+    def test_every_action_is_recorded(self, log: Log, action: str) -> None:
         assert log.record(action).ok(201)["action"] == action
 
     @pytest.mark.parametrize(
@@ -51,18 +51,16 @@ class TestRecord:
     @pytest.mark.parametrize(
         ("body", "path"), [({"action": "explode"}, "action"), ({"file": ""}, "file"), ({"file": "x" * 1025}, "file")]
     )
-    def test_commit_with_an_invalid_body_is_400_naming_the_path(
-        self, log: Log, body: dict[str, Any], path: str
-    ) -> None:
+    def test_invalid_body_returns_400_with_path(self, log: Log, body: dict[str, Any], path: str) -> None:
         log.owner.post(f"/project-log/{log.project}", {"action": "update", "file": "a"} | body).fails(400, None, path)
 
     @pytest.mark.parametrize(
         "file", ["/etc/passwd", "../a.md", "a//b.md", "a\nb.md", "a\\b.md", ".git/config", "é" * 600]
     )
-    def test_record_of_an_invalid_path_is_400(self, log: Log, file: str) -> None:
+    def test_invalid_path_returns_400_with_path(self, log: Log, file: str) -> None:
         log.record(file=file).fails(400, None, "file")
 
-    def test_record_stores_names_as_in_git(self, log: Log) -> None:
+    def test_file_name_is_stored_unchanged(self, log: Log) -> None:
         assert log.record(file=" a b.md ").ok(201)["file"] == " a b.md "
 
 
@@ -80,7 +78,7 @@ class TestRead:
             query["cursor"] = page["meta"]["next_cursor"]
         assert seen == [f"f{n}.md" for n in range(6, -1, -1)]
 
-    def test_filters_by_action_and_file(self, log: Log) -> None:
+    def test_list_filters_by_action_and_file(self, log: Log) -> None:
         log.record("create", "a.md")
         log.record("update", "a.md")
         log.record("update", "b.md")
@@ -97,10 +95,8 @@ class TestRead:
             ({"file": "a\0"}, "file"),
         ],
     )
-    def test_query_with_an_invalid_value_is_400_naming_the_parameter(
-        self, log: Log, query: dict[str, Any], path: str
-    ) -> None:
+    def test_invalid_query_returns_400_with_path(self, log: Log, query: dict[str, Any], path: str) -> None:
         log.read(**query).fails(400, None, path)
 
-    def test_nonmember_is_refused(self, log: Log) -> None:
+    def test_nonmember_returns_403(self, log: Log) -> None:
         log.read(log.world.person()).fails(403)
