@@ -1,4 +1,4 @@
-"""Preview records over HTTP."""
+"""Tests of the routes of preview records."""
 
 from functools import partial
 
@@ -14,8 +14,8 @@ KEYS = {
 }
 
 
-class TestRecord:
-    def test_is_made_changed_and_forgotten(self, workspace: Workspace) -> None:
+class TestPreviewRecord:
+    def test_record_is_created_updated_and_deleted(self, workspace: Workspace) -> None:
         me, path = workspace.me, f"/project-preview/{workspace.project}"
         me.get(path).fails(404)
         assert me.delete(path).ok() == {"project_id": workspace.project, "deleted": True}
@@ -40,10 +40,12 @@ class TestRecord:
             ({"preview_url": "javascript:alert(1)"}, "preview_url"),
         ],
     )
-    def test_refuses_what_does_not_fit(self, workspace: Workspace, change: dict[str, object], path: str) -> None:
+    def test_invalid_field_returns_400_with_path(
+        self, workspace: Workspace, change: dict[str, object], path: str
+    ) -> None:
         workspace.me.put(f"/project-preview/{workspace.project}", change).fails(400, "VALIDATION_FAILED", path)
 
-    def test_is_one_whatever_races(self, workspace: Workspace) -> None:
+    def test_parallel_updates_succeed(self, workspace: Workspace) -> None:
         path = f"/project-preview/{workspace.project}"
         requests = [partial(workspace.me.again().put, path, {"state": "running"}) for _ in range(THREADS)]
         assert statuses(together(requests)) == {200: THREADS}
@@ -62,7 +64,7 @@ class TestIsBelow:
             "HTTP://DEMO.PREVIEW.LOCALHOST/",
         ],
     )
-    def test_takes_the_hosts_and_what_is_below(self, url: str) -> None:
+    def test_host_or_subdomain_is_accepted(self, url: str) -> None:
         assert is_below(url, self.HOSTS)
 
     @pytest.mark.parametrize(
@@ -81,5 +83,5 @@ class TestIsBelow:
             "http://[::1/",
         ],
     )
-    def test_refuses_everything_else(self, url: str) -> None:
+    def test_other_url_is_rejected(self, url: str) -> None:
         assert not is_below(url, self.HOSTS)
