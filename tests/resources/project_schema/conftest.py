@@ -1,4 +1,4 @@
-"""The site of the tests of content."""
+"""Fixtures of the schema tests: the site of the content tests."""
 
 from tests.resources.project_content.conftest import site
 

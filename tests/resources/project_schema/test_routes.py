@@ -1,4 +1,4 @@
-"""Schemas of a branch: source files in their order, inference, adoption and validation of saves."""
+"""Tests of the schemas of a branch: source files by precedence, inference, adoption and validation of saves."""
 
 from typing import Any
 
@@ -70,7 +70,7 @@ class TestReadSchema:
                 site.commit({"path": gone, "action": "delete"}).ok(201)
                 world.work_off()
 
-    def test_archetype_gives_the_template_of_a_collection(self, world: World) -> None:
+    def test_archetype_is_the_template_of_a_collection(self, world: World) -> None:
         archetype = (
             b'---\ntitle: "{{ replace .Name "-" " " | title }}"\ndate: {{ .Date }}\ndraft: true\n---\n\nWrite.\n'
         )
@@ -104,7 +104,7 @@ class TestReadSchema:
         assert fields["tags"]["item"]["type"] == "string"
         assert by_name(fields["seo"]["fields"])["rank"]["type"] == "number"
 
-    def test_broken_files_are_problems_with_status_200(self, world: World) -> None:
+    def test_invalid_files_are_problems_with_status_200(self, world: World) -> None:
         site = make_site(world, {".galley.yml": b"collections: [{", "content/a.md": b"---\ntitle: a\n---\n"})
         broken = (b"collections: 5", b"\xff\xfe\x00", b"[]", b"collections: [{name: [], folder: ../x}]", b"a: &a [*a]")
         for data in broken:
@@ -117,7 +117,7 @@ class TestReadSchema:
             world.work_off()
         assert schema_of(site)["problems"]
 
-    def test_stranger_receives_403_and_unknown_branch_404(self, site: Site) -> None:
+    def test_nonmember_returns_403_and_unknown_branch_404(self, site: Site) -> None:
         url = f"/project/{site.project}/schema"
         site.world.person().get(url).fails(403)
         site.world.person().post(f"{url}/adopt", {}).fails(403)
@@ -125,7 +125,7 @@ class TestReadSchema:
 
 
 class TestAdoptSchema:
-    def test_inferred_schema_is_committed_and_read_again(self, world: World) -> None:
+    def test_inferred_schema_is_committed_and_read_from_the_file(self, world: World) -> None:
         site = make_site(world, PAGES | {".galley.yml": b"# Mine\npreview: {port: 4000}\n"})
         before = schema_of(site)
         saved = site.owner.post(f"/project/{site.project}/schema/adopt", {"message": "Adopt"}).ok(201)
@@ -155,7 +155,7 @@ class TestAdoptSchema:
 
 
 class TestValidate:
-    def test_invalid_fields_are_named_and_nothing_is_saved(self, world: World) -> None:
+    def test_invalid_fields_return_400_with_paths_and_without_a_commit(self, world: World) -> None:
         site = make_site(world, {".galley.yml": GALLEY, "content/posts/a.md": b"---\ntitle: A\n---\n"})
         text = "---\ndate: soon\nstate: other\nseo: {rank/x: many}\ntags: [{}, b]\n---\n"
         files = [
