@@ -1,4 +1,4 @@
-"""The reaper: rows and jails agree again, whichever of them was lost; and what goes with a project."""
+"""Tests of the sandbox jobs: consistency of rows and jails after a loss, and deletion with the project."""
 
 import os
 import shutil
@@ -35,7 +35,7 @@ def root_of(site: PreviewSite) -> Path:
     return root
 
 
-def soon(condition: Callable[[], bool], within_s: float = 10) -> None:
+def wait_until(condition: Callable[[], bool], within_s: float = 10) -> None:
     deadline = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < deadline
@@ -59,11 +59,11 @@ def kill(root: Path, name: str) -> None:
 
 def wait_for_the_end(folder: Path, processes: list[int]) -> None:
     """Wait until the processes do not run. A process that ends still holds its lock for a moment."""
-    soon(lambda: not any(map(is_alive, processes)) and not is_locked(folder))
+    wait_until(lambda: not any(map(is_alive, processes)) and not is_locked(folder))
 
 
-def claimed(site: PreviewSite) -> str:
-    """A row as a process leaves it that is killed before it has started anything."""
+def claim_sandbox(site: PreviewSite) -> str:
+    """Store the row of a process that was killed before it started a sandbox."""
     with site.world.app.app_context():
         limits = site.world.app.config["SETTINGS"].limits.sandbox
         project, user = db.session.get_one(Project, site.project), db.session.get_one(User, site.owner.id)
@@ -73,8 +73,8 @@ def claimed(site: PreviewSite) -> str:
         return row.id
 
 
-class Named(NoSandboxes):
-    """A host that calls its sandboxes otherwise than their callers do."""
+class LabeledHost(NoSandboxes):
+    """Host whose references differ from the labels of its sandboxes."""
 
     def __init__(self, names: dict[str, str]) -> None:
         self._names, self.stopped = names, list[str]()
@@ -86,14 +86,14 @@ class Named(NoSandboxes):
         self.stopped.append(reference)
 
 
-class TestReap:
-    def test_what_lives_is_left_alone(self, site: PreviewSite) -> None:
+class TestReconcileSandboxes:
+    def test_running_sandbox_is_not_stopped(self, site: PreviewSite) -> None:
         made = site.created()
         reap(site)
         assert site.held() == [made["sandboxName"]]
         assert site.beat().ok()["ok"] is True
 
-    def test_an_expired_one_is_stopped(self, site: PreviewSite) -> None:
+    def test_expired_sandbox_is_stopped(self, site: PreviewSite) -> None:
         made = site.created()
         processes = jails_of(root_of(site), made["sandboxName"])
         with clock.shifted(timedelta(seconds=580)):
@@ -105,7 +105,7 @@ class TestReap:
         assert not any(map(is_alive, processes))
         assert site.record()["state"] == "stopped"
 
-    def test_none_lives_the_longer_for_a_clock_that_goes_back(self, site: PreviewSite) -> None:
+    def test_clock_set_back_does_not_extend_the_lease(self, site: PreviewSite) -> None:
         with clock.shifted(timedelta(hours=1)):
             site.created()
         reap(site)
@@ -114,7 +114,7 @@ class TestReap:
             reap(site)
         assert site.held() == []
 
-    def test_beats_are_counted_in(self, site: PreviewSite) -> None:
+    def test_heartbeats_extend_the_lease(self, site: PreviewSite) -> None:
         site.created()
         with clock.shifted(timedelta(seconds=500)):
             assert site.beat().ok()["ok"] is True
@@ -127,7 +127,7 @@ class TestReap:
             reap(site)
         assert site.held() == []
 
-    def test_a_killed_supervisor_s_row_is_ended(self, site: PreviewSite) -> None:
+    def test_row_of_a_killed_supervisor_is_stopped(self, site: PreviewSite) -> None:
         made = site.created()
         kill_supervisor(root_of(site), made["sandboxName"])
         reap(site)
@@ -135,34 +135,34 @@ class TestReap:
         assert site.held() == []
         assert site.beat().ok()["ok"] is False
 
-    def test_a_call_to_create_after_that_starts_anew(self, site: PreviewSite) -> None:
+    def test_create_after_a_killed_supervisor_starts_a_new_sandbox(self, site: PreviewSite) -> None:
         made = site.created()
         kill_supervisor(root_of(site), made["sandboxName"])
         assert site.created()["sandboxId"] != made["sandboxId"]
 
-    def test_after_a_restart_of_the_machine_nothing_is_left(self, site: PreviewSite) -> None:
-        """Processes are gone, folders stay: what a new boot finds."""
+    def test_sandbox_after_a_machine_restart_is_removed(self, site: PreviewSite) -> None:
+        """After a boot, the folders exist without processes."""
         made = site.created()
         kill(root_of(site), made["sandboxName"])
         reap(site)
         assert site.held() == []
         assert site.record()["state"] == "stopped"
 
-    def test_a_folder_that_is_gone_ends_the_row(self, site: PreviewSite) -> None:
+    def test_missing_folder_ends_the_row(self, site: PreviewSite) -> None:
         made = site.created()
         kill(root_of(site), made["sandboxName"])
         shutil.rmtree(root_of(site) / made["sandboxName"])
         reap(site)
         assert site.record()["state"] == "stopped"
 
-    def test_a_sandbox_without_a_row_is_stopped(self, site: PreviewSite) -> None:
+    def test_sandbox_without_a_row_is_stopped(self, site: PreviewSite) -> None:
         with site.world.app.app_context():
             host = drivers.sandbox
             host.start(SandboxSpec(uuid.uuid4().hex, "prj_gone", static(), 600), [])
         reap(site)
         assert site.held() == []
 
-    def test_one_whose_starter_was_killed_after_it_was_started_goes_on(self, site: PreviewSite) -> None:
+    def test_sandbox_of_a_killed_starter_after_the_start_is_adopted(self, site: PreviewSite) -> None:
         made = site.created()
         with site.world.app.app_context():
             db.session.execute(
@@ -174,8 +174,8 @@ class TestReap:
             reap(site)
             assert site.create(onlyIfActive=True).ok()["sandboxId"] == made["sandboxId"]
 
-    def test_one_whose_starter_was_killed_before_is_given_up_within_half_a_minute(self, site: PreviewSite) -> None:
-        claimed(site)
+    def test_sandbox_of_a_killed_starter_before_the_start_fails_after_20_seconds(self, site: PreviewSite) -> None:
+        claim_sandbox(site)
         with clock.shifted(timedelta(seconds=19)):
             reap(site)
             assert site.record_state() == "starting"
@@ -183,13 +183,13 @@ class TestReap:
             reap(site)
             assert site.record_state() == "failed"
 
-    def test_whoever_asks_next_need_not_wait_for_the_reaper(self, site: PreviewSite) -> None:
-        lost = claimed(site)
+    def test_create_replaces_an_abandoned_start_without_the_job(self, site: PreviewSite) -> None:
+        lost = claim_sandbox(site)
         with clock.shifted(timedelta(seconds=21)):
             assert site.created()["sandboxId"] != lost
 
-    def test_one_that_is_tended_may_take_three_minutes(self, site: PreviewSite) -> None:
-        row = claimed(site)
+    def test_start_with_heartbeats_fails_after_three_minutes(self, site: PreviewSite) -> None:
+        row = claim_sandbox(site)
         for after_s in range(15, 180, 15):
             with clock.shifted(timedelta(seconds=after_s)):
                 with site.world.app.app_context():
@@ -201,17 +201,17 @@ class TestReap:
             reap(site)
         assert site.record_state() == "failed"
 
-    def test_one_that_is_being_started_is_not_swept(self, site: PreviewSite) -> None:
+    def test_starting_sandbox_is_not_stopped(self, site: PreviewSite) -> None:
         """The host has its own names. The row does not contain the name yet."""
-        row = claimed(site)
+        row = claim_sandbox(site)
         with site.world.app.app_context():
             label = db.session.get_one(Sandbox, row).label
-        host = Named({"vm-1": label, "vm-2": "nobody's"})
+        host = LabeledHost({"vm-1": label, "vm-2": "nobody's"})
         with site.world.app.app_context():
             jobs.reconcile_sandboxes(sandbox=host)
         assert host.stopped == ["vm-2"]
 
-    def test_old_rows_are_forgotten(self, site: PreviewSite) -> None:
+    def test_old_rows_are_deleted(self, site: PreviewSite) -> None:
         made = site.created()
         site.stop()
         with clock.shifted(timedelta(days=8)):
@@ -219,8 +219,8 @@ class TestReap:
         site.beat(sandboxId=made["sandboxId"]).fails(404)
 
 
-class TestTogether:
-    def test_the_sandbox_goes_with_the_record(self, site: PreviewSite) -> None:
+class TestDeletion:
+    def test_deletion_of_the_record_stops_the_sandbox(self, site: PreviewSite) -> None:
         made = site.created()
         site.owner.delete(f"/project-preview/{site.project}").ok()
         site.world.work_off()
@@ -228,19 +228,19 @@ class TestTogether:
         assert site.beat(sandboxId=made["sandboxId"]).ok()["ok"] is False
         site.owner.get(f"/project-preview/{site.project}").fails(404)
 
-    def test_the_sandbox_goes_with_the_project(self, site: PreviewSite) -> None:
+    def test_deletion_of_the_project_stops_the_sandbox(self, site: PreviewSite) -> None:
         site.created()
         site.owner.delete(f"/project/{site.project}").ok()
         site.world.work_off()
         assert site.held() == []
 
-    def test_the_sandbox_goes_with_the_organization(self, site: PreviewSite) -> None:
+    def test_deletion_of_the_organization_stops_the_sandbox(self, site: PreviewSite) -> None:
         site.created()
         site.owner.delete(f"/organization/{site.organization}").ok()
         site.world.work_off()
         assert site.held() == []
 
-    def test_the_sandbox_goes_with_another_repository(self, site: PreviewSite) -> None:
+    def test_change_of_the_repository_stops_the_sandbox(self, site: PreviewSite) -> None:
         site.created()
         site.owner.patch(f"/project/git/{site.project}", {"repository": "", "branch": ""}).ok()
         site.world.work_off()
@@ -248,7 +248,7 @@ class TestTogether:
 
 
 class BrokenHost(NoSandboxes):
-    """Host with two orphans; the first one cannot be removed."""
+    """Host with two orphans. The removal of the first one fails."""
 
     node = "broken"
 
@@ -264,7 +264,7 @@ class BrokenHost(NoSandboxes):
         self.stopped.append(reference)
 
 
-def test_reconcile_sandboxes_broken_sandbox_does_not_stop_cleanup_of_others(app: Flask) -> None:
+def test_reconcile_sandboxes_with_a_failing_sandbox_stops_the_others(app: Flask) -> None:
     host = BrokenHost()
     with app.app_context():
         jobs.reconcile_sandboxes(sandbox=host)

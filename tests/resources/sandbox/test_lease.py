@@ -17,8 +17,8 @@ def at(seconds: float) -> datetime:
     return MADE + timedelta(seconds=seconds)
 
 
-class TestArithmetic:
-    def test_a_new_one_lives_ten_minutes(self) -> None:
+class TestExpiry:
+    def test_new_sandbox_expires_after_ten_minutes(self) -> None:
         assert lease.at_create(MADE, LIMITS) == at(600)
 
     @pytest.mark.parametrize(
@@ -42,14 +42,14 @@ class TestArithmetic:
             "at its last second nothing is added and nothing taken",
         ],
     )
-    def test_a_heartbeat(self, expires: int, now: int, expected: int) -> None:
+    def test_heartbeat_extends_the_expiry_within_its_bounds(self, expires: int, now: int, expected: int) -> None:
         assert lease.extend_on_heartbeat(at(expires), MADE, at(now), LIMITS) == at(expected)
 
     @pytest.mark.parametrize(("now", "expected"), [(0, 600), (200, 800), (3200, 3600)])
-    def test_connecting_gives_ten_minutes_within_the_hour(self, now: int, expected: int) -> None:
+    def test_connection_extends_the_expiry_to_ten_minutes_within_the_hour(self, now: int, expected: int) -> None:
         assert lease.extend_on_connect(at(600), MADE, at(now), LIMITS) == max(at(600), at(expected))
 
-    def test_beats_every_minute_keep_it_alive_for_an_hour_and_no_longer(self) -> None:
+    def test_heartbeats_every_minute_extend_the_expiry_to_one_hour(self) -> None:
         expires = lease.at_create(MADE, LIMITS)
         for minute in range(1, 61):
             now = at(minute * 60)
@@ -59,8 +59,8 @@ class TestArithmetic:
         assert expires == at(3600)
 
 
-class TestClock:
-    def test_it_is_the_database_s_and_follows_the_moved_one(self, app: Flask) -> None:
+class TestNow:
+    def test_now_is_the_database_time_with_the_shift(self, app: Flask) -> None:
         with app.app_context():
             assert abs((lease.now() - datetime.now(UTC)).total_seconds()) < 2
             with clock.shifted(timedelta(hours=3)):

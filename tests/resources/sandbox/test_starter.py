@@ -1,4 +1,4 @@
-"""Which files of a commit a sandbox is given."""
+"""Tests of the files that a sandbox receives from a commit."""
 
 from collections.abc import Iterable, Iterator
 
@@ -10,7 +10,7 @@ PAGE, VIDEO = "a" * 40, "b" * 40
 
 
 class OneTooLarge(GitProvider):
-    """A page, and a video that its host does not give many at a time."""
+    """Host with a page and a video that is too large for a batch read."""
 
     def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
         for path, sha in (("index.html", PAGE), ("video.mp4", VIDEO)):
@@ -22,7 +22,7 @@ class OneTooLarge(GitProvider):
 
 
 class TestSite:
-    def test_files_too_large_to_be_read_are_left_out(self) -> None:
+    def test_files_above_the_size_limit_are_omitted(self) -> None:
         site = Site(Source(OneTooLarge(), RepoRef("owner/site"), "main"), "c" * 40, {"typed.html": b"typed"})
         assert {file.path: file.content for file in site.files()} == {
             "typed.html": b"typed",
