@@ -1,4 +1,4 @@
-"""Mails without secrets, and what is taken away when it has run out."""
+"""Tests of the mail job and of the deletion of expired rows."""
 
 from datetime import timedelta
 
@@ -31,7 +31,7 @@ class Outbox:
 
 
 class TestSend:
-    def test_writes_the_mail_in_the_readers_language(self) -> None:
+    def test_mail_is_written_in_the_given_language(self) -> None:
         outbox = Outbox()
         jobs.send(to="a@mail.example.org", template="account_deleted", language="de", name="Ada", mail=outbox)
         assert (outbox.sent[0].to, outbox.sent[0].subject) == ("a@mail.example.org", "Ihr Konto wurde gelöscht")
@@ -39,11 +39,11 @@ class TestSend:
     @pytest.mark.parametrize(
         ("template", "fault"), [("no_such_mail", None), ("account_deleted", UpstreamRejected("no"))]
     )
-    def test_gives_up_what_no_retry_mends(self, template: str, fault: Exception | None) -> None:
+    def test_permanent_error_raises_permanent_failure(self, template: str, fault: Exception | None) -> None:
         with pytest.raises(PermanentFailure):
             jobs.send(to="a@mail.example.org", template=template, name="Ada", mail=Outbox(fault))
 
-    def test_is_tried_again_when_the_relay_is_away(self) -> None:
+    def test_unavailable_relay_raises_a_retriable_error(self) -> None:
         with pytest.raises(UpstreamUnavailable):
             jobs.send(
                 to="a@mail.example.org",
@@ -54,7 +54,7 @@ class TestSend:
 
 
 class TestPurge:
-    def test_takes_what_has_run_out_and_leaves_the_rest(self, app: Flask, world: World) -> None:
+    def test_purge_deletes_expired_rows_and_no_others(self, app: Flask, world: World) -> None:
         person, now = world.person(), utcnow_ms()
         old, young = now - timedelta(days=2), now + timedelta(days=1)
         with app.app_context():

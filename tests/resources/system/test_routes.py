@@ -1,4 +1,4 @@
-"""The system endpoints."""
+"""Tests of the system endpoints."""
 
 import re
 from collections.abc import Iterator
@@ -21,7 +21,7 @@ from tests.support.world import World
 
 
 class TestHealth:
-    def test_it_is_bare_and_touches_no_database(self, tmp_path: Path) -> None:
+    def test_healthz_returns_status_and_uptime_without_a_database(self, tmp_path: Path) -> None:
         unreachable = "postgresql+psycopg://nobody@127.0.0.1:9/none"
         app = create_app(Settings.for_tests(tmp_path, DATABASE_URL=unreachable))
         answer = app.test_client().get("/healthz", headers={"Cookie": "session_token=abc"})
@@ -30,7 +30,7 @@ class TestHealth:
 
 
 class TestReadiness:
-    def test_it_tells_each_dependency(self, world: World) -> None:
+    def test_readyz_returns_the_state_of_each_dependency(self, world: World) -> None:
         told = world.anonymous().get("/readyz").json
         assert told["status"] in ("ok", "degraded")
         states = {name: check["state"] for name, check in told["checks"].items()}
@@ -47,7 +47,7 @@ class TestReadiness:
             (QueueCounts(0, 0, 0, 0.0, None), "late", "ok"),
         ],
     )
-    def test_jobs_that_wait_for_nobody_degrade_it(
+    def test_late_jobs_degrade_the_status(
         self, app: Flask, tmp_path: Path, counts: QueueCounts, state: str, status: str
     ) -> None:
         class Queue:
@@ -58,13 +58,13 @@ class TestReadiness:
             told, code = health.check_dependencies(Queue(), LocalStore(tmp_path), RateCounter(), ending=False)
         assert (told["checks"]["jobs"]["state"], told["status"], code) == (state, status, 200)
 
-    def test_without_redis_it_is_ready_but_degraded(self, app: Flask, tmp_path: Path) -> None:
+    def test_missing_redis_degrades_the_status(self, app: Flask, tmp_path: Path) -> None:
         gone = RateCounter(redis_url="redis://127.0.0.1:9/0")
         with app.app_context():
             told, code = health.check_dependencies(app.extensions["jobs"], LocalStore(tmp_path), gone, ending=False)
         assert (told["checks"]["redis"], told["status"], code) == ({"state": "down"}, "degraded", 200)
 
-    def test_without_the_store_it_is_ready_but_degraded(self, app: Flask, tmp_path: Path) -> None:
+    def test_missing_store_degrades_the_status(self, app: Flask, tmp_path: Path) -> None:
         (tmp_path / "media").write_text("a file where a folder should be")
         with app.app_context():
             told, code = health.check_dependencies(
@@ -86,14 +86,14 @@ class TestReadiness:
             counter.try_acquire((rate,), "readiness_address", "127.0.0.1")
         world.anonymous().get("/readyz").fails(429, "TOO_MANY_REQUESTS")
 
-    def test_without_the_database_it_is_503(self, tmp_path: Path) -> None:
+    def test_missing_database_returns_503(self, tmp_path: Path) -> None:
         unreachable = "postgresql+psycopg://nobody@127.0.0.1:9/none"
         app = create_app(Settings.for_tests(tmp_path, DATABASE_URL=unreachable))
         answer = app.test_client().get("/readyz")
         assert answer.status_code == 503
         assert answer.get_json()["checks"]["database"]["state"] == "down"
 
-    def test_a_process_that_ends_says_so_and_is_503(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_ending_process_returns_503(self, world: World, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(response, "draining", lambda: True)
         answer = world.app.test_client().get("/readyz")
         assert (answer.status_code, answer.get_json()) == (503, {"status": "ending", "checks": {}})
@@ -101,22 +101,22 @@ class TestReadiness:
 
 class TestMetrics:
     @pytest.fixture
-    def measured(self, app: Flask, tmp_path: Path) -> Iterator[Flask]:
+    def metrics_app(self, app: Flask, tmp_path: Path) -> Iterator[Flask]:
         url = app.config["SETTINGS"].database.url
-        measured = create_app(Settings.for_tests(tmp_path, DATABASE_URL=url, METRICS_TOKEN="m" * 32))
-        yield measured
-        with measured.app_context():
+        metrics_app = create_app(Settings.for_tests(tmp_path, DATABASE_URL=url, METRICS_TOKEN="m" * 32))
+        yield metrics_app
+        with metrics_app.app_context():
             db.engine.dispose()
 
-    def test_without_a_token_configured_there_are_none(self, world: World) -> None:
+    def test_without_a_configured_token_returns_404(self, world: World) -> None:
         assert world.app.test_client().get("/metrics").status_code == 404
 
-    def test_another_token_is_refused(self, measured: Flask) -> None:
+    def test_wrong_token_returns_403(self, metrics_app: Flask) -> None:
         for header in ({}, {"Authorization": "Bearer wrong"}):
-            assert measured.test_client().get("/metrics", headers=header).status_code == 403
+            assert metrics_app.test_client().get("/metrics", headers=header).status_code == 403
 
-    def test_they_count_requests_by_route_and_tell_the_queue(self, measured: Flask) -> None:
-        client = measured.test_client()
+    def test_metrics_contain_requests_by_route_and_the_queue(self, metrics_app: Flask) -> None:
+        client = metrics_app.test_client()
         client.get("/api/v1/organization/org_x")
         text = client.get("/metrics", headers={"Authorization": "Bearer " + "m" * 32}).get_data(as_text=True)
         assert re.search(
@@ -127,7 +127,7 @@ class TestMetrics:
 
 
 class TestWelcome:
-    def test_it_leads_to_the_documentation(self, world: World) -> None:
+    def test_welcome_page_links_to_the_documentation(self, world: World) -> None:
         answer = world.app.test_client().get("/")
         assert answer.mimetype == "text/plain"
         assert "/api/v1/docs" in answer.get_data(as_text=True)
