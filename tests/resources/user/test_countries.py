@@ -53,7 +53,7 @@ class TestCountryCode:
         with pytest.raises(AmbiguousCountry, match="ambiguous"):
             country_code(name)
 
-    def test_iso_name_never_returns_another_country(self) -> None:
+    def test_iso_name_returns_its_own_code(self) -> None:
         for country in pycountry.countries:
             if country.name != "Congo":
                 assert country_code(country.name) == country.alpha_2

@@ -8,7 +8,7 @@ __all__ = ["app", "faultless", "paddle", "settings"]
 
 
 class TestPlan:
-    def test_is_told_and_kept_to(self, world: World) -> None:
+    def test_plan_raises_the_creation_limit(self, world: World) -> None:
         me, another = world.person(), world.person()
         data = subscription(plan="Patron", user_id=me.id)
         notify(world, event("subscription.created", data)).ok()
@@ -18,7 +18,7 @@ class TestPlan:
                 person.new_organization()
             person.post("/organization", {"org_name": "One more"}).fails(403, "LIMIT_REACHED")
 
-    def test_of_an_organization_is_its_owners(self, world: World) -> None:
+    def test_limits_of_an_organization_follow_the_plan_of_its_owner(self, world: World) -> None:
         me = world.person()
         org_id = me.new_organization()
         notify(world, event("subscription.created", subscription(plan="Patron", user_id=me.id))).ok()

@@ -63,7 +63,7 @@ for line in sys.stdin:
 
 
 @pytest.fixture
-def dying(store: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
+def deleting_process(store: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
     """Start a process that deletes accounts and dies at the requested statement."""
     process = subprocess.Popen(
         [sys.executable, "-c", DYING, str(tmp_path), store],
@@ -75,15 +75,17 @@ def dying(store: str, tmp_path: Path) -> Iterator["subprocess.Popen[str]"]:
 
 
 class TestKilledDeletion:
-    def test_is_whole_or_nothing(self, app: Flask, world: World, dying: "subprocess.Popen[str]") -> None:
+    def test_killed_deletion_deletes_all_rows_or_none(
+        self, app: Flask, world: World, deleting_process: "subprocess.Popen[str]"
+    ) -> None:
         person, names, _ = _new_account(app, world)
-        steps = _delete(dying, NEVER, person)
+        steps = _delete(deleting_process, NEVER, person)
         assert steps > KILLS
         assert _rows(app, names) == {}
         unharmed = 0
         for point in random.Random(steps).sample(range(1, steps), KILLS):
             person, names, before = _new_account(app, world)
-            code = _delete(dying, point, person)
+            code = _delete(deleting_process, point, person)
             after = _rows(app, names)
             assert code == -signal.SIGKILL
             assert after in (before, {}), f"killed at {point}"
@@ -108,10 +110,10 @@ def _rows(app: Flask, names: set[str]) -> dict[str, int]:
     return {table: count for table, count in found.items() if "job" not in table and "procrastinate" not in table}
 
 
-def _delete(dying: "subprocess.Popen[str]", point: int, person: Person) -> int:
+def _delete(deleting_process: "subprocess.Popen[str]", point: int, person: Person) -> int:
     """Return the number of statements, or the negative number of the signal that ended the child."""
-    assert dying.stdin is not None
-    assert dying.stdout is not None
-    dying.stdin.write(f"{point} {person.token} {person.id}\n")
-    dying.stdin.flush()
-    return int(dying.stdout.readline())
+    assert deleting_process.stdin is not None
+    assert deleting_process.stdout is not None
+    deleting_process.stdin.write(f"{point} {person.token} {person.id}\n")
+    deleting_process.stdin.flush()
+    return int(deleting_process.stdout.readline())

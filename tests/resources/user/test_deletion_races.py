@@ -1,4 +1,4 @@
-"""Writes of an account that another request deletes at the same moment. `RACE_ROUNDS` sets the number of rounds."""
+"""Tests of writes during the deletion of the account. `RACE_ROUNDS` sets the number of rounds."""
 
 import os
 from collections.abc import Callable

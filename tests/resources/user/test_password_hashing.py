@@ -15,8 +15,8 @@ Make = Callable[..., Newcomer]
 NEW = "Another-Harbour-1"
 
 
-class Watched:
-    """The hasher, noting how many connections are held whenever it begins."""
+class RecordingHasher:
+    """Password hasher that records the number of connections in use before each call."""
 
     def __init__(self, hasher: PasswordHasher, held: Callable[[], int]) -> None:
         self._hasher, self._held, self.noted = hasher, held, list[int]()
@@ -31,10 +31,10 @@ class Watched:
 
 
 @pytest.fixture
-def watched(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[Watched]:
+def recording_hasher(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingHasher]:
     with app.app_context():
         engines: list[Any] = [db.engine, app.extensions["reading_engine"]]
-    hasher = Watched(PasswordHasher(1, 8, 1), lambda: sum(engine.pool.checkedout() for engine in engines))
+    hasher = RecordingHasher(PasswordHasher(1, 8, 1), lambda: sum(engine.pool.checkedout() for engine in engines))
     monkeypatch.setattr("app.security.passwords._hasher", hasher)
     _dummy_hash.cache_clear()
     yield hasher
@@ -59,20 +59,22 @@ ASKS: dict[str, Callable[[Newcomer], Any]] = {
 }
 
 
-class TestWhileHashing:
+class TestPasswordHashing:
     @pytest.mark.parametrize("name", ASKS)
-    def test_no_connection_is_held(self, newcomer: Make, watched: Watched, name: str) -> None:
+    def test_hashing_request_uses_no_connection(
+        self, newcomer: Make, recording_hasher: RecordingHasher, name: str
+    ) -> None:
         person = newcomer().join()
-        watched.noted.clear()
+        recording_hasher.noted.clear()
         ASKS[name](person)
-        assert watched.noted
-        assert set(watched.noted) == {0}
+        assert recording_hasher.noted
+        assert set(recording_hasher.noted) == {0}
 
-    def test_a_reset_holds_none(self, newcomer: Make, watched: Watched) -> None:
+    def test_password_reset_uses_no_connection(self, newcomer: Make, recording_hasher: RecordingHasher) -> None:
         person = newcomer().join()
         person.post("/auth/forget-password", {"email": person.email}).ok()
         person.world.work_off()
-        watched.noted.clear()
+        recording_hasher.noted.clear()
         body = {"newPassword": NEW, "token": person.mailbox.tokens()[-1]}
         person.post("/auth/reset-password", body).ok()
-        assert watched.noted == [0]
+        assert recording_hasher.noted == [0]

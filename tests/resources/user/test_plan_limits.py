@@ -33,16 +33,16 @@ def numbers(world: World, person: Person) -> tuple[int, int, int, int]:
 
 
 class TestLimitsFor:
-    def test_without_a_plan_they_are_everybodys(self, world: World) -> None:
+    def test_limits_without_a_plan_are_the_defaults(self, world: World) -> None:
         subscribe(world, world.person(), "Pro")
         assert numbers(world, world.person()) == (10, 100, 25, 50)
 
-    def test_a_plan_raises_some_and_lowers_none(self, world: World) -> None:
+    def test_plan_raises_limits_and_never_lowers_them(self, world: World) -> None:
         me = world.person()
         subscribe(world, me, "Pro")
         assert numbers(world, me) == (10, 300, 25, 50)
 
-    def test_of_several_plans_the_most_counts(self, world: World) -> None:
+    def test_several_plans_apply_the_highest_limits(self, world: World) -> None:
         me = world.person()
         subscribe(world, me, "Pro")
         subscribe(world, me, "Team")
@@ -52,12 +52,14 @@ class TestLimitsFor:
         ("status", "projects"),
         [("trialing", 300), ("past_due", 300), ("paused", 100), ("canceled", 100)],
     )
-    def test_it_holds_while_the_subscription_does(self, world: World, status: str, projects: int) -> None:
+    def test_plan_applies_while_its_subscription_is_active_or_past_due(
+        self, world: World, status: str, projects: int
+    ) -> None:
         me = world.person()
         subscribe(world, me, "Pro", status)
         assert numbers(world, me)[1] == projects
 
-    def test_a_plan_nobody_configured_changes_nothing(self, world: World) -> None:
+    def test_unconfigured_plan_has_no_effect(self, world: World) -> None:
         me = world.person()
         subscribe(world, me, "Gift")
         assert numbers(world, me) == (10, 100, 25, 50)

@@ -1,4 +1,4 @@
-"""The account through the API."""
+"""Tests of the account through the API."""
 
 import threading
 from collections.abc import Callable
@@ -19,7 +19,7 @@ NEW = "Another-Harbour-1"
 
 
 class TestProfile:
-    def test_shows_the_user_and_their_ways_in(self, newcomer: Make) -> None:
+    def test_profile_contains_the_user_and_the_linked_accounts(self, newcomer: Make) -> None:
         person = newcomer().join()
         user = person.get("/auth/get-session").ok()["user"]
         profile = person.get(f"/user/{user['id']}").ok()
@@ -27,7 +27,7 @@ class TestProfile:
         assert profile["has_password"] is True
         assert [one["providerId"] for one in profile["accounts"]] == ["credential"]
 
-    def test_is_ones_own_or_a_platform_admins_to_read(self, world: World) -> None:
+    def test_profile_of_another_user_returns_403_except_for_platform_admins(self, world: World) -> None:
         person, stranger, admin = world.person(), world.person(), world.person(admin=True)
         stranger.get(f"/user/{person.id}").fails(403)
         assert admin.get(f"/user/{person.id}").ok()["has_password"] is False
@@ -35,7 +35,7 @@ class TestProfile:
 
 
 class TestSetPassword:
-    def test_ends_other_sessions_and_renews_this_one(self, newcomer: Make) -> None:
+    def test_set_password_ends_other_sessions_and_renews_the_current(self, newcomer: Make) -> None:
         person = newcomer().join()
         other, old = person.elsewhere(), person.token
         body = {"newPassword": NEW, "currentPassword": person.password}
@@ -45,13 +45,13 @@ class TestSetPassword:
         assert person.token != old
         person.sign_in(NEW).ok()
 
-    def test_needs_the_present_one_where_there_is_one(self, newcomer: Make) -> None:
+    def test_missing_or_wrong_current_password_returns_400(self, newcomer: Make) -> None:
         person = newcomer().join()
         person.patch("/user/set-password", {"newPassword": NEW}).fails(400, "INVALID_PASSWORD")
         body = {"newPassword": NEW, "currentPassword": "Wrong-password-1"}
         person.patch("/user/set-password", body).fails(400, "INVALID_PASSWORD")
 
-    def test_needs_none_where_there_is_none(self, world: World) -> None:
+    def test_account_without_a_password_requires_none(self, world: World) -> None:
         person = world.person()
         person.patch("/user/set-password", {"newPassword": NEW}).ok()
         body = {"email": person.email, "password": NEW}
@@ -60,30 +60,30 @@ class TestSetPassword:
 
 class TestCountryAndNewsletter:
     @pytest.mark.parametrize(("given", "stored"), [("DE", "DE"), ("germany", "DE"), ("United States", "US")])
-    def test_a_country_is_stored_as_its_code(self, world: World, given: str, stored: str) -> None:
+    def test_country_is_stored_as_its_code(self, world: World, given: str, stored: str) -> None:
         person = world.person()
         assert person.patch(f"/user/update-country/{person.id}", {"country": given}).ok()["country"] == stored
 
     @pytest.mark.parametrize("country", ["ZZ", "Atlantis", "Korea", 49, "", None])
-    def test_another_is_refused(self, world: World, country: object) -> None:
+    def test_unknown_country_returns_400_with_path(self, world: World, country: object) -> None:
         person = world.person()
         person.patch(f"/user/update-country/{person.id}", {"country": country}).fails(400, None, "country")
 
-    def test_the_newsletter_is_a_flag(self, world: World) -> None:
+    def test_newsletter_accepts_only_booleans(self, world: World) -> None:
         person = world.person()
         path = f"/user/update-newsletter/{person.id}"
         assert person.patch(path, {"subscribed": True}).ok()["subscribed"] is True
         assert person.patch(path, {"subscribed": False}).ok()["subscribed"] is False
         person.patch(path, {"subscribed": "yes"}).fails(400, None, "subscribed")
 
-    def test_are_ones_own(self, world: World) -> None:
+    def test_change_of_another_user_returns_403(self, world: World) -> None:
         person, admin = world.person(), world.person(admin=True)
         admin.patch(f"/user/update-country/{person.id}", {"country": "DE"}).fails(403)
         admin.patch(f"/user/update-newsletter/{person.id}", {"subscribed": True}).fails(403)
 
 
 class TestCheckLimits:
-    def test_counts_what_the_caller_owns(self, newcomer: Make) -> None:
+    def test_limits_count_the_objects_of_the_caller(self, newcomer: Make) -> None:
         person = newcomer().join()
         organization = person.post("/organization", {"org_name": "Second"}).ok(201)["org_id"]
         person.patch(f"/organization/member/{organization}", {"email": "i@mail.example.org", "role": "editor"}).ok()
@@ -93,14 +93,14 @@ class TestCheckLimits:
         assert result["projects"]["per_organization"][organization]["used"] == 0
         assert result["members"]["per_organization"][organization]["used"] == 2
 
-    def test_is_of_the_caller_whatever_the_body_says(self, world: World) -> None:
+    def test_user_id_in_the_body_is_ignored(self, world: World) -> None:
         person, other = world.person(), world.person()
         other.new_organization()
         assert person.post("/user/check-limits", {"userId": other.id}).ok()["organizations"]["used"] == 0
 
 
 class TestDelete:
-    def test_takes_everything_of_the_user_and_mails_a_farewell(self, newcomer: Make, world: World) -> None:
+    def test_delete_removes_all_rows_of_the_user_and_sends_a_mail(self, newcomer: Make, world: World) -> None:
         person = newcomer().join()
         user_id = person.get("/auth/get-session").ok()["user"]["id"]
         other = person.elsewhere()
@@ -113,14 +113,14 @@ class TestDelete:
         with world.app.app_context():
             assert _rows_naming(user_id) == []
 
-    def test_the_email_may_sign_up_again(self, newcomer: Make) -> None:
+    def test_email_of_a_deleted_account_can_sign_up(self, newcomer: Make) -> None:
         person = newcomer().join()
         user_id = person.get("/auth/get-session").ok()["user"]["id"]
         person.delete(f"/user/delete/{user_id}").ok()
         person.join()
         assert person.get("/auth/get-session").ok()["user"]["id"] != user_id
 
-    def test_needs_a_young_session_or_the_password(self, newcomer: Make, later) -> None:
+    def test_old_session_requires_the_password(self, newcomer: Make, later) -> None:
         person = newcomer().join()
         path = f"/user/delete/{person.get('/auth/get-session').ok()['user']['id']}"
         person.delete(path, {"password": "Wrong-password-1"}).fails(400, "INVALID_PASSWORD")
@@ -128,7 +128,7 @@ class TestDelete:
             person.delete(path).fails(403, "REAUTH_REQUIRED")
             person.delete(path, {"password": person.password}).ok()
 
-    def test_names_the_organizations_that_others_are_in_and_deletes_nothing(self, world: World) -> None:
+    def test_owner_of_shared_organizations_returns_409_with_their_names(self, world: World) -> None:
         owner, member = world.person(), world.person()
         organization = owner.new_organization("Shared House")
         owner.patch(f"/organization/member/{organization}", {"email": member.email, "role": "editor"}).ok()
@@ -137,7 +137,7 @@ class TestDelete:
         member.delete(f"/user/delete/{member.id}").ok()
         owner.delete(f"/user/delete/{owner.id}").ok()
 
-    def test_of_five_at_once_one_deletes(self, world: World) -> None:
+    def test_parallel_deletions_succeed_once(self, world: World) -> None:
         person = world.person()
         statuses: list[int] = []
         browsers = [person.again() for _ in range(5)]
@@ -153,13 +153,13 @@ class TestDelete:
         assert statuses.count(200) == 1
         assert set(statuses) <= {200, 401, 404, 409}
 
-    def test_is_ones_own_to_do(self, world: World) -> None:
+    def test_delete_of_another_user_returns_403(self, world: World) -> None:
         person, admin = world.person(), world.person(admin=True)
         admin.delete(f"/user/delete/{person.id}").fails(403)
 
 
 def _rows_naming(user_id: str) -> list[str]:
-    """Tables with a row that still refers to the user."""
+    """Return the tables with a row that refers to the user."""
     found = []
     for table in Base.metadata.sorted_tables:
         columns = [key.parent for key in table.foreign_keys if key.column.table.name == "users"]
@@ -169,7 +169,7 @@ def _rows_naming(user_id: str) -> list[str]:
 
 
 class TestMassAssignment:
-    """Every column of the tables behind an account, sent with every write, changes nothing it should not."""
+    """Tests that send every column of the account tables with every write."""
 
     FORGED = {
         column.name: value
@@ -179,7 +179,7 @@ class TestMassAssignment:
         for value in ["usr_01h455vb4pex5vsknk084sn02q" if column.name.endswith("id") else True]
     } | {"role": "admin", "emailVerified": True, "provider": "social_a", "createdAt": 1}
 
-    def test_of_a_sign_up_gives_no_rights(self, newcomer: Make, world: World) -> None:
+    def test_sign_up_ignores_unknown_fields(self, newcomer: Make, world: World) -> None:
         person = newcomer()
         person.sign_up(**self.FORGED).ok()
         with world.app.app_context():
@@ -198,7 +198,7 @@ class TestMassAssignment:
             ("PATCH", "/user-preference/{id}", {"theme": "dark"}, set()),
         ],
     )
-    def test_of_a_write_changes_only_what_it_is_for(
+    def test_write_ignores_unknown_fields(
         self, world: World, method: str, path: str, body: dict[str, object], changed: set[str]
     ) -> None:
         person = world.person()
