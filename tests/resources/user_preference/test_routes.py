@@ -1,4 +1,4 @@
-"""Preferences through the API."""
+"""Tests of the preferences through the API."""
 
 import threading
 import time
@@ -10,13 +10,13 @@ from tests.support.world import World
 
 
 class TestRead:
-    def test_answers_the_defaults_when_nothing_was_saved(self, world: World) -> None:
+    def test_read_without_stored_preferences_returns_the_defaults(self, world: World) -> None:
         person = world.person()
         got = person.get(f"/user-preference/{person.id}").ok()
         assert got.items() >= {"theme": "system", "language": "en", "timezone": "UTC", "impersonate": False}.items()
         assert got["user_id"] == person.id
 
-    def test_is_ones_own(self, world: World) -> None:
+    def test_read_of_another_user_returns_403(self, world: World) -> None:
         person, admin = world.person(), world.person(admin=True)
         admin.get(f"/user-preference/{person.id}").fails(403)
         world.anonymous().get(f"/user-preference/{person.id}").fails(401)
@@ -33,7 +33,9 @@ class TestChange:
             ("impersonate", [True, False], ["yes", None, "", 1]),
         ],
     )
-    def test_each_alone(self, world: World, field: str, good: list[object], bad: list[object]) -> None:
+    def test_single_preference_is_validated_and_stored(
+        self, world: World, field: str, good: list[object], bad: list[object]
+    ) -> None:
         person = world.person()
         path = f"/user-preference/{field}/{person.id}"
         for value in good:
@@ -43,7 +45,7 @@ class TestChange:
         person.patch(path, {}).fails(400, None, field)
         assert person.get(f"/user-preference/{person.id}").ok()[field] == good[-1]
 
-    def test_several_at_once_all_or_none(self, world: World) -> None:
+    def test_invalid_preference_stores_none(self, world: World) -> None:
         person = world.person()
         path = f"/user-preference/{person.id}"
         person.patch(path, {"theme": "dark", "language": "ja"}).ok()
@@ -52,14 +54,14 @@ class TestChange:
         )
         assert person.get(path).ok()["theme"] == "dark"
 
-    def test_what_is_not_named_stays(self, world: World) -> None:
+    def test_omitted_preference_is_unchanged(self, world: World) -> None:
         person = world.person()
         path = f"/user-preference/{person.id}"
         person.patch(path, {"language": "ja", "user_id": "usr_x"}).ok()
         got = person.patch(path, {"theme": "light"}).ok()
         assert (got["language"], got["user_id"]) == ("ja", person.id)
 
-    def test_nothing_named_changes_nothing(self, world: World) -> None:
+    def test_empty_change_is_ignored(self, world: World) -> None:
         person = world.person()
         path = f"/user-preference/{person.id}"
         assert person.patch(path, {}).ok() == person.get(path).ok()
@@ -67,7 +69,7 @@ class TestChange:
         time.sleep(0.002)  # Times have a resolution of one millisecond.
         assert person.patch(path, {}).ok() == saved
 
-    def test_parallel_first_writes_all_succeed(self, world: World) -> None:
+    def test_parallel_first_writes_succeed(self, world: World) -> None:
         person = world.person()
         statuses: list[int] = []
         browsers = [person.again() for _ in range(10)]
@@ -82,7 +84,7 @@ class TestChange:
             thread.join()
         assert statuses == [200] * 10
 
-    def test_honours_if_match(self, world: World) -> None:
+    def test_stale_if_match_returns_412(self, world: World) -> None:
         person = world.person()
         path = f"/user-preference/{person.id}"
         tag = person.get(path).headers["ETag"]
