@@ -28,14 +28,14 @@ def follow(world: World) -> None:
 
 
 @pytest.fixture
-def quiet(world: World) -> None:
+def no_other_branch_due(world: World) -> None:
     """Mark all indexes as recently polled."""
     with world.app.app_context():
         db.session.execute(sa.update(ContentIndex).values(looked_at=utcnow_ms()))
         db.session.commit()
 
 
-class Followed:
+class PolledSite:
     def __init__(self, world: World, hosts: Hosts) -> None:
         self.me = world.person()
         self.repository = hosts.on_gitlab(login_of(self.me))
@@ -49,16 +49,18 @@ class Followed:
 
 
 class TestFollowRemote:
-    def test_push_nobody_told_of_is_noticed(self, world: World, hosts: Hosts, quiet: None) -> None:
-        site = Followed(world, hosts)
+    def test_push_without_a_notification_is_indexed(
+        self, world: World, hosts: Hosts, no_other_branch_due: None
+    ) -> None:
+        site = PolledSite(world, hosts)
         head = site.repository.git.commit({"x": b"y"})
         follow(world)
         assert site.sha == head
 
-    def test_branch_that_goes_is_told_stale_and_ready_again_once_it_is_back(
-        self, world: World, hosts: Hosts, quiet: None
+    def test_deleted_branch_is_stale_until_recreated(
+        self, world: World, hosts: Hosts, no_other_branch_due: None
     ) -> None:
-        site = Followed(world, hosts)
+        site = PolledSite(world, hosts)
         head, told = site.repository.git.head(), []
         for command in (["-d", "refs/heads/main"], ["refs/heads/main", head]):
             site.repository.git.git("update-ref", *command)
@@ -70,8 +72,8 @@ class TestFollowRemote:
             told.append(site.me.get(f"/project/{site.project}").ok()["index"]["status"])
         assert told == ["stale", "ready"]
 
-    def test_branch_looked_at_lately_rests(self, world: World, hosts: Hosts, quiet: None) -> None:
-        site = Followed(world, hosts)
+    def test_recently_polled_branch_is_not_polled(self, world: World, hosts: Hosts, no_other_branch_due: None) -> None:
+        site = PolledSite(world, hosts)
         follow(world)
         site.repository.git.commit({"x": b"y"})
         hosts.gitlab.journal.clear()
@@ -87,19 +89,21 @@ class TestFollowRemote:
         follow(world)
         assert site.sha == site.repository.git.head()
 
-    def test_run_is_bounded_and_takes_who_waited_longest(
-        self, world: World, hosts: Hosts, quiet: None, monkeypatch: pytest.MonkeyPatch
+    def test_run_is_bounded_and_polls_the_oldest_first(
+        self, world: World, hosts: Hosts, no_other_branch_due: None, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(jobs, "MAX_BRANCHES", 1)
-        first, second = Followed(world, hosts), Followed(world, hosts)
+        first, second = PolledSite(world, hosts), PolledSite(world, hosts)
         heads = [site.repository.git.commit({"x": b"y"}) for site in (first, second)]
         follow(world)
         assert [site.sha for site in (first, second)] != heads
         follow(world)
         assert [site.sha for site in (first, second)] == heads
 
-    def test_host_that_fails_stops_nobody_else(self, world: World, hosts: Hosts, quiet: None) -> None:
-        first, second = Followed(world, hosts), Followed(world, hosts)
+    def test_failing_repository_does_not_stop_the_others(
+        self, world: World, hosts: Hosts, no_other_branch_due: None
+    ) -> None:
+        first, second = PolledSite(world, hosts), PolledSite(world, hosts)
         heads = [site.repository.git.commit({"x": b"y"}) for site in (first, second)]
         where = f"GET /api/v4/projects/{first.repository.number}/"
         hosts.gitlab.faults.append(Fault(where, times=99, reply=Reply(404, {"message": "404"})))

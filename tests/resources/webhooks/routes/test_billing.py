@@ -1,4 +1,4 @@
-"""The payment provider's notifications over HTTP: who is believed, and how often."""
+"""Tests of the payment provider's notifications over HTTP: signatures and repeated deliveries."""
 
 import json
 import random
@@ -31,12 +31,12 @@ def known(world: World, event_id: str) -> int:
 
 class TestReceive:
     @pytest.mark.parametrize("secret", SECRETS)
-    def test_what_a_live_secret_signs_is_taken_in(self, world: World, secret: str) -> None:
+    def test_event_signed_with_a_configured_secret_is_stored(self, world: World, secret: str) -> None:
         payload = event("subscription.created", subscription())
         assert notify(world, payload, secret=secret).ok() == {"received": True}
         assert known(world, payload["event_id"]) == 1
 
-    def test_twice_is_once(self, world: World) -> None:
+    def test_repeated_event_is_stored_once(self, world: World) -> None:
         me = world.person()
         payload = event("transaction.completed", transaction(user_id=me.id))
         for _ in range(3):
@@ -44,7 +44,7 @@ class TestReceive:
         assert known(world, payload["event_id"]) == 1
         assert len(me.get(f"/order/{me.id}").ok()["orders"]) == 1
 
-    def test_at_once_is_once(self, world: World) -> None:
+    def test_parallel_events_are_stored_once(self, world: World) -> None:
         data = transaction()
         payloads = [event("transaction.completed", data, START + timedelta(minutes=n)) for n in range(3)]
         assert statuses(together([partial(notify, world, payload) for payload in payloads * 3])) == {200: 9}
@@ -53,17 +53,17 @@ class TestReceive:
             wanted = sa.select(sa.func.count()).select_from(Order).where(Order.provider_id == data["id"])
             assert db.session.scalars(wanted).one() == 1
 
-    def test_what_does_not_concern_us_is_acknowledged(self, world: World) -> None:
+    def test_unknown_event_type_is_acknowledged_and_not_stored(self, world: World) -> None:
         payload = event("product.updated", {"id": "pro_1"})
         notify(world, payload).ok()
         assert known(world, payload["event_id"]) == 0
 
-    def test_the_answer_is_flat_as_well(self, world: World) -> None:
+    def test_keys_of_the_result_are_repeated_at_the_top_level(self, world: World) -> None:
         assert notify(world, event("product.updated", {"id": "pro_1"})).json["received"] is True
 
 
-class TestRefuse:
-    def test_without_the_right_signature_nothing_is_believed(self, world: World) -> None:
+class TestRejection:
+    def test_invalid_signature_returns_400(self, world: World) -> None:
         body = json.dumps(event("subscription.created", subscription())).encode()
         now = datetime.now(UTC)
         for header in (
@@ -77,11 +77,11 @@ class TestRefuse:
         assert known(world, json.loads(body)["event_id"]) == 0
 
     @pytest.mark.parametrize(("seconds", "status"), [(-290, 200), (-310, 400), (310, 400)])
-    def test_a_signature_holds_for_five_minutes(self, world: World, seconds: int, status: int) -> None:
+    def test_signature_expires_after_five_minutes(self, world: World, seconds: int, status: int) -> None:
         payload = event("subscription.created", subscription())
         assert notify(world, payload, at=datetime.now(UTC) + timedelta(seconds=seconds)).status == status
 
-    def test_ten_thousand_forged_or_replayed_ones_change_nothing(self, world: World) -> None:
+    def test_forged_and_replayed_events_are_not_stored(self, world: World) -> None:
         notified = event("transaction.completed", transaction())
         real = json.dumps(notified).encode()
         header, now, dice = signature(real, SECRETS[0], datetime.now(UTC)), datetime.now(UTC), random.Random(7)
@@ -118,14 +118,14 @@ class TestRefuse:
         with world.app.app_context():
             return db.session.scalars(sa.select(sa.func.count()).select_from(BillingEvent)).one()
 
-    def test_a_signed_event_that_makes_no_sense_is_told_so(self, world: World) -> None:
+    def test_unreadable_event_returns_400(self, world: World) -> None:
         notify(world, event("subscription.created", {"id": "sub_1"})).fails(400, "UNREADABLE_EVENT")
 
-    def test_a_body_over_the_limit_is_413(self, world: World) -> None:
+    def test_body_above_the_limit_returns_413(self, world: World) -> None:
         payload = event("product.updated", {"id": "x" * InputLimits.webhook_bytes})
         notify(world, payload).fails(413, "TOO_LARGE")
         small = event("product.updated", {"id": "x" * (InputLimits.webhook_bytes - 500)})
         notify(world, small).ok()
 
-    def test_what_is_not_json_is_400(self, world: World) -> None:
+    def test_invalid_json_returns_400(self, world: World) -> None:
         send(world, b"{", signature(b"{", SECRETS[0], datetime.now(UTC))).fails(400)

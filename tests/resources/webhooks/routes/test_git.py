@@ -1,4 +1,4 @@
-"""Notifications of both Git hosts over HTTP, and what follows from them."""
+"""Tests of the notifications of both Git hosts over HTTP and their effects."""
 
 import hashlib
 import hmac
@@ -34,8 +34,8 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
     return hosted[0]
 
 
-class SiteA:
-    """A project on GitHub, indexed, and GitHub's notifications about it."""
+class GitHubSite:
+    """An indexed project on GitHub with the notifications of GitHub."""
 
     def __init__(self, world: World, hosts: Hosts) -> None:
         self.world, self.me = world, world.person()
@@ -80,7 +80,7 @@ class SiteA:
             )
 
 
-class SiteB(SiteA):
+class GitLabSite(GitHubSite):
     """A project on GitLab."""
 
     def make(self, hosts: Hosts) -> OnGitHub | OnGitLab:
@@ -104,14 +104,14 @@ class SiteB(SiteA):
         return self.send("/api/webhooks/provider_b", body, headers)
 
 
-@pytest.fixture(params=[SiteA, SiteB])
-def site(request: pytest.FixtureRequest, world: World, hosts: Hosts) -> SiteA:
-    made: SiteA = request.param(world, hosts)
+@pytest.fixture(params=[GitHubSite, GitLabSite])
+def site(request: pytest.FixtureRequest, world: World, hosts: Hosts) -> GitHubSite:
+    made: GitHubSite = request.param(world, hosts)
     return made
 
 
 class TestPush:
-    def test_branch_is_indexed_anew(self, site: SiteA) -> None:
+    def test_pushed_branch_is_indexed_and_logged(self, site: GitHubSite) -> None:
         head = site.repository.git.commit({"content/new.md": b"# New\n"})
         assert site.shown() != head
         site.notify().ok()
@@ -120,7 +120,7 @@ class TestPush:
         log = site.me.get(f"/project-log/{site.project}").ok()["logs"]
         assert [(entry["file"], entry["source"]) for entry in log] == [("content/new.md", "push")]
 
-    def test_same_delivery_has_its_effect_once(self, site: SiteA) -> None:
+    def test_repeated_delivery_has_one_effect(self, site: GitHubSite) -> None:
         payload = site.pushed()
         site.notify(payload, delivery="one").ok()
         before = site.waiting()
@@ -129,7 +129,7 @@ class TestPush:
         site.notify(payload, delivery="one").ok()
         assert site.waiting() == 0
 
-    def test_late_and_disordered_ones_end_at_the_present_head(self, site: SiteA) -> None:
+    def test_reordered_notifications_index_the_current_head(self, site: GitHubSite) -> None:
         payloads = []
         for number in range(4):
             site.repository.git.commit({"content/new.md": str(number).encode()})
@@ -139,16 +139,16 @@ class TestPush:
             site.world.work_off()
         assert site.shown() == site.repository.git.head()
 
-    def test_two_hooks_of_one_push_share_their_id_and_both_count(self, world: World, hosts: Hosts) -> None:
-        one, other = SiteB(world, hosts), SiteB(world, hosts)
+    def test_notifications_of_two_hooks_with_one_id_have_both_effects(self, world: World, hosts: Hosts) -> None:
+        one, other = GitLabSite(world, hosts), GitLabSite(world, hosts)
         for site in (one, other):
             site.repository.git.commit({"x": b"y"})
             site.notify(delivery="shared").ok()
         world.work_off()
         assert [site.shown() for site in (one, other)] == [site.repository.git.head() for site in (one, other)]
 
-    def test_every_project_on_that_branch_is_looked_at_and_no_other(self, site: SiteA) -> None:
-        provider = "github" if type(site) is SiteA else "gitlab"
+    def test_push_updates_all_projects_on_the_branch_and_no_others(self, site: GitHubSite) -> None:
+        provider = "github" if type(site) is GitHubSite else "gitlab"
         site.repository.git.commit({"x": b"y"}, branch="next")
         org = site.me.new_organization()
         second = new_project(site.me, org, provider, site.repository.name)
@@ -164,8 +164,8 @@ class TestPush:
         ] * 2
         assert site.me.get(f"/project/{elsewhere}").ok()["index"]["commit_sha"] == before
 
-    def test_what_is_of_no_concern_is_acknowledged(self, site: SiteA) -> None:
-        other = "ping" if type(site) is SiteA else "other"
+    def test_irrelevant_notification_is_acknowledged_without_a_job(self, site: GitHubSite) -> None:
+        other = "ping" if type(site) is GitHubSite else "other"
         for answer in (
             site.notify(site.pushed("refs/tags/v1")),
             site.notify(site.pushed("refs/heads/elsewhere")),
@@ -175,15 +175,15 @@ class TestPush:
         assert site.waiting() == 0
 
 
-class TestCost:
+class TestNumberOfCalls:
     """Tests of the number of calls to provider A after a push of ten files, without one call per file text."""
 
-    def push(self, site: SiteA, hosts: Hosts) -> str:
+    def push(self, site: GitHubSite, hosts: Hosts) -> str:
         head = site.repository.git.commit({f"content/new{number}.md": b"# %d\n" % number for number in range(10)})
         hosts.github.journal.clear()
         return head
 
-    def check(self, site: SiteA, hosts: Hosts, head: str) -> None:
+    def check(self, site: GitHubSite, hosts: Hosts, head: str) -> None:
         assert site.shown() == head
         calls = [f"{call.method} {call.path} {call.status}" for call in hosts.github.journal]
         texts = [call for call in calls if "/git/blobs/" in call]
@@ -192,15 +192,15 @@ class TestCost:
         counted = [call for call in calls if call not in texts and not call.endswith(" 304")]
         assert len(counted) <= 5, counted
 
-    def test_told_by_a_webhook(self, world: World, hosts: Hosts) -> None:
-        site = SiteA(world, hosts)
+    def test_webhook_needs_at_most_five_calls(self, world: World, hosts: Hosts) -> None:
+        site = GitHubSite(world, hosts)
         head = self.push(site, hosts)
         site.notify().ok()
         world.work_off()
         self.check(site, hosts, head)
 
-    def test_found_by_the_poll(self, world: World, hosts: Hosts) -> None:
-        site = SiteA(world, hosts)
+    def test_poll_needs_at_most_five_calls(self, world: World, hosts: Hosts) -> None:
+        site = GitHubSite(world, hosts)
         head = self.push(site, hosts)
         with world.app.app_context():
             db.session.execute(sa.update(ContentIndex).values(looked_at=utcnow_ms()))
@@ -214,17 +214,15 @@ class TestCost:
         self.check(site, hosts, head)
 
 
-class TestAnyOrder:
+class TestUnreliableDelivery:
     @pytest.mark.parametrize("seed", range(3))
-    def test_doubled_disordered_and_dropped_ones_end_in_the_same_state(self, site: SiteA, seed: int) -> None:
+    def test_repeated_reordered_and_lost_notifications_have_one_final_state(self, site: GitHubSite, seed: int) -> None:
         dice, payloads = random.Random(seed), []
         for number in range(8):
             site.repository.git.commit({f"content/{dice.randrange(4)}.md": b"%d" % number})
             payloads.append((site.pushed(), f"{seed}-{number}"))
-        told = [
-            *payloads[-1:],
-            *dice.choices(payloads, k=10),
-        ]  # some twice or more, some never; the last one in any place
+        # Some notifications occur several times and some never. The last one occurs at any position.
+        told = [*payloads[-1:], *dice.choices(payloads, k=10)]
         dice.shuffle(told)
         for payload, delivery in told:
             site.notify(payload, delivery=delivery).ok()
@@ -241,23 +239,23 @@ class TestAnyOrder:
 
 
 class TestForgery:
-    def test_wrong_secrets_and_signatures_are_refused(self, site: SiteA) -> None:
+    def test_wrong_secret_or_signature_returns_400(self, site: GitHubSite) -> None:
         for wrong in ({"secret": "guess"}, {"signature": ""}, {"signature": "sha256="}, {"signature": "ümläut"}):
             site.notify(None, **wrong).fails(400, "BAD_SIGNATURE")
         assert site.waiting() == 0
 
-    def test_signature_is_of_the_very_bytes(self, world: World, hosts: Hosts) -> None:
-        SiteA(world, hosts).notify(None, tail=" ").fails(400, "BAD_SIGNATURE")
+    def test_signature_of_other_bytes_returns_400(self, world: World, hosts: Hosts) -> None:
+        GitHubSite(world, hosts).notify(None, tail=" ").fails(400, "BAD_SIGNATURE")
 
-    def test_signed_rubbish_is_unreadable(self, site: SiteA) -> None:
+    def test_invalid_payload_with_valid_signature_returns_400(self, site: GitHubSite) -> None:
         for payload in ({}, {"ref": 7}, {"ref": "refs/heads/main"}, {"ref": "refs/heads/main", "repository": []}):
-            told = payload | ({"object_kind": "push"} if type(site) is SiteB else {})
+            told = payload | ({"object_kind": "push"} if type(site) is GitLabSite else {})
             site.notify(told).fails(400, "UNREADABLE_EVENT")
 
 
 class TestInstallation:
-    def test_end_of_it_is_told_to_its_projects(self, world: World, hosts: Hosts) -> None:
-        site = SiteA(world, hosts)
+    def test_deleted_installation_sets_needs_reconnect(self, world: World, hosts: Hosts) -> None:
+        site = GitHubSite(world, hosts)
         assert isinstance(site.repository, OnGitHub)
         payload = {"action": "deleted", "installation": {"id": int(site.repository.installation)}}
         site.notify(payload, event="installation").ok()
