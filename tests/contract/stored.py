@@ -1,4 +1,4 @@
-"""Complete stored state, and the changes of a request."""
+"""The complete stored state, and the changes of a request."""
 
 from dataclasses import dataclass, field
 from functools import cache
@@ -23,7 +23,7 @@ class Changes:
     values: list[tuple[str, str, Any]] = field(default_factory=list)
 
 
-def everything(app: Flask) -> State:
+def read_state(app: Flask) -> State:
     """Read every row of every table."""
     with app.app_context(), db.engine.connect() as connection:
         return {table.name: _rows(connection, table) for table in (*Base.metadata.tables.values(), *_others(db.engine))}
@@ -42,15 +42,15 @@ def _others(engine: sa.Engine) -> list[sa.Table]:
 def rows_naming(app: Flask, words: set[str]) -> dict[str, int]:
     """Count, by table, the rows that contain one of the terms in text, JSON or bytes."""
     counts = {
-        name: sum(any(_holds(value, words) for value in row) for row in rows.values())
-        for name, rows in everything(app).items()
+        name: sum(any(_contains_term(value, words) for value in row) for row in rows.values())
+        for name, rows in read_state(app).items()
     }
     return {name: count for name, count in counts.items() if count}
 
 
-def _holds(value: object, words: set[str]) -> bool:
-    told = bytes(value).decode("utf-8", "replace") if isinstance(value, bytes | memoryview) else str(value)
-    return any(word in told for word in words)
+def _contains_term(value: object, words: set[str]) -> bool:
+    text = bytes(value).decode("utf-8", "replace") if isinstance(value, bytes | memoryview) else str(value)
+    return any(word in text for word in words)
 
 
 def changes(before: State, after: State) -> Changes:

@@ -1,4 +1,4 @@
-"""Secrets in every input and setting, and a search for them in responses, logs and stored data.
+"""Tests with secrets in every input and setting, and a search for them in responses, logs and stored data.
 
 Between planting and searching, the tests call every route of the authorization table, sign users in, and let Git hosts
 and model providers fail with messages that repeat the secrets.
@@ -60,7 +60,7 @@ def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]
             yield made
 
 
-class Use:
+class RecordedUse:
     """The recorded use of the service. `sent` contains the secrets that users send or receive by mail.
 
     `issued` contains the API tokens, each of which one response contains.
@@ -126,7 +126,7 @@ class Use:
                 bot.get(f"/project/{secret}?token={secret}")
                 me.get(f"/organization/{org}", headers={"Authorization": f"bearer  {secret}"})
 
-    def bad_shapes(self) -> None:
+    def invalid_bodies(self) -> None:
         """Send secrets in invalid forms: wrong type, truncated JSON, too long, in the query."""
         who, routes = self.matrix.scene.owner, {
             "/auth/sign-up/email": ("password",), "/auth/sign-in/email": ("password",),
@@ -157,9 +157,9 @@ class Use:
         org = me.new_organization()
         projects = [new_project(me, org, "github", a.name), new_project(me, org, "gitlab", b.name)]
         self.world.work_off()
-        self.brought(me)
+        self.provide_tokens(me)
         for project, repository in zip(projects, (a, b), strict=True):
-            for fault in self.echoing():
+            for fault in self.echo_faults():
                 fault.where = "GET|POST|PATCH|HEAD"
                 (github if repository is a else gitlab).faults.append(fault)
                 file = {"path": f"{secrets.token_hex(3)}.md", "action": "create", "content": "x"}
@@ -183,7 +183,7 @@ class Use:
                 self.sent |= {value for name, value in call.data.items() if name in ("refresh_token", "code", "token")}
         self.sent.discard("")
 
-    def brought(self, me: Person) -> None:
+    def provide_tokens(self, me: Person) -> None:
         """Save tokens that users provide."""
         body = {"provider": "gitlab", "access_token": self.secret("access"), "refresh_token": self.secret("refresh")}
         me.post("/git-provider/create", body, headers={"Idempotency-Key": "one"}).fails(422)
@@ -193,7 +193,7 @@ class Use:
         me.post("/git-provider/rotate", pair | {"old_refresh_token": self.secret("unknown")}).fails(404)
         me.post("/git-provider/rotate", pair | {"old_refresh_token": body["refresh_token"]}).ok()
 
-    def echoing(self) -> list[Fault]:
+    def echo_faults(self) -> list[Fault]:
         """Return refusals and failures whose messages contain all secrets."""
         told = " ".join({*self.hosts.github.grants, *self.hosts.gitlab.grants})
         said = {"message": f"Bad: {told}", "error_description": told}
@@ -215,7 +215,7 @@ class Use:
                 who.again().post(f"/api/ai/{name}", question, headers=head).response.get_data()
         models.fault = None
 
-    def doors(self) -> None:
+    def metrics_and_notifications(self) -> None:
         """Read the metrics, send notifications and run the commands of an operator."""
         for token in (self.secret("metrics"), ENVIRONMENT["METRICS_TOKEN"]):
             self.anyone.client.get("/metrics", headers={"Authorization": f"Bearer {token}"}).get_data()
@@ -235,9 +235,11 @@ def _content(file: Path) -> bytes:
         return reader.read()
 
 
-def test_no_secret_is_told_logged_or_stored(app: Flask, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_secrets_are_not_returned_logged_or_stored(
+    app: Flask, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     with canaries.recorded(app) as recorder, canaries.logged() as log:
-        use = Use(app, Matrix(app, template(tmp_path / "site.git")))
+        use = RecordedUse(app, Matrix(app, template(tmp_path / "site.git")))
         use.every_route()
         use.passwords_and_codes()
         use.tokens()
@@ -268,8 +270,8 @@ def test_no_secret_is_told_logged_or_stored(app: Flask, tmp_path: Path, capsys: 
     assert canaries.hits(use.issued, {name: text for name, text in places.items() if name != "answers"}) == []
 
 
-def test_what_stands_there_is_found(app: Flask) -> None:
-    """A planted public word is found in each place. This proves that the search works."""
+def test_public_value_is_detected_in_each_output(app: Flask) -> None:
+    """Check that the search of the other test detects a value in each output."""
     world = World(app)
     with canaries.recorded(app) as recorder, canaries.logged() as log:
         me = world.person()

@@ -1,4 +1,4 @@
-"""Comparison of the authorization page with the declarations."""
+"""Test of the authorization page against the declarations."""
 
 import os
 from pathlib import Path
@@ -12,8 +12,8 @@ from tests.contract.served import served
 PAGE = Path(__file__).parents[2] / "docs" / "authz-matrix.md"
 
 
-class TestPage:
-    def test_is_fresh(self, app: Flask) -> None:
+class TestAuthorizationPage:
+    def test_page_equals_the_generated_text(self, app: Flask) -> None:
         routes = served(app)
         text = document([row for row in expected() if row.route in routes], routes)
         if os.environ.get("GALLEY_WRITE_DOCS"):

@@ -1,4 +1,4 @@
-"""The authorization table, cell by cell (contract, section 1)."""
+"""Tests of the authorization table, cell by cell (contract, section 1)."""
 
 from pathlib import Path
 
@@ -21,15 +21,15 @@ def _errors(tally: Tally, capsys: pytest.CaptureFixture[str]) -> list[str]:
 
 
 class TestMatrix:
-    def test_every_endpoint_answers_every_caller_as_the_table_says(
+    def test_every_endpoint_returns_the_status_of_the_table_for_every_caller(
         self, matrix: Matrix, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert _errors(matrix.cells(), capsys) == []
 
-    def test_unknown_and_malformed_ids_are_not_found(self, matrix: Matrix, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_unknown_or_malformed_id_returns_404(self, matrix: Matrix, capsys: pytest.CaptureFixture[str]) -> None:
         assert _errors(matrix.unknown_ids(), capsys) == []
 
-    def test_ids_in_body_query_and_headers_never_widen_the_path(
+    def test_ids_in_body_query_and_headers_do_not_extend_the_permission(
         self, matrix: Matrix, capsys: pytest.CaptureFixture[str]
     ) -> None:
         assert _errors(matrix.smuggled_ids(), capsys) == []

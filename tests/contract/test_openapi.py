@@ -1,4 +1,4 @@
-"""The OpenAPI document: valid, complete and equal to the served routes."""
+"""Tests of the OpenAPI document: it is valid, complete and equal to the served routes."""
 
 import re
 from collections.abc import Iterator
@@ -37,15 +37,15 @@ def variants(schema: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 class TestDocument:
-    def test_it_is_valid_openapi_3_1(self, document: dict[str, Any]) -> None:
+    def test_document_is_valid_openapi_3_1(self, document: dict[str, Any]) -> None:
         assert document["openapi"].startswith("3.1")
         assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
 
-    def test_it_tells_exactly_what_is_served(self, app: Flask, document: dict[str, Any]) -> None:
+    def test_document_lists_exactly_the_served_routes(self, app: Flask, document: dict[str, Any]) -> None:
         told = {(method, path) for path, operations in document["paths"].items() for method in operations}
         assert told == served(app)
 
-    def test_a_role_that_may_be_given_is_never_owner(self, document: dict[str, Any]) -> None:
+    def test_role_of_an_invitation_excludes_owner(self, document: dict[str, Any]) -> None:
         for name in ("InviteMember", "ChangeRole"):
             for schema in variants(document["components"]["schemas"][f"organization_{name}"]):
                 assert schema["properties"]["role"]["enum"] == ["admin", "editor"]
@@ -67,16 +67,16 @@ class TestDocument:
         assert untold == set()
 
     @pytest.mark.parametrize("sender", ["billing", "provider_a", "provider_b"])
-    def test_it_tells_what_webhooks_take(self, document: dict[str, Any], sender: str) -> None:
+    def test_webhook_has_a_body_schema(self, document: dict[str, Any], sender: str) -> None:
         taken = document["paths"][f"/api/webhooks/{sender}"]["post"]["requestBody"]["content"]["application/json"]
         assert taken["schema"]["$ref"].startswith("#/components/schemas/webhooks_")
 
-    def test_every_operation_has_its_own_name_and_a_summary(self, document: dict[str, Any]) -> None:
+    def test_every_operation_has_a_unique_id_and_a_summary(self, document: dict[str, Any]) -> None:
         operations = [operation for path in document["paths"].values() for operation in path.values()]
         assert len({operation["operationId"] for operation in operations}) == len(operations)
         assert all(operation["summary"] for operation in operations)
 
-    def test_what_needs_a_session_says_so(self, document: dict[str, Any]) -> None:
+    def test_operation_with_a_session_lists_its_security(self, document: dict[str, Any]) -> None:
         assert document["paths"]["/api/v1/project/create"]["post"]["security"] == [
             {"session": []},
             {"token": ["admin"]},
@@ -87,11 +87,11 @@ class TestDocument:
         assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
         assert document["paths"]["/healthz"]["get"]["security"] == []
 
-    def test_a_path_that_must_stand_once_is_one_string(self, document: dict[str, Any]) -> None:
+    def test_required_path_parameter_is_one_string(self, document: dict[str, Any]) -> None:
         asked = document["paths"]["/api/v1/project-content/{project_id}/file"]["get"]["parameters"]
         assert [each["schema"]["type"] for each in asked if each.get("name") == "file"] == ["string"]
 
-    def test_it_is_served_with_a_page_that_needs_nothing_from_outside(self, world: World) -> None:
+    def test_document_is_served_with_a_page_without_external_resources(self, world: World) -> None:
         browser = world.anonymous()
         assert browser.get("/openapi.json").json["info"]["title"] == "Galley"
         page = browser.get("/docs/").response.get_data(as_text=True)
@@ -100,7 +100,7 @@ class TestDocument:
 
 
 class TestEveryRoute:
-    def test_it_is_declared_with_a_guard(self, app: Flask) -> None:
+    def test_every_route_is_declared_with_a_guard(self, app: Flask) -> None:
         undeclared = {
             rule.endpoint
             for rule in app.url_map.iter_rules()

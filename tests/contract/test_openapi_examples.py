@@ -1,4 +1,4 @@
-"""Examples of the OpenAPI document. They are recorded from real requests and match the schemas of the document.
+"""Tests of the examples of the OpenAPI document. They are recorded from real requests and match the schemas.
 
 `GALLEY_WRITE_EXAMPLES=1` with this file records missing examples. `GALLEY_WRITE_EXAMPLES=all` records all again.
 """
@@ -34,7 +34,7 @@ def document(app: Flask) -> dict[str, Any]:
 
 
 @pytest.mark.skipif(not WRITE, reason="records examples only on request")
-def test_examples_missing_are_recorded(app: Flask, tmp_path: Path, document: dict[str, Any]) -> None:
+def test_missing_examples_are_recorded(app: Flask, tmp_path: Path, document: dict[str, Any]) -> None:
     recorder = Recorder(app, template(tmp_path / "site.git"))
     for method, path, operation in operations(document):
         known = examples.recorded(operation["tags"][0])

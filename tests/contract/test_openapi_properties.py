@@ -1,4 +1,4 @@
-"""Properties that every operation of the OpenAPI document has. Each message names the operation and the remedy."""
+"""Tests of the properties of every operation of the OpenAPI document. A message names the operation and the remedy."""
 
 import re
 from pathlib import Path
@@ -74,7 +74,7 @@ class TestOperations:
             ]
         )
 
-    def test_error_response_names_its_codes(self, document: dict[str, Any]) -> None:
+    def test_error_response_lists_its_codes(self, document: dict[str, Any]) -> None:
         for _, path, operation in operations(document):
             for status, response in operation["responses"].items():
                 if status[0] in "45" and (status, "system_readyz") != ("503", operation["operationId"]):
@@ -113,7 +113,7 @@ class TestSchemas:
         without = [name for name in names if schemas[name].get("properties") and "required" not in schemas[name]]
         assert without == []
 
-    def test_no_schema_serves_bodies_and_responses(self, document: dict[str, Any]) -> None:
+    def test_schemas_of_bodies_and_responses_are_disjoint(self, document: dict[str, Any]) -> None:
         schemas = document["components"]["schemas"]
         sent = reachable([one["requestBody"] for _, _, one in operations(document) if "requestBody" in one], schemas)
         returned = reachable([one["responses"] for _, _, one in operations(document)], schemas)
@@ -191,7 +191,7 @@ class TestAllow:
 
 
 def has_type(schema: dict[str, Any]) -> bool:
-    """Return whether a schema says something about the value, and whether an envelope describes its result."""
+    """Return whether a schema describes the value. An envelope must describe its result."""
     if "result" in schema.get("properties", {}) and not has_type(schema["properties"]["result"]):
         return False
     return bool(TYPED & set(schema)) or "description" in schema

@@ -35,7 +35,7 @@ PICK = st.integers(0, 99)
 
 
 @pytest.fixture
-def tight(store: str, tmp_path: Path) -> Iterator[Flask]:
+def small_limits_app(store: str, tmp_path: Path) -> Iterator[Flask]:
     """Build an application with small limits, so that histories reach them."""
     with another_database(store, tmp_path) as url:
         small = {
@@ -225,8 +225,8 @@ def _summary(one: dict[str, Any]) -> tuple[Any, ...]:
 
 
 class TestHistories:
-    def test_the_service_answers_as_the_model_does(self, tight: Flask, tmp_path: Path) -> None:
-        machine = type("Histories", (Histories,), {"app": tight, "source": template(tmp_path / "site.git")})
+    def test_service_returns_the_results_of_the_model(self, small_limits_app: Flask, tmp_path: Path) -> None:
+        machine = type("Histories", (Histories,), {"app": small_limits_app, "source": template(tmp_path / "site.git")})
         run_state_machine_as_test(
             machine,
             settings=how(

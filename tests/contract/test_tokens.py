@@ -1,4 +1,4 @@
-"""The table of API tokens, cell by cell, and each check of tokens disabled in turn."""
+"""Tests of the table of API tokens, cell by cell, and of each token check disabled in turn."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -98,7 +98,9 @@ class TestTable:
 
 class TestDisabledChecks:
     @pytest.mark.parametrize("check", DISABLED)
-    def test_disabled_check_is_noticed(self, matrix: TokenMatrix, monkeypatch: pytest.MonkeyPatch, check: str) -> None:
+    def test_disabled_check_changes_a_cell(
+        self, matrix: TokenMatrix, monkeypatch: pytest.MonkeyPatch, check: str
+    ) -> None:
         rows = [row for row in matrix.rows if (row.method, row.path) in SAMPLE]
         assert len(rows) == len(SAMPLE)
         DISABLED[check](monkeypatch)

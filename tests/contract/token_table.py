@@ -1,4 +1,4 @@
-"""Rights of API tokens as data: the scope that each endpoint needs, and the expected status of each token caller.
+"""Permissions of API tokens as data: the scope of each endpoint and the expected status of each token caller.
 
 The scopes are written by hand from the rules of the contract: `read` for reads, `write` for everything that an editor may
 change, `publish` for commits to the working branch, `admin` for changes of projects and organizations.
@@ -74,7 +74,7 @@ EXACT = {
 
 
 class Reach(NamedTuple):
-    """Which targets a request names."""
+    """Targets that a request names."""
 
     project: bool
     organization: bool
@@ -97,7 +97,7 @@ def needed(row: Expected) -> str:
 
 
 def reach(row: Expected) -> Reach:
-    """Return which targets the request of the row names."""
+    """Return the targets that the request of the row names."""
     path, _, variant = row.path.partition("#")
     project = (
         any(name in path for name in (":projectId", ":project_id"))

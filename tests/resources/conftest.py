@@ -1,4 +1,4 @@
-"""Fixtures of the resources' tests."""
+"""Fixtures of the tests of resources."""
 
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -15,7 +15,7 @@ from tests.support.world import World
 
 @pytest.fixture
 def later() -> Callable[..., AbstractContextManager[None]]:
-    """Moves the clock of this thread for a `with` block; jobs run in other threads, by the true time."""
+    """A function that shifts the clock of this thread in a `with` block. Jobs run in other threads without the shift."""
 
     def move(**by: float) -> AbstractContextManager[None]:
         return clock.shifted(timedelta(**by))
@@ -25,7 +25,7 @@ def later() -> Callable[..., AbstractContextManager[None]]:
 
 @pytest.fixture
 def newcomer(app: Flask, world: World) -> Callable[..., Newcomer]:
-    """Makes newcomers."""
+    """A function that creates users without an account."""
 
     def make(address: str | None = None) -> Newcomer:
         return Newcomer(app, world, address)
@@ -35,7 +35,7 @@ def newcomer(app: Flask, world: World) -> Callable[..., Newcomer]:
 
 @pytest.fixture(scope="session")
 def hosted(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Flask, Hosts]]:
-    """An application whose Git hosts are doubles, and these; modules that want it name it their `app`."""
+    """An application whose Git hosts are doubles, with the doubles. Modules return it from their fixture `app`."""
     with hosted_application(store, tmp_path_factory.mktemp("hosted")) as made:
         yield made
 
