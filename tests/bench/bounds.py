@@ -18,7 +18,7 @@ from tests.support.world import Person, World
 COLUMNS = "index_id, generation, path, type, mode, sha, size"
 
 
-class Benched(Protocol):
+class BenchmarkSite(Protocol):
     """A large repository with its project in one application."""
 
     app: Flask
@@ -28,7 +28,7 @@ class Benched(Protocol):
     name: str
 
 
-def cold(site: Benched) -> None:
+def cold(site: BenchmarkSite) -> None:
     """Run `git ls-tree -l`, parse the output and insert the rows in bulk."""
     listed = site.repo.git("ls-tree", "-r", "-l", "-z", "--full-tree", "main")
     rows = (
@@ -60,7 +60,7 @@ def _dsn() -> str:
     return db.engine.url.render_as_string(hide_password=False).replace("+psycopg", "")
 
 
-def read_fields(site: Benched) -> None:
+def read_fields(site: BenchmarkSite) -> None:
     """Read every blob with `git cat-file` and parse its YAML in C: the minimal cost of front matter."""
     _, source = large.index_of(site.app, site.project)
     shas = [entry.sha for entry in source.git.tree(source.repo, site.repo.head())]
@@ -68,7 +68,7 @@ def read_fields(site: Benched) -> None:
         assert yaml.load(data.decode().split("---\n", 2)[1], Loader=yaml.CSafeLoader)
 
 
-def store_again(site: Benched) -> None:
+def copy_rows(site: BenchmarkSite) -> None:
     """Copy the stored rows to another project: the minimal cost of storing them with their database indexes."""
     other = factories.project(
         World(site.app), site.owner, factories.organization(World(site.app), site.owner), site.name
@@ -80,7 +80,7 @@ def store_again(site: Benched) -> None:
         db.session.execute(sa.text(f"{copied} WHERE project_id = :mine"), {"other": other, "mine": site.project})
 
 
-def change(site: Benched, before: str) -> None:
+def change(site: BenchmarkSite, before: str) -> None:
     """Run `git diff-tree` and upsert ten rows."""
     told = site.repo.git("diff-tree", "-r", "-z", "--no-renames", before, "main").split(b"\0")[:-1]
     index = large.index_of(site.app, site.project)[0]

@@ -86,7 +86,7 @@ def _indexing(site: Site) -> list[str]:
     site.forget()
     grown = _memory_grown(site)
     texts, reading = large.cpu_taken(partial(_describe, site)), large.cpu_taken(partial(bounds.read_fields, site))
-    stored = large.cpu_taken(partial(bounds.store_again, site))
+    stored = large.cpu_taken(partial(bounds.copy_rows, site))
     return [
         _row(f"cold index, {site.files} files", min(taken), min(least), 2),
         _row(f"its snapshot, {site.files} files", min(snapshots), min(least), None),

@@ -47,7 +47,9 @@ def empty_service(store: str, home: Path, like: Settings, **storage: object) -> 
 
 
 @contextmanager
-def lived_in(store: str, home: Path, *, walked: bool = True, **storage: object) -> Iterator[tuple[Flask, Outside]]:
+def populated_service(
+    store: str, home: Path, *, walked: bool = True, **storage: object
+) -> Iterator[tuple[Flask, Outside]]:
     """Return an application with the demo data, an asset and a credential. If `walked`, an owner has called every route."""
     home.mkdir()
     with Outside() as outside, another_database(store, home) as url:

@@ -23,7 +23,7 @@ from app.resources.git_provider.provider_selection import token_refresher
 from app.security.secrets import Keyring
 from app.settings.groups import PROJECT
 from config import Settings
-from tests.cli.services import BINARY, command, contents, empty_service, histories, lived_in, objects
+from tests.cli.services import BINARY, command, contents, empty_service, histories, objects, populated_service
 from tests.contract.outside import Outside
 from tests.support.applications import another_database
 from tests.support.factories import organization, project, repository
@@ -56,7 +56,7 @@ class TestBackupAndRestore:
         self, store: str, storages: list[dict[str, object]], tmp_path: Path
     ) -> None:
         walked = not storages[0]  # One driver is sufficient, and calls to S3 are slow.
-        with lived_in(store, tmp_path / "old", walked=walked, **storages[0]) as (old, outside):
+        with populated_service(store, tmp_path / "old", walked=walked, **storages[0]) as (old, outside):
             World(old).person().post("/auth/forget-password", {"email": "owner@demo.example.org"}).ok()
             code, told = command(old, "backup", tmp_path / "saved")
             before = contents(old), objects(old), histories(old)
@@ -73,9 +73,9 @@ class TestBackupAndRestore:
                 assert {"users", "content_texts", "git_credentials", "media_assets"} <= filled
                 assert before[1]
                 assert len(before[2]) >= 3
-                self._lives(new, outside)
+                self._check_service(new, outside)
 
-    def _lives(self, new: Flask, outside: Outside) -> None:
+    def _check_service(self, new: Flask, outside: Outside) -> None:
         """Assert that mail, search, credentials and new rows work after the restore."""
         World(new).work_off(within_s=300)
         with new.app_context():
@@ -102,7 +102,7 @@ class TestBackupAndRestore:
             assert index.described_sha == index.commit_sha
 
     def test_backup_during_writes_is_consistent(self, store: str, tmp_path: Path) -> None:
-        with lived_in(store, tmp_path / "old") as (old, _):
+        with populated_service(store, tmp_path / "old") as (old, _):
             world, stop = World(old), threading.Event()
             me = world.person()
             org = organization(world, me)
@@ -152,7 +152,7 @@ class TestBackupAndRestore:
     def test_backup_of_sqlite_is_restored_to_postgresql(self, tmp_path: Path) -> None:
         from tests.conftest import postgresql_database
 
-        with lived_in("sqlite://", tmp_path / "old") as (old, outside), postgresql_database() as postgresql:
+        with populated_service("sqlite://", tmp_path / "old") as (old, outside), postgresql_database() as postgresql:
             command(old, "backup", tmp_path / "saved")
             before = contents(old), objects(old), histories(old)
             with empty_service(postgresql, tmp_path / "new", old.config["SETTINGS"]) as new:
@@ -164,7 +164,7 @@ class TestBackupAndRestore:
                     name: rows for name, rows in before[0].items() if name not in anew
                 }
                 assert (objects(new), histories(new)) == before[1:]
-                TestBackupAndRestore()._lives(new, outside)
+                TestBackupAndRestore()._check_service(new, outside)
                 for name in ("content_texts", "content_fields"):
                     assert contents(new)[name][0] >= before[0][name][0]
 
@@ -199,7 +199,7 @@ class TestOlderSchema:
 
 class TestSecrets:
     def test_backup_contains_no_secret_in_clear(self, store: str, tmp_path: Path) -> None:
-        with lived_in(store, tmp_path / "old") as (old, outside):
+        with populated_service(store, tmp_path / "old") as (old, outside):
             command(old, "backup", tmp_path / "saved")
             read = manifests.read(tmp_path / "saved")
             text = b"".join(self._lines(tmp_path / "saved", read.tables))

@@ -45,7 +45,7 @@ class TestAwait:
         assert (result.exit_code, needed in result.output) == (0, True), result.output
 
     def test_await_accepts_a_newer_schema(self, empty: Flask) -> None:
-        _pretend(empty, "9999")
+        _set_revision(empty, "9999")
         assert empty.test_cli_runner().invoke(args=["database", "await", "--within", "0"]).exit_code == 0
 
 
@@ -65,7 +65,7 @@ class TestUpgrade:
         assert "hush" not in told
 
     def test_upgrade_does_not_change_a_newer_schema(self, empty: Flask) -> None:
-        _pretend(empty, "9999")
+        _set_revision(empty, "9999")
         with empty.app_context():
             upgrade(directory=FOLDER)
             assert revision() == "9999"
@@ -86,7 +86,7 @@ class TestUpgrade:
             assert [process.wait(120) for process in both] == [0, 0]
 
 
-def _pretend(app: Flask, number: str) -> None:
+def _set_revision(app: Flask, number: str) -> None:
     """Set the revision of the database to an unknown migration."""
     with app.app_context():
         upgrade(directory=FOLDER)

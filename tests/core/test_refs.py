@@ -16,7 +16,7 @@ BAD = [
 TRICKY = st.text(st.sampled_from("ab.@{}-/~^:?*[\\ \x7f\x01é日HEADlockrefs"), min_size=1, max_size=14)
 
 
-def git_takes(name: str) -> bool:
+def is_valid_for_git(name: str) -> bool:
     done = subprocess.run(["git", "check-ref-format", f"refs/heads/{name}"], capture_output=True)
     return done.returncode == 0
 
@@ -38,7 +38,7 @@ class TestBranchNames:
     @given(TRICKY)
     def test_result_equals_that_of_git(self, name: str) -> None:
         ours = name in ("HEAD",) or name.startswith(("-", "refs/"))
-        assert is_branch_name(name) == (git_takes(name) and not ours and name != "@")
+        assert is_branch_name(name) == (is_valid_for_git(name) and not ours and name != "@")
 
     def test_component_length_includes_the_lock_suffix(self) -> None:
         assert is_branch_name("x" * MAX_COMPONENT_BYTES)

@@ -15,7 +15,7 @@ class Fatal(Exception):
     pass
 
 
-class Bench:
+class RetryHarness:
     """A call that raises the failures in order and then returns, with a clock that `sleep` advances."""
 
     def __init__(self, *failures: Exception, takes_s: float = 0.0) -> None:
@@ -46,29 +46,29 @@ class Bench:
 
 class TestRetry:
     def test_successful_call_returns_its_result(self) -> None:
-        bench = Bench()
+        bench = RetryHarness()
         assert retry(bench, bench.options()) == "done"
         assert (bench.calls, bench.waits) == (1, [])
 
     def test_transient_failures_are_retried(self) -> None:
-        bench = Bench(Transient(), Transient(), Transient())
+        bench = RetryHarness(Transient(), Transient(), Transient())
         assert retry(bench, bench.options()) == "done"
         assert bench.calls == 4
 
     def test_retry_stops_after_four_attempts(self) -> None:
-        bench = Bench(*(Transient() for _ in range(9)))
+        bench = RetryHarness(*(Transient() for _ in range(9)))
         with pytest.raises(Transient):
             retry(bench, bench.options())
         assert (bench.calls, len(bench.waits)) == (4, 3)
 
     def test_permanent_failure_raises_without_a_retry(self) -> None:
-        bench = Bench(Transient(), Fatal())
+        bench = RetryHarness(Transient(), Fatal())
         with pytest.raises(Fatal):
             retry(bench, bench.options())
         assert bench.calls == 2
 
     def test_waits_are_jittered_and_double_up_to_the_maximum(self) -> None:
-        runs = [Bench(*(Transient() for _ in range(9))) for _ in range(200)]
+        runs = [RetryHarness(*(Transient() for _ in range(9))) for _ in range(200)]
         for bench in runs:
             retry(bench, bench.options(attempts=10, deadline_s=1e9))
         for number in range(9):
@@ -79,26 +79,26 @@ class TestRetry:
             assert max(waits) > 0.8 * bound_s
 
     def test_requested_wait_is_respected(self) -> None:
-        bench = Bench(Transient(wait_s=7))
+        bench = RetryHarness(Transient(wait_s=7))
         retry(bench, bench.options())
         assert bench.waits == [7]
 
     def test_requested_wait_beyond_the_deadline_raises_without_a_retry(self) -> None:
-        bench = Bench(Transient(wait_s=31))
+        bench = RetryHarness(Transient(wait_s=31))
         with pytest.raises(Transient):
             retry(bench, bench.options())
         assert (bench.calls, bench.waits) == (1, [])
 
     def test_job_waits_at_most_one_minute(self) -> None:
-        patient = Bench(Transient(wait_s=60))
+        patient = RetryHarness(Transient(wait_s=60))
         assert retry(patient, patient.options(deadline_s=600)) == "done"
-        asked_too_much = Bench(Transient(wait_s=61))
+        asked_too_much = RetryHarness(Transient(wait_s=61))
         with pytest.raises(Transient):
             retry(asked_too_much, asked_too_much.options(deadline_s=600))
         assert asked_too_much.waits == []
 
     def test_slow_attempts_exhaust_the_deadline(self) -> None:
-        bench = Bench(Transient(wait_s=0), Transient(wait_s=0), Transient(wait_s=0), takes_s=15)
+        bench = RetryHarness(Transient(wait_s=0), Transient(wait_s=0), Transient(wait_s=0), takes_s=15)
         with pytest.raises(Transient):
             retry(bench, bench.options())
         assert bench.calls == 2

@@ -41,9 +41,9 @@ class Node:
         with contextlib.suppress(OSError):
             while True:
                 connection, _ = self._listener.accept()
-                threading.Thread(target=self._hear, args=(connection,), daemon=True).start()
+                threading.Thread(target=self._receive, args=(connection,), daemon=True).start()
 
-    def _hear(self, connection: socket.socket) -> None:
+    def _receive(self, connection: socket.socket) -> None:
         with connection, contextlib.suppress(OSError):
             head = b""
             while b"\r\n\r\n" not in head and (piece := connection.recv(65536)):
@@ -62,11 +62,11 @@ def answer(connection: socket.socket, _head: bytes) -> None:
     connection.sendall(OK)
 
 
-def die(_connection: socket.socket, _head: bytes) -> None:
+def end_connection(_connection: socket.socket, _head: bytes) -> None:
     """Return without a response, so that the connection is closed as by a killed node."""
 
 
-class Front:
+class NginxFront:
     """An nginx process in front of two nodes."""
 
     def __init__(self, home: Path) -> None:
@@ -102,31 +102,31 @@ class Front:
 
 
 @pytest.fixture
-def front(tmp_path: Path) -> Iterator[Front]:
+def front(tmp_path: Path) -> Iterator[NginxFront]:
     if shutil.which("nginx", path=PLACES) is None and not os.environ.get("CI"):
         pytest.skip("nginx is not installed")
-    front = Front(tmp_path)
+    front = NginxFront(tmp_path)
     yield front
     front.stop()
 
 
 class TestNodeFailure:
     @pytest.mark.parametrize("method", ["POST", "PATCH"])
-    def test_write_is_not_repeated_on_another_node(self, front: Front, method: str) -> None:
+    def test_write_is_not_repeated_on_another_node(self, front: NginxFront, method: str) -> None:
         for node in front.nodes:
-            node.talk = die
+            node.talk = end_connection
         answer = front.send(method, json={})
         assert front.request_count() == 1
         assert (answer.status_code, answer.json()["code"]) == (502, "NODE_LOST")
         assert answer.headers["Retry-After"] == "2"
 
-    def test_read_is_repeated_on_the_next_node(self, front: Front) -> None:
-        front.nodes[0].talk = die
+    def test_read_is_repeated_on_the_next_node(self, front: NginxFront) -> None:
+        front.nodes[0].talk = end_connection
         answers = [front.send("GET").status_code for _ in range(4)]
         assert answers == [200] * 4
 
     @pytest.mark.parametrize("method", ["GET", "POST", "PATCH", "DELETE"])
-    def test_request_without_connection_is_sent_to_the_next_node(self, front: Front, method: str) -> None:
+    def test_request_without_connection_is_sent_to_the_next_node(self, front: NginxFront, method: str) -> None:
         front.nodes[0].close()
         answers = [front.send(method, data=b"x").status_code for _ in range(6)]
         assert answers == [200] * 6
@@ -134,7 +134,7 @@ class TestNodeFailure:
 
 
 class TestForwarding:
-    def test_client_address_is_the_last_forwarded_entry(self, front: Front) -> None:
+    def test_client_address_is_the_last_forwarded_entry(self, front: NginxFront) -> None:
         forged = {"X-Forwarded-For": "203.0.113.9", "X-Forwarded-Host": "evil.example", "Forwarded": "for=1.2.3.4"}
         front.send("GET", headers={**forged, "Host": "galley.example"})
         head = next(node.heads[0] for node in front.nodes if node.heads).decode().lower()
@@ -143,14 +143,14 @@ class TestForwarding:
         assert "evil.example" not in head
         assert "1.2.3.4" not in head
 
-    def test_body_size_limit_equals_the_limit_of_the_service(self, front: Front) -> None:
+    def test_body_size_limit_equals_the_limit_of_the_service(self, front: NginxFront) -> None:
         most = InputLimits.commit_bytes
         assert front.send("POST", data=b"x" * most).status_code == 200
         refused = front.send("POST", data=b"x" * (most + 1))
         assert (refused.status_code, refused.json()["code"]) == (413, "TOO_LARGE")
 
     @pytest.mark.parametrize("host", ["galley.example", "0123.preview.localhost"])
-    def test_stream_is_not_buffered(self, front: Front, host: str) -> None:
+    def test_stream_is_not_buffered(self, front: NginxFront, host: str) -> None:
         heard = threading.Event()
 
         def stream(connection: socket.socket, _head: bytes) -> None:
@@ -167,7 +167,7 @@ class TestForwarding:
             heard.set()
             assert next(pieces) == b"data: 2\n\n"
 
-    def test_preview_websocket_sends_bytes_in_both_directions(self, front: Front) -> None:
+    def test_preview_websocket_sends_bytes_in_both_directions(self, front: NginxFront) -> None:
         def echo(connection: socket.socket, head: bytes) -> None:
             assert b"upgrade: websocket" in head.lower()
             connection.sendall(b"HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")

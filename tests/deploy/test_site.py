@@ -34,7 +34,7 @@ class Links(HTMLParser):
         self.targets += [values[name] for name in ("href", "src") if name in values]
 
 
-def leads_somewhere(page: Path, link: str, pages: dict[Path, Links]) -> bool:
+def is_valid_link(page: Path, link: str, pages: dict[Path, Links]) -> bool:
     """Return whether a link works without a web server."""
     parts = urlsplit(link)
     target = (page.parent / unquote(parts.path)).resolve() if parts.path else page
@@ -86,7 +86,7 @@ class TestSite:
             (page.name, link)
             for page, links in pages.items()
             for link in links.targets
-            if not urlsplit(link).scheme and not leads_somewhere(page, link, pages)
+            if not urlsplit(link).scheme and not is_valid_link(page, link, pages)
         ]
         assert broken == []
 

@@ -83,7 +83,7 @@ class Queue:
         return self._counts
 
 
-class Refusing:
+class FailingDriver:
     """A driver with a failing check."""
 
     def __init__(self, error: DriverError) -> None:
@@ -323,7 +323,7 @@ class TestMachine:
         assert (level, observed) == (Severity.WARNING, "Git 2.25.1 is older than 2.36")
 
     def test_unusable_sandbox_driver_is_a_warning(self, deployment: Deployment) -> None:
-        refusing = Refusing(SandboxUnavailable("This machine does not allow bubblewrap to confine previews"))
+        refusing = FailingDriver(SandboxUnavailable("This machine does not allow bubblewrap to confine previews"))
         assert (
             worst(findings_of(host_checks.previews, with_driver(deployment, "sandbox", refusing)))[0]
             == Severity.WARNING

@@ -81,7 +81,7 @@ def locked(deployment: Deployment) -> Iterator[None]:
 
 
 @contextmanager
-def forgotten(deployment: Deployment) -> Iterator[None]:
+def flushed(deployment: Deployment) -> Iterator[None]:
     """Flush Redis."""
     deployment.forget_rates()
     yield
@@ -129,7 +129,7 @@ FAULTS = (
     fault("Redis stalls", down(_cache, Mode.STALL), {FINE}, {FINE, MADE}),
     fault("Redis resets connections", down(_cache, Mode.RESET), {FINE}, {FINE, MADE}),
     fault("Redis cut amid answers", down(_cache, Mode.CUT, cut_after=3), {FINE}, {FINE, MADE}),
-    fault("Redis flushed", forgotten, {FINE}, {FINE, MADE}),
+    fault("Redis flushed", flushed, {FINE}, {FINE, MADE}),
 )
 
 

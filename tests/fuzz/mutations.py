@@ -71,7 +71,7 @@ def change_value(wire: Wire, dice: Dice) -> None:
     """Replace a value, a type or a size in the JSON."""
 
     def change(holder: Any, key: Any) -> None:
-        holder[key] = _nasty(dice, holder[key])
+        holder[key] = _unusual_value(dice, holder[key])
 
     _in_json(wire, dice, change)
 
@@ -101,7 +101,7 @@ def add_key(wire: Wire, dice: Dice) -> None:
                     "createdAt",
                 )
             )
-            holder[name] = _nasty(dice, holder[key])
+            holder[name] = _unusual_value(dice, holder[key])
         else:
             holder.extend([holder[key]] * dice.choice((1, 40, 400)))
 
@@ -212,7 +212,7 @@ def _containers(value: Any) -> Any:
             yield from _containers(value[key])
 
 
-def _nasty(dice: Dice, old: Any) -> Any:
+def _unusual_value(dice: Dice, old: Any) -> Any:
     kinds: tuple[Callable[[], Any], ...] = (
         lambda: dice.choice(TEXTS),
         lambda: dice.choice(TEXTS),

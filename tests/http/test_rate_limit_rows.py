@@ -100,14 +100,16 @@ def counter(request: pytest.FixtureRequest, app: Flask, redis: Redis) -> Iterato
 
 
 @pytest.fixture
-def elsewhere(redis: Redis, request: pytest.FixtureRequest, counter: RateCounter) -> Callable[[Rate, str, str], bool]:
+def is_refused_by_another_worker(
+    redis: Redis, request: pytest.FixtureRequest, counter: RateCounter
+) -> Callable[[Rate, str, str], bool]:
     """Return a check that another worker refuses the request if Redis counts, and accepts it otherwise."""
     told = request.node.callspec.params["counter"] != "down"
     other = RateCounter(redis_url=redis.url)
     return lambda rate, row, key: (other.wait_s((rate,), row, key) > 0) == told
 
 
-def anywhere() -> str:
+def unused_address() -> str:
     """Return an address that no other test uses."""
     return str(IPv4Address(0x0A000000 + randrange(2**24)))
 
@@ -135,17 +137,22 @@ class TestRows:
         ("row", "rate"), WINDOWS, ids=lambda value: f"{value.per_s}s" if isinstance(value, Rate) else value
     )
     def test_event_beyond_the_rate_receives_429(
-        self, world: World, counter: RateCounter, elsewhere: Callable[..., bool], row: str, rate: Rate
+        self,
+        world: World,
+        counter: RateCounter,
+        is_refused_by_another_worker: Callable[..., bool],
+        row: str,
+        rate: Rate,
     ) -> None:
-        request, address = REQUESTS[row], anywhere()
+        request, address = REQUESTS[row], unused_address()
         who = world.person() if request.signed_in else world.anonymous()
         key = address if row.endswith("_address") else getattr(who, "id", "")
         fill(counter, rate, row, key)
         assert not refused(request.send(who, address), rate)
         assert refused(request.send(who, address), rate)
-        assert elsewhere(rate, row, key)
+        assert is_refused_by_another_worker(rate, row, key)
         other = world.person() if request.signed_in else world.anonymous()
-        assert not refused(request.send(other, anywhere()), rate)
+        assert not refused(request.send(other, unused_address()), rate)
 
 
 class TestPasswordRows:
@@ -153,22 +160,25 @@ class TestPasswordRows:
 
     def test_wrong_passwords_of_an_account_and_address_are_limited(self, world: World, counter: RateCounter) -> None:
         [rate] = RateLimits().sign_in_failures
-        address, body = anywhere(), {"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"}
+        address, body = (
+            unused_address(),
+            {"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"},
+        )
         fill(counter, rate, "sign_in_failures", f"{body['email']}  {address}")
         assert self.SIGN_IN.send(world.anonymous(), address, body).status == 401
         assert refused(self.SIGN_IN.send(world.anonymous(), address, body), rate)
-        assert self.SIGN_IN.send(world.anonymous(), anywhere(), body).status == 401
+        assert self.SIGN_IN.send(world.anonymous(), unused_address(), body).status == 401
 
     def test_wrong_passwords_of_an_account_are_limited(self, world: World, counter: RateCounter) -> None:
         [rate] = RateLimits().sign_in_failures_account
         body = {"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"}
         fill(counter, rate, "sign_in_failures_account", f"{body['email']} ")
-        assert self.SIGN_IN.send(world.anonymous(), anywhere(), body).status == 401
-        assert refused(self.SIGN_IN.send(world.anonymous(), anywhere(), body), rate)
+        assert self.SIGN_IN.send(world.anonymous(), unused_address(), body).status == 401
+        assert refused(self.SIGN_IN.send(world.anonymous(), unused_address(), body), rate)
 
     def test_wrong_passwords_of_an_address_are_limited(self, world: World, counter: RateCounter) -> None:
         [rate] = RateLimits().sign_in_failures_address
-        address = anywhere()
+        address = unused_address()
         bodies = [{"email": f"{uuid.uuid4().hex}@mail.example.org", "password": "Wrong-password-1"} for _ in range(2)]
         fill(counter, rate, "sign_in_failures_address", address)
         assert self.SIGN_IN.send(world.anonymous(), address, bodies[0]).status == 401

@@ -31,7 +31,7 @@ def traced(store: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Itera
             tracer.stop()
 
 
-def facts(span: Any) -> dict[str, Any]:
+def attributes_of(span: Any) -> dict[str, Any]:
     return {one.key: one.value.string_value or one.value.int_value for one in span.attributes}
 
 
@@ -51,14 +51,14 @@ class TestTraces:
         world.work_off()
         tracer.stop()
         spans = collector.spans()
-        (request,) = [one for one in spans if facts(one).get("http.route") == "/api/v1/auth/sign-up/email"]
-        assert facts(request)["http.request.method"] == "POST"
-        assert facts(request)["http.response.status_code"] in (200, 201)
-        assert facts(request)["galley.request_id"] == "a-request-of-mine"
+        (request,) = [one for one in spans if attributes_of(one).get("http.route") == "/api/v1/auth/sign-up/email"]
+        assert attributes_of(request)["http.request.method"] == "POST"
+        assert attributes_of(request)["http.response.status_code"] in (200, 201)
+        assert attributes_of(request)["galley.request_id"] == "a-request-of-mine"
         same = [one for one in spans if one.trace_id == request.trace_id]
         jobs = [one for one in same if one.name.startswith("job ")]
         assert jobs
-        statements = [one for one in same if "db.query.text" in facts(one)]
+        statements = [one for one in same if "db.query.text" in attributes_of(one)]
         assert {one.parent_span_id for one in statements} >= {request.span_id, jobs[0].span_id}
         assert SECRET.encode() not in b"".join(map(_plain, collector.bodies))
 
@@ -68,9 +68,9 @@ class TestTraces:
 
         connect_gitlab(World(app).person(), hosts)
         tracer.stop()
-        outgoing = [one for one in collector.spans() if "server.address" in facts(one)]
+        outgoing = [one for one in collector.spans() if "server.address" in attributes_of(one)]
         assert outgoing
-        assert {frozenset(facts(one)) for one in outgoing} == {frozenset({"server.address"})}
+        assert {frozenset(attributes_of(one)) for one in outgoing} == {frozenset({"server.address"})}
         sent = b"".join(map(_plain, collector.bodies))
         assert not [token for token in hosts.gitlab.grants if token.encode() in sent]
 

@@ -34,14 +34,14 @@ class TestHashing:
         compared: list[str] = []
         hasher = PasswordHasher()
 
-        class Noting:
+        class RecordingHasher:
             def verify(self, hashed: str, password: bytes) -> bool:
                 compared.append(hashed)
                 return hasher.verify(hashed, password)
 
         stored = hash_password("correct horse battery")
         verify_password(None, "the first makes what unknown ones are compared with")
-        monkeypatch.setattr("app.security.passwords._hasher", Noting())
+        monkeypatch.setattr("app.security.passwords._hasher", RecordingHasher())
         assert not verify_password(stored, "wrong")
         assert not verify_password(None, "wrong")
         known, unknown = map(extract_parameters, compared)

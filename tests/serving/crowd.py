@@ -50,7 +50,7 @@ async def hold_and_drop(
     await read_many(started.port, PATH, headers[:WARM_STREAMS], spread_s=1)
     await _until(lambda: _running(app) == 0)
     provider.tokens, provider.every_s = 10**9, 1.0
-    crowd.before = await _holdings(app, started, provider)
+    crowd.before = await _resources(app, started, provider)
     memory = started.memory()
     readers = [_Reader(started.port, header) for header in headers]
     probing = asyncio.create_task(_probe(started.port, crowd.health_s))
@@ -59,13 +59,13 @@ async def hold_and_drop(
     await asyncio.sleep(hold_s)
     crowd.held = slice(began, len(crowd.health_s))
     crowd.memory_a_stream = (started.memory() - memory) / len(headers)
-    crowd.during = await _holdings(app, started, provider)
+    crowd.during = await _resources(app, started, provider)
     for reader in readers:
         reader.drop()
     dropped_s = time.monotonic()
     while time.monotonic() < dropped_s + BACK_WITHIN_S and not crowd.back_s:
         await asyncio.sleep(0.25)
-        crowd.after = await _holdings(app, started, provider)
+        crowd.after = await _resources(app, started, provider)
         if all(crowd.after[name] <= count for name, count in crowd.before.items()):
             crowd.back_s = time.monotonic() - dropped_s
     probing.cancel()
@@ -122,7 +122,7 @@ async def _probe(port: int, taken_s: list[float]) -> None:
         await asyncio.sleep(PROBE_EVERY_S)
 
 
-async def _holdings(app: Flask, started: Started, provider: Provider) -> dict[str, int]:
+async def _resources(app: Flask, started: Started, provider: Provider) -> dict[str, int]:
     """Return the resources of the worker and its neighbours. `reserved` are tokens of calls that are not settled."""
     held = await asyncio.to_thread(started.held)
     return {**held, "upstream": provider.open, "running": _running(app), **_database(app)}

@@ -12,7 +12,7 @@ from urllib.parse import urljoin, urlsplit
 
 
 @dataclass
-class Got:
+class VisitorResponse:
     """A response with its body."""
 
     status: int
@@ -35,7 +35,7 @@ class Visitor:
 
     def send(
         self, method: str, url: str, body: Any = None, headers: dict[str, str] | None = None, *, timeout_s: float = 60
-    ) -> Got:
+    ) -> VisitorResponse:
         parts = urlsplit(url)
         connection = http.client.HTTPConnection("127.0.0.1", parts.port, timeout=timeout_s)
         data = body if body is None or isinstance(body, bytes) else json.dumps(body).encode()
@@ -47,14 +47,14 @@ class Visitor:
         for line in response.headers.get_all("Set-Cookie") or []:
             for name, morsel in SimpleCookie(line).items():
                 self.cookies.setdefault(parts.netloc, {})[name] = morsel.value
-        got = Got(response.status, response.headers, response.read())
+        got = VisitorResponse(response.status, response.headers, response.read())
         connection.close()
         return got
 
-    def get(self, url: str, headers: dict[str, str] | None = None) -> Got:
+    def get(self, url: str, headers: dict[str, str] | None = None) -> VisitorResponse:
         return self.send("GET", url, headers=headers)
 
-    def follow(self, url: str) -> Got:
+    def follow(self, url: str) -> VisitorResponse:
         """Send GET and follow the redirects."""
         for _ in range(5):
             got = self.get(url)

@@ -7,14 +7,14 @@ from types import FrameType
 
 
 @contextmanager
-def watchdog(bites_after_s: float = 60) -> Iterator[None]:
+def watchdog(limit_s: float = 60) -> Iterator[None]:
     """Fail a block that uses too much processor time. This ends a loop; it is not a measurement."""
 
-    def bite(_number: int, _frame: FrameType | None) -> None:
-        raise AssertionError(f"this did not end within {bites_after_s:.0f} s of the processor's time")
+    def fail(_number: int, _frame: FrameType | None) -> None:
+        raise AssertionError(f"this did not end within {limit_s:.0f} s of the processor's time")
 
-    before = signal.signal(signal.SIGPROF, bite)
-    signal.setitimer(signal.ITIMER_PROF, bites_after_s)
+    before = signal.signal(signal.SIGPROF, fail)
+    signal.setitimer(signal.ITIMER_PROF, limit_s)
     try:
         yield
     finally:

@@ -37,7 +37,7 @@ class Subject:
 Make = Callable[[Mapping[str, Content]], Subject]
 
 
-def facts_of(entry: TreeEntry) -> tuple[str, str, str]:
+def attributes_of(entry: TreeEntry) -> tuple[str, str, str]:
     return entry.type, entry.mode, entry.sha
 
 
@@ -109,7 +109,7 @@ class GitContract:
         subject = make(AWKWARD)
         entries = list(subject.provider.tree(subject.repo, subject.git.head()))
         witness = subject.git.entries()
-        assert {entry.path: facts_of(entry) for entry in entries} == {
+        assert {entry.path: attributes_of(entry) for entry in entries} == {
             path: known[:3] for path, known in witness.items()
         }
         assert [entry.path for entry in entries] == list(witness)
@@ -148,7 +148,7 @@ class GitContract:
             subject.repo, subject.git.head(), [*witness, "no/such", "README.md/below", "bin"]
         )
         assert found.pop("bin").type == "tree"
-        assert {path: facts_of(entry) for path, entry in found.items()} == {
+        assert {path: attributes_of(entry) for path, entry in found.items()} == {
             path: known[:3] for path, known in witness.items()
         }
 
@@ -160,7 +160,7 @@ class GitContract:
         found = {change.path: change.entry for change in subject.provider.changes(subject.repo, old, new)}
         witness = subject.git.entries()
         assert found.pop("docs/b.md") is None
-        assert {path: facts_of(entry) for path, entry in found.items() if entry} == {
+        assert {path: attributes_of(entry) for path, entry in found.items() if entry} == {
             path: witness[path][:3] for path in ("a.md", "new file.md", "bin/run.sh")
         }
 
@@ -246,7 +246,7 @@ class GitContract:
         assert subject.git.show("a.md") == b"changed\n"
         assert (made.sha, made.parent) == (subject.git.head(), old)
         assert subject.git.commits() == [made.sha, old]
-        told = {change.path: change.entry and facts_of(change.entry) for change in made.changes}
+        told = {change.path: change.entry and attributes_of(change.entry) for change in made.changes}
         assert told == {path: known[:3] for path, known in witness.items()} | {"docs/b.md": None, "bin/run.sh": None}
         subject.git.check()
 

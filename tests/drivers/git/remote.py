@@ -249,7 +249,7 @@ class RemoteContract:
     # Pull requests
 
     def test_pull_request_is_created_listed_and_merged(self, subject: Subject) -> None:
-        pulls = proposing(subject)
+        pulls = prepare_pull_request(subject)
         made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="Please")
         assert (made.number, made.state, made.head, made.base) == (1, PullRequestState.OPEN, "work", "main")
         assert pulls.pull_requests(subject.repo) == [made]
@@ -258,7 +258,7 @@ class RemoteContract:
         assert pulls.pull_requests(subject.repo)[0].state is PullRequestState.MERGED
 
     def test_pull_request_is_created_and_merged_once(self, subject: Subject) -> None:
-        pulls = proposing(subject)
+        pulls = prepare_pull_request(subject)
         pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
         with pytest.raises(PullRequestExists):
             pulls.create_pull_request(subject.repo, title="Again", head="work", base="main", body="")
@@ -267,14 +267,14 @@ class RemoteContract:
             pulls.merge_pull_request(subject.repo, 1)
 
     def test_pull_request_and_merge_without_a_response_are_detected(self, subject: Subject, host: Double) -> None:
-        pulls = proposing(subject)
+        pulls = prepare_pull_request(subject)
         host.faults.append(Fault("POST .*(pulls|merge_requests)$", lose=True))
         host.faults.append(Fault("PUT .*/merge$", lose=True))
         made = pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
         assert pulls.merge_pull_request(subject.repo, made.number) == Merged(subject.git.head(), "main")
 
     def test_conflicting_pull_request_raises_not_mergeable(self, subject: Subject) -> None:
-        pulls = proposing(subject)
+        pulls = prepare_pull_request(subject)
         pulls.create_pull_request(subject.repo, title="Work", head="work", base="main", body="")
         head = subject.git.commit({"work.md": b"theirs"})
         with pytest.raises(NotMergeable):
@@ -283,14 +283,16 @@ class RemoteContract:
 
     def test_unknown_pull_request_raises_object_missing(self, subject: Subject) -> None:
         with pytest.raises(GitObjectMissing):
-            proposing(subject).merge_pull_request(subject.repo, 7)
+            prepare_pull_request(subject).merge_pull_request(subject.repo, 7)
 
     def test_pull_request_of_an_unknown_branch_is_refused(self, subject: Subject) -> None:
         with pytest.raises(DriverError):
-            proposing(subject).create_pull_request(subject.repo, title="x", head="nowhere", base="main", body="")
+            prepare_pull_request(subject).create_pull_request(
+                subject.repo, title="x", head="nowhere", base="main", body=""
+            )
 
 
-def proposing(subject: Subject) -> PullRequests:
+def prepare_pull_request(subject: Subject) -> PullRequests:
     """Create a branch `work` with a commit and return the pull requests of the provider."""
     subject.git.commit({"work.md": b"work"}, branch="work", start=subject.git.head())
     assert isinstance(subject.provider, PullRequests)

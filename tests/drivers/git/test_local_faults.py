@@ -71,7 +71,7 @@ def start(script: str, *arguments: str) -> "subprocess.Popen[bytes]":
     return subprocess.Popen([sys.executable, "-c", script, *arguments], stdout=subprocess.PIPE, env=env)
 
 
-def kill_in_the_middle(writer: "subprocess.Popen[bytes]", *, with_git: bool) -> list[str]:
+def kill_writer(writer: "subprocess.Popen[bytes]", *, with_git: bool) -> list[str]:
     """Kill the writer at a random time after its first commit. Return the acknowledged commits."""
     assert writer.stdout is not None
     first = writer.stdout.readline()
@@ -93,7 +93,7 @@ class TestKilledWriters:
         acknowledged = [repo.head()]
         for kill in range(10):
             writer = start(WRITER, str(tmp_path / "git"), f"kill{kill}")
-            acknowledged += kill_in_the_middle(writer, with_git=kill % 2 == 0)
+            acknowledged += kill_writer(writer, with_git=kill % 2 == 0)
         time.sleep(0.3)  # A git process of a killed writer may not have ended yet.
         commits = repo.commits()
         assert set(acknowledged) <= set(commits)

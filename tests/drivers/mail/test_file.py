@@ -9,7 +9,7 @@ import pytest
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.mail.file import FileMail
 from tests.drivers.mail.contract import CODE, SENDER, MailTransportContract, Received
-from tests.drivers.mail.reading import as_received
+from tests.drivers.mail.received import as_received
 
 
 class TestFileMail(MailTransportContract):

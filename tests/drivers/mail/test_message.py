@@ -9,7 +9,7 @@ import pytest
 from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.message import compose
 from tests.drivers.mail.contract import CODE, SENDER
-from tests.drivers.mail.reading import parse
+from tests.drivers.mail.received import parse
 
 
 class TestCompose:

@@ -15,7 +15,7 @@ from app.drivers.errors import UpstreamRejected, UpstreamTimeout, UpstreamUnavai
 from app.drivers.mail.port import Mail
 from app.drivers.mail.smtp import SmtpMail
 from tests.drivers.mail.contract import CODE, SENDER, MailTransportContract, Received
-from tests.drivers.mail.reading import as_received
+from tests.drivers.mail.received import as_received
 from tests.support.doubles.certificates import self_signed
 from tests.support.servers.ports import free_port
 

@@ -41,7 +41,7 @@ def reached(family, address):
 
 
 @probe
-def host_file_by_its_path():
+def host_file_by_path():
     return open(parameters["secret_file"]).read()
 
 
@@ -52,12 +52,12 @@ def host_file_through_a_link():
 
 
 @probe
-def host_file_through_the_first_process_s_root():
+def host_file_through_the_root_of_the_first_process():
     return open(f"/proc/1/root{parameters['secret_file']}").read()
 
 
 @probe
-def host_file_through_a_parent_s_folder():
+def host_file_through_the_folder_of_a_parent():
     return [open(f"/proc/{pid}/cwd/{parameters['secret_name']}").read() for pid in range(1, 5)]
 
 
@@ -72,7 +72,7 @@ def homes():
 
 
 @probe
-def the_service_s_own_folder():
+def folder_of_the_service():
     return os.listdir(parameters["repository"])
 
 
@@ -169,7 +169,7 @@ def service_port():
 
 
 @probe
-def service_port_on_the_machine_s_address():
+def service_port_on_the_address_of_the_machine():
     return reached(socket.AF_INET, (parameters["address"], parameters["service_port"]))
 
 
@@ -184,12 +184,12 @@ def metadata_address():
 
 
 @probe
-def the_internet():
+def internet_address():
     return reached(socket.AF_INET, ("1.1.1.1", 443))
 
 
 @probe
-def names_of_the_internet():
+def internet_names():
     return socket.gethostbyname("registry.npmjs.org")
 
 
@@ -204,12 +204,12 @@ def raw_packets():
 
 
 @probe
-def another_sandbox_s_port():
+def port_of_another_sandbox():
     return reached(socket.AF_INET, ("127.0.0.2", 3000))
 
 
 @probe
-def another_sandbox_s_folder():
+def folder_of_another_sandbox():
     return os.listdir(parameters["other_sandbox"])
 
 
@@ -219,46 +219,46 @@ def sockets_of_supervisors():
 
 
 @probe
-def a_mount():
+def mount_call():
     return call(165, b"tmpfs", b"/tmp", b"tmpfs", 0, 0)
 
 
 @probe
-def an_unmount():
+def unmount_call():
     return call(166, b"/work", 0)
 
 
 @probe
-def the_system_writable():
+def write_to_the_system():
     with open("/usr/written", "w") as file:
         return file.fileno()
 
 
 @probe
-def the_root_writable():
+def write_to_the_root():
     os.mkdir("/written")
     return "made"
 
 
 @probe
-def devices_writable():
+def write_to_devices():
     with open("/dev/written", "w") as file:
         return file.fileno()
 
 
 @probe
-def a_device_of_its_own():
+def new_device():
     os.mknod("/tmp/disk", 0o600 | 0o060000, os.makedev(8, 0))
     return "made"
 
 
 @probe
-def a_user_namespace():
+def user_namespace():
     return call(272, 0x10000000)
 
 
 @probe
-def a_namespace_by_clone():
+def namespace_by_clone():
     pid = call(56, 0x10000000 | signal.SIGCHLD, 0, 0, 0, 0)
     if pid == 0:
         os._exit(0)
@@ -267,32 +267,32 @@ def a_namespace_by_clone():
 
 
 @probe
-def a_namespace_by_the_system_s_program():
+def namespace_by_unshare_program():
     return subprocess.run(
         ["unshare", "--user", "--map-root-user", "id"], capture_output=True, check=True
     ).stdout.decode()
 
 
 @probe
-def the_namespaces_of_the_first_process():
+def namespaces_of_the_first_process():
     with open("/proc/1/ns/net") as file:
         return call(308, file.fileno(), 0)
 
 
 @probe
-def another_root():
+def change_of_the_root():
     os.chroot("/tmp")
     return "changed"
 
 
 @probe
-def another_user():
+def change_of_the_user():
     os.setuid(0)
     return os.getuid()
 
 
 @probe
-def any_capability():
+def effective_capabilities():
     lines = dict(line.split(":\t", 1) for line in open("/proc/self/status").read().splitlines() if ":\t" in line)
     return [name for name in ("CapEff", "CapPrm", "CapInh", "CapAmb") if int(lines[name], 16)]
 
@@ -319,22 +319,22 @@ def kernel_keys():
 
 
 @probe
-def programs_in_the_kernel():
+def bpf_programs():
     return call(321, 0, 0, 0)
 
 
 @probe
-def asynchronous_ways_around_the_filter():
+def io_uring():
     return call(425, 1, ctypes.create_string_buffer(120))
 
 
 @probe
-def handles_of_files():
+def file_handles():
     return call(304, -100, ctypes.create_string_buffer(16), 0)
 
 
 @probe
-def the_old_machine_interface():
+def calls_of_32_bit_programs():
     # int 0x80 uses the 32-bit table. The filter kills such processes.
     code = tempfile.NamedTemporaryFile(suffix=".py", dir="/tmp", delete=False)
     code.write(X32)
@@ -357,14 +357,14 @@ def control_groups():
 
 
 @probe
-def typing_into_the_terminal():
+def input_to_the_terminal():
     import fcntl
 
     return fcntl.ioctl(0, 0x5412, b"x")
 
 
 @probe
-def another_processor():
+def change_of_the_processor():
     os.sched_setaffinity(0, range(os.cpu_count()))
     return "moved"
 

@@ -61,7 +61,7 @@ class GitHub(Pulls):
             self.violations += [f"double: {f}" for f in known.reply_faults(call, path, reply.status, reply.body)]
         return reply
 
-    def dress(self, call: Call, reply: Reply) -> None:
+    def add_headers(self, call: Call, reply: Reply) -> None:
         left = self.budget.get(call.headers.get("Authorization", ""), self.hourly)
         reply.headers.setdefault("X-RateLimit-Limit", str(self.hourly))
         reply.headers.setdefault("X-RateLimit-Remaining", str(left))

@@ -27,7 +27,7 @@ class GitLab(Merges):
             raise Stop(429, b"Retry later\n", Retry_After="50")
         self.budget[token] = left - 1
 
-    def dress(self, call: Call, reply: Reply) -> None:
+    def add_headers(self, call: Call, reply: Reply) -> None:
         left = self.budget.get(call.headers.get("Authorization", ""), self.a_minute)
         reply.headers.setdefault("RateLimit-Limit", str(self.a_minute))
         reply.headers.setdefault("RateLimit-Remaining", str(left))

@@ -130,7 +130,7 @@ class Double:
     def admit(self, call: Call) -> None:
         """Check a request before its handler. Raise Stop to refuse it."""
 
-    def dress(self, call: Call, reply: Reply) -> None:
+    def add_headers(self, call: Call, reply: Reply) -> None:
         """Add headers to every reply."""
 
     def answer(self, call: Call) -> Reply:
@@ -191,7 +191,7 @@ class _Handler(BaseHTTPRequestHandler):
             return Reply(500, {"message": f"double: {type(fault).__name__} {fault}"})
 
     def _send(self, call: Call, reply: Reply, *, cut: bool) -> None:
-        self.server.double.dress(call, reply)
+        self.server.double.add_headers(call, reply)
         body = reply.encoded()
         if call.method == "GET" and reply.status == 200:
             tag = 'W/"' + hashlib.sha256(body).hexdigest()[:32] + '"'

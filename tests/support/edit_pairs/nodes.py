@@ -18,7 +18,7 @@ from config import Settings
 from tests.support.applications import another_database, application
 from tests.support.doubles.plumbing import Plumbing
 from tests.support.doubles.server import Double
-from tests.support.edit_pairs.pairs import Pairs, Site, seeds
+from tests.support.edit_pairs.pairs import Pairs, Site, initial_files
 from tests.support.factories import repository
 from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
 from tests.support.world import Person, World
@@ -64,7 +64,7 @@ class Nodes:
         assert set(saved) <= logged
 
     def _repository(self, kind: str, owner: Person, pairs: int) -> tuple[Plumbing, str, Double | None]:
-        files = seeds(pairs)
+        files = initial_files(pairs)
         if kind == "github":
             made = self.hosts.on_github(login_of(owner), files=files)
             connect_github(owner, self.hosts, made.installation)

@@ -38,7 +38,7 @@ BROKEN, AWAY = Reply(500, {"message": "oops"}), Reply(503, {"message": "away"})
 Edit = dict[str, Any]
 
 
-def weather(moves: str, reads: str) -> list[Callable[[], list[Fault]]]:
+def host_faults(moves: str, reads: str) -> list[Callable[[], list[Fault]]]:
     """Return functions that create the faults of a host."""
     return [
         lambda: [Fault(moves, lose=True)],
@@ -55,8 +55,8 @@ def weather(moves: str, reads: str) -> list[Callable[[], list[Fault]]]:
 
 
 WEATHER = {
-    "github": weather(r"PATCH .*/git/refs/heads/", r"GET .*/git/"),
-    "gitlab": weather(r"POST .*/repository/commits$", r"GET .*/repository/"),
+    "github": host_faults(r"PATCH .*/git/refs/heads/", r"GET .*/git/"),
+    "gitlab": host_faults(r"POST .*/repository/commits$", r"GET .*/repository/"),
 }
 
 
@@ -91,7 +91,7 @@ class Save:
         return self.number % 6 in (1, 5) and self.number % PUSHED_AT != PUSHED_AT - 1
 
 
-def seeds(pairs: int) -> dict[str, Content]:
+def initial_files(pairs: int) -> dict[str, Content]:
     """Return the files of a repository for this number of pairs. All have equal contents."""
     own = [_page(number, side) for number in range(pairs) for side in "ab"]
     return dict.fromkeys([*own, *(f"elsewhere/{number}.md" for number in range(ELSEWHERE))], b"As it was\n")

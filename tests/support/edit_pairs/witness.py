@@ -8,7 +8,7 @@ from tests.support.edit_pairs.pairs import Pairs, Save
 
 
 @dataclass(frozen=True)
-class Landed:
+class BranchCommit:
     """A commit of the branch."""
 
     sha: str
@@ -22,7 +22,7 @@ class Witness:
 
     def __init__(self, git: Plumbing, start: str) -> None:
         self.git, self.start = git, start
-        self.commits = list(_landed(git, start))
+        self.commits = list(_commits_since(git, start))
         self.place = {start: -1} | {commit.sha: n for n, commit in enumerate(self.commits)}
 
     def check(self, pairs: Pairs) -> None:
@@ -45,7 +45,7 @@ class Witness:
         assert [new for _, new in moves] == [commit.sha for commit in self.commits]
         assert [[old] for old, _ in moves] == [commit.parents for commit in self.commits]
 
-    def _check_save(self, save: Save, landed: Landed | None) -> None:
+    def _check_save(self, save: Save, landed: BranchCommit | None) -> None:
         status = save.answer.status
         assert status in (201, 409, 502, 503, 504), (status, save.answer.json)
         assert (status == 201) <= (landed is not None), "an acknowledged save is not there"
@@ -59,10 +59,10 @@ class Witness:
         assert not lost, f"{save.subject} overwrote {lost}"
 
 
-def _landed(git: Plumbing, start: str) -> Iterator[Landed]:
+def _commits_since(git: Plumbing, start: str) -> Iterator[BranchCommit]:
     told = git.text(
         "log", "--reverse", "--format=%x01%H%x02%P%x02%s%x02", "--name-only", "--no-renames", f"{start}..main"
     )
     for record in told.split("\x01")[1:]:
         sha, parents, subject, paths = record.split("\x02")
-        yield Landed(sha, parents.split(), subject, frozenset(paths.split()))
+        yield BranchCommit(sha, parents.split(), subject, frozenset(paths.split()))

@@ -1,21 +1,21 @@
 """Contract of job engines. The tests of an engine inherit it and define the fixture `url` of a database."""
 
 from tests.drivers.jobs.contract.calls import Enqueueing, LockedCalls, UniqueCalls
-from tests.drivers.jobs.contract.living import Periodic, Surviving, Tables
-from tests.drivers.jobs.contract.outcomes import Failing, Watching
+from tests.drivers.jobs.contract.outcomes import CallStatus, FailedRuns
 from tests.drivers.jobs.contract.suite import Recorder, Suite, failing, running_worker, until
+from tests.drivers.jobs.contract.workers import Periodic, Tables, WorkerFailures
 
 __all__ = [
+    "CallStatus",
     "Enqueueing",
-    "Failing",
+    "FailedRuns",
     "LockedCalls",
     "Periodic",
     "Recorder",
     "Suite",
-    "Surviving",
     "Tables",
     "UniqueCalls",
-    "Watching",
+    "WorkerFailures",
     "failing",
     "running_worker",
     "until",

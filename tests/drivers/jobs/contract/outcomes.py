@@ -10,7 +10,7 @@ from app.drivers.jobs.port import JobRun, JobState
 from tests.drivers.jobs.contract.suite import Recorder, Suite, failing, running_worker, until
 
 
-class Failing(Suite):
+class FailedRuns(Suite):
     """Tests of retries, back-off and dead letters."""
 
     def test_failed_run_is_retried_until_it_succeeds(self, jobs, defer, state):
@@ -88,7 +88,7 @@ class Failing(Suite):
         assert len(recorder.runs) == 2
 
 
-class Watching(Suite):
+class CallStatus(Suite):
     """Tests of progress, status and counts."""
 
     def test_progress_is_readable_during_and_after_the_run(self, jobs, database, defer):

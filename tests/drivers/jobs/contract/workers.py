@@ -48,7 +48,7 @@ class Periodic(Suite):
         assert (counts.running, counts.waiting) == (1, 1)
 
 
-class Surviving(Suite):
+class WorkerFailures(Suite):
     """Tests of workers that end. No call is lost."""
 
     @pytest.fixture
