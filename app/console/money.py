@@ -1,9 +1,15 @@
 """Amounts of money and billing periods as text in the language of the user."""
 
+import math
+from datetime import timedelta
 from decimal import Decimal
+from typing import Literal
 
+from babel.dates import format_timedelta
 from babel.numbers import format_currency, get_currency_precision
-from babel.units import format_unit
+
+DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+"""The days by which Babel counts an interval."""
 
 
 def money(minor: int, currency: str, language: str) -> str:
@@ -11,6 +17,8 @@ def money(minor: int, currency: str, language: str) -> str:
     return format_currency(Decimal(minor).scaleb(-get_currency_precision(currency)), currency, locale=language)
 
 
-def period(frequency: int, interval: str, language: str) -> str:
+def period(frequency: int, interval: Literal["day", "week", "month", "year"], language: str) -> str:
     """Return a number of days, weeks, months or years, for example `3 months` in English."""
-    return format_unit(frequency, f"duration-{interval}", locale=language)
+    # `format_unit` returns the id of the unit in languages that inherit its pattern.
+    length = timedelta(days=DAYS[interval] * frequency)
+    return format_timedelta(length, granularity=interval, threshold=math.inf, locale=language)

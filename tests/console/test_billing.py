@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from flask import Flask
@@ -88,5 +89,18 @@ def test_money_has_the_form_of_the_language(minor: int, currency: str, language:
     assert money(minor, currency, language) == expected
 
 
-def test_period_has_the_form_of_the_language() -> None:
-    assert (period(1, "month", "en"), period(3, "year", "de")) == ("1 month", "3 Jahre")
+@pytest.mark.parametrize(
+    ("frequency", "interval", "language", "expected"),
+    [
+        (1, "month", "en", "1 month"),
+        (12, "month", "en", "12 months"),
+        (2, "week", "fr", "2 semaines"),
+        (3, "year", "de", "3 Jahre"),
+        (1, "month", "it", "1 mese"),
+        (3, "month", "ar", "3 أشهر"),
+    ],
+)
+def test_period_has_the_form_of_the_language(
+    frequency: int, interval: Literal["week", "month", "year"], language: str, expected: str
+) -> None:
+    assert period(frequency, interval, language) == expected
