@@ -19,11 +19,13 @@ from app.console.page_source import (
     write_draft,
 )
 from app.console.pages import Page, see_other
+from app.console.preview import preview_state
+from app.console.preview_addresses import page_path, with_path
 from app.console.project_home import BASE, MEMBER
 from app.console.rendering import page
 from app.console.saving import edit_url, save_edit
 from app.content.filetypes import file_type
-from app.content.page_text import read_page
+from app.content.page_text import PageText, read_page
 from app.content.schema.model import ContentSchema
 from app.http.validation import RequestSchema
 from app.resources.project_schema.prepare import read_schema
@@ -35,7 +37,7 @@ class EditorQuery(RequestSchema):
     """The mode of the editor and its side panel."""
 
     mode = fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))
-    panel = fields.String(load_default="", validate=validate.OneOf(["", "preview", "history", "ai"]))
+    panel = fields.String(load_default="", validate=validate.OneOf(["", "preview"]))
 
 
 def _open(scope: Scope, query: dict[str, Any]) -> tuple[OpenFile, ContentSchema]:
@@ -59,6 +61,7 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, Conte
         opened=opened,
         text=text,
         shown=page_fields(scope, schema, path, text) if text is not None else None,
+        panel=_panel(scope, query["panel"], path, text),
         draft=draft,
         has_conflict=has_conflict,
         file_language=language,
@@ -67,6 +70,15 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, Conte
         name=path.rpartition("/")[2],
         folder=path.rpartition("/")[0],
     )
+
+
+def _panel(scope: Scope, name: str, path: str, text: PageText | None) -> dict[str, Any]:
+    """Return the values of the side panel."""
+    values = text.values if text is not None else None
+    path_in_site = page_path(path, values or {}, scope.project.paths.get("content"))
+    record, address = preview_state(scope) if name == "preview" else (None, None)
+    shown = with_path(address, path_in_site) if address else None
+    return {"name": name, "path": path_in_site, "record": record, "address": shown}
 
 
 def _read_schema(scope: Scope, query: dict[str, Any]) -> ContentSchema:

@@ -3,44 +3,63 @@
 from typing import Any
 
 from flask import Response
+from marshmallow import ValidationError
 
 from app.access.scope import Scope
 from app.console import api
 from app.console.blueprint import blueprint
 from app.console.forms import Form
+from app.console.page_source import edited, open_version
 from app.console.pages import Page, see_other
 from app.console.project_home import BASE, MEMBER, project_url, read_preview
 from app.console.rendering import page
+from app.console.saving import edit_url
+from app.core.errors import InvalidRequest
 from app.database import session
-from app.http.validation import instance
+from app.http.envelope import json_response
+from app.http.validation import flatten, instance
 from app.resources.sandbox import prepare
 from app.resources.sandbox import routes as sandbox
 from app.resources.sandbox.schemas import CreateSandbox
 
 
-def _body(scope: Scope, **more: bool) -> Any:
+def _body(scope: Scope, **more: Any) -> Any:
     return instance(CreateSandbox).load({"projectId": scope.path["project_id"]} | more)
 
 
-def _running(scope: Scope) -> str | None:
-    """Return the address of the running preview with its access token, or None."""
-    result = prepare.create(scope, _body(scope, onlyIfActive=True))
+def running_address(scope: Scope, unsaved: dict[str, str] | None = None) -> str | None:
+    """Return the address of the running preview with an access token, or None. `unsaved` is written into it.
+
+    Raises:
+        InvalidRequest: the unsaved text is too long for a preview.
+    """
+    try:
+        body = _body(scope, onlyIfActive=True, uncommittedFile=unsaved)
+    except ValidationError as error:
+        raise InvalidRequest(fields=list(flatten(error.messages))) from error
+    result = prepare.create(scope, body)
     if result.handle is None:
         return None
     session.release_connection()
     address: str | None = prepare.wait(result).get("previewUrl")
+    session.start_reading()
     return address
+
+
+def preview_state(scope: Scope) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the preview record of the project, and the address of a running preview."""
+    record = read_preview(scope)
+    if record is None or record["state"] != "running":
+        return record, None
+    session.release_connection()
+    return record, running_address(scope)
 
 
 @blueprint.get(f"{BASE}/preview")
 @Page(guard=MEMBER)
 def preview(*, scope: Scope) -> Response:
     """Show the preview, or the log of a failed start."""
-    record, address = read_preview(scope), None
-    if record is not None and record["state"] == "running":
-        session.release_connection()
-        address = _running(scope)
-        session.start_reading()
+    record, address = preview_state(scope)
     return page("project/preview.html", record=record, address=address)
 
 
@@ -52,7 +71,19 @@ def start_preview(*, scope: Scope, form: Form) -> Response:
     result = prepare.create(scope, _body(scope, forceSync=True))
     session.release_connection()
     prepare.wait(result)
-    return see_other(project_url(scope, "/preview"))
+    file = form.text("file")
+    return see_other(edit_url(scope, file, "panel=preview") if file else project_url(scope, "/preview"))
+
+
+@blueprint.post(f"{BASE}/preview-text/<path:file>")
+@Page(guard=MEMBER, takes_form=True)
+def preview_text(*, scope: Scope, form: Form) -> Response:
+    """Write the text of the editor's form into the running preview. Returns JSON: `active` and `changed`."""
+    path = scope.path["file"]
+    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
+    data = edited(opened, form)
+    address = running_address(scope, {"path": path, "content": data.decode()})
+    return json_response({"active": address is not None, "changed": data != opened.data}, 200)
 
 
 @blueprint.post(f"{BASE}/preview/stop")

@@ -143,6 +143,7 @@ class PreviewProxy:
             value=self._links.cookie(label, user_id),
             max_age_s=COOKIE_AGE_S,
             secure=self._secure,
+            is_framed=environ.get("HTTP_SEC_FETCH_DEST") == "iframe",
         )
 
     def _find_access(self, label: str, user_id: str | None) -> PreviewAccess | None:

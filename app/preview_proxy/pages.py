@@ -67,11 +67,15 @@ def unavailable() -> Response:
     return response
 
 
-def admitted(path: str, query: str, *, name: str, value: str, max_age_s: int, secure: bool) -> Response:
+def admitted(
+    path: str, query: str, *, name: str, value: str, max_age_s: int, secure: bool, is_framed: bool
+) -> Response:
     """Return a redirect to the page that sets the cookie.
 
-    In a frame of another site, browsers store partitioned, secure cookies only.
+    In a frame of another site, browsers store partitioned, secure cookies only. They permit these without TLS for
+    hosts below `localhost`.
     """
+    partitioned = secure or is_framed
     location = quote(path, safe="/:@!$&'()*+,;=~-._") + (f"?{query}" if query else "")
     response = Response(
         status=302, headers={"Location": location, "Cache-Control": "no-store", "Referrer-Policy": "no-referrer"}
@@ -81,9 +85,9 @@ def admitted(path: str, query: str, *, name: str, value: str, max_age_s: int, se
         value,
         max_age=max_age_s,
         httponly=True,
-        secure=secure,
-        samesite="None" if secure else "Lax",
-        partitioned=secure,
+        secure=partitioned,
+        samesite="None" if partitioned else "Lax",
+        partitioned=partitioned,
     )
     return response
 

@@ -148,6 +148,16 @@ class TestAdmission:
         assert response.headers["Location"] == "/a%20page?x=1&y=%C3%A9"
         assert response.headers["Cache-Control"] == "no-store"
 
+    def test_link_in_a_frame_sets_a_partitioned_cookie(self, app: Flask, preview: dict[str, Any]) -> None:
+        window = Window(app, preview)
+        attributes = {
+            purpose: window.get(f"/?{window.link.query}", headers={"Sec-Fetch-Dest": purpose}).headers["Set-Cookie"]
+            for purpose in ("iframe", "document")
+        }
+        for name in ("Secure", "SameSite=None", "Partitioned"):
+            assert name in attributes["iframe"]
+            assert name not in attributes["document"]
+
     def test_redirect_with_a_double_slash_stays_on_the_host(self, app: Flask, preview: dict[str, Any]) -> None:
         window = Window(app, preview)
         response = window.get(f"/?{window.link.query}", environ_overrides={"PATH_INFO": "//evil.example.org/"})

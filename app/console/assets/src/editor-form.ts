@@ -1,6 +1,8 @@
 // The form of the editor: drafts, saving in place, word count, and messages when the service or the session is away.
 import { countWords } from "./count-words.ts";
 import { create, createDialog, icon, show, toast } from "./dom.ts";
+import { initPanel } from "./editor-panel.ts";
+import { PreviewPanel } from "./preview-panel.ts";
 import { text } from "./texts.ts";
 
 const DRAFT_DELAY_MS = 2000;
@@ -213,4 +215,8 @@ function isSignIn(response: Response): boolean {
   return response.redirected && new URL(response.url).pathname.startsWith("/console/sign-in");
 }
 
-for (const form of document.querySelectorAll<HTMLFormElement>("form[data-editor]")) new EditorForm(form);
+for (const form of document.querySelectorAll<HTMLFormElement>("form[data-editor]")) {
+  new EditorForm(form);
+  const preview = document.querySelector<HTMLElement>('[data-panel-part="preview"]');
+  if (preview) initPanel(form, { preview: new PreviewPanel(form, preview) });
+}

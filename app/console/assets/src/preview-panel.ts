@@ -1,0 +1,199 @@
+// The preview beside the editor: it starts the sandbox, follows the typed text, and shows the log of a failed start.
+import type { PanelPart } from "./editor-panel.ts";
+import { text } from "./texts.ts";
+
+const SYNC_DELAY_MS = 700;
+const HEARTBEAT_MS = 120_000;
+
+interface Message {
+  step?: string;
+  done?: boolean;
+  previewUrl?: string;
+  error?: string;
+  hint?: string | null;
+  log_tail?: string | null;
+}
+
+export class PreviewPanel implements PanelPart {
+  private readonly form: HTMLFormElement;
+  private readonly part: HTMLElement;
+  private readonly frame: HTMLIFrameElement;
+  private readonly path: HTMLInputElement;
+  private readonly steps: string[];
+  private isOpen = false;
+  private isStarting = false;
+  private isSending = false;
+  private sent = "";
+  private address = "";
+  private syncTimer = 0;
+  private heartbeat = 0;
+
+  constructor(form: HTMLFormElement, part: HTMLElement) {
+    this.form = form;
+    this.part = part;
+    this.frame = part.querySelector("iframe")!;
+    this.path = part.querySelector("#preview-path")!;
+    this.steps = [
+      text("Checking session"), text("Cloning repository"), text("Installing dependencies"), text("Starting server"), text("Waiting for server"),
+    ];
+    this.path.addEventListener("change", () => this.load());
+    this.element("reload").addEventListener("click", () => this.load());
+    form.addEventListener("input", () => this.schedule());
+    document.querySelector("#preview-start")?.addEventListener("submit", (event) => {
+      event.preventDefault();
+      void this.start();
+    });
+  }
+
+  open(): void {
+    this.isOpen = true;
+    this.path.hidden = false;
+    // A start that failed is repeated by the user only.
+    if (this.part.dataset.state !== "failed") void this.start();
+  }
+
+  close(): void {
+    this.isOpen = false;
+    clearTimeout(this.syncTimer);
+    clearInterval(this.heartbeat);
+  }
+
+  /** Connect to the running preview or start it. The service names each step. */
+  private async start(): Promise<void> {
+    if (this.isStarting) return;
+    this.isStarting = true;
+    this.part.dataset.state = "starting";
+    this.element("failure").hidden = true;
+    this.element("start").hidden = true;
+    this.show(text("Starting the preview …"));
+    try {
+      const response = await post("/api/sandbox/create", { projectId: this.part.dataset.project });
+      if (!response.ok) throw new Error((await response.json()).message);
+      for await (const message of events(response)) this.receive(message);
+    } catch (error) {
+      this.fail({ error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The service does not respond. Your text is still here.") });
+    }
+    this.isStarting = false;
+  }
+
+  private receive(message: Message): void {
+    if (message.error) return this.fail(message);
+    if (message.step) {
+      const number = SERVICE_STEPS.indexOf(message.step);
+      const label = this.steps[number] ?? message.step;
+      this.show(text("Step {number} of {count}: {step}", { number: number + 1, count: this.steps.length, step: label }));
+    }
+    if (!message.previewUrl) return;
+    this.part.dataset.state = "running";
+    this.address = message.previewUrl;
+    this.sent = "";
+    this.load();
+    clearInterval(this.heartbeat);
+    this.heartbeat = window.setInterval(() => void this.extend(), HEARTBEAT_MS);
+    void this.sync();
+  }
+
+  /** Load the page of the path into the frame, and let the link lead there. */
+  private load(): void {
+    if (!this.address) return;
+    const url = new URL(this.address);
+    const [path = "", query] = this.path.value.split("?");
+    url.pathname = path;
+    if (query) url.search = `${query}&${url.search.slice(1)}`;
+    this.frame.src = url.href;
+    this.frame.hidden = this.element("reload").hidden = false;
+    const link = this.element<HTMLAnchorElement>("open");
+    link.href = url.href;
+    link.hidden = false;
+  }
+
+  private fail(message: Message): void {
+    this.end();
+    this.part.dataset.state = "failed";
+    this.show("");
+    this.element("failure").hidden = false;
+    this.element("message").textContent = message.error ?? text("The preview could not be started.");
+    this.element("hint").textContent = message.hint ?? "";
+    const log = this.element("log");
+    log.textContent = message.log_tail ?? "";
+    log.closest("details")!.hidden = !message.log_tail;
+  }
+
+  /** Show that no preview runs, with the button that starts one. */
+  private end(): void {
+    clearInterval(this.heartbeat);
+    this.part.dataset.state = "";
+    this.address = "";
+    this.frame.hidden = this.element("reload").hidden = this.element("open").hidden = true;
+    this.element("start").hidden = false;
+    this.show(text("The preview has ended."));
+  }
+
+  private schedule(): void {
+    if (!this.isOpen || this.part.dataset.state !== "running") return;
+    clearTimeout(this.syncTimer);
+    this.syncTimer = window.setTimeout(() => void this.sync(), SYNC_DELAY_MS);
+  }
+
+  private body(): URLSearchParams {
+    return new URLSearchParams([...new FormData(this.form)].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
+  }
+
+  /** Write the text of the form into the preview. The site reloads itself. */
+  private async sync(): Promise<void> {
+    const body = this.body();
+    if (this.isSending || !this.isOpen || this.part.dataset.state !== "running" || body.toString() === this.sent) return;
+    this.isSending = true;
+    try {
+      const response = await fetch(this.part.dataset.textUrl!, { method: "POST", body, headers: { Accept: "application/json" } });
+      const result = await response.json();
+      if (!response.ok) this.show(result.message);
+      else if (!result.active) this.end();
+      else {
+        this.sent = body.toString();
+        this.show(result.changed ? text("The preview shows your unsaved text.") : text("The preview shows the saved version of the site."));
+      }
+    } catch {
+      this.show(text("The preview does not follow at the moment."));
+    }
+    this.isSending = false;
+    if (this.sent && this.body().toString() !== this.sent) this.schedule();
+  }
+
+  private async extend(): Promise<void> {
+    if (document.hidden) return;
+    const response = await post("/api/sandbox/heartbeat", { projectId: this.part.dataset.project }).catch(() => null);
+    if (response?.ok && !(await response.json()).result.ok) this.end();
+  }
+
+  private show(message: string): void {
+    this.element("status").textContent = message;
+  }
+
+  private element<Type extends HTMLElement = HTMLElement>(name: string): Type {
+    return this.part.querySelector<Type>(`[data-preview-${name}]`)!;
+  }
+}
+
+/** The steps as the service names them. */
+const SERVICE_STEPS = ["Checking session", "Cloning repository", "Installing dependencies", "Starting server", "Waiting for server"];
+
+function post(url: string, body: object): Promise<Response> {
+  return fetch(url, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", Accept: "text/event-stream, application/json;q=0.5" } });
+}
+
+/** Yield the server-sent events of a response. */
+async function* events(response: Response): AsyncGenerator<Message> {
+  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    const blocks = (rest + value).split(/\r?\n\r?\n/);
+    rest = blocks.pop()!;
+    for (const block of blocks) {
+      const data = block.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart()).join("\n");
+      if (data && data !== "[DONE]") yield JSON.parse(data) as Message;
+    }
+  }
+}

@@ -1,0 +1,79 @@
+"""The preview beside the editor, without scripts, and the route that its script calls."""
+
+import html
+import re
+
+import pytest
+
+from tests.console.test_editing import form_of
+from tests.console.test_organizations import submit
+from tests.resources.sandbox.conftest import PreviewSite, make_site, stop_sandboxes
+from tests.support.world import World
+
+__all__ = ["stop_sandboxes"]
+
+FILES = {"index.html": b"<h1>Plain</h1>\n"}
+BROKEN = {".galley.yml": b"preview:\n  command: exit 3\n  port: 4000\n", "index.html": b"<h1>Plain</h1>\n"}
+JSON = {"Accept": "application/json", "Origin": "http://127.0.0.1:8000"}
+
+
+def urls(site: PreviewSite) -> tuple[str, str]:
+    """Return the URLs of the project and of the editor with the panel."""
+    base = f"/console/projects/{site.project}"
+    return base, f"{base}/edit/index.html?mode=source&panel=preview"
+
+
+@pytest.mark.usefixtures("stop_sandboxes")
+def test_panel_starts_the_preview_and_shows_it_in_a_frame(world: World) -> None:
+    site = make_site(world, FILES)
+    base, url = urls(site)
+    before = site.owner.client.get(url)
+    assert "<iframe" in before.text
+    assert not re.search(r"<iframe[^>]* src=", before.text)
+    start = form_of(before, f'action="{base}/preview"')
+    started = submit(site.owner, f"{base}/preview", **start)
+    assert started.location == f"{base}/edit/index.html?panel=preview"
+    shown = site.owner.client.get(started.location).text
+    [frame] = re.findall(r'<iframe[^>]* src="([^"]+)"', shown)
+    assert ".preview.localhost" in frame
+    assert "preview_token=" in html.unescape(frame)
+
+
+@pytest.mark.usefixtures("stop_sandboxes")
+def test_unsaved_text_is_written_into_a_running_preview_only(world: World) -> None:
+    site = make_site(world, FILES)
+    base, url = urls(site)
+    sent = form_of(site.owner.client.get(url), "editor-form")
+
+    def follow(**more: str) -> dict[str, bool]:
+        with site.world.app.app_context():
+            response = site.owner.client.post(f"{base}/preview-text/index.html", data=sent | more, headers=JSON)
+        assert response.status_code == 200
+        result: dict[str, bool] = response.json
+        return result
+
+    assert follow(body="<h1>Typed</h1>\n") == {"active": False, "changed": True}
+    assert site.held() == []
+    site.created()
+    assert follow() == {"active": True, "changed": False}
+    assert follow(body="<h1>Typed</h1>\n") == {"active": True, "changed": True}
+
+
+def test_text_that_is_too_long_for_a_preview_is_refused(world: World) -> None:
+    site = make_site(world, FILES)
+    base, url = urls(site)
+    sent = form_of(site.owner.client.get(url), "editor-form") | {"body": "x" * (1024 * 1024 + 1)}
+    with site.world.app.app_context():
+        response = site.owner.client.post(f"{base}/preview-text/index.html", data=sent, headers=JSON)
+    assert (response.status_code, response.json["code"]) == (400, "VALIDATION_FAILED")
+
+
+@pytest.mark.usefixtures("stop_sandboxes")
+def test_failed_start_shows_its_log(world: World) -> None:
+    site = make_site(world, BROKEN)
+    base, url = urls(site)
+    failed = submit(site.owner, f"{base}/preview", file="index.html")
+    assert failed.status_code == 422
+    page = site.owner.client.get(url).text
+    assert 'data-state="failed"' in page
+    assert "Log of the start" in page

@@ -1,0 +1,70 @@
+"""The side panel of the editor in Chromium: a preview that follows the typed text, and the log of a failed start."""
+
+import pytest
+from playwright.sync_api import FrameLocator, Page, ViewportSize, expect
+
+from tests.serving.test_console_screens import FINDINGS, Console, console
+from tests.support.samples.gitrepo import GitRepo
+
+__all__ = ["console"]
+
+WIDE: ViewportSize = {"width": 1280, "height": 900}
+NARROW: ViewportSize = {"width": 390, "height": 844}
+FILE = "content/posts/fog-signals.md"
+START_MS = 60_000
+
+
+@pytest.fixture(scope="module")
+def project(console: Console) -> str:
+    """The path of the demo project for the signed-in user."""
+    return console.sign_in()
+
+
+def toggle_preview(page: Page) -> None:
+    """Press the link of the header that shows the preview."""
+    page.locator(".content-header a[data-panel-toggle=preview]").click()
+
+
+def frame_of(page: Page) -> FrameLocator:
+    """Return the preview in the panel."""
+    return page.frame_locator("iframe[data-preview-frame]")
+
+
+@pytest.mark.server
+class TestPreviewPanel:
+    def test_preview_follows_the_typed_text_and_is_a_tab_on_a_narrow_screen(
+        self, console: Console, project: str
+    ) -> None:
+        page = console.page
+        console.resize(WIDE, "light")
+        console.open(f"{project}/edit/{FILE}", ".ProseMirror")
+        toggle_preview(page)
+        expect(frame_of(page).locator("h1", has_text="Fog signals")).to_be_visible(timeout=START_MS)
+        page.locator(".ProseMirror > p").last.click()
+        page.keyboard.press("End")
+        page.keyboard.type(" Bring a bell.")
+        expect(frame_of(page).get_by_text("Bring a bell.")).to_be_visible(timeout=START_MS)
+        expect(page.get_by_text("The preview shows your unsaved text.")).to_be_visible()
+        for size in (WIDE, NARROW):
+            console.resize(size, "dark")
+            assert page.evaluate(FINDINGS) == []
+        expect(page.locator(".ProseMirror")).to_be_hidden()
+        page.get_by_role("link", name="Edit", exact=True).click()
+        expect(page.locator(".ProseMirror")).to_be_visible()
+        expect(page.locator("iframe[data-preview-frame]")).to_be_hidden()
+        assert "panel=" not in page.url
+
+    def test_failed_start_shows_the_log_and_can_be_repeated(self, console: Console, project: str) -> None:
+        page = console.page
+        console.resize(WIDE, "light")
+        [path] = (console.service.home / "instance").rglob("harbour-journal.git")
+        repo = GitRepo.existing(path)
+        repo.commit({".galley.yml": b"preview:\n  command: sh -c 'echo no boat; exit 3'\n  port: 4000\n"})
+        console.open(f"{project}/preview", "main")
+        page.get_by_role("button", name="Stop", exact=True).click()
+        console.open(f"{project}/edit/{FILE}?panel=preview", ".ProseMirror")
+        expect(page.locator("[data-preview-log]")).to_contain_text("no boat", timeout=START_MS)
+        repo.commit({".galley.yml": b"# nothing\n"})
+        page.get_by_role("button", name="Start the preview").click()
+        expect(frame_of(page).locator("h1", has_text="Fog signals")).to_be_visible(timeout=START_MS)
+        assert page.evaluate(FINDINGS) == []
