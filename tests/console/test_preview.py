@@ -1,4 +1,4 @@
-"""The preview beside the editor, without scripts, and the route that its script calls."""
+"""The preview panel of the editor, without scripts, and the route that its script calls."""
 
 import html
 import re
