@@ -94,7 +94,7 @@ def test_money_has_the_form_of_the_language(minor: int, currency: str, language:
     [
         (1, "month", "en", "1 month"),
         (12, "month", "en", "12 months"),
-        (2, "week", "fr", "2 semaines"),
+        (2, "week", "es", "2 semanas"),
         (3, "year", "de", "3 Jahre"),
         (1, "month", "it", "1 mese"),
         (3, "month", "ar", "3 أشهر"),
