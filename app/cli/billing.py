@@ -41,7 +41,7 @@ def show_summary(since: datetime | None, until: datetime | None, currency: str |
 def reconcile(days: int) -> None:
     """Apply events of the payment provider that were not delivered."""
     outcome = compare(drivers.billing, looks_back=timedelta(days=days))
-    click.echo(f"{outcome.looked_at} checked, {outcome.taken_in} applied.")
+    click.echo(f"{outcome.examined} checked, {outcome.stored} applied.")
 
 
 def _lines(result: Summary) -> list[str]:

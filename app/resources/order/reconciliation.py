@@ -29,8 +29,8 @@ RECONCILED_PERIOD = timedelta(days=7)
 class ReconciliationResult:
     """Number of examined and of stored events."""
 
-    looked_at: int
-    taken_in: int
+    examined: int
+    stored: int
 
 
 def reconcile(billing: BillingProvider, *, looks_back: timedelta = RECONCILED_PERIOD) -> ReconciliationResult:
@@ -41,14 +41,14 @@ def reconcile(billing: BillingProvider, *, looks_back: timedelta = RECONCILED_PE
     """
     session.start_reading()
     since = utcnow_ms() - looks_back
-    looked_at = taken_in = 0
+    examined = stored = 0
     for events in (billing.list_events(since), _changed(billing.current_state(since))):
         for event in events:
-            looked_at += 1
-            taken_in += _store(event)
+            examined += 1
+            stored += _store(event)
     session.release_connection()
-    log.info("billing.reconciled", looked_at=looked_at, taken_in=taken_in)
-    return ReconciliationResult(looked_at, taken_in)
+    log.info("billing.reconciled", examined=examined, stored=stored)
+    return ReconciliationResult(examined, stored)
 
 
 def _store(event: ProviderEvent) -> bool:
@@ -60,10 +60,10 @@ def _store(event: ProviderEvent) -> bool:
 
 def _changed(events: Iterable[ProviderEvent]) -> Iterable[ProviderEvent]:
     """Return the events that differ from the newest stored event of their entity."""
-    return (event for event in events if event.state is not None and _is_news(event, event.state))
+    return (event for event in events if event.state is not None and _is_new(event, event.state))
 
 
-def _is_news(event: ProviderEvent, state: State) -> bool:
+def _is_new(event: ProviderEvent, state: State) -> bool:
     table = tables.BillingEvent
     newest = db.session.scalar(
         sa.select(table)

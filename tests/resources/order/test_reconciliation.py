@@ -41,8 +41,8 @@ class TestReconcile:
         missed = event("subscription.canceled", ended, NOW - DAY)
         notify(world, told).ok()
         paddle.add(told, missed, event("product.created", {"id": "pro_1"}, NOW - DAY))
-        assert run(world) == ReconciliationResult(looked_at=3, taken_in=1)
-        assert run(world) == ReconciliationResult(looked_at=3, taken_in=0)
+        assert run(world) == ReconciliationResult(examined=3, stored=1)
+        assert run(world) == ReconciliationResult(examined=3, stored=0)
         assert me.get(f"/order/{me.id}").ok()["subscriptions"][0]["status"] == "canceled"
 
     def test_delivery_after_the_reconciliation_changes_no_data(self, world: World, paddle: Paddle) -> None:
@@ -61,8 +61,8 @@ class TestReconcile:
         paid = transaction(of=data, at=NOW - 2 * DAY)
         back = adjustment(paid, 2900)
         paddle.add(who, data, paid, back)
-        assert run(world).taken_in == 4
-        assert run(world).taken_in == 0
+        assert run(world).stored == 4
+        assert run(world).stored == 0
         found = me.get(f"/order/{me.id}").ok()
         assert (found["active_package"], found["orders"][0]["status"]) == ("Pro", "refunded")
 
@@ -71,15 +71,15 @@ class TestReconcile:
         notify(world, event("subscription.created", data, NOW - 10 * DAY)).ok()
         data["updated_at"] = rfc3339(NOW - DAY)
         paddle.add(data)
-        assert run(world).taken_in == 0
+        assert run(world).stored == 0
 
     def test_newer_state_is_stored_and_older_state_is_not(self, world: World, paddle: Paddle) -> None:
         data = subscription(started_at=NOW - 10 * DAY)
         notify(world, event("subscription.created", data, NOW - 5 * DAY)).ok()
         paddle.add(data | {"status": "paused", "updated_at": rfc3339(NOW - 6 * DAY)})
-        assert run(world).taken_in == 0
+        assert run(world).stored == 0
         paddle.add(data | {"status": "paused", "updated_at": rfc3339(NOW - 4 * DAY)})
-        assert run(world).taken_in == 1
+        assert run(world).stored == 1
         with world.app.app_context():
             wanted = sa.select(Subscription.status).where(Subscription.provider_id == data["id"])
             assert db.session.scalars(wanted).one() == "paused"
