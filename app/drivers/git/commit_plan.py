@@ -52,6 +52,11 @@ def make_plan(changes: Sequence[FileChange], tree: TreeView) -> CommitPlan:
     )
 
 
+def is_executable(entry: TreeEntry) -> bool | None:
+    """Return whether a file is executable, or None for a symbolic link."""
+    return None if entry.mode == SYMLINK else entry.mode == EXECUTABLE
+
+
 def _check_form(change: FileChange) -> None:
     for path in (change.path, change.previous_path):
         if path is not None and (fault := path_error(path)):
@@ -110,8 +115,13 @@ def _folders_of(path: str) -> Iterable[str]:
 def _write(change: FileChange, tree: TreeView) -> FileWrite:
     source = {Action.MOVE: change.previous_path, Action.UPDATE: change.path}.get(change.action)
     before = tree.find(source) if source else None
-    if before is None:
-        return FileWrite(change.path, PLAIN, change.content)
-    if change.content is not None:
-        return FileWrite(change.path, before.mode, change.content)
-    return FileWrite(change.path, before.mode, None, before.sha, before.size)
+    mode = _mode(change, before)
+    if change.content is not None or before is None:
+        return FileWrite(change.path, mode, change.content)
+    return FileWrite(change.path, mode, None, before.sha, before.size)
+
+
+def _mode(change: FileChange, before: TreeEntry | None) -> str:
+    if change.is_executable is None:
+        return before.mode if before is not None else PLAIN
+    return EXECUTABLE if change.is_executable else PLAIN

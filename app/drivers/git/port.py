@@ -80,12 +80,16 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class FileChange:
-    """The change of one file. `content` is None for a deletion and for a move without new content."""
+    """The change of one file. `content` is None for a deletion and for a move without new content.
+
+    `is_executable` sets or clears the mode 100755. None keeps the mode of the present file; a new file is not executable.
+    """
 
     path: str
     action: Action
     content: bytes | None = None
     previous_path: str | None = None
+    is_executable: bool | None = None
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import MIB, CommitLimits
-from app.drivers.git.commit_plan import SYMLINK
+from app.drivers.git.commit_plan import SYMLINK, is_executable
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.revisions import FileStatus
@@ -99,7 +99,7 @@ def _edits(
         if version is None:
             yield FileEdit(FileChange(path, Action.DELETE), now.sha if now else None)
             continue
-        if now is not None and now.sha == version.sha:
+        if now is not None and _is_equal(version, now):
             continue
         _require_file(path, version, now)
         content = _read(source, version)
@@ -107,11 +107,17 @@ def _edits(
         if remaining < 0:
             raise PayloadTooLarge(TOO_LARGE)
         action = Action.CREATE if now is None else Action.UPDATE
-        yield FileEdit(FileChange(path, action, content), now.sha if now else None)
+        change = FileChange(path, action, content, is_executable=is_executable(version))
+        yield FileEdit(change, now.sha if now else None)
+
+
+def _is_equal(version: TreeEntry, now: TreeEntry) -> bool:
+    """Return whether the bytes and the executable bit are equal."""
+    return version.sha == now.sha and is_executable(version) == is_executable(now)
 
 
 def _require_file(path: str, version: TreeEntry, now: TreeEntry | None) -> None:
-    """Refuse what a save cannot write. An update keeps the mode of the present file."""
+    """Refuse what a save cannot write: a submodule, and a link that is created or replaces a file."""
     is_link = version.mode == SYMLINK
     was_link = is_link if now is None else now.mode == SYMLINK
     if version.type == EntryType.COMMIT or (now is not None and now.type == EntryType.COMMIT):

@@ -278,6 +278,18 @@ class GitContract:
         assert [witness[path][1] for path in ("bin/run.sh", "links/to-run")] == [EXECUTABLE, SYMLINK]
         assert subject.git.show("links/to-run") == b"../bin/other"
 
+    def test_executable_bit_of_a_change_sets_the_mode(self, subject: Subject) -> None:
+        made = subject.commit(
+            FileChange("bin/run.sh", UPDATE, b"#!/bin/sh\n", is_executable=False),
+            FileChange("bin/new.sh", CREATE, b"#!/bin/sh\n", is_executable=True),
+            FileChange("a.md", UPDATE, b"two\n", is_executable=True),
+            FileChange("c.md", MOVE, None, "docs/b.md", is_executable=False),
+        )
+        witness = subject.git.entries()
+        modes = {"a.md": EXECUTABLE, "bin/new.sh": EXECUTABLE, "bin/run.sh": FILE, "c.md": FILE}
+        assert {path: witness[path][1] for path in modes} == modes
+        assert {change.path: change.entry.mode for change in made.changes if change.entry} == modes
+
     def test_move_keeps_the_mode_and_keeps_or_replaces_the_bytes(self, make: Make) -> None:
         subject = make(AWKWARD)
         before = subject.git.entries()

@@ -10,7 +10,7 @@ from tests.resources.project_content.test_hosted_files import make_site as make_
 from tests.support.doubles.server import Fault, Reply
 from tests.support.git_hosts import Hosts
 from tests.support.samples import renames
-from tests.support.samples.gitrepo import Content
+from tests.support.samples.gitrepo import EXECUTABLE, Content
 from tests.support.world import Person, World
 
 TEXT = b"---\ntitle: One\n---\n" + b"".join(b"line %d\n" % number for number in range(30))
@@ -102,6 +102,16 @@ class TestSameResponses:
             assert hosted.restore(**body) == local.restore(**body), path
         assert site.repository.git.show("moved.md") == TEXT
         assert site.repository.git.show("content/b.md") == b"b\n"
+
+    def test_restored_executable_file_keeps_its_mode(self, world: World, hosts: Hosts, provider: str) -> None:
+        site = make_hosted(world, hosts, provider, {"run.sh": (EXECUTABLE, b"a\n"), "b.sh": (EXECUTABLE, b"b\n")})
+        first = site.repository.git.head()
+        site.repository.git.commit({"run.sh": None, "b.sh": ("100644", b"b\n")})
+        hosted = Reader(site.owner, site.project)
+        for path in ("run.sh", "b.sh"):
+            base = site.repository.git.head()
+            assert hosted.restore(commit_sha=first, base_sha=base, file=path)[0] == 201
+        assert site.repository.git.entries() == site.repository.git.entries(first)
 
     def test_throttled_host_returns_503_with_retry_after(self, world: World, hosts: Hosts, provider: str) -> None:
         site = make_hosted(world, hosts, provider, FILES)

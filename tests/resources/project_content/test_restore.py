@@ -37,6 +37,21 @@ class TestRestoreFile:
         assert site.repo.show(HELLO) == POST
         assert site.repo.text("log", "-1", "--format=%s") == "Bring it back"
 
+    def test_deleted_executable_file_is_executable_again(self, site: Site) -> None:
+        first = site.repo.head()
+        site.repo.commit({"bin/run.sh": None})
+        restore(site, first, file="bin/run.sh").ok(201)
+        assert site.repo.entries()["bin/run.sh"] == site.repo.entries(first)["bin/run.sh"]
+
+    def test_changed_mode_is_restored_with_equal_bytes(self, site: Site) -> None:
+        first = site.repo.head()
+        site.repo.commit({"bin/run.sh": ("100644", b"#!/bin/sh\n"), HELLO: ("100755", POST)})
+        for path in ("bin/run.sh", HELLO):
+            restore(site, first, file=path).ok(201)
+            assert site.repo.entries()[path] == site.repo.entries(first)[path]
+        site.world.work_off()
+        assert site.blobs() == site.oracle()
+
     def test_renamed_file_is_restored_under_its_current_path(self, site: Site) -> None:
         first = site.repo.head()
         site.repo.commit({HELLO: None, "content/moved.md": POST + b"more\n"})

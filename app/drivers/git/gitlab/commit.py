@@ -13,7 +13,7 @@ import structlog
 from app.concurrency.bounded import run_with_concurrency
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import DriverError, UpstreamRejected
-from app.drivers.git.commit_plan import CommitPlan, FileWrite, make_plan
+from app.drivers.git.commit_plan import CommitPlan, FileWrite, is_executable, make_plan
 from app.drivers.git.errors import BranchMoved, PathConflict
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.calls import GitLabProject
@@ -117,7 +117,8 @@ class GitLabCommit:
         for path, entry in outcome.items():
             if path in before:
                 content = self._project.blob(before[path].sha)
-                changes.append(FileChange(path, Action.UPDATE if entry else Action.CREATE, content))
+                action = Action.UPDATE if entry else Action.CREATE
+                changes.append(FileChange(path, action, content, is_executable=is_executable(before[path])))
             elif entry is not None:
                 changes.append(FileChange(path, Action.DELETE))
         self.make(changes, "Restore files that another commit changed at the same time", sha)
