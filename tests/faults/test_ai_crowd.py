@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import postgresql_database
-from tests.serving.test_ai_crowd import crowded, nothing_is_left_of
+from tests.serving.test_ai_crowd import assert_resources_released, crowded
 
 STREAMS, HOLD_S = 1000, 60
 DESCRIPTORS = 5000
@@ -30,4 +30,4 @@ class TestManyReaders:
             f" p99 {crowd.health_ms(0.99):.0f} ms, while all are held {crowd.health_ms(0.99, held_only=True):.0f} ms"
             f" ({len(crowd.health_s)} probes)"
         )
-        nothing_is_left_of(crowd, STREAMS)
+        assert_resources_released(crowd, STREAMS)
