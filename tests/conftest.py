@@ -1,6 +1,7 @@
 """Options and fixtures of all tests: the selection of a part of the suite, the application on each database, and users."""
 
 import os
+import shutil
 import uuid
 from collections.abc import Iterator
 
@@ -10,7 +11,8 @@ import sqlalchemy as sa
 from flask import Flask
 
 from config import Settings
-from tests.support.applications import application
+from tests.support.applications import application, settings_for
+from tests.support.servers.redis import Redis
 from tests.support.world import World
 
 # Use the same examples in every run, without a deadline.
@@ -61,15 +63,7 @@ class postgresql_database:
 def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
     """Return the settings of the tested application."""
     home = tmp_path_factory.mktemp("instance")
-    return Settings.for_tests(
-        home,
-        DATABASE_URL=store,
-        MAIL_DRIVER="file",
-        MAIL_DIR=home / "mail",
-        RATE_LIMIT_SCALE=100_000,
-        GIT_BOT_NAME="Galley Bot",
-        GIT_BOT_EMAIL="bot@galley.example.org",
-    )
+    return settings_for(home, store)
 
 
 @pytest.fixture(scope="session")
@@ -77,6 +71,16 @@ def app(settings: Settings) -> Iterator[Flask]:
     """Return the application on a migrated database."""
     with application(settings) as made:
         yield made
+
+
+@pytest.fixture(scope="module")
+def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
+    """Return a running Redis server."""
+    if shutil.which("redis-server") is None:
+        pytest.skip("redis-server is not installed")
+    running = Redis(tmp_path_factory.mktemp("redis"))
+    yield running
+    running.stop()
 
 
 @pytest.fixture

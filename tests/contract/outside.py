@@ -6,6 +6,7 @@ from functools import cached_property
 from pathlib import Path
 
 from config import Settings
+from tests.support.applications import settings_for
 from tests.support.doubles.ai import AiDouble
 from tests.support.doubles.paddle import KEY, Paddle
 from tests.support.doubles.paddle_data import event, subscription
@@ -45,15 +46,10 @@ class Outside:
 
     def settings(self, store: str, home: Path, **more: object) -> Settings:
         """Return settings that enable every endpoint, with the variables in `more`."""
-        return Settings.for_tests(
+        return settings_for(
             home,
+            store,
             **more,
-            DATABASE_URL=store,
-            MAIL_DRIVER="file",
-            MAIL_DIR=home / "mail",
-            RATE_LIMIT_SCALE=100_000,
-            GIT_BOT_NAME="Galley Bot",
-            GIT_BOT_EMAIL="bot@galley.example.org",
             SOCIAL_A_CLIENT_ID="client-a",
             SOCIAL_A_CLIENT_SECRET="word-of-client-a",
             SOCIAL_B_CLIENT_ID="client-b",

@@ -17,7 +17,7 @@ from app.core.permissions import Role
 from app.extensions import db
 from app.models.api_token import ApiToken
 from app.models.base import utcnow_ms
-from app.models.login import CodePurpose, OneTimeCode, Session
+from app.models.login import CodePurpose, OneTimeCode
 from app.models.media import MediaAsset
 from app.models.organization import Membership, Organization
 from app.models.project import LocalRepository, Project, Provider
@@ -33,7 +33,7 @@ from tests.contract.outside import Outside
 from tests.contract.specification import CALLERS
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.samples.sites import SMALL
-from tests.support.world import Browser, Person
+from tests.support.world import Browser, Person, sign_in
 
 PASSWORD, CODE = "Quiet-Harbour-Table", "246810"
 
@@ -174,17 +174,7 @@ class Scene:
             return key
 
     def _person(self, name: str) -> Person:
-        user, token, now = self._user(name), new_token(), utcnow_ms()
-        db.session.add(
-            Session(
-                user_id=user.id,
-                token_hash=hash_token(token),
-                expires_at=now + timedelta(days=30),
-                idle_expires_at=now + timedelta(days=7),
-                last_seen_at=now,
-            )
-        )
-        return Person(self.app, user.id, user.email, token)
+        return sign_in(self.app, self._user(name))
 
     def _user(self, name: str) -> User:
         address = f"{name.replace('_', '-')}-{secrets.token_hex(6)}@mail.example.org"

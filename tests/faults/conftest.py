@@ -1,10 +1,23 @@
-"""Groups of fault tests that must not run concurrently, and the summary of `make faults`."""
+"""Groups of fault tests that must not run concurrently, a deployment with Git hosts, and the summary of `make faults`."""
+
+from collections.abc import Iterator
 
 import pytest
+
+from tests.faults.hosted_deployment import HostedDeployment
 
 HERE = "tests/faults/"
 ALONE = {"test_sandbox_": "sandboxes"}
 """Groups by prefix of the module name. These modules check the whole machine for remains of sandboxes."""
+
+
+@pytest.fixture(scope="module")
+def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeployment]:
+    """Return a deployment with both Git hosts. The requests to GitHub must conform to its API description."""
+    with HostedDeployment(tmp_path_factory.mktemp("hosted")) as created:
+        assert isinstance(created, HostedDeployment)
+        yield created
+        assert created.hosts.github.violations == []
 
 
 @pytest.hookimpl(tryfirst=True)

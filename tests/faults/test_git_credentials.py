@@ -3,8 +3,6 @@
 The tests use the running service and both hosts. Run them with `make faults`.
 """
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.faults.git_responses import ALL, EVER, HOSTS
@@ -13,14 +11,6 @@ from tests.faults.steps import FINE
 from tests.support.doubles.server import Fault, Reply
 
 RENEWAL = {"github": "POST /login/oauth/access_token", "gitlab": "POST /oauth/token"}
-
-
-@pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeployment]:
-    with HostedDeployment(tmp_path_factory.mktemp("hosted")) as created:
-        assert isinstance(created, HostedDeployment)
-        yield created
-        assert created.hosts.github.violations == []
 
 
 @pytest.mark.parametrize("host", HOSTS)

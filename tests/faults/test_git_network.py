@@ -3,8 +3,6 @@
 Each test uses the running service and both hosts. They take some minutes. Run them with `make faults`.
 """
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.faults.git_responses import HOSTS, MOVE
@@ -20,14 +18,6 @@ ROWS: tuple[tuple[Mode, dict[str, float], set[int]], ...] = (
     (Mode.SLOW, {"delay_s": 0.3}, {201}),
     (Mode.CUT, {"cut_after": 600}, {201, 502, 503}),
 )
-
-
-@pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeployment]:
-    with HostedDeployment(tmp_path_factory.mktemp("hosted")) as created:
-        assert isinstance(created, HostedDeployment)
-        yield created
-        assert created.hosts.github.violations == []
 
 
 @pytest.mark.parametrize("host", HOSTS)

@@ -4,21 +4,12 @@ Each test uses the running service and both hosts. They take some minutes. Run t
 """
 
 import re
-from collections.abc import Iterator
 
 import pytest
 
 from tests.faults.git_responses import HOSTS, ROWS, Row
 from tests.faults.hosted_deployment import HostedDeployment, HostedWorkload
 from tests.faults.steps import count_statuses
-
-
-@pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeployment]:
-    with HostedDeployment(tmp_path_factory.mktemp("hosted")) as created:
-        assert isinstance(created, HostedDeployment)
-        yield created
-        assert created.hosts.github.violations == []
 
 
 @pytest.mark.parametrize("host", HOSTS)

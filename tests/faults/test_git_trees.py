@@ -3,7 +3,6 @@
 The tests use the running service. Run them with `make faults`.
 """
 
-from collections.abc import Iterator
 from urllib.parse import urlencode
 
 import pytest
@@ -11,14 +10,6 @@ import pytest
 from tests.faults.git_responses import EVER, HEAD, HOSTS, LIST, TREE
 from tests.faults.hosted_deployment import HostedDeployment, HostedWorkload
 from tests.support.doubles.server import Fault, Reply
-
-
-@pytest.fixture(scope="module")
-def deployment(tmp_path_factory: pytest.TempPathFactory) -> Iterator[HostedDeployment]:
-    with HostedDeployment(tmp_path_factory.mktemp("hosted")) as created:
-        assert isinstance(created, HostedDeployment)
-        yield created
-        assert created.hosts.github.violations == []
 
 
 class TestLists:

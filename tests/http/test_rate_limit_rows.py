@@ -4,7 +4,6 @@ They run with Redis, with stopped Redis and after its return. All events before 
 directly. The last permitted one and the next one are requests.
 """
 
-import shutil
 import uuid
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields
@@ -70,15 +69,6 @@ ELSEWHERE = {"readiness_address", "upload_bytes", "preview", "preview_address", 
 for API tokens (tests/access/test_tokens.py)."""
 
 WINDOWS = [(row, rate) for row in REQUESTS for rate in short_rates(getattr(RateLimits(), row))]
-
-
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
-    if shutil.which("redis-server") is None:
-        pytest.skip("redis-server is not installed")
-    running = Redis(tmp_path_factory.mktemp("redis"))
-    yield running
-    running.stop()
 
 
 @pytest.fixture(params=["up", "down", "back"])

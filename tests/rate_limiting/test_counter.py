@@ -1,10 +1,8 @@
 """Tests of the counter of sliding windows, in memory and in Redis."""
 
-import shutil
 import socket
 import time
 import uuid
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,15 +11,6 @@ from app.rate_limiting.counter import RateCounter
 from tests.support.servers.redis import Redis
 
 THREE = (Rate(3, 60),)
-
-
-@pytest.fixture(scope="module")
-def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
-    if shutil.which("redis-server") is None:
-        pytest.skip("redis-server is not installed")
-    running = Redis(tmp_path_factory.mktemp("redis"))
-    yield running
-    running.stop()
 
 
 @pytest.fixture(params=["memory", "redis"])

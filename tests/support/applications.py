@@ -17,6 +17,20 @@ from config import Settings
 MIGRATIONS = Path(__file__).parents[2] / "migrations"
 
 
+def settings_for(home: Path, store: str, **more: object) -> Settings:
+    """Return the settings of a test application on the database `store`, with the variables in `more`."""
+    return Settings.for_tests(
+        home,
+        DATABASE_URL=store,
+        MAIL_DRIVER="file",
+        MAIL_DIR=home / "mail",
+        RATE_LIMIT_SCALE=100_000,
+        GIT_BOT_NAME="Galley Bot",
+        GIT_BOT_EMAIL="bot@galley.example.org",
+        **more,
+    )
+
+
 @contextmanager
 def another_database(store: str, folder: Path) -> Iterator[str]:
     """Create an empty database on the server of `store` and drop it at the end."""

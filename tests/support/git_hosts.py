@@ -9,8 +9,7 @@ from urllib.parse import parse_qs, urlsplit
 
 from flask import Flask
 
-from config import Settings
-from tests.support.applications import another_database, application
+from tests.support.applications import another_database, application, settings_for
 from tests.support.doubles.github import GitHub
 from tests.support.doubles.gitlab import GitLab
 from tests.support.doubles.plumbing import Plumbing
@@ -89,19 +88,11 @@ def hosted_application(store: str, home: Path, **more: object) -> Iterator[tuple
     """Build an application on its own database, with its hosts."""
     hosts = Hosts(home / "hosts")
     try:
-        with another_database(store, home) as url:
-            settings = Settings.for_tests(
-                home / "instance",
-                DATABASE_URL=url,
-                MAIL_DRIVER="file",
-                MAIL_DIR=home / "mail",
-                RATE_LIMIT_SCALE=100_000,
-                GIT_BOT_NAME="Galley Bot",
-                GIT_BOT_EMAIL="bot@galley.example.org",
-                **{**hosts.environment(), **more},
-            )
-            with application(settings) as app:
-                yield app, hosts
+        with (
+            another_database(store, home) as url,
+            application(settings_for(home / "instance", url, **hosts.environment() | more)) as app,
+        ):
+            yield app, hosts
     finally:
         hosts.close()
 

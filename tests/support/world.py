@@ -119,6 +119,21 @@ class Person(Browser):
         return str(self.post("/project/create", body | more).ok(201)["project_id"])
 
 
+def sign_in(app: Flask, user: User) -> Person:
+    """Add a session of the user to the database session and return the browser with its token."""
+    token, now = new_token(), utcnow_ms()
+    db.session.add(
+        Session(
+            user_id=user.id,
+            token_hash=hash_token(token),
+            expires_at=now + timedelta(days=30),
+            idle_expires_at=now + timedelta(days=7),
+            last_seen_at=now,
+        )
+    )
+    return Person(app, user.id, user.email, token)
+
+
 class World:
     """The objects of a test. They are written to the database directly where the API would be slower."""
 
@@ -132,7 +147,6 @@ class World:
     def person(self, *, verified: bool = True, admin: bool = False, email: str | None = None) -> Person:
         """Create a signed-in user."""
         address = email or f"p{secrets.token_hex(6)}@mail.example.org"
-        token, now = new_token(), utcnow_ms()
         with self.app.app_context():
             user = User(
                 email=address,
@@ -143,17 +157,9 @@ class World:
             )
             db.session.add(user)
             db.session.flush()
-            db.session.add(
-                Session(
-                    user_id=user.id,
-                    token_hash=hash_token(token),
-                    expires_at=now + timedelta(days=30),
-                    idle_expires_at=now + timedelta(days=7),
-                    last_seen_at=now,
-                )
-            )
+            person = sign_in(self.app, user)
             db.session.commit()
-            return Person(self.app, user.id, address, token)
+            return person
 
     @property
     def git_root(self) -> Path:
