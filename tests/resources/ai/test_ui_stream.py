@@ -15,7 +15,7 @@ def value(frame: bytes) -> dict[str, str]:
 
 
 class TestText:
-    def test_first_delta_opens_the_text_and_end_closes_it_once(self) -> None:
+    def test_first_delta_opens_and_end_closes_the_text_once(self) -> None:
         out = ui_stream.Text("t1")
         assert out.end() == b""
         opened, first = out.delta("a").split(b"\n\n")[:2]

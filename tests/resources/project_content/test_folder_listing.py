@@ -30,7 +30,7 @@ def test_files_have_the_title_of_front_matter_or_heading(app: Flask, site: Site)
         }
 
 
-def test_file_whose_text_is_not_indexed_has_no_title(app: Flask, site: Site) -> None:
+def test_file_without_indexed_text_has_no_title(app: Flask, site: Site) -> None:
     with app.app_context():
         db.session.execute(sa.delete(ContentText).where(ContentText.project_id == site.project))
         _, files = listed(site, "content/posts")

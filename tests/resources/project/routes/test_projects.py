@@ -46,7 +46,7 @@ class TestCreate:
         made = create(me, me.new_organization(), name, generator="astro", framework="vue").ok(201)
         assert (made["generator"], made["framework"]) == ("astro", "vue")
 
-    def test_create_with_preview_network_stores_it(self, world: World) -> None:
+    def test_create_with_preview_network_stores_the_network(self, world: World) -> None:
         me = world.person()
         name, _ = repository(world, SMALL)
         assert create(me, me.new_organization(), name, preview_network=True).ok(201)["preview_network"] is True
