@@ -43,6 +43,14 @@ class TestFindings:
     def test_source_without_a_forbidden_term_is_accepted(self, lint: ModuleType, source: str) -> None:
         assert lint.findings(source, "app/module.py") == []
 
+    @pytest.mark.parametrize("name", ["test_caller_is_told", "test_it_returns_404", "test_what_fails_is_logged"])
+    def test_test_name_with_a_forbidden_word_is_reported(self, lint: ModuleType, name: str) -> None:
+        assert lint.findings(f"def {name}(): ...", "tests/test_module.py") == [(1, "name", name)]
+
+    @pytest.mark.parametrize("name", ["test_unknown_path_is_not_found", "test_purge_deletes_nothing"])
+    def test_test_name_with_a_standard_term_is_accepted(self, lint: ModuleType, name: str) -> None:
+        assert lint.findings(f"def {name}(): ...", "tests/test_module.py") == []
+
     def test_local_variable_of_a_test_is_accepted(self, lint: ModuleType) -> None:
         assert lint.findings("found = 1", "tests/test_module.py") == []
 
