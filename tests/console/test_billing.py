@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.console.money import money, period
 from tests.console.test_organizations import submit
-from tests.resources.order.test_routes import subscribed
+from tests.resources.order.test_routes import subscribe
 from tests.support.applications import another_database, application
 from tests.support.doubles.paddle import Paddle
 from tests.support.doubles.paddle_data import START, event, transaction
@@ -50,7 +50,7 @@ def test_page_lists_plan_subscriptions_and_orders(shop: World, paddle: Paddle) -
     empty = person.client.get(URL).text
     assert "No subscription yet." in empty
     assert "No order yet." in empty
-    data = subscribed(shop, paddle, person)
+    data = subscribe(shop, paddle, person)
     paid = transaction(2900, of=data, user_id=person.id, at=START + timedelta(days=1))
     notify(shop, event("transaction.completed", paid, START)).ok()
     page = person.client.get(URL).text
@@ -63,7 +63,7 @@ def test_page_lists_plan_subscriptions_and_orders(shop: World, paddle: Paddle) -
 
 def test_subscription_is_canceled_at_the_end_of_its_period(shop: World, paddle: Paddle) -> None:
     person = shop.person()
-    subscribed(shop, paddle, person)
+    subscribe(shop, paddle, person)
     (row,) = person.get(f"/order/{person.id}").ok()["subscriptions"]
     other = submit(shop.person(), f"{URL}/cancel", subscription_id=row["subscription_id"])
     assert other.status_code in (403, 404)
