@@ -243,10 +243,10 @@ def test_secrets_are_not_returned_logged_or_stored(
         use.every_route()
         use.passwords_and_codes()
         use.tokens()
-        use.bad_shapes()
+        use.invalid_bodies()
         use.credentials()
         use.keys_of_models()
-        use.doors()
+        use.metrics_and_notifications()
         waiting = canaries.dump(app)
         use.world.work_off(within_s=120)
     printed = app.test_cli_runner().invoke(args=["config", "check"]).output

@@ -211,7 +211,7 @@ def billed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Flask, HistoryGenerator]]:
     """Return an application with a new database that contains the shuffled events of 200 subscriptions."""
-    writer, home = HistoryGenerator(), tmp_path_factory.mktemp("told")
+    writer, home = HistoryGenerator(), tmp_path_factory.mktemp("billed")
     for number in range(200):
         writer.write(number)
     if request.param == "sqlite":
