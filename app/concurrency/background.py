@@ -130,7 +130,7 @@ class _Producer:
                 self._put(block)
         except _ProducerStopped:
             pass
-        except Exception as failure:
+        except Exception as failure:  # `next` raises it in the thread of the reader.
             end = failure
         finally:
             self._blocks.close()

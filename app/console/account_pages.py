@@ -143,5 +143,5 @@ def sign_out(*, scope: Scope, form: Form) -> Response:
 @blueprint.get("/<path:unknown>")
 @Page(guard=public())
 def unknown_page(*, scope: Scope) -> Response:
-    """Answer an unknown URL with the error page."""
+    """Return the error page for an unknown URL."""
     raise NotFound

@@ -1,4 +1,4 @@
-"""Filters and order of entries: what a query names, and the keys that match it."""
+"""Filters and order of entries: their query parameters, and the keys of the values that match them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from app.content.field_values import (
     text_key,
 )
 
-MAX_FILTERS = 10
+MAX_FILTERS, MAX_FIELDS, MAX_CHARACTERS = 10, 50, 500
 PATH = "path"
 
 
@@ -50,7 +50,7 @@ class EntryFilter:
 
 @dataclass(frozen=True)
 class EntryOrder:
-    """The field by which entries are sorted; `path` for the path."""
+    """The field by which entries are sorted. The name `path` is the path of the file."""
 
     name: str = PATH
     is_descending: bool = False
@@ -93,6 +93,7 @@ def bounds(operator: Operator, value: str) -> tuple[str, str]:
     """Return the keys between which the values of a comparison are: first included, last excluded.
 
     A date, a number or a text is compared with values of its type only. A date as the upper bound contains its day.
+    The first character of a key is the digit of the type.
     """
     number = _number(value)
     if is_date(value):
@@ -115,8 +116,8 @@ def bounds(operator: Operator, value: str) -> tuple[str, str]:
 def field_names(text: str) -> Sequence[str]:
     """Return the names of a comma-separated list, each once. Raises InvalidFilter."""
     names = list(dict.fromkeys(part.strip() for part in text.split(",") if part.strip()))
-    if len(names) > 50 or not all(map(_is_name, names)):
-        raise InvalidFilter("fields", "Name at most 50 fields, separated by commas")
+    if len(names) > MAX_FIELDS or not all(map(_is_name, names)):
+        raise InvalidFilter("fields", f"Name at most {MAX_FIELDS} fields, separated by commas")
     return names
 
 
@@ -130,8 +131,8 @@ def _parse(parameter: str, value: str) -> EntryFilter:
     operator = Operator(operator_name) if separator else Operator.EQUAL
     if operator is Operator.MISSING and value not in ("true", "false"):
         raise InvalidFilter(parameter, "Must be true or false")
-    if "\0" in value or len(value) > 500:
-        raise InvalidFilter(parameter, "Must have at most 500 characters and no NUL")
+    if "\0" in value or len(value) > MAX_CHARACTERS:
+        raise InvalidFilter(parameter, f"Must have at most {MAX_CHARACTERS} characters and no NUL")
     return EntryFilter(name, operator, value)
 
 

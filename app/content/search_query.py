@@ -26,12 +26,12 @@ class TermField(StrEnum):
 
 @dataclass(frozen=True)
 class Term:
-    """Consecutive words. If `begun`, the last one is a prefix. A path must contain `part`."""
+    """Consecutive words. If `is_prefix`, the last one is a prefix. A path must contain `part`."""
 
     tokens: tuple[str, ...]
     part: str
     where: TermField = TermField.ANYWHERE
-    begun: bool = False
+    is_prefix: bool = False
 
 
 @dataclass(frozen=True)
@@ -61,19 +61,19 @@ def parse(text: str) -> ParsedQuery:
         value = quoted if quoted is not None else plain
         if field and field.lower() == "type":
             types.append(value.lower())
-        elif (term := _term(field, value, begun=bool(star) or value.endswith("*"))) is not None:
+        elif (term := _term(field, value, is_prefix=bool(star) or value.endswith("*"))) is not None:
             terms.append(term)
     return ParsedQuery(tuple(dict.fromkeys(terms))[:MAX_TERMS], tuple(types))
 
 
-def _term(field: str | None, value: str, *, begun: bool) -> Term | None:
+def _term(field: str | None, value: str, *, is_prefix: bool) -> Term | None:
     tokens, part = query_terms(value), fold(value.strip("*"))
     if not tokens:
         return None
-    begun = begun or is_single_character(tokens[-1])
+    is_prefix = is_prefix or is_single_character(tokens[-1])
     if field is None:
-        return Term(tuple(tokens), _EDGES.sub("", part), begun=begun)
+        return Term(tuple(tokens), _EDGES.sub("", part), is_prefix=is_prefix)
     if field.lower() == "path":
         return Term((), part, TermField.PATH)
     name = field_name(field)
-    return Term(tuple(field_term(name, token) for token in tokens), part, TermField.FIELD, begun)
+    return Term(tuple(field_term(name, token) for token in tokens), part, TermField.FIELD, is_prefix)

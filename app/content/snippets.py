@@ -32,11 +32,11 @@ def _matches(body: str, terms: Sequence[Term]) -> list[tuple[int, int, int]]:
     """Return (start, end, number of the term) of each matching word."""
     searched = [(number, term) for number, term in enumerate(terms) if term.where is TermField.ANYWHERE]
     whole = {token: number for number, term in searched for token in term.tokens}
-    begun = [(term.tokens[-1], number) for number, term in searched if term.begun]
+    prefixes = [(term.tokens[-1], number) for number, term in searched if term.is_prefix]
     matches = []
     for span in term_spans(body):
         numbers = [whole[token] for token in span.terms if token in whole]
-        numbers += [number for start, number in begun if any(token.startswith(start) for token in span.terms)]
+        numbers += [number for start, number in prefixes if any(token.startswith(start) for token in span.terms)]
         if numbers:
             matches.append((span.start, span.end, numbers[0]))
     return matches

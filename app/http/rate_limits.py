@@ -14,9 +14,10 @@ from flask import current_app, g, request
 from app.access import authentication
 from app.access.caller import Caller
 from app.access.client_address import client_address, network_of
-from app.core.errors import TooManyRequests
+from app.core.errors import AppError, TooManyRequests
 from app.core.rates import Rate, RateLimits
 from app.database import session
+from app.database.errors import DatabaseError
 from app.extensions import current_settings, db, limiter
 from app.http import rate_events
 
@@ -24,7 +25,7 @@ log = structlog.get_logger(__name__)
 
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 EXPLICIT_ROWS = frozenset({"forget_password", "sandbox_create"})
-"""Rows that a route counts itself, because the body decides which account is meant or whether anything starts."""
+"""Rows that a route counts itself, because the body decides which account is counted or whether a sandbox starts."""
 
 
 def check_address(name: str | None) -> None:
@@ -130,7 +131,7 @@ def cancel_recorded() -> None:
     try:
         with session.write_transaction():
             rate_events.delete(event_ids)
-    except Exception as error:
+    except (AppError, DatabaseError) as error:
         # The request has failed already. Until the window ends, the events count as requests.
         log.warning("rates.cancel_failed", error=type(error).__name__)
 
@@ -145,7 +146,7 @@ def check_signed_in(user_id: str) -> None:
 
 
 class FailureCounter:
-    """Wrong passwords: of an account from this address, of an account from all addresses, and from this address.
+    """The counts of wrong passwords: of an account from this address, of an account from all addresses, and from this address.
 
     An attempt counts for account and address before the password is compared, so that parallel attempts cannot exceed the
     rate; a correct password clears this count. The keys contain a hash of the stored password, so that a reset of the

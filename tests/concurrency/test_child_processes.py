@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import pytest
@@ -129,13 +128,11 @@ def test_parallel_waits_return_one_exit_code() -> None:
 
 def test_system_without_process_descriptors_polls(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(os, "pidfd_open", raising=False)
-    started_s = time.monotonic()
     assert start("exit 6").wait(60) == 6
     process = start("sleep 300")
     with pytest.raises(TimeoutError):
         process.wait(0.05)
     process.end()
-    assert time.monotonic() - started_s < 60
 
 
 def run_patched(program: str) -> str:

@@ -30,8 +30,13 @@ class TestOffload:
             from app.concurrency.threadpool import offload
             sleep = get_original("time", "sleep")
             steps = []
-            ticker = gevent.spawn(lambda: [(gevent.sleep(0.01), steps.append(1)) for _ in range(10)])
-            offload(sleep, 0.5)
+
+            def wait_for_steps():
+                while len(steps) < 10:
+                    sleep(0.01)
+
+            gevent.spawn(lambda: [(gevent.sleep(0.01), steps.append(1)) for _ in range(10)])
+            offload(wait_for_steps)
             print(len(steps))
         """
         done = subprocess.run(

@@ -42,9 +42,9 @@ class Read:
         content_type: str = "multipart/form-data; boundary=b",
         *,
         stream: Any = None,
-        told: bool = True,
+        has_length: bool = True,
     ) -> None:
-        with sending(stream or io.BytesIO(body), len(body) if told else None, content_type):
+        with sending(stream or io.BytesIO(body), len(body) if has_length else None, content_type):
             self.values: dict[str, Any] = {}
             self.files: dict[str, bytes] = {}
             response = PLAIN.response_class()
@@ -123,7 +123,7 @@ class TestReadForm:
 
     def test_body_without_a_length_is_refused_at_the_limit(self) -> None:
         stream = _Endless()
-        refused(b"", PayloadTooLarge, stream=stream, told=False)
+        refused(b"", PayloadTooLarge, stream=stream, has_length=False)
         assert stream.given < 11 * MIB
 
     def test_long_field_receives_413(self) -> None:
@@ -157,7 +157,7 @@ class TestReadForm:
             refused(part("file", bytes(500_000), filename="a") + b"--b--\r\n", ServiceUnavailable)
 
     def test_truncated_chunks_receive_400(self) -> None:
-        refused(b"", InvalidRequest, stream=_Cut(), told=False)
+        refused(b"", InvalidRequest, stream=_Cut(), has_length=False)
 
     def test_temporary_files_are_closed_with_the_request(self) -> None:
         form = Read(part("file", b"x", filename="a") + b"--b--\r\n")

@@ -20,7 +20,7 @@ class KeyEdit:
 
 
 def values_equal(one: Any, other: Any) -> bool:
-    """Return whether two values of JSON's types are equal. Whole numbers are equal with and without `.0`."""
+    """Return True if two JSON values are equal. Whole numbers are equal with and without `.0`."""
     if isinstance(one, bool) or isinstance(other, bool):
         return one is other
     if isinstance(one, Mapping) and isinstance(other, Mapping):

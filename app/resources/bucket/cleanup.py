@@ -32,7 +32,7 @@ def delete_object(key: str, store: ObjectStore) -> None:
 
 
 def forget_counted_uploads(after: timedelta) -> None:
-    """Delete the counted uploads whose day has passed."""
+    """Delete the counted uploads that are older than `after`."""
     with session.write_transaction():
         db.session.execute(sa.delete(MediaUpload).where(MediaUpload.created_at < clock.now() - after))
 

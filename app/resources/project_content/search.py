@@ -89,7 +89,7 @@ def _is_in(term: Term, tokens: Sequence[str]) -> bool:
     *before, last = term.tokens
     return any(
         list(tokens[start : start + len(before)]) == before
-        and (token.startswith(last) if term.begun else token == last)
+        and (token.startswith(last) if term.is_prefix else token == last)
         for start, token in enumerate(tokens[len(before) :])
     )
 

@@ -75,7 +75,7 @@ def _in_fts(project_id: str, query: str) -> sa.Select[str]:
 
 
 def _fts_term(term: Term) -> str:
-    return f'"{" ".join(term.tokens)}"' + (" *" if term.begun else "")
+    return f'"{" ".join(term.tokens)}"' + (" *" if term.is_prefix else "")
 
 
 def _in_vectors(project_id: str, query: str) -> sa.Select[str]:
@@ -93,4 +93,4 @@ def _lexeme(token: str) -> str:
 
 def _vector_term(term: Term) -> str:
     *before, last = term.tokens
-    return "(" + " <-> ".join([*map(_lexeme, before), _lexeme(last) + (":*" if term.begun else "")]) + ")"
+    return "(" + " <-> ".join([*map(_lexeme, before), _lexeme(last) + (":*" if term.is_prefix else "")]) + ")"

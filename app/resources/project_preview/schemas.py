@@ -1,4 +1,4 @@
-"""The body and answers of `/project-preview`."""
+"""Request body and response schemas of `/project-preview`."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any

@@ -1,7 +1,7 @@
 """Text of the welcome page."""
 
 CONSOLE = "/console"
-"""The page to which browsers are led."""
+"""The page to which a browser is redirected."""
 
 
 def welcome(base_url: str) -> str:

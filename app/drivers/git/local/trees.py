@@ -82,7 +82,7 @@ class LocalTree:
 
 
 class RecentTrees:
-    """Trees that `entries` read, for the commit that follows it. So a save reads each folder of its head once.
+    """Trees that `entries` has read, for the commit that follows. A save then reads each folder of its head once.
 
     A tree never changes. Large trees are not kept.
     """
