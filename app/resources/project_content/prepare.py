@@ -1,17 +1,15 @@
 """Calls to the Git host before the transaction of a route, and reads that may create an index."""
 
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any, TypedDict
 
 from app.access.scope import Scope
 from app.content.schema.model import ContentSchema
-from app.core.ids import HasId
 from app.core.jobs import LOWEST_PRIORITY
 from app.core.refs import is_sha
 from app.database import session
-from app.drivers.git.hosts import GitHosts
 from app.extensions import drivers, jobs
-from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.resources.project_content import (
     commit_builder,
@@ -97,33 +95,25 @@ def commit(scope: Scope, body: CommitBody) -> Saved:
     """Create the commit of a save."""
     if body["is_validated"]:
         schema_validation.check(_schema_of_save(scope, body["branch"]), body["files"])
-    named = attribution_of(scope.actor, scope.grant)
-    save = SaveRequest(
-        body["base_sha"], body["files"], body["message"], body.get("description"), named.trailers, named.author
-    )
-    return commit_to_host(
-        scope.project, save, branch=body["branch"], by=scope.actor, hosts=drivers.git, is_retry=scope.is_retry
-    )
+    save = SaveRequest(body["base_sha"], body["files"], body["message"], body.get("description"))
+    return commit_to_host(scope, save, body["branch"])
 
 
 def edit_front_matter(scope: Scope, body: FrontMatterBody) -> Saved | front_matter.NoChange:
     """Create the commit of a front matter edit, or return NoChange."""
-    edit, named = body["edit"], attribution_of(scope.actor, scope.grant)
+    edit = body["edit"]
     change = front_matter.apply_edit(source_of(scope.project, drivers.git, branch=edit.branch, actor=scope.actor), edit)
     if isinstance(change, front_matter.NoChange):
         return change
     if body["is_validated"]:
         schema_validation.check(_schema_of_save(scope, edit.branch), [change], prefix="")
     message = edit.message or f"Edit the front matter of {edit.file}"
-    save = SaveRequest(edit.base_sha, [change], message, None, named.trailers, named.author)
-    return commit_to_host(
-        scope.project, save, branch=edit.branch, by=scope.actor, hosts=drivers.git, is_retry=scope.is_retry
-    )
+    return commit_to_host(scope, SaveRequest(edit.base_sha, [change], message), edit.branch)
 
 
 def restore_version(scope: Scope, body: RestoreBody) -> Saved | front_matter.NoChange:
     """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
-    named, path = attribution_of(scope.actor, scope.grant), body["file"] or body["folder"] or ""
+    path = body["file"] or body["folder"] or ""
     source = source_of(scope.project, drivers.git, branch=body["branch"], actor=scope.actor)
     session.release_connection()
     request = restore.RestoreRequest(path, body["file"] is None, body["commit_sha"], body["base_sha"])
@@ -131,10 +121,7 @@ def restore_version(scope: Scope, body: RestoreBody) -> Saved | front_matter.NoC
     if isinstance(edits, front_matter.NoChange):
         return edits
     message = body["message"] or f"Restore {path} from {body['commit_sha'][:7]}"
-    save = SaveRequest(body["base_sha"], edits, message, None, named.trailers, named.author)
-    return commit_to_host(
-        scope.project, save, branch=body["branch"], by=scope.actor, hosts=drivers.git, is_retry=scope.is_retry
-    )
+    return commit_to_host(scope, SaveRequest(body["base_sha"], edits, message), body["branch"])
 
 
 def _schema_of_save(scope: Scope, branch: str | None) -> ContentSchema:
@@ -145,24 +132,24 @@ def _schema_of_save(scope: Scope, branch: str | None) -> ContentSchema:
     return schema_sources.content_schema(scope.project, index, hosts=drivers.git, by=scope.caller)
 
 
-def commit_to_host(
-    project: Project, save: SaveRequest, *, branch: str | None, by: HasId, hosts: GitHosts, is_retry: bool = False
-) -> Saved:
-    """Create the commit of a save. Enqueue an update of the index first.
+def commit_to_host(scope: Scope, save: SaveRequest, branch: str | None) -> Saved:
+    """Create the commit of a save in the name of the caller. Enqueue an update of the index first.
 
-    The job indexes and logs a commit whose record is lost because the process ended. `is_retry` returns the commit of an
-    interrupted earlier attempt, if it made one.
+    The job indexes and logs a commit whose record is lost because the process ended. A repeated request returns the
+    commit of its interrupted earlier attempt, if it made one.
 
     Raises:
         SaveConflict, Disconnected, and the errors of the Git host.
     """
-    source = source_of(project, hosts, branch=branch, actor=by)
+    named = attribution_of(scope.actor, scope.grant)
+    save = replace(save, trailers=named.trailers, author=named.author)
+    source = source_of(scope.project, drivers.git, branch=branch, actor=scope.actor)
     with session.write_transaction():
-        index = indexes.ensure(project, source.branch)
+        index = indexes.ensure(scope.project, source.branch)
         jobs.enqueue(
             "content.index", delay=VERIFY_DELAY, unique=f"content.check:{index.id}", lock=f"content:{index.id}",
             priority=LOWEST_PRIORITY, index_id=index.id,
         )  # fmt: skip
     session.release_connection()
-    earlier = find_earlier_commit(source, save) if is_retry else None
+    earlier = find_earlier_commit(source, save) if scope.is_retry else None
     return Saved(source.branch, earlier or commit_builder.write(source, save), save)

@@ -1,4 +1,4 @@
-"""Responses of project content that are not the JSON envelope: trees, bytes of files, event streams and 304."""
+"""Responses of project content: results of saves, trees, bytes of files, event streams and 304."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,11 +11,14 @@ from app.access.scope import Scope
 from app.core import clock
 from app.extensions import drivers
 from app.http import caching, rate_limits
+from app.http.endpoint import ViewResult
 from app.http.envelope import success
 from app.http.file_bytes import stream_file
 from app.http.streaming.response import StreamSettings, sse_response
 from app.models.project_content import ContentIndex
-from app.resources.project_content import index_freshness, queries, streams, tree_snapshot
+from app.resources.project_content import index_freshness, queries, service, streams, tree_snapshot
+from app.resources.project_content.commit_builder import Saved
+from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.raw_file import RawFile
 from app.resources.project_content.schemas.content import TreeArguments
 from app.security.secrets import hash_token
@@ -58,6 +61,12 @@ def _part_of_tree(scope: Scope, query: TreeArguments, index: ContentIndex | None
         cursor=query["cursor"],
     )
     return success(request, page.result, tree_snapshot.MESSAGE, meta=page.meta)
+
+
+def save_result(scope: Scope, outcome: Saved | NoChange) -> ViewResult:
+    """Record a save in the log and the index. The status is 201 with a commit, 200 without a difference."""
+    result = service.record_save(scope.project, outcome, by=scope.actor, grant=scope.grant)
+    return ViewResult(result, 200 if isinstance(outcome, NoChange) else 201)
 
 
 def raw(file: RawFile) -> Response:

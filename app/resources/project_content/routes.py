@@ -198,9 +198,9 @@ def list_backlinks(*, scope: Scope, query: FileArguments, prepared: ContentIndex
     message="Saved",
     errors=SAVE,
 )
-def commit(*, scope: Scope, body: CommitBody, prepared: Saved) -> dict[str, object]:
+def commit(*, scope: Scope, body: CommitBody, prepared: Saved) -> ViewResult:
     """Save several files as one commit."""
-    return service.record_save(scope.project, prepared, by=scope.actor, grant=scope.grant)
+    return responses.save_result(scope, prepared)
 
 
 @blueprint.post("/<project_id>/restore")
@@ -216,8 +216,7 @@ def commit(*, scope: Scope, body: CommitBody, prepared: Saved) -> dict[str, obje
 )
 def restore(*, scope: Scope, body: RestoreBody, prepared: Saved | NoChange) -> ViewResult:
     """Restore a file or folder as it was at a commit. Without a difference there is no commit, and the status is 200."""
-    status = 200 if isinstance(prepared, NoChange) else 201
-    return ViewResult(service.record_save(scope.project, prepared, by=scope.actor, grant=scope.grant), status)
+    return responses.save_result(scope, prepared)
 
 
 @blueprint.patch("/<project_id>/front-matter")

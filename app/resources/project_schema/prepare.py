@@ -1,12 +1,9 @@
 """Reads of the repository and commits before the transaction of a route."""
 
-from dataclasses import replace
-
 from app.access.scope import Scope
 from app.content.schema.model import ContentSchema
 from app.database import session
 from app.extensions import drivers
-from app.resources.project_content.attribution import attribution_of
 from app.resources.project_content.commit_builder import Saved
 from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.prepare import RefArguments, commit_to_host, read_index
@@ -23,13 +20,10 @@ def read_schema(scope: Scope, query: RefArguments) -> ContentSchema:
 
 def adopt_schema(scope: Scope, body: AdoptBody) -> Saved | NoChange:
     """Create the commit that writes the schema of a branch to `.galley.yml`, or return NoChange if the file has it."""
-    schema, named = read_schema(scope, {"ref": body["branch"]}), attribution_of(scope.actor, scope.grant)
+    schema = read_schema(scope, {"ref": body["branch"]})
     source = source_of(scope.project, drivers.git, branch=body["branch"], actor=scope.actor)
     session.release_connection()
     save = adoption(schema, source, base_sha=body["base_sha"], message=body["message"])
     if isinstance(save, NoChange):
         return save
-    save = replace(save, trailers=named.trailers, author=named.author)
-    return commit_to_host(
-        scope.project, save, branch=body["branch"], by=scope.actor, hosts=drivers.git, is_retry=scope.is_retry
-    )
+    return commit_to_host(scope, save, body["branch"])

@@ -9,7 +9,7 @@ from app.access.scope import Scope
 from app.content.schema.model import ContentSchema
 from app.http.endpoint import ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
-from app.resources.project_content import service
+from app.resources.project_content import responses
 from app.resources.project_content.commit_builder import Saved
 from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.schemas.content import BranchArguments, BranchQuery, Committed
@@ -46,5 +46,4 @@ def read(*, scope: Scope, query: BranchArguments, prepared: ContentSchema) -> di
 )
 def adopt(*, scope: Scope, body: AdoptBody, prepared: Saved | NoChange) -> ViewResult:
     """Save the schema of a branch as `.galley.yml`. If the file has it, there is no commit, and the status is 200."""
-    status = 200 if isinstance(prepared, NoChange) else 201
-    return ViewResult(service.record_save(scope.project, prepared, by=scope.actor, grant=scope.grant), status)
+    return responses.save_result(scope, prepared)
