@@ -77,4 +77,7 @@ def connect_repository(*, scope: Scope, query: dict[str, Any], form: Form) -> Re
 def start_connection(*, scope: Scope, query: dict[str, Any], form: Form) -> Response:
     """Lead to the provider, where the user connects an account."""
     view = exchange.start_a if query["provider"] == Provider.GITHUB else exchange.start_b
-    return see_other(str(api.write(view)["url"]))
+    # A redirect would be blocked: `form-action` of the policy also applies to the redirects of a form.
+    response = page("organization/continue.html", url=api.write(view)["url"], query=query)
+    response.headers["Cache-Control"] = "no-store"
+    return response

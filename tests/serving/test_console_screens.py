@@ -36,6 +36,9 @@ PAGES = {
 """Paths below a project, and the selector of an element that appears when the page is ready."""
 
 FILE = "content/posts/fog-signals.md"
+HOST = {"GITLAB_URL": "http://127.0.0.1:9", "GITLAB_CLIENT_ID": "console", "GITLAB_CLIENT_SECRET": "secret"}
+"""A Git host. The browser answers its requests."""
+
 RECORDER = """
 window.problems = [];
 addEventListener("securitypolicyviolation", (event) => problems.push(`policy ${event.violatedDirective} ${event.blockedURI}`));
@@ -84,7 +87,7 @@ class Console:
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """Run the service with built assets and a browser."""
     axe = build_assets().WORK / "node_modules" / "axe-core" / "axe.min.js"
-    with running(tmp_path_factory.mktemp("console")) as service, chromium() as browser:
+    with running(tmp_path_factory.mktemp("console"), **HOST) as service, chromium() as browser:
         service.wait_for("job=content.index")
         promote(service)
         page = browser.new_page()
@@ -157,3 +160,14 @@ class TestBrowser:
         page.get_by_role("link", name="Background jobs").click()
         expect(page.get_by_text("No job has failed permanently.")).to_be_visible()
         assert page.evaluate("problems") == []
+
+    def test_connection_of_an_account_opens_the_git_host(self, console: Console) -> None:
+        page = console.page
+        console.sign_in()
+        console.open("/console")
+        link = page.locator("main a[href^='/console/organizations/']").first.get_attribute("href")
+        console.open(f"{link}/connect?provider=gitlab")
+        page.route(f"{HOST['GITLAB_URL']}/**", lambda route: route.fulfill(body="Git host", content_type="text/plain"))
+        page.get_by_role("button", name="Connect an account of GitLab").click()
+        page.wait_for_url(f"{HOST['GITLAB_URL']}/oauth/authorize?**")
+        expect(page.get_by_text("Git host")).to_be_visible()
