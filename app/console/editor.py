@@ -24,6 +24,7 @@ from app.console.preview_addresses import page_path, with_path
 from app.console.project_home import BASE, MEMBER
 from app.console.rendering import page
 from app.console.saving import edit_url, save_edit
+from app.console.suggestions import is_configured
 from app.content.filetypes import file_type
 from app.content.page_text import PageText, read_page
 from app.content.schema.model import ContentSchema
@@ -37,7 +38,7 @@ class EditorQuery(RequestSchema):
     """The mode of the editor and its side panel."""
 
     mode = fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))
-    panel = fields.String(load_default="", validate=validate.OneOf(["", "preview"]))
+    panel = fields.String(load_default="", validate=validate.OneOf(["", "preview", "ai"]))
 
 
 def _open(scope: Scope, query: dict[str, Any]) -> tuple[OpenFile, ContentSchema]:
@@ -61,6 +62,7 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, Conte
         opened=opened,
         text=text,
         shown=page_fields(scope, schema, path, text) if text is not None else None,
+        has_ai=is_configured(),
         panel=_panel(scope, query["panel"], path, text),
         draft=draft,
         has_conflict=has_conflict,

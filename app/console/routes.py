@@ -20,6 +20,7 @@ from app.console import (
     project_settings,
     provider_pages,
     static_files,
+    suggestions,
     token_pages,
 )
 from app.console.blueprint import ROOT, blueprint
@@ -46,5 +47,6 @@ __all__ = [
     "project_settings",
     "provider_pages",
     "static_files",
+    "suggestions",
     "token_pages",
 ]

@@ -68,7 +68,7 @@ PAGES = (
         for path in (
             *("/reindex", "/content/", "/content/:folder", "/bulk-delete", "/edit/:file", "/draft/:file"),
             *("/discard-draft/:file", "/conflict/:file", "/rename/:file", "/delete/:file"),
-            *("/restore/:file", "/media", "/preview", "/preview/stop", "/preview-text/:file"),
+            *("/restore/:file", "/media", "/preview", "/preview/stop", "/preview-text/:file", "/suggest-message/:file"),
         )
     ),
     *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project")),

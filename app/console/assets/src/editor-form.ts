@@ -1,7 +1,7 @@
 // The form of the editor: drafts, saving in place, word count, and messages when the service or the session is away.
 import { countWords } from "./count-words.ts";
 import { create, createDialog, icon, show, toast } from "./dom.ts";
-import { initPanel } from "./editor-panel.ts";
+import { type PanelPart, initPanel } from "./editor-panel.ts";
 import { PreviewPanel } from "./preview-panel.ts";
 import { text } from "./texts.ts";
 
@@ -215,8 +215,18 @@ function isSignIn(response: Response): boolean {
   return response.redirected && new URL(response.url).pathname.startsWith("/console/sign-in");
 }
 
-for (const form of document.querySelectorAll<HTMLFormElement>("form[data-editor]")) {
+async function start(form: HTMLFormElement): Promise<void> {
   new EditorForm(form);
-  const preview = document.querySelector<HTMLElement>('[data-panel-part="preview"]');
-  if (preview) initPanel(form, { preview: new PreviewPanel(form, preview) });
+  const part = (name: string) => document.querySelector<HTMLElement>(`[data-panel-part="${name}"]`);
+  const parts: Record<string, PanelPart> = {};
+  const [preview, ai] = [part("preview"), part("ai")];
+  if (preview) parts.preview = new PreviewPanel(form, preview);
+  if (ai?.querySelector("textarea")) {
+    const { AiPanel, initMessageSuggestion } = await import("./ai-panel.ts");
+    parts.ai = new AiPanel(form, ai);
+    initMessageSuggestion(form);
+  }
+  initPanel(form, parts);
 }
+
+for (const form of document.querySelectorAll<HTMLFormElement>("form[data-editor]")) void start(form);

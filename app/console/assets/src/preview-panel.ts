@@ -1,5 +1,6 @@
 // The preview beside the editor: it starts the sandbox, follows the typed text, and shows the log of a failed start.
 import type { PanelPart } from "./editor-panel.ts";
+import { events } from "./stream.ts";
 import { text } from "./texts.ts";
 
 const SYNC_DELAY_MS = 700;
@@ -69,7 +70,7 @@ export class PreviewPanel implements PanelPart {
     try {
       const response = await post("/api/sandbox/create", { projectId: this.part.dataset.project });
       if (!response.ok) throw new Error((await response.json()).message);
-      for await (const message of events(response)) this.receive(message);
+      for await (const message of events<Message>(response)) this.receive(message);
     } catch (error) {
       this.fail({ error: error instanceof Error && !(error instanceof TypeError) ? error.message : text("The service does not respond. Your text is still here.") });
     }
@@ -180,20 +181,4 @@ const SERVICE_STEPS = ["Checking session", "Cloning repository", "Installing dep
 
 function post(url: string, body: object): Promise<Response> {
   return fetch(url, { method: "POST", body: JSON.stringify(body), headers: { "Content-Type": "application/json", Accept: "text/event-stream, application/json;q=0.5" } });
-}
-
-/** Yield the server-sent events of a response. */
-async function* events(response: Response): AsyncGenerator<Message> {
-  const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) return;
-    const blocks = (rest + value).split(/\r?\n\r?\n/);
-    rest = blocks.pop()!;
-    for (const block of blocks) {
-      const data = block.split(/\r?\n/).filter((line) => line.startsWith("data:")).map((line) => line.slice(5).trimStart()).join("\n");
-      if (data && data !== "[DONE]") yield JSON.parse(data) as Message;
-    }
-  }
 }

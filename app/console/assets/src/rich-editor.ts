@@ -74,6 +74,13 @@ class RichEditor extends HTMLElement {
     this.textarea.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
+  /** Insert a text where the cursor is. */
+  insert(value: string): void {
+    const view = this.view!;
+    view.dispatch(view.state.tr.insertText(value).scrollIntoView());
+    this.flush();
+  }
+
   private dispatch(transaction: Transaction): void {
     const view = this.view!;
     view.updateState(view.state.apply(transaction));

@@ -105,6 +105,19 @@ class SourceEditor extends HTMLElement {
     this.textarea.dispatchEvent(new Event("input", { bubbles: true }));
   }
 
+  /** Read the textarea again. The change can be undone. */
+  load(): void {
+    const { view } = this;
+    view?.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: this.textarea.value } });
+  }
+
+  /** Insert a text where the cursor is. */
+  insert(value: string): void {
+    const { view } = this;
+    view?.dispatch(view.state.replaceSelection(value), { scrollIntoView: true });
+    this.flush();
+  }
+
   private addImages(files: File[]): boolean {
     if (!files.length || !acceptsImages(this)) return false;
     void (async () => {
