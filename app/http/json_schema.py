@@ -7,8 +7,10 @@ Validator = TypeVar("Validator", bound=Callable[..., Any])
 
 SHA_PATTERN = "^[0-9a-f]{40}$"
 BRANCH_PATTERN = r"^[^\x00-\x20\x7f~^:?*\[\\]+$"
-PATH_PATTERN = r"^[^\x00-\x1f\x7f\\/]+(/[^\x00-\x1f\x7f\\/]+)*$"
-FOLDER_PATTERN = r"^([^\x00-\x1f\x7f\\/]+(/[^\x00-\x1f\x7f\\/]+)*/?)?$"
+_SEGMENT = r"[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\\/]+"
+PATH_PATTERN = f"^{_SEGMENT}(/{_SEGMENT})*$"
+FOLDER_PATTERN = f"^({_SEGMENT}(/{_SEGMENT})*/?)?$"
+NOT_BLANK_PATTERN = r"\S"
 ID_BODY = "[0-7][0-9a-hjkmnp-tv-z]{25}"
 
 SHA = {"pattern": SHA_PATTERN}

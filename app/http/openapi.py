@@ -11,7 +11,8 @@ from werkzeug.routing import Rule
 
 from app.http import caching, rate_limits
 from app.http.api_document import error_codes, examples, headers, prose
-from app.http.api_document.components import Components, Failure, describe, describe_parameters, new_document
+from app.http.api_document.components import Components, describe, describe_parameters, new_document
+from app.http.api_document.failures import Failure
 from app.http.api_document.operations import merged_paths, operation
 from app.http.api_document.responses import add_flat_keys
 from app.http.endpoint import declaration_of

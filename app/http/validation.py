@@ -17,6 +17,7 @@ from app.core.errors import FieldError, InvalidRequest
 from app.core.ids import is_id
 from app.core.limits import InputLimits
 from app.core.names import name_error
+from app.http.json_schema import NOT_BLANK_PATTERN, described
 
 
 class RequestSchema(Schema):
@@ -240,6 +241,7 @@ def text(min_length: int = 1, max_length: int = 255, **kwargs: Any) -> fields.St
     With a minimum length the value must not be all white space.
     """
 
+    @described(**({"pattern": NOT_BLANK_PATTERN} if min_length else {}))
     def check_not_blank(value: str) -> None:
         if min_length and value and not value.strip():
             raise ValidationError("Must not be empty.")

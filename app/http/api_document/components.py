@@ -9,60 +9,13 @@ from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema, fields, validate
 
+from app.http.api_document.failures import Failure
 from app.http.api_document.prose import parameter_text
-from app.http.json_schema import OPTIONAL, SHA, id_pattern, keywords_of
+from app.http.json_schema import id_pattern, keywords_of
 from app.http.validation import DateTimeMs, IdField, StrictBoolean
 
 PREFIX = "#/components/schemas/"
 _INTERNAL_NOTE = re.compile(r"\s*\((?:contract|spec|architecture|limits)[^)]*\)")
-
-
-class FieldProblem(Schema):
-    """One faulty field. `path` is dotted, for example `files.0.path`."""
-
-    path = fields.String(required=True)
-    message = fields.String(required=True)
-
-
-class InvalidValueSchema(Schema):
-    """A value of the front matter that does not match the schema of its collection."""
-
-    file = fields.String()
-    pointer = fields.String(metadata={"description": "JSON pointer into the front matter"})
-    message = fields.String()
-
-
-class FailureData(Schema):
-    """The data that the caller needs to continue.
-
-    A refused save has `head_sha` and `paths`, or `invalid`. A failed start of a preview has the other fields.
-    """
-
-    head_sha = fields.String(metadata=OPTIONAL | SHA | {"description": "The present commit of the branch"})
-    paths = fields.List(fields.String(), metadata=OPTIONAL | {"description": "The paths that have changed"})
-    invalid = fields.List(fields.Nested(InvalidValueSchema), metadata=OPTIONAL)
-    code = fields.String(metadata=OPTIONAL, allow_none=True)
-    message = fields.String(metadata=OPTIONAL, allow_none=True)
-    step = fields.String(metadata=OPTIONAL, allow_none=True)
-    hint = fields.String(metadata=OPTIONAL, allow_none=True)
-    log_tail = fields.String(metadata=OPTIONAL | {"description": "The end of the log"})
-
-
-class Failure(Schema):
-    """The error envelope. Programs compare `code`. People read `message`."""
-
-    statusCode = fields.Integer(required=True)  # noqa: N815 (wire name)
-    success = fields.Boolean(required=True, metadata={"const": False})
-    message = fields.String(required=True)
-    errorMessage = fields.List(fields.Nested(FieldProblem), required=True)  # noqa: N815 (wire name)
-    code = fields.String(required=True, metadata={"pattern": "^[A-Z][A-Z0-9_]+$"})
-    result = fields.Nested(FailureData, metadata=OPTIONAL)
-    error = fields.String(
-        metadata={
-            "description": "The message again, if the keys of `result` are repeated at the top level",
-            "x_optional": True,
-        }
-    )
 
 
 class Components:

@@ -8,7 +8,7 @@ REQUEST_HEADERS: dict[str, dict[str, Any]] = {
     "Idempotency-Key": {
         "description": "A key of your choice. A repetition with the same key and body within 24 hours has no second "
         "effect and returns the first response.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[!-~]([ -~]*[!-~])?$"},
     },
     "If-Match": {
         "description": "The `ETag` of the object that you read. The change fails with 412 if the object is newer.",

@@ -66,12 +66,17 @@ class LocalProviderName(ProviderName):
     names = ("local",)
 
 
+LAST_TIME_MS = 253_402_300_799_999
+"""The end of the year 9999."""
+
+
 class Time(fields.Field[datetime]):
     """A time in a body: ISO-8601 with an offset, or milliseconds since 1970."""
 
     def __init__(self, **options: Any) -> None:
         description = "ISO-8601 with an offset, or milliseconds since 1970."
-        super().__init__(metadata={"type": ["string", "number"], "description": description}, **options)
+        keywords = {"type": ["string", "number"], "format": "date-time", "minimum": 0, "maximum": LAST_TIME_MS}
+        super().__init__(metadata=keywords | {"description": description}, **options)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> datetime:
         try:
