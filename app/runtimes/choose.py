@@ -34,6 +34,10 @@ SAMPLE_FOLDERS = re.compile(
     r"(?:^|/)(?:examples?|exampleSite|tests?|fixtures|demos?|vendor|themes|node_modules|\.[^/]+)/"
 )
 MAX_FOLDERS = 16
+TOOLS_OF_PROGRAMS = {
+    **{name: name for name in ("hugo", "bundle", "jekyll")},
+    **dict.fromkeys(("node", "npm", "npx"), "node"),
+}
 
 
 class RuntimeNotDetected(Exception):
@@ -81,16 +85,20 @@ def static(folder: str = "") -> Recipe:
 def _apply(options: PreviewOptions, detected: Recipe | None) -> Recipe:
     recipe = detected or Recipe(options.command or (), folder=options.root or "")
     if options.command is not None:
-        programs = tuple(name for name in ("hugo", "bundle", "jekyll") if name == options.command[0])
-        recipe = dataclasses.replace(
-            recipe, serve=options.command, tools=tuple(dict.fromkeys((*recipe.tools, *programs)))
-        )
+        recipe = dataclasses.replace(recipe, serve=options.command)
     if options.install is not None:
         key = hashlib.sha256(repr((recipe.dependencies, options.install)).encode()).hexdigest()
         recipe = dataclasses.replace(
             recipe, install=options.install, dependencies=key if recipe.dependencies is not None else None
         )
-    return dataclasses.replace(recipe, port=options.port, environment={**recipe.environment, **options.env})
+    programs = {command[0] for command in (options.command or (), *(options.install or ())) if command}
+    tools = (TOOLS_OF_PROGRAMS[name] for name in sorted(programs & TOOLS_OF_PROGRAMS.keys()))
+    return dataclasses.replace(
+        recipe,
+        port=options.port,
+        environment={**recipe.environment, **options.env},
+        tools=tuple(dict.fromkeys((*recipe.tools, *tools))),
+    )
 
 
 class _Detector:
@@ -164,7 +172,7 @@ class _Detector:
             serve=(*serve, *reloading),
             environment={**recipe.environment, **proxies},
             folder=folder,
-            tools=("hugo",),
+            tools=(*recipe.tools, "hugo"),
         )
 
 

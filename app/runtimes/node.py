@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 from typing import Any
 
+from app.runtimes.node_versions import declared_range
 from app.runtimes.package_managers import installation_of
 from app.runtimes.recipe import HOST, PORT, Recipe
 
@@ -61,7 +62,7 @@ def script(paths: Collection[str], read: Read, folder: str) -> Recipe | None:
     name = next((name for name in SCRIPTS if name in scripts), None)
     if name is None:
         return None
-    return replace(install(paths, read), serve=("npm", "run", name), folder=folder)
+    return _on_node(replace(install(paths, read), serve=("npm", "run", name), folder=folder), read)
 
 
 def depends_on(read: Read, name: str) -> bool:
@@ -75,7 +76,7 @@ def install(paths: Collection[str], read: Read) -> Recipe:
         return Recipe(())
     installation = installation_of(paths, read, _parsed(read("package.json")).get("packageManager"))
     content = read(installation.lock) if installation.lock else None
-    recipe = Recipe((), install=(installation.command,), environment=installation.environment)
+    recipe = _on_node(Recipe((), install=(installation.command,), environment=installation.environment), read)
     if not content:
         return recipe
     parts = [read("package.json") or b"", content, *(read(name) or b"" for name in SETTINGS if name in paths)]
@@ -84,7 +85,12 @@ def install(paths: Collection[str], read: Read) -> Recipe:
 
 def _recipe(name: str, paths: Collection[str], read: Read, folder: str) -> Recipe:
     serve = tuple(_root(paths) if part == "{root}" else part for part in dict(SERVERS)[name])
-    return replace(install(paths, read), serve=serve, folder=folder)
+    return _on_node(replace(install(paths, read), serve=serve, folder=folder), read)
+
+
+def _on_node(recipe: Recipe, read: Read) -> Recipe:
+    declared = declared_range(read, _parsed(read("package.json")).get("engines"))
+    return replace(recipe, tools=("node",), node=declared)
 
 
 def _root(paths: Collection[str]) -> str:

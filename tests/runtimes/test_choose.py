@@ -210,3 +210,21 @@ class TestOtherGenerators:
     def test_repository_without_a_site_raises_runtime_not_detected(self) -> None:
         with pytest.raises(RuntimeNotDetected):
             chosen("README.md", "src/main.c")
+
+
+class TestNodeVersion:
+    def test_engines_of_the_site_are_the_range(self) -> None:
+        recipe = package(dependencies={"astro": "5"}, engines={"node": ">=22.12"})
+        assert (recipe.tools, recipe.node) == (("node",), ">=22.12")
+
+    def test_version_file_precedes_engines(self) -> None:
+        recipe = package({".nvmrc": b"20\n"}, scripts={"dev": "x"}, engines={"node": ">=18"})
+        assert (recipe.tools, recipe.node) == (("node",), "^20")
+
+    def test_hugo_with_dependencies_needs_both_programs(self) -> None:
+        recipe = package({"hugo.toml": b""}, devDependencies={"postcss": "8"}, engines={"node": "20"})
+        assert (recipe.tools, recipe.node) == (("node", "hugo"), "20")
+
+    def test_commands_of_the_options_need_their_programs(self) -> None:
+        options = b"preview: {install: [npm ci], command: bundle exec jekyll serve}"
+        assert package({".galley.yml": options}, name="x").tools == ("bundle", "node")

@@ -6,16 +6,17 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 from app.drivers.errors import UpstreamRejected
+from app.drivers.sandbox.local.node import select_node
 from app.drivers.sandbox.local.supervisor import disk_image
 from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS, command, outer_user
 from app.drivers.sandbox.port import SandboxUnavailable
+from app.runtimes.recipe import Recipe
 
 PROBE_TIMEOUT_S = 20
 NEEDS = {"bundle": "Ruby and Bundler", "jekyll": "Ruby and Bundler"}
@@ -45,18 +46,21 @@ def interpreter() -> Interpreter:
     return Interpreter(f"{base}/bin/python3", ({"source": base, "inside": base},))
 
 
-def tools(names: Iterable[str]) -> list[dict[str, object]]:
+def tools(recipe: Recipe) -> list[dict[str, object]]:
     """Return the mounts of the programs that a recipe needs, below `/opt/galley`.
 
     Raises:
-        Rejected: one is not on this machine.
+        UpstreamRejected: one is not on this machine.
     """
-    return [
-        {"source": _package(name), "inside": f"{LIBRARY}/{name}"}
-        if name in PACKAGES
-        else {"source": _tool(name), "inside": f"{TOOLS}/{name}"}
-        for name in names
-    ]
+    mounts: list[dict[str, object]] = []
+    for name in recipe.tools:
+        if name == "node":
+            mounts += select_node(recipe.node).mounts()
+        elif name in PACKAGES:
+            mounts.append({"source": _package(name), "inside": f"{LIBRARY}/{name}"})
+        else:
+            mounts.append({"source": _tool(name), "inside": f"{TOOLS}/{name}"})
+    return mounts
 
 
 def _package(name: str) -> str:

@@ -5,12 +5,12 @@ An entry belongs to one owner (an organization): an installation script decides 
 
 import hashlib
 import os
-import shutil
 import time
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.drivers.sandbox.local.node import select_node
 from app.drivers.sandbox.local.removal import remove_tree
 from app.runtimes.recipe import Recipe
 
@@ -50,8 +50,8 @@ def cache_entry_for(root: Path, owner: str, recipe: Recipe) -> DependencyCacheEn
     """Return the entry of a recipe, or None for a recipe without a lock file."""
     if recipe.dependencies is None or not recipe.install:
         return None
-    node = shutil.which("node") or ""
-    version = str(Path(node).stat().st_mtime_ns) if node else ""
+    node = select_node(recipe.node) if "node" in recipe.tools else None
+    version = f"{node.program} {node.version}" if node is not None else ""
     inside = recipe.dependency_folder or "/".join(filter(None, ("/work", recipe.folder, NODE_MODULES)))
     key = "\0".join([owner, recipe.dependencies, inside, version])
     return DependencyCacheEntry(root / hashlib.sha256(key.encode()).hexdigest(), inside)

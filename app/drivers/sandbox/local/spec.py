@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.core.limits import SandboxLimits
-from app.drivers.sandbox.local.confinement import LIBRARY, interpreter, tools
+from app.core.limits import MIB, SandboxLimits
+from app.drivers.sandbox.local.confinement import LIBRARY, PACKAGES, interpreter, tools
 from app.drivers.sandbox.local.dependency_cache import NODE_MODULES, WRITABLE, DependencyCacheEntry
 from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS
 from app.drivers.sandbox.port import SandboxSpec
@@ -14,6 +14,7 @@ from app.runtimes.recipe import HOST, PORT, Recipe
 ADDRESS_INSIDE, PORT_INSIDE = "127.0.0.1", 3000
 PROXY = "http://127.0.0.1:3128"
 OPEN_FILES = 4096
+HEAP_PERCENT = 60
 AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 """Certificate authorities of the machine. Package managers with their own list would not know those of an operator."""
 
@@ -61,13 +62,13 @@ def specification(
         "user": user,
         "image": image,
         "python": interpreter().path,
-        "mounts": [*interpreter().mounts, *tools(recipe.tools), *_dependencies(folder, cache)],
+        "mounts": [*interpreter().mounts, *tools(recipe), *_dependencies(folder, cache)],
         "install": [] if is_cached else [_filled(command, port) for command in recipe.install],
         "serve": _filled(recipe.serve, port),
         "network": order.network,
         "cache": str(cache.folder) if cache is not None and is_new else None,
         "cache_folders": _cache_folders(cache) if cache is not None and is_new else [],
-        "environment": _environment(recipe),
+        "environment": _environment(recipe, limits),
         "port": port,
         "egress": list(egress),
         "lifetime_s": order.lifetime_s,
@@ -104,11 +105,13 @@ def _filled(command: Iterable[str], port: int) -> list[str]:
     return [part.replace(PORT, str(port)).replace(HOST, ADDRESS_INSIDE) for part in command]
 
 
-def _environment(recipe: Recipe) -> dict[str, str]:
+def _environment(recipe: Recipe, limits: SandboxLimits) -> dict[str, str]:
     bins = "/".join(filter(None, ("/work", recipe.folder, "node_modules/.bin")))
     own = {"PORT": str(port_of(recipe)), "HOST": ADDRESS_INSIDE, "GALLEY_FOLDER": recipe.folder}
     own |= {"PATH": f"{TOOLS}:{bins}:/usr/local/bin:/usr/bin:/bin"}
-    paths = [recipe.environment.get("PYTHONPATH"), LIBRARY if recipe.tools else None]
+    paths = [recipe.environment.get("PYTHONPATH"), LIBRARY if any(name in PACKAGES for name in recipe.tools) else None]
     own |= {"PYTHONPATH": ":".join(filter(None, paths))} if any(paths) else {}
     trusted = dict.fromkeys(("PIP_CERT", "NODE_EXTRA_CA_CERTS"), AUTHORITIES) if Path(AUTHORITIES).exists() else {}
-    return ENVIRONMENT | trusted | dict(recipe.environment) | own
+    # Without a control group Node.js derives the size of its heap from the memory of the machine.
+    heap = {"NODE_OPTIONS": f"--max-old-space-size={limits.memory_bytes * HEAP_PERCENT // 100 // MIB}"}
+    return ENVIRONMENT | heap | trusted | dict(recipe.environment) | own

@@ -12,6 +12,7 @@ from app.drivers.sandbox.local.confinement import tools
 from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS
 from app.drivers.sandbox.none import NoSandboxes
 from app.drivers.sandbox.port import Phase, SandboxUnavailable
+from app.runtimes.recipe import Recipe
 
 ROOT = Path(__file__).resolve().parents[4]
 START = """
@@ -60,10 +61,10 @@ class TestConfinement:
 
 class TestTools:
     def test_hugo_is_provided_by_the_service(self) -> None:
-        (probe_results,) = tools(["hugo"])
+        (probe_results,) = tools(Recipe((), tools=("hugo",)))
         assert probe_results["inside"] == f"{TOOLS}/hugo"
         assert os.access(str(probe_results["source"]), os.X_OK)
 
     def test_missing_tool_raises_upstream_rejected(self) -> None:
         with pytest.raises(UpstreamRejected, match="cannot run no_such_thing"):
-            tools(["no_such_thing"])
+            tools(Recipe((), tools=("no_such_thing",)))

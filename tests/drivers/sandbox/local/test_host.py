@@ -335,6 +335,15 @@ class TestLimits:
         assert [path for path in backing if str(root) in path] == []
 
 
+def test_site_may_reserve_more_memory_than_it_uses(host: LocalSandboxes) -> None:
+    name = uuid.uuid4().hex
+    reserve = "import mmap; reserved = mmap.mmap(-1, 2 << 30, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)\n"
+    host.start(SandboxSpec(name, "o", python(reserve + serving("os.environ['NODE_OPTIONS'].encode()")), 60), SITE)
+    wait_for(host, name, Phase.READY)
+    assert fetch(host, name) == (200, b"--max-old-space-size=614")
+    host.stop(name)
+
+
 def test_start_link_at_mount_point_of_dependencies_is_refused(host: LocalSandboxes, tmp_path: Path) -> None:
     files = [*SITE, SiteFile("node_modules", "120000", b"/oldroot" + str(tmp_path).encode())]
     recipe = Recipe(("x",), install=(("python3", "-c", FILL),), dependencies="lock")
