@@ -21,24 +21,24 @@ TIMEOUT_S = 20
 
 
 @dataclass(frozen=True)
-class NodeInstallation:
+class NodeProgram:
     """A program `node` with its version."""
 
     version: Version
     program: Path
 
     def mounts(self) -> list[dict[str, object]]:
-        """Return the mounts of Node.js and of its npm, if npm is in the usual folder beside it."""
+        """Return the mounts of Node.js and of its npm, if npm is in the usual folder of the same installation."""
         mounts: list[dict[str, object]] = [{"source": str(self.program), "inside": f"{TOOLS}/node"}]
         npm = self.program.parents[1] / "lib" / "node_modules" / "npm"
         if (npm / "bin" / "npm").is_file():
-            # The script `npm` starts the npm in `node_modules` beside `node`.
+            # The script `npm` starts the npm in the folder `node_modules` next to `node`.
             mounts += [{"source": str(npm / "bin" / name), "inside": f"{TOOLS}/{name}"} for name in ("npm", "npx")]
             mounts.append({"source": str(npm), "inside": f"{TOOLS}/node_modules/npm"})
         return mounts
 
 
-def select_node(declared: str | None, available: Sequence[NodeInstallation] | None = None) -> NodeInstallation:
+def select_node(declared: str | None, available: Sequence[NodeProgram] | None = None) -> NodeProgram:
     """Return the newest installation in the range of the site, or the newest one if none is in the range.
 
     `available` defaults to the installations of this machine.
@@ -54,7 +54,7 @@ def select_node(declared: str | None, available: Sequence[NodeInstallation] | No
 
 
 @cache
-def installations() -> tuple[NodeInstallation, ...]:
+def installations() -> tuple[NodeProgram, ...]:
     """Return the Node.js on the `PATH` and that of the Python package."""
     spec = find_spec(PACKAGE)
     folders = spec.submodule_search_locations if spec is not None else None
@@ -63,10 +63,10 @@ def installations() -> tuple[NodeInstallation, ...]:
     return tuple(each for each in described if each is not None)
 
 
-def _describe(program: str) -> NodeInstallation | None:
+def _describe(program: str) -> NodeProgram | None:
     try:
         output = subprocess.run([program, "-e", DESCRIBE], capture_output=True, timeout=TIMEOUT_S, check=True).stdout
         version, path = json.loads(output)
     except (OSError, subprocess.SubprocessError, ValueError):
         return None
-    return NodeInstallation(tuple(map(int, version.split("."))), Path(path).resolve())
+    return NodeProgram(tuple(map(int, version.split("."))), Path(path).resolve())

