@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from app.content.schema.decap_translations import read_translations
 from app.content.schema.document import SchemaDocument
 from app.content.schema.galley import MAX_OPTIONS
 from app.content.schema.model import (
@@ -14,6 +15,7 @@ from app.content.schema.model import (
     SourceKind,
     with_defaults,
 )
+from app.content.schema.validation import without_invalid_default
 
 _TYPES = {
     "string": FieldType.STRING,
@@ -40,10 +42,12 @@ _BODY = "body"
 MAX_NESTED = 10
 
 
-def read_decap(path: str, data: bytes) -> ContentSchema:
-    """Return the collections of the file. A broken file has problems."""
+def read_decap(path: str, data: bytes) -> ContentSchema | None:
+    """Return the collections of the file, or None if it has none. A broken file has problems."""
     document = SchemaDocument(path, data)
     collections = tuple(_collections(document))[:MAX_COLLECTIONS]
+    if not collections and not document.problems:
+        return None
     return ContentSchema(SourceKind.DECAP, path, collections, tuple(document.problems))
 
 
@@ -62,18 +66,21 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
 
 
 def _folder(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
-    folder = document.folder(document.text(properties, "folder", pointer), f"{pointer}/folder")
+    folder = document.folder_of(properties, "folder", pointer)
     if folder is None:
         return
     extension = _extension(document, pointer, properties)
-    is_nested = "nested" in properties or "/" in str(properties.get("path", ""))
+    i18n = read_translations(document.values.get("i18n"), properties.get("i18n"))
+    is_nested = "nested" in properties or "/" in str(properties.get("path", "")) or i18n.has_folders
     slug = document.text(properties, "path", pointer) or document.text(properties, "slug", pointer) or "{{slug}}"
     collection = Collection(
         name=name,
         label=document.text(properties, "label", pointer),
         folder=folder,
         pattern=f"**/*.{extension}" if is_nested else f"*.{extension}",
-        fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields", is_top=extension not in _DATA)),
+        fields=i18n.localized(
+            _fields(document, properties.get("fields"), f"{pointer}/fields", is_top=extension not in _DATA)
+        ),
     )
     yield with_defaults(collection, f"{slug}.{extension}")
 
@@ -86,19 +93,20 @@ def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, 
 
 def _files(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> Iterator[Collection]:
     for inner, file in document.mappings(properties.get("files"), f"{pointer}/files", MAX_COLLECTIONS):
-        path = document.folder(document.text(file, "file", inner), f"{inner}/file")
+        path = document.folder_of(file, "file", inner)
         own = document.text(file, "name", inner)
         if not path or not own:
             document.report(inner, "A file needs a name and a path")
             continue
         folder, _, base = path.rpartition("/")
+        i18n = read_translations(document.values.get("i18n"), file.get("i18n", properties.get("i18n")))
         is_top = base.rpartition(".")[2].lower() not in _DATA
         collection = Collection(
             name=f"{name}.{own}",
             label=document.text(file, "label", inner),
             folder=folder,
             pattern=base,
-            fields=tuple(_fields(document, file.get("fields"), f"{inner}/fields", is_top=is_top)),
+            fields=i18n.localized(_fields(document, file.get("fields"), f"{inner}/fields", is_top=is_top)),
         )
         yield with_defaults(collection, base)
 
@@ -107,7 +115,7 @@ def _fields(document: SchemaDocument, value: Any, pointer: str, *, is_top: bool 
     """Yield the fields. The field `body` of a page is the text below the front matter."""
     for inner, name, properties in document.fields(value, pointer):
         if not (is_top and name == _BODY):
-            yield _field(document, inner, name, properties)
+            yield without_invalid_default(_field(document, inner, name, properties))
 
 
 def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:

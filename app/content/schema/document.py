@@ -96,6 +96,11 @@ class SchemaDocument:
             self.report(f"{pointer}/{name}", "This must be true or false")
         return default
 
+    def folder_of(self, properties: Mapping[str, Any], name: str, pointer: str) -> str | None:
+        """Return the folder that a property names, or None. An empty text is the root, and a missing one a problem."""
+        value = "" if properties.get(name) == "" else self.text(properties, name, pointer)
+        return self.folder(value, f"{pointer}/{name}")
+
     def folder(self, value: str | None, pointer: str) -> str | None:
         """Return a folder of the repository; the root is an empty text. Anything else is a problem, and None."""
         if value is None:

@@ -1,5 +1,6 @@
 """Reader of `frontmatter.json` of the extension Front Matter CMS."""
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -15,10 +16,14 @@ from app.content.schema.model import (
     SourceKind,
     with_defaults,
 )
+from app.content.schema.validation import without_invalid_default
 
 CONTENT_TYPES, PAGE_FOLDERS = "frontMatter.taxonomy.contentTypes", "frontMatter.content.pageFolders"
 FIELD_GROUPS = "frontMatter.taxonomy.fieldGroups"
 _WORKSPACE = "[[workspace]]"
+_DYNAMIC = re.compile(r"[^/]*(?:\*|\{\{)")
+"""The segment of a path from which it has a wildcard or a placeholder."""
+
 _TYPES = {
     "number": FieldType.NUMBER,
     "datetime": FieldType.DATETIME,
@@ -51,10 +56,12 @@ _DEFAULT_FIELDS = (
 """Fields of the content type `default` if the file does not define it."""
 
 
-def read_front_matter_cms(path: str, data: bytes) -> ContentSchema:
-    """Return the collections of the file. A broken file has problems."""
+def read_front_matter_cms(path: str, data: bytes) -> ContentSchema | None:
+    """Return the collections of the file, or None if it has none. A broken file has problems."""
     document = SchemaDocument(path, data)
     collections = tuple(_collections(document))
+    if not collections and not document.problems:
+        return None
     return ContentSchema(SourceKind.FRONT_MATTER, path, collections, tuple(document.problems))
 
 
@@ -65,7 +72,7 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
     pointer = f"/{PAGE_FOLDERS}"
     for inner, properties in document.mappings(_value(document, PAGE_FOLDERS), pointer, MAX_COLLECTIONS):
         location = document.text(properties, "path", inner) or document.text(properties, "paths", inner) or ""
-        folder = document.folder(location.replace(_WORKSPACE, "").partition("*")[0], f"{inner}/path")
+        folder = document.folder(_DYNAMIC.split(location.replace(_WORKSPACE, ""))[0], f"{inner}/path")
         title = document.text(properties, "title", inner) or (folder or "").rpartition("/")[2] or "pages"
         if folder is None or title in names:
             document.report(inner, "A page folder needs a path, and a title that no other folder has")
@@ -114,7 +121,7 @@ def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[Sche
             document.report(f"{inner}/name", "A field needs a name that no other field has")
             continue
         names.add(name)
-        yield _field(document, inner, name, properties)
+        yield without_invalid_default(_field(document, inner, name, properties))
 
 
 def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:

@@ -34,7 +34,7 @@ def _collections(document: SchemaDocument) -> Iterator[Collection]:
     items = document.mappings(document.values.get("collections"), "/collections", MAX_COLLECTIONS)
     for pointer, properties in items:
         name = document.text(properties, "name", pointer)
-        folder = document.folder(document.text(properties, "folder", pointer), f"{pointer}/folder")
+        folder = document.folder_of(properties, "folder", pointer)
         if not name or name in names:
             document.report(f"{pointer}/name", "A collection needs a name that no other collection has")
         elif folder is not None:

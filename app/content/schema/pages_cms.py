@@ -16,6 +16,7 @@ from app.content.schema.model import (
     SourceKind,
     with_defaults,
 )
+from app.content.schema.validation import without_invalid_default
 
 _TYPES = {
     "text": FieldType.TEXT,
@@ -39,10 +40,12 @@ _BODY = "body"
 MAX_COMPONENTS = 4
 
 
-def read_pages_cms(path: str, data: bytes) -> ContentSchema:
-    """Return the collections of the file. A broken file has problems."""
+def read_pages_cms(path: str, data: bytes) -> ContentSchema | None:
+    """Return the collections of the file, or None if it has none. A broken file has problems."""
     document = SchemaDocument(path, data)
     collections = tuple(_collections(document, document.values.get("content"), "/content"))[:MAX_COLLECTIONS]
+    if not collections and not document.problems:
+        return None
     return ContentSchema(SourceKind.PAGES_CMS, path, collections, tuple(document.problems))
 
 
@@ -52,7 +55,7 @@ def _collections(document: SchemaDocument, value: Any, pointer: str, depth: int 
             yield from _collections(document, properties.get("items"), f"{inner}/items", depth + 1)
             continue
         name = document.text(properties, "name", inner)
-        location = document.folder(document.text(properties, "path", inner), f"{inner}/path")
+        location = document.folder_of(properties, "path", inner)
         if not name:
             document.report(f"{inner}/name", "An entry of the content needs a name")
         elif location is not None:
@@ -63,18 +66,27 @@ def _collection(
     document: SchemaDocument, pointer: str, properties: Mapping[str, Any], name: str, location: str
 ) -> Collection:
     label = document.text(properties, "label", pointer)
-    if properties.get("type") == "file":
-        folder, _, base = location.rpartition("/")
+    folder, _, base = location.rpartition("/")
+    kind = document.text(properties, "type", pointer)
+    if kind == "file" or (kind != "collection" and "." in base):
         fields = _top_fields(document, pointer, properties, base.rpartition(".")[2])
         return with_defaults(Collection(name, folder, base, fields, label), base)
-    file_name = document.text(properties, "filename", pointer) if "filename" in properties else None
-    file_name = _PLACEHOLDER.sub(_placeholder, file_name or _DEFAULT_FILE)
+    file_name = _PLACEHOLDER.sub(_placeholder, _file_name(document, pointer, properties) or _DEFAULT_FILE)
     ending = file_name.rpartition(".")[2] if "." in file_name else "md"
     extension = document.text(properties, "extension", pointer) or ending
     extension = extension.lstrip(".").replace("*", "").replace("/", "")
     fields = _top_fields(document, pointer, properties, extension)
+    file_name = file_name if "." in file_name else f"{file_name}.{extension}"
     start = "" if properties.get("subfolders") is False else "**/"
     return with_defaults(Collection(name, location, f"{start}*.{extension}", fields, label), file_name)
+
+
+def _file_name(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str | None:
+    """Return the file name of a new entry: a text, or the template of a mapping."""
+    settings = properties.get("filename")
+    if isinstance(settings, Mapping):
+        return document.text(settings, "template", f"{pointer}/filename")
+    return document.text(properties, "filename", pointer)
 
 
 def _placeholder(match: re.Match[str]) -> str:
@@ -92,7 +104,7 @@ def _top_fields(
 
 def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[SchemaField]:
     for inner, name, properties in document.fields(value, pointer):
-        yield _field(document, inner, name, _with_component(document, properties))
+        yield without_invalid_default(_field(document, inner, name, _with_component(document, properties)))
 
 
 def _with_component(document: SchemaDocument, properties: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -110,7 +122,10 @@ def _with_component(document: SchemaDocument, properties: Mapping[str, Any]) -> 
 
 def _field(document: SchemaDocument, pointer: str, name: str, properties: Mapping[str, Any]) -> SchemaField:
     options = document.mapping(properties.get("options"), f"{pointer}/options")
-    kind = _TYPES.get(document.text(properties, "type", pointer) or "string", FieldType.STRING)
+    written = document.text(properties, "type", pointer) or "string"
+    kind = _TYPES.get(written, FieldType.STRING)
+    if written == "list" and "fields" in properties:
+        kind = FieldType.OBJECT
     if kind is FieldType.DATE and options.get("time") is True:
         kind = FieldType.DATETIME
     choices = _choices(options) if kind is FieldType.SELECT else ()
@@ -124,12 +139,13 @@ def _field(document: SchemaDocument, pointer: str, name: str, properties: Mappin
         default=properties.get("default"),
         options=choices,
         fields=tuple(_fields(document, properties.get("fields"), f"{pointer}/fields"))
-        if kind is FieldType.OBJECT and properties.get("type") == "object"
+        if kind is FieldType.OBJECT and written != "block"
         else (),
         collection=document.text(options, "collection", f"{pointer}/options") if kind is FieldType.RELATION else None,
         multiple=kind in (FieldType.SELECT, FieldType.RELATION) and bool(options.get("multiple")),
     )
-    is_list = properties.get("list") not in (None, False) or (kind is FieldType.IMAGE and bool(options.get("multiple")))
+    is_several = kind is FieldType.IMAGE and bool(options.get("multiple"))
+    is_list = written == "list" or properties.get("list") not in (None, False) or is_several
     if not is_list:
         return own
     item = replace(own, name="", label=None, required=False, default=None)

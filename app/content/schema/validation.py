@@ -1,6 +1,7 @@
 """Validation of front matter against the fields of a collection."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from app.content.field_values import ValueKind, kind_of
@@ -47,6 +48,13 @@ def validate(schema: ContentSchema, collection: Collection, values: Mapping[str,
         if len(errors) == MAX_ERRORS:
             break
     return errors
+
+
+def without_invalid_default(field: SchemaField) -> SchemaField:
+    """Return the field without a default value that its type does not permit. Other systems ignore such a value."""
+    if field.default is None or not any(_errors(field, field.default, "", is_declared=True)):
+        return field
+    return replace(field, default=None)
 
 
 def pointer_to(name: str) -> str:

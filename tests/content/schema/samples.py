@@ -1,6 +1,7 @@
 """Schema files of each format, with the parts that real files use."""
 
-from app.content.schema.model import SourceKind
+from app.content.schema.model import ContentSchema, SourceKind
+from app.content.schema.schema_readers import READERS
 
 GALLEY = b"""\
 collections:
@@ -87,3 +88,16 @@ SAMPLES = {
     SourceKind.PAGES_CMS: (".pages.yml", PAGES_CMS),
     SourceKind.FRONT_MATTER: ("frontmatter.json", FRONT_MATTER),
 }
+
+
+def sample(kind: SourceKind) -> ContentSchema:
+    """Return the schema of the sample of a kind, which has no problem."""
+    schema = READERS[kind](*SAMPLES[kind])
+    assert schema is not None
+    assert schema.problems == ()
+    return schema
+
+
+def types(schema: ContentSchema, number: int = 0) -> dict[str, str]:
+    """Return the type of each field of a collection."""
+    return {field.name: str(field.type) for field in schema.collections[number].fields}

@@ -1,0 +1,43 @@
+"""Collections of `.galley.yml`."""
+
+import json
+from pathlib import Path
+
+import jsonschema_rs
+import yaml
+
+from app.content.schema.galley import read_galley
+from app.content.schema.model import SourceKind
+from tests.content.schema.samples import GALLEY, sample
+
+DOCS = Path(__file__).parents[3] / "docs"
+
+
+class TestReadGalley:
+    def test_galley_file_collection_equals_its_source(self) -> None:
+        (collection,) = sample(SourceKind.GALLEY).to_dict()["collections"]
+        source = yaml.safe_load(GALLEY)["collections"][0]
+        assert collection == source | {
+            "pattern": "**/*.md",
+            "template": source["template"] | {"values": {"title": "New", "draft": True}},
+        }
+
+    def test_galley_file_fits_its_json_schema(self) -> None:
+        schema = json.loads((DOCS / "galley.schema.json").read_text())
+        validator = jsonschema_rs.Draft202012Validator(schema)
+        assert [error.message for error in validator.iter_errors(yaml.safe_load(GALLEY))] == []
+        for wrong in ({"folder": ""}, {"name": "a", "folder": "", "fields": [{"name": "b", "type": "select"}]}):
+            assert list(validator.iter_errors({"collections": [wrong]}))
+
+    def test_file_with_previews_only_has_no_schema(self) -> None:
+        assert read_galley(".galley.yml", b"preview: {port: 4000}\n") is None
+
+    def test_empty_folder_is_the_root(self) -> None:
+        schema = read_galley(".galley.yml", b"collections: [{name: pages, folder: '', fields: []}]")
+        assert schema is not None
+        assert ([each.folder for each in schema.collections], schema.problems) == ([""], ())
+
+    def test_missing_folder_is_a_problem(self) -> None:
+        schema = read_galley(".galley.yml", b"collections: [{name: pages}]")
+        assert schema is not None
+        assert [problem.pointer for problem in schema.problems] == ["/collections/0/folder"]
