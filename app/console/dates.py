@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from babel.dates import format_datetime, format_timedelta, get_timezone
+from babel.dates import format_datetime, format_skeleton, format_timedelta, get_timezone
 from flask import g
 
 from app.core import clock
@@ -32,7 +32,7 @@ def relative(value: datetime | str | None, language: str) -> str:
     if timedelta(0) <= since < timedelta(days=1):
         return ago(since.total_seconds(), language)
     zone = get_timezone(g.get("console_timezone") or "UTC")
-    return format_datetime(moment, "d MMM y", tzinfo=zone, locale=language)
+    return format_skeleton("yMMMd", moment, tzinfo=zone, locale=language)
 
 
 def ago(seconds: float, language: str) -> str:

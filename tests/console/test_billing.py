@@ -71,7 +71,7 @@ def test_subscription_is_canceled_at_the_end_of_its_period(shop: World, paddle: 
     done = submit(person, f"{URL}/cancel", subscription_id=row["subscription_id"])
     assert done.location == f"{URL}?done=canceled"
     page = person.client.get(URL).text
-    assert "Ends 1 Feb 2026" in page
+    assert "Ends Feb 1, 2026" in page
     assert "Cancel plan" not in page
     assert [kind for _, kind in paddle.cancellations] == ["next_billing_period"]
 

@@ -12,7 +12,7 @@ from tests.console.conftest import ConsoleScene
 from tests.support.world import Person, World
 
 TOKENS = "/console/account/tokens"
-SECRET = re.compile(r'id="secret"[^>]* value="(glly_\w+)"')
+SECRET = re.compile(r'id="secret"[^>]*>(glly_\w+)</textarea>')
 
 
 def submit(person: Person, path: str, **fields: Any) -> TestResponse:
