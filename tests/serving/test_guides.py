@@ -1,5 +1,6 @@
 """The guides in `docs/guides`, run as written against the service that `make run` starts."""
 
+import json
 import re
 import subprocess
 import sys
@@ -14,6 +15,23 @@ from tests.support.doubles.ai import AiDouble, say
 
 FOLDER = ROOT / "docs" / "guides"
 GUIDES = ("own-site", "team")
+DECAP = """\
+backend: {name: git-gateway, branch: main}
+media_folder: static/uploads
+public_folder: /uploads
+collections:
+  - name: posts
+    label: Posts
+    folder: content/posts
+    fields:
+      - {name: title, label: Title, widget: string}
+      - {name: date, label: Date, widget: datetime}
+      - {name: body, label: Body, widget: markdown}
+"""
+CONNECTED = """
+PROJECT=$(call $API/project/orgs/$ORG | get 0.project_id)
+until [ "$(call $API/project-content/$PROJECT | get status)" = ready ]; do sleep 0.2; done
+"""
 
 
 @pytest.fixture(scope="module")
@@ -30,17 +48,56 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
             yield service
 
 
+def run(service: Service, commands: str) -> str:
+    """Run commands of a guide in the project folder and return their output."""
+    env = service.env | {"PATH": f"{ROOT}/.venv/bin:{service.env['PATH']}"}
+    script = f"set -euo pipefail\n{commands}"
+    done = subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=180)
+    assert done.returncode == 0, (done.stdout, done.stderr)
+    return done.stdout
+
+
 @pytest.mark.server
 class TestGuides:
     def test_guide_steps_print_the_documented_output(self, service: Service) -> None:
         for name in GUIDES:
             blocks = steps_of((FOLDER / f"{name}.md").read_text())
-            script = "set -euo pipefail\n" + "\n".join(f"{commands}\necho @@@@" for commands, _ in blocks)
-            env = service.env | {"PATH": f"{ROOT}/.venv/bin:{service.env['PATH']}"}
-            done = subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True)
-            assert done.returncode == 0, (name, done.stdout, done.stderr)
-            for (commands, expected), actual in zip(blocks, done.stdout.split("@@@@\n"), strict=False):
+            output = run(service, "\n".join(f"{commands}\necho @@@@" for commands, _ in blocks))
+            for (commands, expected), actual in zip(blocks, output.split("@@@@\n"), strict=False):
                 assert comparable(actual) == comparable(expected), (name, commands)
+
+    def test_migration_from_decap_adopts_its_schema(self, service: Service, tmp_path: Path) -> None:
+        site = tmp_path / "site"
+        (site / "content" / "posts").mkdir(parents=True)
+        (site / "content" / "posts" / "hello.md").write_text("---\ntitle: Hello\ndate: 2026-01-02\n---\n\nHello.\n")
+        (site / "static" / "admin").mkdir(parents=True)
+        (site / "static" / "admin" / "config.yml").write_text(DECAP)
+        prelude = [commands for commands, _ in steps_of((FOLDER / "own-site.md").read_text())[:2]]
+        connect, *rest = re.findall(r"```console\n(.*?)```", (FOLDER / "migrate.md").read_text(), re.DOTALL)
+        script = "\n".join([*prelude, connect, CONNECTED, *(f"echo @@@@\n{commands}" for commands in rest)])
+        for name, value in {
+            "you@example.org": "moved@example.org",
+            "you/site": "moved/site",
+            "https://github.com/OWNER/SITE.git": str(site),
+        }.items():
+            script = script.replace(name, value)
+        paths, schema, entries, adopted = run(service, script).split("@@@@\n")[1:]
+        assert paths.startswith("prj_")
+        assert json.loads(schema)["result"]["source"] == {"kind": "decap", "path": "static/admin/config.yml"}
+        assert json.loads(schema)["result"]["problems"] == []
+        listed, without_title = (json.loads(line)["result"] for line in entries.replace("}{", "}\n{").splitlines())
+        assert [one["path"] for one in listed] == ["content/posts/hello.md"]
+        assert without_title == []
+        assert adopted == "main\n"
+
+    def test_deployment_checks_and_backup_run_as_written(self, service: Service, tmp_path: Path) -> None:
+        text = (FOLDER / "one-machine.md").read_text()
+        commands = "\n".join(re.findall(r"```bash\n(.*?)```", text, re.DOTALL))
+        commands = commands.replace("https://cms.example.org", service.base).replace("/backups/", f"{tmp_path}/")
+        output = run(service, f'run() {{ "$@"; }}\n{commands}')
+        assert "server.port" in output
+        assert "Saved " in output
+        assert len(list(tmp_path.glob("*/manifest.json"))) == 1
 
     def test_python_client_prints_the_documented_output(self, service: Service, tmp_path: Path) -> None:
         guide = (FOLDER / "front-end.md").read_text()
