@@ -55,6 +55,9 @@ _NODE_VERSION = (
         r"[^\n]{0,200}Actual: [^\n]{0,200}?\"node\": ?\"(?P<has>[^\"\n]{1,80})\""
     ),
 )
+_PYTHON_VERSION = re.compile(
+    r"no matching distributions available for your environment|versions that require a different python version"
+)
 _LOCK_FILE = re.compile(
     r"can only install (?:with an existing package-lock\.json|packages when your package\.json)|ERR_PNPM_NO_LOCKFILE"
     r"|ERR_PNPM_OUTDATED_LOCKFILE|ERR_PNPM_LOCKFILE_(?:CONFIG_MISMATCH|BREAKING_CHANGE)|Your lockfile needs to be updated"
@@ -190,6 +193,11 @@ def _hint_for_tools(text: str) -> str | None:
 
 
 def _hint_for_installation(text: str) -> str | None:
+    if _PYTHON_VERSION.search(text):
+        return (
+            "A package of the site has no version for the Python of the machine that runs previews. Use a version of the "
+            "package that supports it, or install a newer Python on the machine."
+        )
     package = _first(_UNKNOWN_PACKAGE, text)
     if package is not None:
         return f"The registry does not have the package “{package}”. Correct its name and version in the dependencies."

@@ -59,6 +59,14 @@ PLUGIN_PACKAGES = {
 }
 BUILT_IN_THEMES = {"mkdocs", "readthedocs", None}
 THEME_PACKAGES = {"material": "mkdocs-material", "cinder": "mkdocs-cinder", "bootstrap": "mkdocs-bootstrap"}
+EXTENSION_PACKAGES = {
+    "pymdownx": "pymdown-extensions",
+    "callouts": "markdown-callouts",
+    "mdx_gh_links": "mdx-gh-links",
+    "mkdocs-click": "mkdocs-click",
+    "mdx_truly_sane_lists": "mdx-truly-sane-lists",
+    "markdown_include": "markdown-include",
+}
 SPHINX_THEMES = {
     "sphinx_rtd_theme": "sphinx-rtd-theme",
     "furo": "furo",
@@ -87,6 +95,13 @@ SPHINX_EXTENSIONS = {
     "sphinx_click": "sphinx-click",
     "sphinx_gallery.gen_gallery": "sphinx-gallery",
 }
+
+
+_GENERATOR_PACKAGES = {
+    "mkdocs": {"mkdocs", *THEME_PACKAGES.values()},
+    "sphinx": {"sphinx", *SPHINX_THEMES.values()},
+}
+"""Packages that mark a list of requirements as the one of the site."""
 
 
 def mkdocs(paths: Collection[str], read: Read, folder: str) -> Recipe:
@@ -169,9 +184,15 @@ def _project_dependencies(content: bytes | None, own: str) -> list[str]:
     lists.append(_mapping(document.get("project")).get("dependencies") or [])
     for candidates in lists:
         texts = [item for item in candidates if isinstance(item, str) and not item.startswith("-")]
-        if any(item.lower().startswith(own) for item in texts):
+        if not _GENERATOR_PACKAGES[own].isdisjoint(map(_package_name, texts)):
             return texts
     return []
+
+
+def _package_name(requirement: str) -> str:
+    """Return the name of a requirement in the normalized form of PEP 503."""
+    match = re.match(r"\s*([\w.-]+)", requirement)
+    return re.sub(r"[-_.]+", "-", match[1]).lower() if match is not None else ""
 
 
 def _mkdocs_packages(config: dict[str, Any]) -> list[str]:
@@ -183,8 +204,10 @@ def _mkdocs_packages(config: dict[str, Any]) -> list[str]:
         plugin_name = next(iter(plugin), None) if isinstance(plugin, dict) else plugin
         if _is_name(plugin_name) and plugin_name not in BUILT_IN_PLUGINS and "/" not in plugin_name:
             packages.append(PLUGIN_PACKAGES.get(plugin_name, f"mkdocs-{plugin_name.removeprefix('mkdocs-')}"))
-    if any("pymdownx" in str(extension) for extension in config.get("markdown_extensions") or []):
-        packages.append("pymdown-extensions")
+    for extension in config.get("markdown_extensions") or []:
+        extension_name = next(iter(extension), None) if isinstance(extension, dict) else extension
+        package = EXTENSION_PACKAGES.get(str(extension_name).partition(".")[0])
+        packages += [package] if package is not None else []
     return list(dict.fromkeys(packages))
 
 

@@ -202,6 +202,13 @@ class TestOtherGenerators:
         assert set(expected) <= set(install)
         assert "flask" not in " ".join(install)
 
+    def test_choose_recipe_mkdocs_ignores_lists_without_the_generator(self) -> None:
+        project = b"[project.optional-dependencies]\nmin-versions = ['click ==7.0', 'mkdocs-get-deps ==0.2.0']"
+        config = b"markdown_extensions: [toc, pymdownx.highlight: {}, callouts, mdx_gh_links: {user: x}]"
+        files = {"mkdocs.yml": config, "pyproject.toml": project}
+        install = choose_recipe(files, files.get, ADDRESS).install[0]
+        assert install[-4:] == ("mkdocs", "pymdown-extensions", "markdown-callouts", "mdx-gh-links")
+
     @pytest.mark.parametrize("folder", ["", "public", "docs", "dist"])
     def test_plain_pages_are_served_as_static_files(self, folder: str) -> None:
         path = f"{folder}/index.html" if folder else "index.html"

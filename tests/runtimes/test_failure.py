@@ -74,6 +74,20 @@ def test_log_tail_removes_escape_codes_and_keeps_the_end() -> None:
         ("ended", " ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with frozen-lockfile\n", (), "lock file"),
         ("ended", "npm error 404  The requested resource 'left@9' could not be found\n", (), "“left@9”"),
         ("ended", "ERROR: No matching distribution found for mkdocs-x==9\n", (), "“mkdocs-x==9”"),
+        (
+            "ended",
+            "Additionally, some packages in these conflicts have no matching distributions available for your environment:\n"
+            "    sphinx\nERROR: ResolutionImpossible: for help visit\n",
+            (),
+            "no version for the Python",
+        ),
+        (
+            "ended",
+            "ERROR: Ignored the following versions that require a different python version: 9.1.0 Requires-Python >=3.12\n"
+            "ERROR: No matching distribution found for sphinx==9.1.0\n",
+            (),
+            "no version for the Python",
+        ),
         ("ended", 'npm error Unsupported URL Type "workspace:": workspace:*\n', (), "preview.root"),
         ("ended", "npm error code E401\n", (), "credentials"),
         ("ended", "npm error code ERESOLVE\n", (), "conflict"),
