@@ -16,12 +16,12 @@ from tests.contract.served import Served
 from tests.contract.specification import CALLERS
 from tests.contract.token_table import token_cells
 
-HEADING = """# Who may do what
+HEADING = """# Permissions by caller
 
-Generated from the routes' own declarations; a test fails when it is stale (`GALLEY_WRITE_DOCS=1` with that test writes
-it). The columns are callers seen from an organization O with project P: its members by role, people outside, and the
-owner of another organization. Where a path names a user, it names O's owner. “rule” marks what the guard lets through
-and a rule of the service then refuses.
+This page is generated from the declarations of the routes. A test fails if it is out of date; the same test with
+`GALLEY_WRITE_DOCS=1` writes it. The columns are callers relative to an organization O with project P: its members by role,
+users who are not members, and the owner of another organization. A user in a path is the owner of O. “rule” marks a request that
+the guard permits and a rule of the service refuses.
 
 The last columns are API tokens of O's owner. “scope” is what a token needs: `read`, `write`, `publish` or `admin`; “session”
 means that only a signed-in user may send the request. A commit to another branch than the working branch needs `write` instead

@@ -1,7 +1,6 @@
 """Tests of the image re-encoder in this process. `test_worker.py` tests its subprocess."""
 
 import io
-import time
 
 import pytest
 from PIL import Image, ImageCms, ImageSequence
@@ -170,10 +169,8 @@ class TestBounds:
         assert error_code(picture("PNG", width, height), bounds) is ImageErrorCode.TOO_LARGE
 
     def test_large_image_is_refused_before_decoding(self) -> None:
-        huge = picture("PNG", 7000, 6000, mode="L")
-        started = time.monotonic()
-        assert error_code(huge) is ImageErrorCode.TOO_LARGE
-        assert time.monotonic() - started < 0.05
+        header = picture("PNG", 7000, 6000, mode="L")[:100]
+        assert error_code(header) is ImageErrorCode.TOO_LARGE
 
 
 class TestWidth:

@@ -1,7 +1,6 @@
 """Tests of event streams, read as a server reads them."""
 
 import threading
-import time
 from collections.abc import Generator
 from typing import Any
 
@@ -65,10 +64,10 @@ class TestSseResponse:
         assert read(Source(b"a", b"b", 0.05, b"c")) == b"abc<end>"
 
     def test_stream_yields_a_block_before_the_next_is_ready(self) -> None:
-        reading = iter(stream(Source(b"a", 5.0, b"b")))
-        start = time.monotonic()
+        source = Source(b"a", 5.0, b"b")
+        reading = iter(stream(source))
         assert next(reading) == b"a"
-        assert time.monotonic() - start < 0.5
+        assert not source.ended.is_set()
         reading.close()
 
     def test_failure_is_reported_before_the_end(self) -> None:
@@ -105,10 +104,8 @@ class TestSseResponse:
     def test_total_time_limit_ends_active_and_silent_streams(self) -> None:
         for steps in ([b"x", 0.01] * 500, [b"x", 30.0]):
             source = Source(*steps)
-            start = time.monotonic()
             said = read(source, StreamSettings(comment_interval_s=0.1, total_s=0.4))
             assert said.endswith(b"!GatewayTimeout<end>")
-            assert time.monotonic() - start < 1.5
             assert source.ended.wait(1)
 
     def test_ended_permission_ends_the_stream(self) -> None:

