@@ -8,6 +8,8 @@ from marshmallow import fields, validate
 from app.access.scope import Scope
 from app.console.blueprint import blueprint
 from app.console.forms import Form
+from app.console.images import is_image, site_url
+from app.console.media import usage_of
 from app.console.page_fields import page_fields
 from app.console.page_source import (
     OpenFile,
@@ -62,6 +64,9 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, Conte
         opened=opened,
         text=text,
         shown=page_fields(scope, schema, path, text) if text is not None else None,
+        has_image=is_image(path),
+        usage=usage_of(scope, path) if is_image(path) else None,
+        image_url=site_url(path, ""),
         has_ai=is_configured(),
         panel=_panel(scope, query["panel"], path, text),
         draft=draft,

@@ -9,6 +9,7 @@ from flask import Response
 from marshmallow import fields, validate
 
 from app.access.scope import Scope
+from app.console import api
 from app.console.blueprint import blueprint
 from app.console.content import save
 from app.console.forms import Form
@@ -18,19 +19,21 @@ from app.console.pages import Page, see_other, wants_json
 from app.console.project_home import BASE, MEMBER, project_url
 from app.console.rendering import page
 from app.console.translation import gettext as _
-from app.core.errors import InvalidRequest, UnsupportedMediaType
+from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, UnsupportedMediaType
 from app.http.envelope import json_response
 from app.http.validation import RequestSchema
-from app.resources.project_content.folder_listing import ListedFile, list_folder
+from app.resources.project_content import routes as content
+from app.resources.project_content.folder_listing import list_folder
 
 PER_PAGE = 60
 
 
 class MediaQuery(RequestSchema):
-    """A filter and a page of the images."""
+    """A filter and a page of the images, and the page of the site into which an image is inserted."""
 
     q = fields.String(load_default="", validate=validate.Length(max=200))
     page = fields.Integer(load_default=1, validate=validate.Range(1, 10_000))
+    insert_into = fields.String(load_default="", validate=validate.Length(max=1_024))
 
 
 def _read_head(scope: Scope, query: dict[str, Any]) -> str:
@@ -39,17 +42,34 @@ def _read_head(scope: Scope, query: dict[str, Any]) -> str:
 
 @blueprint.get(f"{BASE}/media")
 @Page(guard=MEMBER, query=MediaQuery, prepare=_read_head)
-def media(*, scope: Scope, query: dict[str, str], prepared: str) -> Response:
-    """Show the images of the repository."""
-    term, number = query["q"].casefold(), int(query["page"])
-    _folders, files = list_folder(scope.project, scope.index, "", is_recursive=True)
-    images: list[ListedFile] = [file for file in files if is_image(file.path) and term in file.path.casefold()]
+def media(*, scope: Scope, query: dict[str, Any], prepared: str) -> Response:
+    """Show the images of the repository. A script receives the page of images as JSON with their addresses."""
+    term, number = query["q"].casefold(), query["page"]
+    _folders, images = list_folder(
+        scope.project,
+        scope.index,
+        "",
+        is_recursive=True,
+        is_listed=lambda path: is_image(path) and term in path.casefold(),
+    )
     shown = images[(number - 1) * PER_PAGE : number * PER_PAGE]
+    if wants_json():
+        listed = [{"path": one.path, "url": site_url(one.path, query["insert_into"])} for one in shown]
+        return json_response({"images": listed, "total": len(images)}, 200)
     more = number + 1 if len(images) > number * PER_PAGE else None
     return page(
         "project/media.html", images=shown, total=len(images), more=more, query=query, head=prepared,
         folder=scope.project.paths.get("media") or "",
     )  # fmt: skip
+
+
+def usage_of(scope: Scope, path: str) -> list[dict[str, Any]] | None:
+    """Return the files that refer to an image with their titles, or None until the image is indexed."""
+    try:
+        usage: list[dict[str, Any]] = api.read(content.list_backlinks, scope.path, file=path)
+    except NotFound:
+        return None
+    return usage
 
 
 @blueprint.post(f"{BASE}/media")
@@ -61,12 +81,19 @@ def upload_media(*, scope: Scope, form: Form) -> Response:
         raise InvalidRequest.field("file", _("Choose an image."))
     name = re.sub(r"[^\w.-]+", "-", file.filename.replace("\\", "/").rpartition("/")[2]).strip("-.") or "image"
     if not is_image(name):
-        raise UnsupportedMediaType(_("This is not an image."))
+        message = _("This is not an image.")
+        raise UnsupportedMediaType(message, fields=[FieldError("file", message)])
     folder = _folder(scope, form)
     path = f"{folder}/{name}" if folder else name
     content = base64.b64encode(file.read()).decode()
     change = {"path": path, "action": "create", "content": content, "encoding": "base64"}
-    save(scope, _("Add %(name)s", name=path), form.text("base_sha") or present_head(scope), change)
+    try:
+        save(scope, _("Add %(name)s", name=path), form.text("base_sha") or present_head(scope), change)
+    except Conflict as error:
+        if not error.fields:
+            raise
+        message = _("A file of this name exists already. Rename the image, or choose another folder.")
+        raise Conflict(message, fields=[FieldError("folder", message)]) from error
     if wants_json():
         return json_response({"path": path, "url": site_url(path, form.text("path"))}, 201)
     return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))

@@ -1,4 +1,7 @@
-"""The side panel of the editor in Chromium: a preview that follows the typed text, and the log of a failed start."""
+"""The editor in Chromium: a preview that follows the typed text, the log of a failed start, and images with descriptions."""
+
+import base64
+import re
 
 import pytest
 from playwright.sync_api import FrameLocator, Page, ViewportSize, expect
@@ -12,6 +15,9 @@ WIDE: ViewportSize = {"width": 1280, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 FILE = "content/posts/fog-signals.md"
 START_MS = 60_000
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 
 
 @pytest.fixture(scope="module")
@@ -68,3 +74,31 @@ class TestPreviewPanel:
         page.get_by_role("button", name="Start the preview").click()
         expect(frame_of(page).locator("h1", has_text="Fog signals")).to_be_visible(timeout=START_MS)
         assert page.evaluate(FINDINGS) == []
+
+
+@pytest.mark.server
+def test_uploaded_image_is_inserted_with_its_description(console: Console, project: str) -> None:
+    page = console.page
+    console.resize(WIDE, "light")
+    console.open(f"{project}/edit/content/about.md", ".ProseMirror")
+    page.locator(".ProseMirror > p").last.click()
+    page.keyboard.press("End")
+    page.get_by_role("button", name="Image", exact=True).click()
+    dialog = page.get_by_role("dialog", name="Insert an image")
+    chosen = dialog.get_by_label("Upload a new image")
+    chosen.set_input_files({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"notes"})
+    expect(dialog.get_by_text("The image was not uploaded. This is not an image.")).to_be_visible()
+    chosen.set_input_files({"name": "low-tide.png", "mimeType": "image/png", "buffer": PNG})
+    description = dialog.get_by_label("Description")
+    expect(description).to_have_value("low tide")
+    description.fill("The pier at low tide")
+    assert page.evaluate(FINDINGS) == []
+    dialog.get_by_role("button", name="Insert", exact=True).click()
+    page.locator(".ProseMirror img[alt]").first.dblclick()
+    page.get_by_role("dialog", name="Describe the image").get_by_label("Description").fill("The pier")
+    page.keyboard.press("Enter")
+    expect(page.locator("textarea[name=body]")).to_have_value(re.compile(r"!\[The pier\]\(/low-tide\.png\)"))
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast", has_text="Saved")).to_be_visible()
+    [path] = (console.service.home / "instance").rglob("harbour-journal.git")
+    assert b"![The pier](/low-tide.png)" in GitRepo.existing(path).show("content/about.md")

@@ -1,7 +1,7 @@
 """The entries of one folder of a branch: subfolders with their number of files, and files with title, date and draft state."""
 
 from collections import Counter
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,9 +49,17 @@ class ListedFolder:
 
 
 def list_folder(
-    project: Project, index: ContentIndex | None, folder: str, *, is_recursive: bool = False
+    project: Project,
+    index: ContentIndex | None,
+    folder: str,
+    *,
+    is_recursive: bool = False,
+    is_listed: Callable[[str], bool] = lambda _path: True,
 ) -> tuple[list[ListedFolder], list[ListedFile]]:
-    """Return the subfolders and files of a folder by path; all files below it if `is_recursive`."""
+    """Return the subfolders and files of a folder by path; all files below it if `is_recursive`.
+
+    Only paths that `is_listed` accepts are files of the result.
+    """
     if index is None:
         return [], []
     file, prefix = ContentFile, f"{folder}/" if folder else ""
@@ -65,7 +73,7 @@ def list_folder(
     folders = Counter(
         prefix + row.path[len(prefix) :].partition("/")[0] for row in rows if "/" in row.path[len(prefix) :]
     )
-    direct = rows if is_recursive else [row for row in rows if "/" not in row.path[len(prefix) :]]
+    direct = [row for row in rows if (is_recursive or "/" not in row.path[len(prefix) :]) and is_listed(row.path)]
     texts = _texts(project.id, sorted({row.sha for row in direct}))
     listed = [_file(row, texts.get(row.sha)) for row in direct]
     return [] if is_recursive else [ListedFolder(path, count) for path, count in sorted(folders.items())], listed

@@ -7,9 +7,10 @@ import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from
 import { keymap } from "prosemirror-keymap";
 import type { MarkType, Node, NodeType } from "prosemirror-model";
 import { liftListItem, sinkListItem, splitListItem, wrapInList } from "prosemirror-schema-list";
-import { type Command, EditorState, Plugin, type Transaction } from "prosemirror-state";
+import { type Command, EditorState, NodeSelection, Plugin, type Transaction } from "prosemirror-state";
 import { EditorView } from "prosemirror-view";
 import { create, createDialog, icon, show } from "./dom.ts";
+import { type ChosenImage, chooseImage, describeImage } from "./image-dialog.ts";
 import { MarkdownFile } from "./markdown/file.ts";
 import { isSafe, schema } from "./markdown/schema.ts";
 import { text } from "./texts.ts";
@@ -57,6 +58,7 @@ class RichEditor extends HTMLElement {
       },
       dispatchTransaction: (transaction) => this.dispatch(transaction),
       nodeViews: { image: (node) => this.imageView(node) },
+      handleDoubleClickOn: (_view, _position, node) => node.type === nodes.image && (void this.editImage(), true),
       handlePaste: (_view, event) => this.addImages(imagesOf(event.clipboardData)),
       handleDrop: (_view, event, _slice, moved) => !moved && this.addImages(imagesOf(event.dataTransfer)),
       handleDOMEvents: { blur: () => this.flush() },
@@ -118,10 +120,32 @@ class RichEditor extends HTMLElement {
     void (async () => {
       for (const file of files) {
         const image = await upload(this, file);
-        if (image) this.view!.dispatch(this.view!.state.tr.replaceSelectionWith(nodes.image!.create({ src: image.url, alt: image.alt })));
+        if (image) this.insertImage({ url: image.url, alt: (await describeImage(image.alt)) ?? image.alt });
       }
     })();
     return true;
+  }
+
+  private insertImage({ url, alt }: ChosenImage): void {
+    const view = this.view!;
+    view.dispatch(view.state.tr.replaceSelectionWith(nodes.image!.create({ src: url, alt })));
+    view.focus();
+  }
+
+  /** Change the description of the selected image, or insert one. */
+  private async editImage(): Promise<void> {
+    const view = this.view!;
+    const { selection } = view.state;
+    if (!(selection instanceof NodeSelection) || selection.node.type !== nodes.image) {
+      const image = await chooseImage(this);
+      if (image) this.insertImage(image);
+      return;
+    }
+    const { node, from } = selection;
+    const alt = await describeImage(node.attrs.alt ?? "");
+    if (alt === null || alt === (node.attrs.alt ?? "") || view.state.doc.nodeAt(from) !== node) return;
+    view.dispatch(view.state.tr.setNodeMarkup(from, undefined, { ...node.attrs, alt }));
+    view.focus();
   }
 
   private fillBar(bar: HTMLElement): void {
@@ -160,10 +184,8 @@ class RichEditor extends HTMLElement {
       bar.append(button);
     }
     if (acceptsImages(this)) {
-      const input = create("input", { type: "file", accept: "image/*", hidden: true, "aria-label": text("Image") });
-      input.addEventListener("change", () => this.addImages([...(input.files ?? [])]));
       const label = text("Image");
-      bar.append(input, create("button", { type: "button", class: "format-bar__button", "aria-label": label, title: label, click: () => input.click() }, icon("image")));
+      bar.append(create("button", { type: "button", class: "format-bar__button", "aria-label": label, title: label, click: () => void this.editImage() }, icon("image")));
     }
     update.push(() => {
       const parent = this.view!.state.selection.$from.parent;

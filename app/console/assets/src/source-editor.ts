@@ -5,6 +5,7 @@ import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
 import { EditorState, type Extension } from "@codemirror/state";
 import { EditorView, drawSelection, highlightActiveLine, highlightActiveLineGutter, highlightSpecialChars, keymap, lineNumbers } from "@codemirror/view";
 import { classHighlighter } from "@lezer/highlight";
+import { describeImage } from "./image-dialog.ts";
 import { text } from "./texts.ts";
 import { acceptsImages, imagesOf, upload } from "./upload.ts";
 
@@ -123,7 +124,9 @@ class SourceEditor extends HTMLElement {
     void (async () => {
       for (const file of files) {
         const image = await upload(this, file);
-        if (image) this.view!.dispatch(this.view!.state.replaceSelection(`![${image.alt}](${image.url})`));
+        if (!image) continue;
+        const alt = (await describeImage(image.alt)) ?? image.alt;
+        this.insert(`![${alt.replace(/[\[\]\\]/g, "\\$&")}](${image.url})`);
       }
     })();
     return true;

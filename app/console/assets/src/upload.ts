@@ -12,21 +12,30 @@ export function acceptsImages(element: HTMLElement): boolean {
   return Boolean(element.dataset.uploadUrl);
 }
 
-/** Upload an image and return the address to write into the text, or null after a failure that was shown. */
-export async function upload(element: HTMLElement, file: File): Promise<{ url: string; alt: string } | null> {
+/** Upload an image and return its address and a description by its name, or null after a failure that was shown. */
+export async function upload(element: HTMLElement, file: File, show: (message: string) => void = toast): Promise<{ url: string; alt: string } | null> {
   const body = new FormData();
   body.append("file", file, file.name || "image.png");
   body.append("path", element.dataset.path ?? "");
-  toast(text("Uploading {name} …", { name: file.name }));
+  show(text("Uploading {name} …", { name: file.name }));
+  let response: Response;
   try {
-    const response = await fetch(element.dataset.uploadUrl!, { method: "POST", body, headers: { Accept: "application/json" } });
-    const result = await response.json();
-    if (!response.ok) throw new Error(result.message);
-    toast(text("Image uploaded"));
-    return { url: result.url, alt: file.name.replace(/\.\w+$/, "").replace(/[-_]+/g, " ") };
-  } catch (error) {
-    const reason = error instanceof Error && !(error instanceof TypeError) && !(error instanceof SyntaxError) ? error.message : "";
-    toast(`${text("The image was not uploaded.")} ${reason}`);
+    response = await fetch(element.dataset.uploadUrl!, { method: "POST", body, headers: { Accept: "application/json" } });
+  } catch {
+    show(`${text("The image was not uploaded.")} ${text("The service does not respond. Your text is still here.")}`);
     return null;
   }
+  const result = await response.json().catch(() => ({}));
+  if (!response.ok) {
+    const reason = response.status === 413 ? text("The image is too large.") : response.status === 401 ? text("Your session has ended. Your text is still here.") : reasonOf(result);
+    show(`${text("The image was not uploaded.")} ${reason}`);
+    return null;
+  }
+  show(text("Image uploaded"));
+  return { url: result.url, alt: file.name.replace(/\.\w+$/, "").replace(/[-_]+/g, " ") };
+}
+
+/** Return the message for the file if the response has one, else the message of the response. */
+function reasonOf(result: { message?: string; errorMessage?: { message: string }[] }): string {
+  return result.errorMessage?.[0]?.message ?? result.message ?? "";
 }
