@@ -67,9 +67,9 @@ if _metrics:
 
 # After SIGTERM a worker accepts connections that are being established for this time.
 LAST_CONNECTIONS_S = 0.5
-# While a worker ends, it closes connections that are idle for this time. It equals `keepalive_timeout` of the nginx
-# template, so that nginx does not use a connection that is being closed.
-IDLE_CONNECTION_S = 5.0
+# While a worker ends, it closes connections that are idle for this time. It is longer than `keepalive_timeout` of the
+# nginx template, so that nginx does not use a connection that is being closed.
+IDLE_CONNECTION_S = 6.0
 IDLE_CHECK_S = 0.2
 
 
