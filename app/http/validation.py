@@ -62,16 +62,15 @@ def instance(schema: type[Schema], *, many: bool = False) -> Schema:
     return schema(many=many)
 
 
-def load_query(schema: type[Schema], http_request: Request) -> dict[str, Any]:
-    """Load a query string. Raises InvalidRequest with one item per error, also for bytes that are not UTF-8."""
+def load_query(schema: type[Schema], http_request: Request) -> Any:
+    """Return the values of a query string like `load`. Raises InvalidRequest with one item per error, also for bytes that are not UTF-8."""
     for pair in http_request.query_string.split(b"&") if b"%" in http_request.query_string else ():
         name, _, value = pair.partition(b"=")
         try:
             unquote_to_bytes(value.replace(b"+", b" ")).decode()
         except UnicodeDecodeError as error:
             raise InvalidRequest.field(name.decode("ascii", "replace"), "This is not valid UTF-8") from error
-    cleaned: dict[str, Any] = parser.parse(instance(schema), http_request, location="query")
-    return cleaned
+    return parser.parse(instance(schema), http_request, location="query")
 
 
 def load(schema: type[Schema], data: Mapping[str, Any], *, is_change: bool) -> Any:

@@ -10,29 +10,29 @@ from app.drivers.git.rest.responses import RequestRefused
 from app.models.base import utcnow_ms
 from app.models.project import Provider
 from app.resources.git_provider.credentials import RotatedTokens, VerifiedTokens
-from app.resources.git_provider.schemas.credentials import NewCredentialBody, RotatedPairBody
+from app.resources.git_provider.schemas.credentials import NewCredential, RotatedPair
 
 INSTALLATION_LIFE = timedelta(hours=1)  # GitHub: installation access tokens expire after one hour
 
 
-def verify_token(body: NewCredentialBody, *, hosts: GitHosts) -> VerifiedTokens:
+def verify_token(body: NewCredential, *, hosts: GitHosts) -> VerifiedTokens:
     """Ask the host for the account of a token and check the installation.
 
     Raises:
         TokenRejected: the host refuses the token.
         PermissionDenied: the installation is not visible to the account.
     """
-    token, installation_id = body["access_token"], body["installation_id"]
-    account = hosts.accounts(body["provider"]).whoami(token)
-    if body["provider"] != Provider.GITHUB:
+    token, installation_id = body.access_token, body.installation_id
+    account = hosts.accounts(body.provider).whoami(token)
+    if body.provider != Provider.GITHUB:
         installation_id = None
     if installation_id is not None:
         _check_sees(hosts, token, installation_id)
     tokens = TokenSet(
-        token, body["token_type"].lower(), (), body["access_token_expires_at"], body["refresh_token"],
-        body["refresh_token_expires_at"],
+        token, body.token_type.lower(), (), body.access_token_expires_at, body.refresh_token,
+        body.refresh_token_expires_at,
     )  # fmt: skip
-    brought = body["installation_access_token"] if installation_id else None
+    brought = body.installation_access_token if installation_id else None
     return VerifiedTokens(
         tokens,
         account,
@@ -41,12 +41,12 @@ def verify_token(body: NewCredentialBody, *, hosts: GitHosts) -> VerifiedTokens:
     )
 
 
-def rotated(body: RotatedPairBody) -> tuple[Provider, str, RotatedTokens]:
+def rotated(body: RotatedPair) -> tuple[Provider, str, RotatedTokens]:
     """Return the provider, the old refresh token and the new pair of a body."""
     pair = RotatedTokens(
-        body["access_token"], body["refresh_token"], body["access_token_expires_at"], body["refresh_token_expires_at"]
+        body.access_token, body.refresh_token, body.access_token_expires_at, body.refresh_token_expires_at
     )
-    return body["provider"], body["old_refresh_token"], pair
+    return body.provider, body.old_refresh_token, pair
 
 
 def _check_sees(hosts: GitHosts, token: str, installation_id: str) -> None:

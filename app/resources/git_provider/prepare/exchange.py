@@ -16,7 +16,7 @@ from app.resources.git_provider import credentials, oauth_state, provider_select
 from app.resources.git_provider.connection_recovery import attempts
 from app.resources.git_provider.credentials import VerifiedTokens
 from app.resources.git_provider.oauth_state import OAuthState
-from app.resources.git_provider.schemas.exchange import CodeBody, InstallationCodeBody, StartBody
+from app.resources.git_provider.schemas.exchange import Code, InstallationCode, Start
 
 REDIRECT_PATH = "/connect/provider_b"
 A, B = "provider_a", "provider_b"
@@ -28,10 +28,10 @@ def start_a(scope: Scope) -> tuple[OAuthState, str]:
     return attempt, _hosts().github[0].start_url(attempt.state)
 
 
-def start_b(scope: Scope, body: StartBody) -> tuple[OAuthState, str]:
+def start_b(scope: Scope, body: Start) -> tuple[OAuthState, str]:
     """Create a state with PKCE for provider B and return it with the URL of the provider."""
     app, _ = _hosts().gitlab
-    attempt = oauth_state.begin(_own_page(body["redirect_uri"]) if body["redirect_uri"] else _redirect_uri())
+    attempt = oauth_state.begin(_own_page(body.redirect_uri) if body.redirect_uri else _redirect_uri())
     url = app.authorize_url(redirect_uri=attempt.redirect_uri, state=attempt.state, code_challenge=attempt.challenge)
     return attempt, url
 
@@ -42,7 +42,7 @@ def store_state(scope: Scope, provider: str, attempt: OAuthState, url: str) -> d
     return {"url": url}
 
 
-def exchange_a(scope: Scope, body: InstallationCodeBody, query: InstallationCodeBody) -> VerifiedTokens:
+def exchange_a(scope: Scope, body: InstallationCode, query: InstallationCode) -> VerifiedTokens:
     """Exchange a code for the tokens of the user and of an installation that the user sees.
 
     Raises:
@@ -51,9 +51,10 @@ def exchange_a(scope: Scope, body: InstallationCodeBody, query: InstallationCode
         CodeRejected: the host refuses the code.
         PermissionDenied: the installation is not visible to the user.
     """
-    code, installation_id = _one("code", body, query), _one("installation_id", body, query)
+    code = _sent("code", body.code or query.code)
+    installation_id = _sent("installation_id", body.installation_id or query.installation_id)
     app, accounts = _hosts().github
-    _state(scope, A, body["state"] or query["state"])
+    _state(scope, A, body.state or query.state)
     tokens = app.exchange(code)
     token = FixedToken(tokens.access_token, clock.now())
     if not accounts.can_access_installation(token, installation_id):
@@ -63,7 +64,7 @@ def exchange_a(scope: Scope, body: InstallationCodeBody, query: InstallationCode
     return VerifiedTokens(tokens, account, installation_id, app.installation_token(installation_id, fresh=True))
 
 
-def exchange_b(scope: Scope, body: CodeBody) -> VerifiedTokens:
+def exchange_b(scope: Scope, body: Code) -> VerifiedTokens:
     """Exchange a code for the tokens of the user.
 
     Raises:
@@ -71,11 +72,11 @@ def exchange_b(scope: Scope, body: CodeBody) -> VerifiedTokens:
         CodeRejected: the host refuses the code.
     """
     app, accounts = _hosts().gitlab
-    attempt = _state(scope, B, body["state"])
-    redirect_uri, verifier = body["redirect_uri"] or _redirect_uri(), body["code_verifier"]
+    attempt = _state(scope, B, body.state)
+    redirect_uri, verifier = body.redirect_uri or _redirect_uri(), body.code_verifier
     if attempt is not None:
         redirect_uri, verifier = attempt.redirect_uri, attempt.verifier
-    tokens = app.exchange(body["code"], redirect_uri=redirect_uri, code_verifier=verifier)
+    tokens = app.exchange(body.code, redirect_uri=redirect_uri, code_verifier=verifier)
     return VerifiedTokens(tokens, accounts.whoami(FixedToken(tokens.access_token, clock.now())))
 
 
@@ -109,8 +110,7 @@ def _state(scope: Scope, provider: str, state: str | None) -> OAuthState | None:
     return redeemed
 
 
-def _one(name: str, body: InstallationCodeBody, query: InstallationCodeBody) -> str:
-    value: str | None = body[name] or query[name]  # type: ignore[literal-required]
+def _sent(name: str, value: str | None) -> str:
     if not value:
         raise InvalidRequest(fields=[FieldError(name, "Missing data for required field.")])
     return value

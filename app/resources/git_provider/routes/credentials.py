@@ -21,7 +21,7 @@ from app.resources.git_provider.schemas import credentials as s
 blueprint = Blueprint("git_provider", __name__)
 
 
-def _try(scope: Scope, body: s.NewCredentialBody) -> VerifiedTokens:
+def _try(scope: Scope, body: s.NewCredential) -> VerifiedTokens:
     return connecting.verify_token(body, hosts=drivers.git)
 
 
@@ -30,9 +30,9 @@ def _try(scope: Scope, body: s.NewCredentialBody) -> VerifiedTokens:
     guard=verified(token=MANAGES), body=s.NewCredential, result=s.CredentialObject, status=201, other_status=200,
     message="Account connected", prepare=_try, errors=("TOKEN_REJECTED", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
-def create(*, scope: Scope, body: s.NewCredentialBody, prepared: VerifiedTokens) -> ViewResult:
+def create(*, scope: Scope, body: s.NewCredential, prepared: VerifiedTokens) -> ViewResult:
     """Verify tokens of the caller at the provider and store them."""
-    row, is_new = credentials.store(scope.actor, body["provider"], prepared, ring=keyring)
+    row, is_new = credentials.store(scope.actor, body.provider, prepared, ring=keyring)
     return ViewResult(row, 201 if is_new else 200)
 
 
@@ -47,7 +47,7 @@ def create(*, scope: Scope, body: s.NewCredentialBody, prepared: VerifiedTokens)
         "NOT_FOUND",
     ),
 )
-def rotate(*, scope: Scope, body: s.RotatedPairBody) -> GitCredential:
+def rotate(*, scope: Scope, body: s.RotatedPair) -> GitCredential:
     """Store a token pair that the caller refreshed."""
     return credentials.rotate(scope.actor, *connecting.rotated(body), ring=keyring)
 
@@ -85,8 +85,8 @@ def list_repositories(*, scope: Scope, query: s.WhichRepositoriesQuery) -> PageR
     return PageResult(*repositories.reachable(scope.actor, **query, hosts=drivers.git))
 
 
-def _make(scope: Scope, body: s.NewRepositoryBody) -> Repository:
-    return repositories.make(scope.organization, body["name"], hosts=drivers.git)
+def _make(scope: Scope, body: s.NewRepository) -> Repository:
+    return repositories.make(scope.organization, body.name, hosts=drivers.git)
 
 
 @blueprint.post("/repositories")
@@ -103,6 +103,6 @@ def _make(scope: Scope, body: s.NewRepositoryBody) -> Repository:
         "PROVIDER_NOT_CONFIGURED",
     ),
 )
-def create_repository(*, scope: Scope, body: s.NewRepositoryBody, prepared: Repository) -> Repository:
+def create_repository(*, scope: Scope, body: s.NewRepository, prepared: Repository) -> Repository:
     """Create a local repository for an organization."""
     return repositories.record_owner(scope.organization, prepared)

@@ -18,11 +18,8 @@ from app.resources.git_provider.prepare import exchange as flow
 from app.resources.git_provider.schemas.credentials import CredentialObject
 from app.resources.git_provider.schemas.exchange import (
     Code,
-    CodeBody,
     InstallationCode,
-    InstallationCodeBody,
     Start,
-    StartBody,
     Started,
 )
 
@@ -46,18 +43,18 @@ def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]
     guard=verified(), body=Start, result=Started, message="Continue at the provider", prepare=flow.start_b,
     max_bytes=MAX_BYTES, rate="provider_exchange", errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED",),
 )  # fmt: skip
-def start_b(*, scope: Scope, body: StartBody, prepared: tuple[OAuthState, str]) -> dict[str, str]:
+def start_b(*, scope: Scope, body: Start, prepared: tuple[OAuthState, str]) -> dict[str, str]:
     """Start to connect an account and return the URL of the provider."""
     return flow.store_state(scope, flow.B, *prepared)
 
 
 @blueprint.post("/provider_a")
 @endpoint(
-    guard=verified("verifyAuth + state"), body=InstallationCode, query=InstallationCode, result=CredentialObject,
+    guard=verified("verifyAuth + state"), body=InstallationCode, query=InstallationCode.schema, result=CredentialObject,
     message="Account connected", prepare=flow.exchange_a, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
 def exchange_a(
-    *, scope: Scope, body: InstallationCodeBody, query: InstallationCodeBody, prepared: VerifiedTokens
+    *, scope: Scope, body: InstallationCode, query: InstallationCode, prepared: VerifiedTokens
 ) -> GitCredential:
     """Exchange the code of an installation and store the tokens."""
     return credentials.store(scope.actor, Provider.GITHUB, prepared, ring=keyring)[0]
@@ -68,7 +65,7 @@ def exchange_a(
     guard=verified("verifyAuth + state"), body=Code, result=CredentialObject, message="Account connected",
     prepare=flow.exchange_b, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
-def exchange_b(*, scope: Scope, body: CodeBody, prepared: VerifiedTokens) -> GitCredential:
+def exchange_b(*, scope: Scope, body: Code, prepared: VerifiedTokens) -> GitCredential:
     """Exchange an authorization code and store the tokens."""
     return credentials.store(scope.actor, Provider.GITLAB, prepared, ring=keyring)[0]
 

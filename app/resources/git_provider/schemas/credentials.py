@@ -1,13 +1,14 @@
 """Request bodies, queries and results of `/git-provider`. No result contains a token."""
 
 import re
+from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from marshmallow import Schema, ValidationError, fields, validate
 
 from app.http.json_schema import described
-from app.http.validation import DateTimeMs, IdField, PageQuery, RequestSchema, text
+from app.http.validation import DateTimeMs, IdField, PageQuery, RequestBody, text
 from app.models.git_credential import CredentialStatus
 from app.models.project import Provider
 
@@ -107,52 +108,30 @@ def _time() -> Time:
     return Time(load_default=None, allow_none=True)
 
 
-class NewCredentialBody(TypedDict):
-    """Loaded body of `NewCredential`."""
-
-    provider: Provider
-    access_token: str
-    token_type: str
-    refresh_token: str | None
-    installation_id: str | None
-    installation_access_token: str | None
-    access_token_expires_at: datetime | None
-    refresh_token_expires_at: datetime | None
-
-
-class NewCredential(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class NewCredential(RequestBody):
     """Tokens of the caller at a provider."""
 
-    provider = RemoteProviderName(required=True)
-    access_token = _token(required=True)
-    token_type = text(1, 40, required=False, load_default="bearer")
-    refresh_token = _token()
-    installation_id = Number(load_default=None, allow_none=True)
-    installation_access_token = _token()
-    access_token_expires_at = _time()
-    refresh_token_expires_at = _time()
+    provider: Annotated[Provider, RemoteProviderName(required=True)]
+    access_token: Annotated[str, _token(required=True)]
+    token_type: Annotated[str, text(1, 40, required=False, load_default="bearer")]
+    refresh_token: Annotated[str | None, _token()]
+    installation_id: Annotated[str | None, Number(load_default=None, allow_none=True)]
+    installation_access_token: Annotated[str | None, _token()]
+    access_token_expires_at: Annotated[datetime | None, _time()]
+    refresh_token_expires_at: Annotated[datetime | None, _time()]
 
 
-class RotatedPairBody(TypedDict):
-    """Loaded body of `RotatedPair`."""
-
-    provider: Provider
-    old_refresh_token: str
-    access_token: str
-    refresh_token: str
-    access_token_expires_at: datetime | None
-    refresh_token_expires_at: datetime | None
-
-
-class RotatedPair(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class RotatedPair(RequestBody):
     """A pair that the caller refreshed, with the previous refresh token."""
 
-    provider = RemoteProviderName(required=True)
-    old_refresh_token = _token(required=True)
-    access_token = _token(required=True)
-    refresh_token = _token(required=True)
-    access_token_expires_at = _time()
-    refresh_token_expires_at = _time()
+    provider: Annotated[Provider, RemoteProviderName(required=True)]
+    old_refresh_token: Annotated[str, _token(required=True)]
+    access_token: Annotated[str, _token(required=True)]
+    refresh_token: Annotated[str, _token(required=True)]
+    access_token_expires_at: Annotated[datetime | None, _time()]
+    refresh_token_expires_at: Annotated[datetime | None, _time()]
 
 
 class RemovedCredential(Schema):
@@ -168,24 +147,19 @@ def _plain_name(value: str) -> None:
         raise ValidationError("Must contain letters, digits, “.”, “_” and “-” only and start with a letter or digit.")
 
 
-class NewRepositoryBody(TypedDict):
-    """Loaded body of `NewRepository`."""
-
-    provider: Provider
-    org_id: str
-    name: str
-
-
-class NewRepository(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class NewRepository(RequestBody):
     """A new local repository of an organization."""
 
-    provider = LocalProviderName(required=True, validate=validate.Equal(Provider.LOCAL, error="Must be: local."))
-    org_id = IdField("org", required=True)
-    name = fields.String(required=True, validate=_plain_name)
+    provider: Annotated[
+        Provider, LocalProviderName(required=True, validate=validate.Equal(Provider.LOCAL, error="Must be: local."))
+    ]
+    org_id: Annotated[str, IdField("org", required=True)]
+    name: Annotated[str, fields.String(required=True, validate=_plain_name)]
 
 
 class WhichRepositoriesQuery(TypedDict):
-    """Loaded body of `WhichRepositories`."""
+    """Loaded query of `WhichRepositories`."""
 
     provider: Provider
     search: str | None

@@ -1,62 +1,45 @@
 """Request bodies and results of the connection of an account."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from marshmallow import Schema, fields, validate
 
-from app.http.validation import RequestSchema, text
+from app.http.validation import RequestBody, text
 from app.resources.git_provider.schemas.credentials import Number
 
 OPTIONAL: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
 
 
-class InstallationCodeBody(TypedDict):
-    """Loaded body of `InstallationCode`."""
-
-    code: str | None
-    installation_id: str | None
-    state: str | None
+def _web_url() -> fields.Url:
+    length = validate.Length(max=2048)
+    return fields.Url(schemes={"http", "https"}, require_tld=False, load_default=None, allow_none=True, validate=length)
 
 
-class InstallationCode(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class InstallationCode(RequestBody):
     """The callback parameters of provider A, in the body or in the query string."""
 
-    code = text(1, 512, **OPTIONAL)
-    installation_id = Number(load_default=None, allow_none=True)
-    state = text(0, 512, **OPTIONAL)
+    code: Annotated[str | None, text(1, 512, **OPTIONAL)]
+    installation_id: Annotated[str | None, Number(load_default=None, allow_none=True)]
+    state: Annotated[str | None, text(0, 512, **OPTIONAL)]
 
 
-class CodeBody(TypedDict):
-    """Loaded body of `Code`."""
-
-    code: str
-    redirect_uri: str | None
-    code_verifier: str | None
-    state: str | None
-
-
-class Code(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class Code(RequestBody):
     """The callback parameters of provider B. With a state the stored redirect and verifier are used."""
 
-    code = text(1, 512)
-    redirect_uri = fields.Url(
-        schemes={"http", "https"}, require_tld=False, load_default=None, allow_none=True,
-        validate=validate.Length(max=2048),
-    )  # fmt: skip
-    code_verifier = text(1, 512, **OPTIONAL)
-    state = text(0, 512, **OPTIONAL)
+    code: Annotated[str, text(1, 512)]
+    redirect_uri: Annotated[str | None, _web_url()]
+    code_verifier: Annotated[str | None, text(1, 512, **OPTIONAL)]
+    state: Annotated[str | None, text(0, 512, **OPTIONAL)]
 
 
-class StartBody(TypedDict):
-    """Loaded body of `Start`."""
-
-    redirect_uri: str | None
-
-
-class Start(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class Start(RequestBody):
     """The page of the web app to which provider B redirects."""
 
-    redirect_uri = text(1, 2048, **OPTIONAL)
+    redirect_uri: Annotated[str | None, text(1, 2048, **OPTIONAL)]
 
 
 class Started(Schema):
