@@ -193,16 +193,13 @@ def can_commit(branch_of: Callable[[Any], str | None], project: str = "project_i
     return replace(member_of_org(project), token=COMMITS, written_branch=branch_of)
 
 
-def member_of_named(project: str = "project_id") -> Guard:
-    """Return a guard for verified users who are members of the project's organization, if the body names a project.
-
-    `project` is the name of the loaded field, which every body has.
-    """
+def member_of_named() -> Guard:
+    """Return a guard for verified users who are members of the project's organization, if the body names a project."""
     spec_name = "verifyAuth; memberOfOrg if projectId given (decided)"
     return Guard(
         spec_name,
         lambda s: s.is_self or s.role is not None,
-        targets.project_if_named(project),
+        targets.project_if_named("project_id"),
         target_in_body=True,
         token=EDITS,
     )

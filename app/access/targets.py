@@ -111,7 +111,7 @@ def project_of(user_id: str | None, project_id: str) -> Targets:
 
 
 def project_if_named(param: str) -> TargetResolver:
-    """Return a resolver like `project`. A request that names no project concerns only its caller (`is_self`)."""
+    """Return a resolver like `project` for a field of the body. Without a project the request is of its caller (`is_self`)."""
     find_project = project(param)
 
     def find(actor: Caller | None, ids: Ids) -> Targets:

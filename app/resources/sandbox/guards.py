@@ -19,10 +19,10 @@ def member_of_named() -> Guard:
 def _named(actor: Caller | None, ids: targets.Ids) -> targets.Targets:
     """Return the project with its organization, and the `sandbox` if the body contains its id."""
     resolved: dict[str, Any] = {}
-    project_id = ids.get("projectId")
-    if ids.get("sandboxId") is not None:
-        sandbox = db.session.get(Sandbox, ids["sandboxId"])
+    project_id = ids["project_id"]
+    if ids["sandbox_id"] is not None:
+        sandbox = db.session.get(Sandbox, ids["sandbox_id"])
         if sandbox is None or project_id not in (None, sandbox.project_id):
             raise NotFound("There is no such sandbox")
         project_id, resolved = sandbox.project_id, {"sandbox": sandbox}
-    return targets.project("projectId")(actor, {"projectId": project_id}) | resolved
+    return targets.project("project_id")(actor, {"project_id": project_id}) | resolved

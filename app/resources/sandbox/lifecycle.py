@@ -16,7 +16,7 @@ from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.models.user import User
 from app.resources.sandbox import host_sync, lease, service
 from app.resources.sandbox.preview_urls import PreviewUrls
-from app.resources.sandbox.schemas import CreateBody, FileBody
+from app.resources.sandbox.schemas import CreateSandbox, UncommittedFile
 from app.resources.sandbox.starter import SandboxStarter, StartRequest
 
 MAX_CLAIMS = 3
@@ -29,13 +29,13 @@ class SandboxHandle:
 
     sandbox_id: str
     is_new: bool
-    pending: FileBody | None
+    pending: UncommittedFile | None
 
 
 def create(
     project: Project,
     actor: User,
-    body: CreateBody,
+    body: CreateSandbox,
     *,
     starter: SandboxStarter,
     urls: PreviewUrls,
@@ -53,19 +53,17 @@ def create(
         SandboxStopped: the active sandbox ended repeatedly.
     """
     host = starter.host
-    active, file = _find_active(project, host), body["uncommittedFile"]
-    if body["onlyIfActive"]:
+    active, file = _find_active(project, host), body.uncommitted_file
+    if body.only_if_active:
         is_running = active is not None and active.state is PreviewState.RUNNING
         return SandboxHandle(active.id, is_new=False, pending=file) if active is not None and is_running else None
     host.check()
-    sandbox = _restart(active, host, limits, count_start) if active is not None and body["forceSync"] else None
+    sandbox = _restart(active, host, limits, count_start) if active is not None and body.force_sync else None
     if sandbox is None:
         sandbox, is_new = _claim(project, actor, host, urls, limits, count_start)
         if not is_new:
             return SandboxHandle(sandbox.id, is_new=False, pending=file)
-    request = StartRequest(
-        body["branch"], body["commitSha"], {file["path"]: file["content"].encode()} if file else None
-    )
+    request = StartRequest(body.branch, body.commit_sha, {file.path: file.content.encode()} if file else None)
     lifetime_s = (sandbox.expires_at - lease.now()).total_seconds()
     starter.begin(sandbox, request, urls.address(sandbox.label), lifetime_s=lifetime_s)
     return SandboxHandle(sandbox.id, is_new=True, pending=None)
@@ -129,7 +127,7 @@ def steps(handle: SandboxHandle, host: SandboxHost) -> Iterator[str]:
         session.start_reading()
         host_id = db.session.get_one(Sandbox, handle.sandbox_id).host_id or ""
         session.release_connection()
-        host.write(host_id, handle.pending["path"], handle.pending["content"].encode())
+        host.write(host_id, handle.pending.path, handle.pending.content.encode())
 
 
 def to_response(handle: SandboxHandle, user_id: str, *, urls: PreviewUrls, wrote: bool) -> dict[str, Any]:

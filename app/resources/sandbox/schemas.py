@@ -1,67 +1,57 @@
 """Request bodies and response schemas of `/api/sandbox`."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated
 
-from marshmallow import Schema, ValidationError, fields, validate, validates_schema
+from marshmallow import Schema, ValidationError, fields, validate
 
 from app.http.file_paths import plain_path
 from app.http.git_refs import full_sha
 from app.http.json_schema import OPTIONAL, SHA
-from app.http.validation import DateTimeMs, IdField, PassthroughSchema, RequestSchema, StrictBoolean, text
+from app.http.validation import DateTimeMs, IdField, PassthroughSchema, RequestBody, StrictBoolean, text
 from app.models.project_preview import PreviewState
 
 MAX_FILE_CHARACTERS = 1024 * 1024
 STATES = [str(state) for state in PreviewState]
 
 
-class UncommittedFile(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class UncommittedFile(RequestBody):
     """An unsaved file of the editor."""
 
-    path = fields.String(required=True, validate=plain_path)
-    content = fields.String(required=True, validate=validate.Length(max=MAX_FILE_CHARACTERS))
+    path: Annotated[str, fields.String(required=True, validate=plain_path)]
+    content: Annotated[str, fields.String(required=True, validate=validate.Length(max=MAX_FILE_CHARACTERS))]
 
 
-class CreateSandbox(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class CreateSandbox(RequestBody):
     """Project and commit of a preview."""
 
-    projectId = IdField("prj", required=True)  # noqa: N815 (the contract's name)
-    branch = text(1, 255, required=False, load_default=None, allow_none=True)
-    commitSha = fields.String(load_default=None, allow_none=True, validate=full_sha)  # noqa: N815 (the contract's name)
-    forceSync = StrictBoolean(load_default=False)  # noqa: N815 (the contract's name)
-    onlyIfActive = StrictBoolean(load_default=False)  # noqa: N815 (the contract's name)
-    uncommittedFile = fields.Nested(UncommittedFile, load_default=None, allow_none=True)  # noqa: N815
+    project_id: Annotated[str, IdField("prj", required=True, data_key="projectId")]
+    branch: Annotated[str | None, text(1, 255, required=False, load_default=None, allow_none=True)]
+    commit_sha: Annotated[
+        str | None, fields.String(load_default=None, allow_none=True, validate=full_sha, data_key="commitSha")
+    ]
+    force_sync: Annotated[bool, StrictBoolean(load_default=False, data_key="forceSync")]
+    only_if_active: Annotated[bool, StrictBoolean(load_default=False, data_key="onlyIfActive")]
+    uncommitted_file: Annotated[
+        UncommittedFile | None,
+        fields.Nested(UncommittedFile.schema, load_default=None, allow_none=True, data_key="uncommittedFile"),
+    ]
 
 
-class FileBody(TypedDict):
-    """The loaded values of `UncommittedFile`."""
-
-    path: str
-    content: str
-
-
-class CreateBody(TypedDict):
-    """The loaded values of `CreateSandbox`."""
-
-    projectId: str
-    branch: str | None
-    commitSha: str | None
-    forceSync: bool
-    onlyIfActive: bool
-    uncommittedFile: FileBody | None
-
-
-class NameSandbox(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class NameSandbox(RequestBody):
     """The id of a project or of a sandbox."""
-
-    projectId = IdField("prj", load_default=None)  # noqa: N815 (the contract's name)
-    sandboxId = IdField("sbx", load_default=None)  # noqa: N815 (the contract's name)
 
     ONE_OF = (("projectId",), ("sandboxId",))
 
-    @validates_schema
-    def check_named(self, data: dict[str, Any], **_: object) -> None:
+    project_id: Annotated[str | None, IdField("prj", load_default=None, data_key="projectId")]
+    sandbox_id: Annotated[str | None, IdField("sbx", load_default=None, data_key="sandboxId")]
+
+    def __post_init__(self) -> None:
         """Require one of both ids."""
-        if data["projectId"] is None and data["sandboxId"] is None:
+        if self.project_id is None and self.sandbox_id is None:
             raise ValidationError({"projectId": ["Name a project or a sandbox."]})
 
 
