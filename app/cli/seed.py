@@ -1,4 +1,4 @@
-"""`flask seed demo`: people, an organization and a site to try the service with; running it again changes nothing."""
+"""`flask seed demo`: users, an organization and a site for a first try. A repeated run changes nothing."""
 
 import secrets
 from collections.abc import Iterator
@@ -13,6 +13,7 @@ from app.cli import provider_setup
 from app.cli.git import host
 from app.core.emails import email_key
 from app.core.permissions import Role
+from app.database import session
 from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.port import RepoRef
 from app.extensions import db, drivers
@@ -36,21 +37,21 @@ PEOPLE = {
     Role.EDITOR: ("editor@demo.example.org", "Edith Editor"),
 }
 
-seed = AppGroup("seed", help="Things to try the service with.")
+seed = AppGroup("seed", help="Demo data.")
 
 
 @seed.command("demo")
 def demo() -> None:
-    """Make a demo organization with an owner, an admin, an editor and a project; print the sign-ins, and what Git hosts need."""
+    """Create an organization with an owner, an admin, an editor and a project. Print the sign-ins and the steps for Git hosts."""
     settings: Settings = current_app.config["SETTINGS"]
     password = read_or_create(
         settings.server.instance_dir / "demo_password", lambda: f"Harbour-{secrets.token_urlsafe(9)}"
     )
-    people = {role: _person(*PEOPLE[role], password) for role in PEOPLE}
-    organization = _organization(people, settings)
     _repository()
+    with session.write_transaction():
+        people = {role: _person(*PEOPLE[role], password) for role in PEOPLE}
+        organization = _organization(people, settings)
     _project(organization, people[Role.OWNER], settings)
-    db.session.commit()
     for line in _sign_ins(people, password):
         click.echo(line)
     # stderr: `make run` stores stdout, and these lines depend on the settings.
@@ -115,4 +116,5 @@ def _project(organization: Organization, owner: User, settings: Settings) -> Non
         "framework": kind.framework,
         "paths": {"content": "content", "media": "static", "public": "public"},
     }
-    projects.create(organization, values, access, by=owner, limits=settings.limits)
+    with session.write_transaction():
+        projects.create(organization, values, access, by=owner, limits=settings.limits)

@@ -31,7 +31,7 @@ class TestSteps:
 
     def test_steps_of_a_configured_host_are_empty(self, tmp_path: Path) -> None:
         text = setup_text(tmp_path, GITLAB_CLIENT_ID="x", GITLAB_CLIENT_SECRET="canary", GITLAB_WEBHOOK_SECRET="w" * 20)
-        assert "GitLab is set up." in text
+        assert "GitLab is configured." in text
         assert "GITLAB_" not in text
         assert "canary" not in text
 
