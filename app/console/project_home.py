@@ -1,6 +1,7 @@
 """The home page of a project, its activity and its search."""
 
 from typing import Any
+from urllib.parse import quote
 
 from flask import Response
 from marshmallow import fields, validate
@@ -9,9 +10,10 @@ from app.access.scope import Scope
 from app.console import api
 from app.console.blueprint import ROOT, blueprint
 from app.console.forms import Form
-from app.console.pages import Page, see_other
+from app.console.pages import Page, see_other, wants_json
 from app.console.rendering import page
 from app.core.errors import NotFound
+from app.http.envelope import json_response
 from app.http.validation import RequestSchema
 from app.resources.project_content import routes as content
 from app.resources.project_draft import routes as drafts
@@ -72,9 +74,17 @@ def read_again(*, scope: Scope, form: Form) -> Response:
 @blueprint.get(f"{BASE}/search")
 @Page(guard=MEMBER, query=SearchPageQuery)
 def search(*, scope: Scope, query: dict[str, str]) -> Response:
-    """Search the files of the project."""
+    """Search the files of the project. The command palette receives the files as JSON."""
     hits = api.read(content.find, scope.path, q=query["q"], limit=HITS) if query["q"].strip() else []
+    if wants_json():
+        return json_response({"files": [_palette_file(scope, hit) for hit in hits]}, 200)
     return page("project/search.html", q=query["q"], hits=hits)
+
+
+def _palette_file(scope: Scope, hit: dict[str, Any]) -> dict[str, str]:
+    path: str = hit["path"]
+    url = project_url(scope, f"/edit/{quote(path)}")
+    return {"title": hit["title"] or path.rpartition("/")[2], "path": path, "url": url}
 
 
 @blueprint.get(f"{BASE}/activity")

@@ -53,6 +53,7 @@ TEXTS = (
     "Saved",
     "Saving …",
     "Search and commands",
+    "Search for “{query}”",
     "Search in the list",
     "Select the entry",
     "Sign in again",

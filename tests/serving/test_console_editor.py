@@ -102,3 +102,16 @@ def test_uploaded_image_is_inserted_with_its_description(console: Console, proje
     expect(page.locator(".toast", has_text="Saved")).to_be_visible()
     [path] = (console.service.home / "instance").rglob("harbour-journal.git")
     assert b"![The pier](/low-tide.png)" in GitRepo.existing(path).show("content/about.md")
+
+
+@pytest.mark.server
+def test_palette_opens_a_file_by_a_word_of_its_text(console: Console, project: str) -> None:
+    page = console.page
+    console.resize(WIDE, "light")
+    console.open(project)
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox", name="Search and commands").fill("knots")
+    expect(page.get_by_role("option").filter(has_text="content/docs/knots.md")).to_be_visible()
+    assert page.evaluate(FINDINGS) == []
+    page.get_by_role("option").filter(has_text="content/docs/knots.md").click()
+    page.wait_for_url("**/edit/content/docs/knots.md")

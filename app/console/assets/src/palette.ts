@@ -9,7 +9,12 @@ interface Command {
   run: () => void;
 }
 
-/** Open the palette. `<body data-palette-url>` names the search for files: `?q=` returns `[{title, path, url}]`. */
+const SEARCH_DELAY_MS = 200;
+const MIN_CHARACTERS = 2;
+const MAX_COMMANDS = 12;
+const MAX_FILES = 20;
+
+/** Open the palette. `<body data-palette-url>` names the search for files: `?q=` returns `{files: [{title, path, url}]}`. */
 export async function openPalette(): Promise<void> {
   if (document.querySelector("dialog[open]")) return;
   const commands = pageCommands();
@@ -47,21 +52,25 @@ export async function openPalette(): Promise<void> {
     command?.run();
   };
   let request = new AbortController();
-  const search = async () => {
-    const query = input.value.trim().toLocaleLowerCase();
-    shown = commands.filter((command) => query.split(/\s+/).every((part) => command.label.toLocaleLowerCase().includes(part))).slice(0, 12);
+  let timer = 0;
+  const search = () => {
+    const query = input.value.trim();
+    const parts = query.toLocaleLowerCase().split(/\s+/);
+    shown = commands.filter(({ label }) => parts.every((part) => label.toLocaleLowerCase().includes(part))).slice(0, MAX_COMMANDS);
     active = 0;
     render();
     request.abort();
-    request = new AbortController();
-    if (query.length < 2) return;
-    const files = await fileCommands(query, request.signal);
-    if (files.length) {
-      shown = [...shown, ...files];
-      render();
-    }
+    clearTimeout(timer);
+    if (query.length >= MIN_CHARACTERS) timer = window.setTimeout(() => void addFiles(query), SEARCH_DELAY_MS);
   };
-  input.addEventListener("input", () => void search());
+  const addFiles = async (query: string) => {
+    const own = (request = new AbortController());
+    const files = await fileCommands(query, own.signal);
+    if (own.signal.aborted) return;
+    shown = [...shown, ...files];
+    render();
+  };
+  input.addEventListener("input", search);
   input.addEventListener("keydown", (event) => {
     const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
     if (event.key === "Enter") choose(active);
@@ -73,7 +82,7 @@ export async function openPalette(): Promise<void> {
   dialog.addEventListener("click", (event) => {
     if (event.target === dialog) dialog.close();
   });
-  void search();
+  search();
   await show(dialog);
 }
 
@@ -98,20 +107,24 @@ function pageCommands(): Command[] {
   return commands;
 }
 
+/** Return the files that the search of the service finds, and the page with all results. */
 async function fileCommands(query: string, signal: AbortSignal): Promise<Command[]> {
   const url = document.body.dataset.paletteUrl;
   if (!url) return [];
+  const page = `${url}?q=${encodeURIComponent(query)}`;
+  const all = { label: text("Search for “{query}”", { query }), group: text("Page"), icon: "search", run: () => location.assign(page) };
   try {
-    const response = await fetch(`${url}${url.includes("?") ? "&" : "?"}q=${encodeURIComponent(query)}`, { signal, headers: { Accept: "application/json" } });
-    if (!response.ok) return [];
-    const files: { title: string; path: string; url: string }[] = await response.json();
-    return files.slice(0, 20).map((file) => ({
-      label: file.title || file.path,
+    const response = await fetch(page, { signal, headers: { Accept: "application/json" } });
+    if (!response.ok) return [all];
+    const { files }: { files: { title: string; path: string; url: string }[] } = await response.json();
+    const commands = files.slice(0, MAX_FILES).map((file) => ({
+      label: file.title,
       group: file.path,
       icon: "file-text",
       run: () => location.assign(file.url),
     }));
+    return [...commands, all];
   } catch {
-    return [];
+    return [all];
   }
 }
