@@ -83,7 +83,7 @@ class EntriesMetaSchema(PassthroughSchema):
     complete = fields.Boolean()
 
 
-class EntrySchema(RequestSchema):
+class EntrySchema(PassthroughSchema):
     """A content file with fields of its front matter. A field that is named but missing is null.
 
     `last_commit` is null while it is unknown.
