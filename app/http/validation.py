@@ -249,18 +249,6 @@ def text(min_length: int = 1, max_length: int = 255, **kwargs: Any) -> fields.St
     return fields.String(validate=[validate.Length(min=min_length, max=max_length), check_not_blank], **kwargs)
 
 
-def with_empty_as_null(data: Any, *names: str) -> Any:
-    """Return a body in which the named fields are null if they are empty strings."""
-    return data | {name: None for name in names if data.get(name) == ""} if isinstance(data, dict) else data
-
-
-def without_empty(data: Any, *names: str) -> Any:
-    """Return a body without the named fields that are empty strings."""
-    if not isinstance(data, dict):
-        return data
-    return {name: value for name, value in data.items() if value != "" or name not in names}
-
-
 class PageQuery(RequestSchema):
     """The parameters of cursor pagination. A limit above the maximum is reduced to it."""
 

@@ -29,9 +29,9 @@ from app.resources.project_content.commit_builder import Saved, SaveRequest
 from app.resources.project_content.commit_refs import find_commit
 from app.resources.project_content.earlier_commit import find_earlier_commit
 from app.resources.project_content.metadata_at_commit import metadata_at_commit
-from app.resources.project_content.schemas.content import CommitBody, FileArguments
-from app.resources.project_content.schemas.front_matter import FrontMatterBody
-from app.resources.project_content.schemas.revisions import CompareArguments, HistoryArguments, RestoreBody
+from app.resources.project_content.schemas.content import FileArguments, MakeCommit
+from app.resources.project_content.schemas.front_matter import EditFrontMatter
+from app.resources.project_content.schemas.revisions import CompareArguments, HistoryArguments, RestoreVersion
 from app.resources.project_content.source import Source, source_of
 
 VERIFY_DELAY = timedelta(seconds=20)
@@ -91,37 +91,37 @@ def _source(scope: Scope) -> Source:
     return source
 
 
-def commit(scope: Scope, body: CommitBody) -> Saved:
+def commit(scope: Scope, body: MakeCommit) -> Saved:
     """Create the commit of a save."""
-    if body["is_validated"]:
-        schema_validation.check(_schema_of_save(scope, body["branch"]), body["files"])
-    save = SaveRequest(body["base_sha"], body["files"], body["message"], body.get("description"))
-    return commit_to_host(scope, save, body["branch"])
+    if body.is_validated:
+        schema_validation.check(_schema_of_save(scope, body.branch), body.files)
+    save = SaveRequest(body.base_sha, body.files, body.message, body.description)
+    return commit_to_host(scope, save, body.branch)
 
 
-def edit_front_matter(scope: Scope, body: FrontMatterBody) -> Saved | front_matter.NoChange:
+def edit_front_matter(scope: Scope, body: EditFrontMatter) -> Saved | front_matter.NoChange:
     """Create the commit of a front matter edit, or return NoChange."""
-    edit = body["edit"]
+    edit = body.edit
     change = front_matter.apply_edit(source_of(scope.project, drivers.git, branch=edit.branch, actor=scope.actor), edit)
     if isinstance(change, front_matter.NoChange):
         return change
-    if body["is_validated"]:
+    if body.is_validated:
         schema_validation.check(_schema_of_save(scope, edit.branch), [change], prefix="")
     message = edit.message or f"Edit the front matter of {edit.file}"
     return commit_to_host(scope, SaveRequest(edit.base_sha, [change], message), edit.branch)
 
 
-def restore_version(scope: Scope, body: RestoreBody) -> Saved | front_matter.NoChange:
+def restore_version(scope: Scope, body: RestoreVersion) -> Saved | front_matter.NoChange:
     """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
-    path = body["file"] or body["folder"] or ""
-    source = source_of(scope.project, drivers.git, branch=body["branch"], actor=scope.actor)
+    path = body.file or body.folder or ""
+    source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.actor)
     session.release_connection()
-    request = restore.RestoreRequest(path, body["file"] is None, body["commit_sha"], body["base_sha"])
+    request = restore.RestoreRequest(path, body.file is None, body.commit_sha, body.base_sha)
     edits = restore.plan_restore(source, request)
     if isinstance(edits, front_matter.NoChange):
         return edits
-    message = body["message"] or f"Restore {path} from {body['commit_sha'][:7]}"
-    return commit_to_host(scope, SaveRequest(body["base_sha"], edits, message), body["branch"])
+    message = body.message or f"Restore {path} from {body.commit_sha[:7]}"
+    return commit_to_host(scope, SaveRequest(body.base_sha, edits, message), body.branch)
 
 
 def _schema_of_save(scope: Scope, branch: str | None) -> ContentSchema:

@@ -19,7 +19,6 @@ from app.resources.project_content.raw_file import RawFile
 from app.resources.project_content.schemas.content import (
     BranchArguments,
     BranchQuery,
-    CommitBody,
     Committed,
     FileArguments,
     FileAtRefQuery,
@@ -31,7 +30,7 @@ from app.resources.project_content.schemas.content import (
     TreeQuery,
 )
 from app.resources.project_content.schemas.entries import EntriesArguments, EntriesMetaSchema, EntriesQuery, EntrySchema
-from app.resources.project_content.schemas.front_matter import EditFrontMatter, FrontMatterBody
+from app.resources.project_content.schemas.front_matter import EditFrontMatter
 from app.resources.project_content.schemas.results import IndexEvent, StreamFailure, TreeSchema
 from app.resources.project_content.schemas.revisions import (
     CompareArguments,
@@ -41,7 +40,6 @@ from app.resources.project_content.schemas.revisions import (
     HistoryCommit,
     HistoryMetaSchema,
     HistoryQuery,
-    RestoreBody,
     RestoreVersion,
 )
 from app.resources.project_content.schemas.search import BacklinkSchema, SearchArguments, SearchHitSchema, SearchQuery
@@ -189,7 +187,7 @@ def list_backlinks(*, scope: Scope, query: FileArguments, prepared: ContentIndex
 
 @blueprint.post("/<project_id>/commit")
 @endpoint(
-    guard=can_commit(lambda body: body["branch"]),
+    guard=can_commit(lambda body: body.branch),
     body=MakeCommit,
     prepare=prepare.commit,
     result=Committed,
@@ -198,14 +196,14 @@ def list_backlinks(*, scope: Scope, query: FileArguments, prepared: ContentIndex
     message="Saved",
     errors=SAVE,
 )
-def commit(*, scope: Scope, body: CommitBody, prepared: Saved) -> ViewResult:
+def commit(*, scope: Scope, body: MakeCommit, prepared: Saved) -> ViewResult:
     """Save several files as one commit."""
     return responses.save_result(scope, prepared)
 
 
 @blueprint.post("/<project_id>/restore")
 @endpoint(
-    guard=can_commit(lambda body: body["branch"]),
+    guard=can_commit(lambda body: body.branch),
     body=RestoreVersion,
     prepare=prepare.restore_version,
     result=Committed,
@@ -214,14 +212,14 @@ def commit(*, scope: Scope, body: CommitBody, prepared: Saved) -> ViewResult:
     message="Restored",
     errors=("NOT_SUPPORTED", "CANNOT_RESTORE", *SAVE),
 )
-def restore(*, scope: Scope, body: RestoreBody, prepared: Saved | NoChange) -> ViewResult:
+def restore(*, scope: Scope, body: RestoreVersion, prepared: Saved | NoChange) -> ViewResult:
     """Restore a file or folder as it was at a commit. Without a difference there is no commit, and the status is 200."""
     return responses.save_result(scope, prepared)
 
 
 @blueprint.patch("/<project_id>/front-matter")
 @endpoint(
-    guard=can_commit(lambda body: body["edit"].branch),
+    guard=can_commit(lambda body: body.branch),
     body=EditFrontMatter,
     prepare=prepare.edit_front_matter,
     result=Committed,
@@ -231,7 +229,7 @@ def restore(*, scope: Scope, body: RestoreBody, prepared: Saved | NoChange) -> V
         *SAVE,
     ),
 )
-def edit_front_matter(*, scope: Scope, body: FrontMatterBody, prepared: Saved | NoChange) -> dict[str, object]:
+def edit_front_matter(*, scope: Scope, body: EditFrontMatter, prepared: Saved | NoChange) -> dict[str, object]:
     """Change keys of the front matter of a file and no other byte of it. Without a change there is no commit."""
     return service.record_save(scope.project, prepared, by=scope.actor, grant=scope.grant)
 

@@ -10,7 +10,7 @@ from app.resources.project_content.prepare import RefArguments, commit_to_host, 
 from app.resources.project_content.schema_sources import content_schema
 from app.resources.project_content.source import source_of
 from app.resources.project_schema.adoption import adoption
-from app.resources.project_schema.schemas import AdoptBody
+from app.resources.project_schema.schemas import AdoptSchema
 
 
 def read_schema(scope: Scope, query: RefArguments) -> ContentSchema:
@@ -18,12 +18,12 @@ def read_schema(scope: Scope, query: RefArguments) -> ContentSchema:
     return content_schema(scope.project, read_index(scope, query), hosts=drivers.git, by=scope.caller)
 
 
-def adopt_schema(scope: Scope, body: AdoptBody) -> Saved | NoChange:
+def adopt_schema(scope: Scope, body: AdoptSchema) -> Saved | NoChange:
     """Create the commit that writes the schema of a branch to `.galley.yml`, or return NoChange if the file has it."""
-    schema = read_schema(scope, {"ref": body["branch"]})
-    source = source_of(scope.project, drivers.git, branch=body["branch"], actor=scope.actor)
+    schema = read_schema(scope, {"ref": body.branch})
+    source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.actor)
     session.release_connection()
-    save = adoption(schema, source, base_sha=body["base_sha"], message=body["message"])
+    save = adoption(schema, source, base_sha=body.base_sha, message=body.message)
     if isinstance(save, NoChange):
         return save
-    return commit_to_host(scope, save, body["branch"])
+    return commit_to_host(scope, save, body.branch)

@@ -1,13 +1,14 @@
 """Query, body and response schemas of content schemas."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated
 
-from marshmallow import fields, pre_load, validate
+from marshmallow import fields, validate
 
 from app.content.schema.model import FieldType, SourceKind
 from app.http.git_refs import branch_name, full_sha
 from app.http.json_schema import OPTIONAL
-from app.http.validation import PassthroughSchema, RequestSchema, text, with_empty_as_null
+from app.http.validation import PassthroughSchema, RequestBody, text
 
 SCALARS = ["string", "number", "boolean"]
 
@@ -83,22 +84,10 @@ class ContentSchemaSchema(PassthroughSchema):
     problems = fields.List(fields.Nested(SchemaProblemSchema), required=True)
 
 
-class AdoptSchema(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class AdoptSchema(RequestBody):
     """The branch on which the schema is committed, the commit it starts from and the message. All are optional."""
 
-    branch = fields.String(load_default=None, allow_none=True, validate=branch_name)
-    base_sha = fields.String(load_default=None, allow_none=True, validate=full_sha)
-    message = text(1, 2_000, required=False, load_default=None, allow_none=True)
-
-    @pre_load
-    def _clear_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty string in an optional field as null (contract, section 0)."""
-        return with_empty_as_null(data, "branch", "base_sha", "message")
-
-
-class AdoptBody(TypedDict):
-    """The loaded form of `AdoptSchema`."""
-
-    branch: str | None
-    base_sha: str | None
-    message: str | None
+    branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
+    base_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
+    message: Annotated[str | None, text(1, 2_000, required=False, load_default=None, allow_none=True)]

@@ -2,17 +2,17 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
-from typing import Any, NotRequired, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
 
-from marshmallow import ValidationError, fields, post_load, pre_load, validate, validates_schema
+from marshmallow import ValidationError, fields, post_load, pre_load, validate
 
 from app.core.errors import PayloadTooLarge
 from app.core.limits import CommitLimits
 from app.drivers.git.port import Action, FileChange
 from app.http.file_paths import FilePathField, plain_path
 from app.http.git_refs import branch_name, full_sha
-from app.http.validation import DateTimeMs, PageQuery, RequestSchema, StrictBoolean, text, without_empty
+from app.http.validation import DateTimeMs, PageQuery, RequestBody, RequestSchema, StrictBoolean, text
 from app.models.project_content import IndexStatus
 from app.resources.project_content.commit_builder import FileEdit
 from app.resources.project_content.schemas.results import ENTRY_TYPES, MODE, HeadingSchema, OutlineLink
@@ -136,7 +136,10 @@ class EditedFile(RequestSchema):
     @pre_load
     def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
         """Read an empty string in an optional field as not given (contract, section 0). Content may be empty."""
-        return without_empty(data, "encoding", "previous_path", "base_blob_sha")
+        optional = ("encoding", "previous_path", "base_blob_sha")
+        if not isinstance(data, dict):
+            return data
+        return {name: value for name, value in data.items() if value != "" or name not in optional}
 
     @post_load
     def decode(self, data: dict[str, Any], **_kwargs: Any) -> FileEdit:
@@ -164,63 +167,52 @@ def _decoded(content: str | None, encoding: str) -> bytes | None:
         raise ValidationError("This is not valid base64.", "content") from error
 
 
-class MakeCommit(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class MakeCommit(RequestBody):
     """A save of all its files in one commit."""
 
-    message = text(1, 2_000)
-    description = fields.String(load_default=None, allow_none=True, validate=validate.Length(max=20_000))
-    branch = fields.String(load_default=None, allow_none=True, validate=branch_name)
-    base_sha = fields.String(required=True, validate=full_sha)
-    files = fields.List(fields.Nested(EditedFile), required=True, validate=validate.Length(min=1))
-    is_validated = StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)
+    message: Annotated[str, text(1, 2_000)]
+    description: Annotated[
+        str | None, fields.String(load_default=None, allow_none=True, validate=validate.Length(max=20_000))
+    ]
+    branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
+    base_sha: Annotated[str, fields.String(required=True, validate=full_sha)]
+    files: Annotated[
+        list[FileEdit], fields.List(fields.Nested(EditedFile), required=True, validate=validate.Length(min=1))
+    ]
+    is_validated: Annotated[bool, StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)]
 
-    @pre_load
-    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty string in an optional field as not given (contract, section 0)."""
-        return without_empty(data, "branch")
-
-    @pre_load
-    def bound(self, data: Mapping[str, Any], **_kwargs: Any) -> Mapping[str, Any]:
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Refuse too many files with 413 before each is validated."""
         files = data.get("files")
         if isinstance(files, list) and len(files) > MAX_FILES:
             raise PayloadTooLarge(f"One commit takes at most {MAX_FILES} files")
         return data
 
-    @validates_schema
-    def distinct(self, data: dict[str, Any], **_kwargs: Any) -> None:
-        """Require distinct paths and a total size within the limit."""
-        edits: list[FileEdit] = data.get("files", [])
-        if sum(len(edit.change.content or b"") for edit in edits) > MAX_BYTES:
+    def __post_init__(self) -> None:
+        """Require a total size within the limit, distinct paths, and one change of each file.
+
+        A file may be created in the place of a moved one.
+        """
+        if sum(len(edit.change.content or b"") for edit in self.files) > MAX_BYTES:
             raise PayloadTooLarge(f"One commit takes at most {MAX_BYTES // 1024 // 1024} MiB")
         paths: set[str] = set()
-        for number, edit in enumerate(edits):
-            if edit.change.path in paths:
+        origins: set[str] = set()
+        for number, edit in enumerate(self.files):
+            change = edit.change
+            if change.path in paths:
                 raise ValidationError({"files": {number: {"path": ["This path occurs twice in the commit."]}}})
-            paths.add(edit.change.path)
-
-    @validates_schema
-    def possible(self, data: dict[str, Any], **_kwargs: Any) -> None:
-        """Refuse two changes of one file. A file may be created in the place of a moved one."""
-        taken: set[str] = set()
-        for number, edit in enumerate(data.get("files", [])):
-            change: FileChange = edit.change
-            field = "previous_path" if change.action == Action.MOVE else "path"
-            origin = change.previous_path or change.path
-            if change.action != Action.CREATE and origin in taken:
+            paths.add(change.path)
+            if change.action == Action.CREATE:
+                continue
+            field, origin = (
+                ("previous_path" if change.action == Action.MOVE else "path"),
+                change.previous_path or change.path,
+            )
+            if origin in origins:
                 raise ValidationError({"files": {number: {field: ["Another change of this commit uses this file."]}}})
-            taken |= {origin} if change.action != Action.CREATE else set()
-
-
-class CommitBody(TypedDict):
-    """The loaded form of `MakeCommit`."""
-
-    message: str
-    description: NotRequired[str | None]
-    branch: str | None
-    base_sha: str
-    files: list[FileEdit]
-    is_validated: bool
+            origins.add(origin)
 
 
 class CommittedFile(RequestSchema):

@@ -1,14 +1,15 @@
 """Queries, request bodies and response schemas of the history of a project's files."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated, Any, TypedDict
 
-from marshmallow import ValidationError, fields, post_load, pre_load, validate, validates_schema
+from marshmallow import ValidationError, fields, post_load, validate
 
 from app.core.limits import InputLimits
 from app.drivers.git.revisions import FileStatus
 from app.http.file_paths import FilePathField, plain_path
 from app.http.git_refs import branch_name, full_sha
-from app.http.validation import PageQuery, PassthroughSchema, RequestSchema, text, without_empty
+from app.http.validation import PageQuery, PassthroughSchema, RequestBody, text
 
 MAX_PAGE = InputLimits.page_size_max
 _SHA = "4f1c0f1f8a4f3c9f4d7f2b7e8e6a1f1de0f5a9c2"
@@ -156,36 +157,30 @@ class ComparisonSchema(PassthroughSchema):
     truncated = fields.Boolean(metadata={"example": False})
 
 
-class RestoreVersion(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class RestoreVersion(RequestBody):
     """A file or folder, the commit that has the earlier version, and the commit from which the caller started."""
 
-    file = fields.String(load_default=None, allow_none=True, validate=plain_path, metadata={"example": _PATH})
-    folder = fields.String(load_default=None, allow_none=True, validate=plain_path, metadata={"example": None})
-    commit_sha = fields.String(required=True, validate=full_sha, metadata={"example": _BASE})
-    base_sha = fields.String(required=True, validate=full_sha, metadata={"example": _SHA})
-    branch = fields.String(load_default=None, allow_none=True, validate=branch_name, metadata={"example": "main"})
-    message = text(
-        1, 2_000, required=False, load_default=None, allow_none=True, metadata={"example": "Restore hello.md"}
-    )
+    file: Annotated[
+        str | None,
+        fields.String(load_default=None, allow_none=True, validate=plain_path, metadata={"example": _PATH}),
+    ]
+    folder: Annotated[
+        str | None,
+        fields.String(load_default=None, allow_none=True, validate=plain_path, metadata={"example": None}),
+    ]
+    commit_sha: Annotated[str, fields.String(required=True, validate=full_sha, metadata={"example": _BASE})]
+    base_sha: Annotated[str, fields.String(required=True, validate=full_sha, metadata={"example": _SHA})]
+    branch: Annotated[
+        str | None,
+        fields.String(load_default=None, allow_none=True, validate=branch_name, metadata={"example": "main"}),
+    ]
+    message: Annotated[
+        str | None,
+        text(1, 2_000, required=False, load_default=None, allow_none=True, metadata={"example": "Restore hello.md"}),
+    ]
 
-    @pre_load
-    def _drop_empty_fields(self, data: Any, **_kwargs: Any) -> Any:
-        """Read an empty string in an optional field as not given (contract, section 0)."""
-        return without_empty(data, "file", "folder", "branch", "message")
-
-    @validates_schema
-    def one_path(self, data: dict[str, Any], **_kwargs: Any) -> None:
+    def __post_init__(self) -> None:
         """Require exactly one of both paths."""
-        if (data.get("file") is None) == (data.get("folder") is None):
+        if (self.file is None) == (self.folder is None):
             raise ValidationError("Give either a file or a folder.", "file")
-
-
-class RestoreBody(TypedDict):
-    """The loaded form of `RestoreVersion`."""
-
-    file: str | None
-    folder: str | None
-    commit_sha: str
-    base_sha: str
-    branch: str | None
-    message: str | None
