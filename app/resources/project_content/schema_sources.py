@@ -31,7 +31,7 @@ _DECAP = re.compile(r"(?:^|/)(?:admin|cms|decap|sveltia|netlify|netlify-cms)/con
 _IN_DECAP = (b"collections", b"backend")
 MAX_DECAP_FILES, MAX_CACHED = 3, 128
 _cache: OrderedDict[tuple[str, ...], Any] = OrderedDict()
-"""Read files by project and blob, and inferred collections by index and commits."""
+"""Read files by project and blob, and candidates and inferred collections by index and commits."""
 
 
 def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHosts, by: HasId) -> ContentSchema:
@@ -43,7 +43,8 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
     if index is None or index.generation == 0:
         problem = SchemaProblem(None, "", "The branch is not indexed yet. Try again in a moment")
         return ContentSchema(SourceKind.INFERRED, None, problems=(problem,))
-    rows = _candidates(index)
+    key = (index.id, "files", str(index.generation), str(index.commit_sha))
+    rows: dict[str, Any] = _cache[key] if key in _cache else _cached(key, _candidates(index))
 
     def read(row: Any) -> bytes:
         source = source_of(project, hosts, branch=index.branch, actor=by)

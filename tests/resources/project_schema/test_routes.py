@@ -5,6 +5,7 @@ from typing import Any
 import yaml
 
 from tests.resources.project_content.conftest import Site, make_site
+from tests.support.assertions.statements import counted
 from tests.support.world import World
 
 GALLEY = b"""\
@@ -69,6 +70,15 @@ class TestReadSchema:
                 gone = path if path != "archetypes" else "archetypes/posts.md"
                 site.commit({"path": gone, "action": "delete"}).ok(201)
                 world.work_off()
+
+    def test_second_read_of_a_commit_searches_no_files(self, world: World) -> None:
+        site = make_site(world, PAGES)
+        first = schema_of(site)
+        with counted(world.app) as statements:
+            assert schema_of(site) == first
+        assert [statement for statement in statements if "content_files" in statement] == []
+        site.commit({"path": ".galley.yml", "action": "create", "content": GALLEY.decode()}).ok(201)
+        assert schema_of(site)["source"]["path"] == ".galley.yml"
 
     def test_archetype_is_the_template_of_a_collection(self, world: World) -> None:
         archetype = (
