@@ -166,7 +166,12 @@ class _Detector:
         if _has_modules(paths, read):
             install = (*recipe.install, ("hugo", "mod", "graph"))
             recipe = dataclasses.replace(recipe, install=install, dependencies=None)
-        proxies = {"GOPROXY": self._hints.module_proxy, "HUGO_MODULE_PROXY": self._hints.module_proxy}
+        proxies = {
+            "GOPROXY": self._hints.module_proxy,
+            "HUGO_MODULE_PROXY": self._hints.module_proxy,
+            # By default Hugo ignores proxies. A sandbox has no other connection.
+            "HUGO_SECURITY_HTTP_PROXYFROMENVIRONMENT": "true",
+        }
         return dataclasses.replace(
             recipe,
             serve=(*serve, *reloading),

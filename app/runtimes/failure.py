@@ -55,6 +55,7 @@ _NODE_VERSION = (
         r"[^\n]{0,200}Actual: [^\n]{0,200}?\"node\": ?\"(?P<has>[^\"\n]{1,80})\""
     ),
 )
+_HUGO_TEMPLATE = re.compile(r"no such template \"(_internal/[\w./-]{1,200})\"")
 _PYTHON_VERSION = re.compile(
     r"no matching distributions available for your environment|versions that require a different python version"
 )
@@ -133,6 +134,9 @@ def hint_for(
     program = _first(_MISSING_PROGRAM, text)
     if program is not None:
         return _hint_for_program(program)
+    template = _first(_HUGO_TEMPLATE, text)
+    if template is not None:
+        return f"This version of Hugo no longer has the template “{template}”. Update the theme or the layouts of the site."
     module = _first(_MISSING_MODULE, text)
     if module is not None:
         return f"The module or theme “{module}” is not installed. Add it to the dependencies of the site."

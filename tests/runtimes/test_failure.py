@@ -88,6 +88,12 @@ def test_log_tail_removes_escape_codes_and_keeps_the_end() -> None:
             (),
             "no version for the Python",
         ),
+        (
+            "ended",
+            'ERROR html/template:_partials/footer.html:16:12: no such template "_internal/google_analytics_async.html"\n',
+            (),
+            "“_internal/google_analytics_async.html”",
+        ),
         ("ended", 'npm error Unsupported URL Type "workspace:": workspace:*\n', (), "preview.root"),
         ("ended", "npm error code E401\n", (), "credentials"),
         ("ended", "npm error code ERESOLVE\n", (), "conflict"),

@@ -17,8 +17,8 @@ from app.drivers.errors import UpstreamRejected
 from app.drivers.sandbox.local.confinement import supports_images
 from app.drivers.sandbox.local.host import LocalSandboxes
 from app.drivers.sandbox.port import Phase, SandboxEnded, SandboxSpec, SandboxStatus, SiteFile
-from app.runtimes.choose import static
-from app.runtimes.recipe import Recipe
+from app.runtimes.choose import choose_recipe, static
+from app.runtimes.recipe import PreviewAddress, Recipe
 from tests.drivers.sandbox.contract import SITE, SandboxContract, fetch, python, serving, wait_for, wait_for_end
 from tests.drivers.sandbox.machine import is_alive, jails_of, leftovers
 
@@ -383,6 +383,17 @@ class TestFailure:
         status = self.failed(host, python(REFUSED_REQUEST))
         assert (status.step, status.refused_hosts) == (Phase.WAITING, ("git.example.org",))
         assert "network access while serving is off" in status.log
+
+    def test_hugo_requests_use_the_proxy(self, host: LocalSandboxes) -> None:
+        layout = b'{{ with try (resources.GetRemote "https://api.example.org/x") }}{{ with .Err }}{{ errorf "%s" . }}{{ end }}{{ end }}'
+        files = {"hugo.toml": b'baseURL = "/"', "layouts/index.html": layout}
+        recipe = choose_recipe(files, files.get, PreviewAddress("http://preview.localhost", 80))
+        name = uuid.uuid4().hex
+        site = [SiteFile(path, "100644", content) for path, content in files.items()]
+        host.start(SandboxSpec(name, "o", recipe, 60), site)
+        status = wait_for(host, name, Phase.FAILED)
+        host.stop(name)
+        assert status.refused_hosts == ("api.example.org",)
 
     def test_private_address_is_refused_with_network_access(self, host: LocalSandboxes) -> None:
         program = REFUSED_REQUEST.replace("https://git.example.org", "http://127.0.0.1:80")
