@@ -34,6 +34,12 @@ def is_command(name: str, subcommand: str) -> bool:
     )
 
 
+def test_architecture_names_every_package() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    packages = {path.parent.name for path in (ROOT / "app").glob("*/__init__.py")}
+    assert {name for name in packages if f"`app/{name}`" not in text} == set()
+
+
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
 class TestDocuments:
     def test_targets_of_make_exist(self, page: Path) -> None:
