@@ -24,7 +24,7 @@ from app.resources.sandbox.schemas import CreateSandbox
 
 
 def _body(scope: Scope, **more: Any) -> Any:
-    return instance(CreateSandbox).load({"projectId": scope.path["project_id"]} | more)
+    return instance(CreateSandbox.schema).load({"projectId": scope.path["project_id"]} | more)
 
 
 def running_address(scope: Scope, unsaved: dict[str, str] | None = None) -> str | None:
