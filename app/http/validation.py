@@ -96,12 +96,10 @@ def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change
     known = {field.data_key or name: field for name, field in loader.load_fields.items()}
     for name, value in data.items():
         field = known.get(name) if value == "" else None
-        if field is None:
+        if field is None or (field.required and not is_change):
             yield name, value
         elif is_change:
             yield name, None if field.allow_none else value
-        elif field.required:
-            yield name, value
 
 
 def flatten(messages: Any, path: str = "") -> Iterator[FieldError]:
@@ -145,7 +143,12 @@ class RequestBody:
         """Build the schema from the annotations."""
         super().__init_subclass__(**kwargs)
         hints = get_type_hints(cls, include_extras=True).items()
-        declared = {name: item for name, hint in hints for item in _metadata(hint) if isinstance(item, fields.Field)}
+        declared = {
+            name: item
+            for name, hint in hints
+            for item in getattr(hint, "__metadata__", ())
+            if isinstance(item, fields.Field)
+        }
 
         def create(_schema: Schema, data: dict[str, Any], **_kwargs: Any) -> Any:
             return cls(**data)
@@ -153,22 +156,13 @@ class RequestBody:
         def normalize(_schema: Schema, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
             return cls.normalize(data)
 
-        members = {
-            "__doc__": cls.__doc__,
-            "__module__": cls.__module__,
-            "ONE_OF": cls.ONE_OF,
-            "create": post_load(create),
-            "normalize": pre_load(normalize),
-        }
-        cls.schema = type(cls.__name__, (RequestSchema,), declared | members)
+        hooks = {"create": post_load(create), "normalize": pre_load(normalize)}
+        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "ONE_OF": cls.ONE_OF}
+        cls.schema = type(cls.__name__, (RequestSchema,), declared | hooks | members)
 
     def sent(self) -> dict[str, Any]:
         """Return the fields that the client sent, by name."""
         return {name: value for name, value in vars(self).items() if value is not ABSENT}
-
-
-def _metadata(hint: Any) -> tuple[Any, ...]:
-    return getattr(hint, "__metadata__", ())
 
 
 class StrictBoolean(fields.Boolean):
