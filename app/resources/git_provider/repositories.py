@@ -9,6 +9,7 @@ import sqlalchemy as sa
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import Conflict
 from app.core.limits import InputLimits
+from app.database import session
 from app.database.session import savepoint
 from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts, LocalHost
@@ -51,6 +52,7 @@ def make(organization: Organization, name: str, *, hosts: GitHosts) -> Repositor
     full = f"{organization.id}/{name}"
     if db.session.get(LocalRepository, full) is not None:
         raise _taken()
+    session.release_connection()
     host = _host(hosts)
     try:
         with tempfile.TemporaryDirectory() as folder:
@@ -107,6 +109,7 @@ def _local(
         statement = statement.where(LocalRepository.name > decode_cursor(cursor, CURSOR))
     names = db.session.scalars(statement.order_by(LocalRepository.name).limit(limit + 1)).all()
     following = encode_cursor(CURSOR, names[limit - 1]) if len(names) > limit else None
+    session.release_connection()
     repositories = (_facts(host, name) for name in names[:limit])
     return [one for one in repositories if one is not None], {"total": total, "next_cursor": following}
 

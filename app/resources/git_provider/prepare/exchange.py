@@ -92,6 +92,7 @@ def refresh(scope: Scope, provider: Provider) -> str:
     is_recovering = row.status != CredentialStatus.ACTIVE
     if is_recovering and not attempts.begin(row.id):
         raise ReconnectRequired(REJECTED)
+    session.release_connection()
     try:
         renewed = refresher.renew(row, installation=True, recovering=is_recovering)
     except ReconnectRequired:
