@@ -1,5 +1,6 @@
 """Tests of the worker process: arguments of a run, commits, log events and the end of the process."""
 
+import logging
 import os
 import signal
 import subprocess
@@ -12,6 +13,7 @@ from types import SimpleNamespace
 
 import pytest
 import sqlalchemy as sa
+import structlog
 from flask import Flask
 from structlog.testing import capture_logs
 
@@ -64,6 +66,15 @@ def write(word: str, **_: object) -> None:
     db.session.execute(sa.insert(WORDS).values(word=word))
 
 
+@pytest.fixture
+def every_level() -> Iterator[None]:
+    """Log at debug level. Other tests configure the level of the process."""
+    before = structlog.get_config()["wrapper_class"]
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.DEBUG))
+    yield
+    structlog.configure(wrapper_class=before)
+
+
 class TestRunner:
     def call(self, app: Flask, run: Callable[..., object], *, uses: tuple[str, ...] = (), **args: object) -> list:
         reported: list[tuple[str, int, int | None]] = []
@@ -111,7 +122,7 @@ class TestRunner:
         with pytest.raises(UnknownJobError):
             JobRunner(app, {}, print)(JobRun("7", "newer", {}, 1))
 
-    def test_log_of_a_job_contains_name_id_attempt_and_duration_and_no_arguments(self, app):
+    def test_log_of_a_job_contains_name_id_attempt_and_duration_and_no_arguments(self, app, every_level):
         with capture_logs() as lines:
             self.call(app, write, word="unmistakable")
 
