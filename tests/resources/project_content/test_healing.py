@@ -4,12 +4,13 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.access.caller import caller_of
+from app.access.scope import AuthContext, Scope
 from app.database import session
 from app.drivers.git.port import Action, FileChange
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile
-from app.models.user import User
 from app.resources.project_content import indexes, indexing, prepare
 from app.resources.project_content.commit_builder import FileEdit, SaveRequest
 from app.resources.project_content.source import source_of
@@ -80,9 +81,9 @@ class TestKillDuringSave:
         edit = FileEdit(FileChange("lost.md", Action.CREATE, b"# Lost\n"))
         with app.app_context():
             session.start_reading()
-            project, user = db.session.get_one(Project, site.project), db.session.get_one(User, site.owner.id)
-            save = SaveRequest(site.repo.head(), [edit], "Save")
-            prepare.commit_to_host(project, save, branch=None, by=user, hosts=drivers.git)
+            project, caller = db.session.get_one(Project, site.project), caller_of(site.owner.token)
+            scope = Scope(AuthContext(signed_in=True), {"project": project, "caller": caller})
+            prepare.commit_to_host(scope, SaveRequest(site.repo.head(), [edit], "Save"), branch=None)
             waiting = app.extensions["jobs"].counts(db.session.connection())
             assert waiting.waiting >= 1, "nothing would reindex for it"
             db.session.rollback()
