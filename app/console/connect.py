@@ -12,7 +12,9 @@ from app.console.blueprint import ROOT, blueprint
 from app.console.forms import Form
 from app.console.pages import Page, see_other
 from app.console.rendering import page
-from app.core.errors import AppError
+from app.console.service_messages import translate
+from app.console.translation import gettext as _
+from app.core.errors import AppError, InvalidRequest
 from app.core.permissions import Permission
 from app.drivers.errors import DriverError
 from app.extensions import current_settings
@@ -20,6 +22,7 @@ from app.http.error_handlers import to_app_error
 from app.http.validation import RequestSchema
 from app.models.project import Provider
 from app.resources.git_provider.routes import credentials, exchange
+from app.resources.project import imports
 from app.resources.project.routes import projects
 
 GUARD = permission(Permission.MANAGE_PROJECTS)
@@ -48,12 +51,13 @@ def connect(*, scope: Scope, query: dict[str, Any]) -> Response:
             credentials.list_repositories, provider=query["provider"], search=query["q"] or None, cursor=query["cursor"]
         )
     except (AppError, DriverError) as error:
-        problem = to_app_error(error).message
+        problem = translate(to_app_error(error).message)
     git = current_settings().git
     available = [str(one) for one in Provider if one != Provider.LOCAL or git.local_enabled]
     return page(
-        "organization/connect.html", query=query, repositories=listed, meta=meta, problem=problem, providers=available
-    )
+        "organization/connect.html", query=query, repositories=listed, meta=meta, problem=problem, providers=available,
+        imports=imports.latest(scope.organization) if query["provider"] == Provider.LOCAL else [],
+    )  # fmt: skip
 
 
 @blueprint.post(URL)
@@ -76,6 +80,8 @@ def connect_repository(*, scope: Scope, query: dict[str, Any], form: Form) -> Re
 @Page(guard=GUARD, query=ConnectQuery, takes_form=True, shown_by="connect")
 def start_connection(*, scope: Scope, query: dict[str, Any], form: Form) -> Response:
     """Lead to the provider, where the user connects an account."""
+    if query["provider"] == Provider.LOCAL:
+        raise InvalidRequest(_("Choose GitHub or GitLab to connect an account."))
     view = exchange.start_a if query["provider"] == Provider.GITHUB else exchange.start_b
     # A redirect would be blocked: `form-action` of the policy also applies to the redirects of a form.
     response = page("organization/continue.html", url=api.write(view)["url"], query=query)

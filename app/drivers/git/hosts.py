@@ -30,6 +30,12 @@ class LocalHost(GitProvider, Protocol):
     def create(self, name: str, *, source: Path | None = None) -> Repository:
         """Create the repository `owner/name`, empty or from a folder. Raises RepositoryExists, UpstreamRejected."""
 
+    def clone(self, name: str, url: str, *, watch: Callable[[int], None]) -> Repository:
+        """Create the repository `owner/name` from a public URL. `watch` receives the received bytes.
+
+        Raises RepositoryExists, UpstreamRejected, UpstreamTimeout.
+        """
+
     def repack(self, repo: RepoRef) -> None:
         """Pack loose objects. May take minutes; other calls are not blocked."""
 

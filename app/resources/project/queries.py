@@ -6,28 +6,34 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core import clock
+from app.database import plain_rows
 from app.extensions import db
 from app.models.organization import ArchiveStatus, Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
-from app.models.user import User
+from app.models.project_rows import INDEX_COLUMNS, OF_WORKING_BRANCH, PROJECT_COLUMNS, IndexRow, index_of_row
 
 Shown = dict[str, Any]
 
-_OF_INDEX = (
-    ContentIndex.status.label("index_status"),
-    ContentIndex.commit_sha.label("index_commit_sha"),
-    ContentIndex.indexed_at.label("index_indexed_at"),
-    ContentIndex.files.label("index_files"),
+_LIST = (
+    sa.select(*PROJECT_COLUMNS, *INDEX_COLUMNS)
+    .select_from(Project)
+    .outerjoin(ContentIndex, OF_WORKING_BRANCH)
+    .order_by(Project.name, Project.id)
 )
+# Built once: the construction of a statement costs more than its execution.
+_OWNED = sa.select(Organization.id).where(Organization.owner_id == sa.bindparam("target_id"))
+_OF_STATUS, _ACTIVE = Project.status == sa.bindparam("status"), {"status": ArchiveStatus.ACTIVE}
+_OF_ORGANIZATION = _LIST.where(Project.organization_id == sa.bindparam("target_id"))
+_OF_OWNER = _LIST.where(Project.organization_id.in_(_OWNED))
+_OF_ORGANIZATION_AND_STATUS, _OF_OWNER_AND_STATUS = _OF_ORGANIZATION.where(_OF_STATUS), _OF_OWNER.where(_OF_STATUS)
+_NO_PATHS: Shown = {"content": None, "media": None, "public": None}
 _NO_INDEX: Shown = {"status": IndexStatus.QUEUED, "commit_sha": None, "indexed_at": None, "files": 0}
 
 
-def shown(project: Project, index: ContentIndex | None) -> Shown:
-    """Return a project with the index of its working branch."""
-    if index is None:
-        return _shown(project, _NO_INDEX)
-    return _shown(project, _index(index.status, index.commit_sha, index.indexed_at, index.files))
+def shown(project: Any, index: ContentIndex | IndexRow | None) -> Shown:
+    """Return a project, or a row of `PROJECT_COLUMNS`, with the index of its working branch."""
+    return _shown(project, _NO_INDEX if index is None else _index(index))
 
 
 def reload_project(project: Project) -> Shown:
@@ -39,39 +45,35 @@ def reload_project(project: Project) -> Shown:
     return shown(project, index)
 
 
-def of_organization(organization: Organization, *, status: ArchiveStatus | None) -> list[Shown]:
+def of_organization(organization_id: str, *, status: ArchiveStatus | None) -> list[Shown]:
     """Return the projects of an organization by name. Runs one statement."""
-    return _listed(Project.organization_id == organization.id, status)
+    statement = _OF_ORGANIZATION if status is None else _OF_ORGANIZATION_AND_STATUS
+    return _listed(statement, organization_id, status)
 
 
-def of_owner(user: User, *, status: ArchiveStatus | None) -> list[Shown]:
+def of_owner(user_id: str, *, status: ArchiveStatus | None) -> list[Shown]:
     """Return the projects of all organizations that the user owns, by name. Runs one statement."""
-    owned = sa.select(Organization.id).where(Organization.owner_id == user.id)
-    return _listed(Project.organization_id.in_(owned), status)
+    return _listed(_OF_OWNER if status is None else _OF_OWNER_AND_STATUS, user_id, status)
 
 
-def _listed(where: sa.ColumnElement[bool], status: ArchiveStatus | None) -> list[Shown]:
-    rows: Sequence[Any] = db.session.execute(
-        sa.select(*Project.__table__.c, *_OF_INDEX)
-        .outerjoin(ContentIndex, sa.and_(ContentIndex.project_id == Project.id, ContentIndex.branch == Project.branch))
-        .where(where, *([Project.status == status] if status else []))
-        .order_by(Project.name, Project.id)
-    ).all()
-    return [_shown(row, _index_of_row(row)) for row in rows]
+def other_names(project: Project, *, limit: int) -> Sequence[Any]:
+    """Return the ids and names of the other active projects of the organization by name."""
+    own = Project.organization_id == project.organization_id
+    statement = sa.select(Project.id, Project.name).where(own, Project.id != project.id)
+    return db.session.execute(statement.where(_OF_STATUS).order_by(Project.name).limit(limit), _ACTIVE).all()
 
 
-def _index_of_row(row: Any) -> Shown:
-    if row.index_status is None:
-        return _NO_INDEX
-    return _index(row.index_status, row.index_commit_sha, row.index_indexed_at, row.index_files)
+def _listed(statement: sa.Select[Any], target_id: str, status: ArchiveStatus | None) -> list[Shown]:
+    parameters = {"target_id": target_id} | ({} if status is None else {"status": status})
+    return [shown(row, index_of_row(row)) for row in plain_rows.read(statement, parameters)]
 
 
-def _index(status: IndexStatus, commit_sha: str | None, indexed_at: Any, files: int) -> Shown:
+def _index(index: ContentIndex | IndexRow) -> Shown:
     return {
-        "status": status,
-        "commit_sha": commit_sha,
-        "indexed_at": None if indexed_at is None else clock.iso(indexed_at),
-        "files": files,
+        "status": index.status,
+        "commit_sha": index.commit_sha,
+        "indexed_at": None if index.indexed_at is None else clock.iso(index.indexed_at),
+        "files": index.files,
     }
 
 
@@ -90,7 +92,7 @@ def _shown(project: Any, index: Shown) -> Shown:
         "branch": project.branch,
         "framework": project.framework,
         "generator": project.generator,
-        "paths": {"content": None, "media": None, "public": None} | project.paths,
+        "paths": _NO_PATHS | project.paths,
         "visibility": project.visibility,
         "preview_network": project.preview_network,
         "status": project.status,

@@ -18,6 +18,7 @@ from app.http.validation import (
     RequestSchema,
     StrictBoolean,
     text,
+    web_url,
 )
 from app.models.organization import ArchiveStatus
 from app.models.project import ConnectionStatus, Generator, Provider, Visibility
@@ -55,10 +56,6 @@ class _Folder(fields.String):
         return path.removesuffix("/")
 
 
-def _site_url() -> fields.Url:
-    return fields.Url(schemes={"http", "https"}, require_tld=False, allow_none=True, validate=validate.Length(max=2048))
-
-
 class Paths(RequestSchema):
     """The folders of a site in the repository. An empty path is the root."""
 
@@ -74,7 +71,7 @@ class _Settings(RequestBody):
     image: Annotated[str | Absent | None, text(1, 1024, data_key="project_image", required=False, allow_none=True)] = (
         ABSENT
     )
-    site_url: Annotated[str | Absent | None, _site_url()] = ABSENT
+    site_url: Annotated[str | Absent | None, web_url(allow_none=True)] = ABSENT
     framework: Annotated[str | Absent | None, text(1, 40, required=False, allow_none=True)] = ABSENT
     paths: Annotated[dict[str, str | None] | Absent, fields.Nested(Paths)] = ABSENT
     preview_network: Annotated[bool | Absent, StrictBoolean()] = ABSENT

@@ -51,9 +51,9 @@ class GitContract:
     # Repositories and branches
 
     def test_repository_has_name_and_default_branch(self, subject: Subject) -> None:
-        found = subject.provider.repository(subject.repo)
-        assert (found.full_name, found.default_branch) == (subject.repo.name, "main")
-        assert found.id
+        repository = subject.provider.repository(subject.repo)
+        assert (repository.full_name, repository.default_branch) == (subject.repo.name, "main")
+        assert repository.id
 
     def test_unknown_repository_is_unavailable(self, subject: Subject) -> None:
         nowhere = RepoRef("nobody/nothing")
@@ -73,10 +73,10 @@ class GitContract:
     def test_branches_are_sorted_by_name(self, subject: Subject) -> None:
         work = subject.git.commit({"w.md": b"w"}, branch="work/one", start=subject.git.head())
         subject.git.commit({"z.md": b"z"}, branch="apple", start=subject.git.head())
-        found = subject.provider.branches(subject.repo)
-        assert [branch.name for branch in found] == ["apple", "main", "work/one"]
-        assert [branch.default for branch in found] == [False, True, False]
-        assert found[2].sha == work
+        branches = subject.provider.branches(subject.repo)
+        assert [branch.name for branch in branches] == ["apple", "main", "work/one"]
+        assert [branch.default for branch in branches] == [False, True, False]
+        assert branches[2].sha == work
 
     def test_created_branch_points_to_its_commit(self, subject: Subject) -> None:
         made = subject.provider.create_branch(subject.repo, "work/new", subject.git.head())
@@ -144,11 +144,11 @@ class GitContract:
     def test_entries_of_existing_and_missing_paths_return_existing_ones(self, make: Make) -> None:
         subject = make(AWKWARD)
         witness = subject.git.entries()
-        found = subject.provider.entries(
+        entries = subject.provider.entries(
             subject.repo, subject.git.head(), [*witness, "no/such", "README.md/below", "bin"]
         )
-        assert found.pop("bin").type == "tree"
-        assert {path: attributes_of(entry) for path, entry in found.items()} == {
+        assert entries.pop("bin").type == "tree"
+        assert {path: attributes_of(entry) for path, entry in entries.items()} == {
             path: known[:3] for path, known in witness.items()
         }
 
@@ -157,10 +157,10 @@ class GitContract:
         new = subject.git.commit(
             {"a.md": b"changed\n", "docs/b.md": None, "new file.md": b"n", "bin/run.sh": b"#!/bin/sh\n"}
         )
-        found = {change.path: change.entry for change in subject.provider.changes(subject.repo, old, new)}
+        values = {change.path: change.entry for change in subject.provider.changes(subject.repo, old, new)}
         witness = subject.git.entries()
-        assert found.pop("docs/b.md") is None
-        assert {path: attributes_of(entry) for path, entry in found.items() if entry} == {
+        assert values.pop("docs/b.md") is None
+        assert {path: attributes_of(entry) for path, entry in values.items() if entry} == {
             path: witness[path][:3] for path in ("a.md", "new file.md", "bin/run.sh")
         }
 
@@ -179,14 +179,14 @@ class GitContract:
         first = subject.git.head()
         second = subject.git.commit({"a.md": b"2"}, "Second\n\nWith a body\n")
         third = subject.git.commit({"docs/ü b.md": b"3", "a.md": None}, "Third")
-        found = list(subject.provider.history(subject.repo, third, since=first))
-        assert [(info.sha, info.parent, set(info.paths)) for info in found] == [
+        results = list(subject.provider.history(subject.repo, third, since=first))
+        assert [(info.sha, info.parent, set(info.paths)) for info in results] == [
             (third, second, {"docs/ü b.md", "a.md"}),
             (second, first, {"a.md"}),
         ]
-        assert found[1].message.strip() == "Second\n\nWith a body"
-        assert (found[0].author.name, found[0].author.email) == ("Ada Author", "ada@mail.example.org")
-        assert found[0].date == AUTHORED
+        assert results[1].message.strip() == "Second\n\nWith a body"
+        assert (results[0].author.name, results[0].author.email) == ("Ada Author", "ada@mail.example.org")
+        assert results[0].date == AUTHORED
 
     def test_history_reaches_the_first_commit(self, subject: Subject) -> None:
         [only] = subject.provider.history(subject.repo, subject.git.head())
@@ -213,9 +213,9 @@ class GitContract:
     def test_blobs_are_yielded_in_the_requested_order(self, make: Make) -> None:
         subject = make(AWKWARD)
         shas = [known[2] for known in subject.git.entries().values() if known[0] == "blob"] * 9
-        found = list(subject.provider.blobs(subject.repo, iter(shas)))
-        assert [sha for sha, _ in found] == shas
-        assert dict(found) == {sha: subject.git.git("cat-file", "blob", sha) for sha in set(shas)}
+        results = list(subject.provider.blobs(subject.repo, iter(shas)))
+        assert [sha for sha, _ in results] == shas
+        assert dict(results) == {sha: subject.git.git("cat-file", "blob", sha) for sha in set(shas)}
 
     def test_blob_returns_the_stored_bytes(self, make: Make) -> None:
         content = bytes(range(256)) * 12_000
@@ -233,7 +233,7 @@ class GitContract:
 
     def test_commit_contains_all_changes(self, subject: Subject) -> None:
         old = subject.git.head()
-        made = subject.commit(
+        commit = subject.commit(
             FileChange("new/file.md", CREATE, b"new\n"),
             FileChange("a.md", UPDATE, b"changed\n"),
             FileChange("docs/b.md", DELETE),
@@ -244,10 +244,10 @@ class GitContract:
         assert set(witness) == {"new/file.md", "a.md", "tools/run"}
         assert subject.git.show("new/file.md") == b"new\n"
         assert subject.git.show("a.md") == b"changed\n"
-        assert (made.sha, made.parent) == (subject.git.head(), old)
-        assert subject.git.commits() == [made.sha, old]
-        told = {change.path: change.entry and attributes_of(change.entry) for change in made.changes}
-        assert told == {path: known[:3] for path, known in witness.items()} | {"docs/b.md": None, "bin/run.sh": None}
+        assert (commit.sha, commit.parent) == (subject.git.head(), old)
+        assert subject.git.commits() == [commit.sha, old]
+        values = {change.path: change.entry and attributes_of(change.entry) for change in commit.changes}
+        assert values == {path: known[:3] for path, known in witness.items()} | {"docs/b.md": None, "bin/run.sh": None}
         subject.git.check()
 
     def test_commit_has_the_bot_as_author_and_the_unchanged_message(self, subject: Subject) -> None:
@@ -262,11 +262,11 @@ class GitContract:
         subject.commit(FileChange("x.md", CREATE, b"x"))
         committer = subject.git.text("log", "-1", "--format=%cn <%ce>", "main")
         head = subject.git.head()
-        made = subject.provider.commit(
+        commit = subject.provider.commit(
             subject.repo, "main", [FileChange("y.md", CREATE, b"y")], "By Änne",
             expected_head=head, author=Person("Änne Author", "aenne@mail.example.org"),
         )  # fmt: skip
-        lines = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", made.sha).splitlines()
+        lines = subject.git.text("log", "-1", "--format=%an <%ae>%n%cn <%ce>", commit.sha).splitlines()
         assert lines == ["Änne Author <aenne@mail.example.org>", committer]
 
     def test_update_keeps_the_mode(self, make: Make) -> None:
@@ -279,7 +279,7 @@ class GitContract:
         assert subject.git.show("links/to-run") == b"../bin/other"
 
     def test_executable_bit_of_a_change_sets_the_mode(self, subject: Subject) -> None:
-        made = subject.commit(
+        commit = subject.commit(
             FileChange("bin/run.sh", UPDATE, b"#!/bin/sh\n", is_executable=False),
             FileChange("bin/new.sh", CREATE, b"#!/bin/sh\n", is_executable=True),
             FileChange("a.md", UPDATE, b"two\n", is_executable=True),
@@ -288,7 +288,7 @@ class GitContract:
         witness = subject.git.entries()
         modes = {"a.md": EXECUTABLE, "bin/new.sh": EXECUTABLE, "bin/run.sh": FILE, "c.md": FILE}
         assert {path: witness[path][1] for path in modes} == modes
-        assert {change.path: change.entry.mode for change in made.changes if change.entry} == modes
+        assert {change.path: change.entry.mode for change in commit.changes if change.entry} == modes
 
     def test_move_keeps_the_mode_and_keeps_or_replaces_the_bytes(self, make: Make) -> None:
         subject = make(AWKWARD)
@@ -303,21 +303,21 @@ class GitContract:
 
     def test_unusual_names_and_contents_are_written(self, make: Make) -> None:
         subject = make({"start.md": b""})
-        wanted = {path: content for path, content in AWKWARD.items() if isinstance(content, bytes)}
-        subject.commit(*(FileChange(path, CREATE, content) for path, content in wanted.items()))
-        for path, content in wanted.items():
+        expected = {path: content for path, content in AWKWARD.items() if isinstance(content, bytes)}
+        subject.commit(*(FileChange(path, CREATE, content) for path, content in expected.items()))
+        for path, content in expected.items():
             assert subject.git.show(path) == content, path
-        assert set(subject.git.entries()) == {*wanted, "start.md"}
-        subject.commit(*(FileChange(f"moved/{path}", MOVE, None, path) for path in wanted))
-        subject.commit(*(FileChange(f"moved/{path}", DELETE) for path in wanted))
+        assert set(subject.git.entries()) == {*expected, "start.md"}
+        subject.commit(*(FileChange(f"moved/{path}", MOVE, None, path) for path in expected))
+        subject.commit(*(FileChange(f"moved/{path}", DELETE) for path in expected))
         assert set(subject.git.entries()) == {"start.md"}
         subject.git.check()
 
     def test_commit_on_a_branch_does_not_change_other_branches(self, subject: Subject) -> None:
         subject.provider.create_branch(subject.repo, "work/one", subject.git.head())
         main = subject.git.head()
-        made = subject.commit(FileChange("w.md", CREATE, b"w"), branch="work/one")
-        assert (subject.git.head(), subject.git.head("work/one")) == (main, made.sha)
+        commit = subject.commit(FileChange("w.md", CREATE, b"w"), branch="work/one")
+        assert (subject.git.head(), subject.git.head("work/one")) == (main, commit.sha)
 
     def test_commit_on_a_moved_branch_raises_branch_moved(self, subject: Subject) -> None:
         old = subject.git.head()
@@ -398,13 +398,13 @@ class PathConflictContract:
 
 def write_in_parallel(subject: Subject, *, writers: int, each: int) -> list[str]:
     """Let writers add files to one branch in parallel. Return the shas of their commits."""
-    told: list[str] = []
+    items: list[str] = []
     failures: list[BaseException] = []
 
     def write(writer: int) -> None:
         try:
             for number in range(each):
-                told.append(add(f"w{writer}/n{number}.md"))
+                items.append(add(f"w{writer}/n{number}.md"))
         except BaseException as failure:
             failures.append(failure)
 
@@ -423,4 +423,4 @@ def write_in_parallel(subject: Subject, *, writers: int, each: int) -> list[str]
     for thread in threads:
         thread.join(120)
     assert not failures, failures
-    return told
+    return items

@@ -70,8 +70,8 @@ class RevisionsContract:
         for _ in range(12):
             base, head = choice.sample(commits, 2)
             differences = revisions_of(old).compare(old.repo, base, head)
-            found = {file.path: (file.previous_path, file.additions, file.deletions) for file in differences.files}
-            assert found == renames.numstat(old.git, base, head)
+            values = {file.path: (file.previous_path, file.additions, file.deletions) for file in differences.files}
+            assert values == renames.numstat(old.git, base, head)
             assert not differences.truncated
 
     def test_comparison_reports_the_status_of_each_path(self, make: Make) -> None:
@@ -125,5 +125,5 @@ class RevisionsContract:
         subject.git.git("update-ref", "-d", "refs/heads/gone")
         tree = subject.git.text("rev-parse", f"{head}^{{tree}}")
         expected = {first: True, head: True, work: True, gone: False, UNKNOWN: False, tree: False, "main": False}
-        found = {sha: revisions_of(subject).is_reachable(subject.repo, sha, branch="main") for sha in expected}
-        assert found == expected
+        values = {sha: revisions_of(subject).is_reachable(subject.repo, sha, branch="main") for sha in expected}
+        assert values == expected

@@ -16,10 +16,10 @@ class TestCompareContents:
         repo = GitRepo(tmp_path / "a.git", renames.first_files(11))
         commits = renames.extend(repo, 11, 20)
         base, head = commits[-1], commits[0]
-        found = compare_contents(contents(repo, base), contents(repo, head))
+        comparison = compare_contents(contents(repo, base), contents(repo, head))
         expected = renames.numstat(repo, base, head)
-        assert {file.path: (file.previous_path, file.additions, file.deletions) for file in found} == expected
-        assert {file.status for file in found} == {"added", "removed", "renamed", "modified"}
+        assert {file.path: (file.previous_path, file.additions, file.deletions) for file in comparison} == expected
+        assert {file.status for file in comparison} == {"added", "removed", "renamed", "modified"}
 
 
 class TestUnifiedDiff:

@@ -101,9 +101,9 @@ class TestKilledWriters:
         repo.check()
         provider = LocalGit(tmp_path / "git", bot=Person("Galley Bot", "bot@mail.example.org"))
         change = FileChange("after.md", Action.CREATE, b"x")
-        made = provider.commit(REPO, "main", [change], "After", expected_head=provider.head(REPO, "main"))
+        commit = provider.commit(REPO, "main", [change], "After", expected_head=provider.head(REPO, "main"))
         provider.close()
-        assert repo.head() == made.sha
+        assert repo.head() == commit.sha
 
 
 class TestGreenlets:
@@ -111,7 +111,7 @@ class TestGreenlets:
         process = start(GREENLETS, str(tmp_path / "git"))
         out, _ = process.communicate(timeout=120)
         assert process.returncode == 0
-        told = json.loads(out)
-        assert sorted(told["told"]) == sorted(repo.commits()[:-1])
-        assert told["longest_gap_s"] < 0.5
+        content = json.loads(out)
+        assert sorted(content["told"]) == sorted(repo.commits()[:-1])
+        assert content["longest_gap_s"] < 0.5
         repo.check()

@@ -59,8 +59,8 @@ class TestMove:
         me = workspace.me
         targets = [me.new_organization() for _ in range(4)]
         requests = [partial(me.again().patch, f"/project/move/{org}/{workspace.project}") for org in targets]
-        found = statuses(together(requests))
-        assert set(found) <= {200, 404}, found
+        received = statuses(together(requests))
+        assert set(received) <= {200, 404}, received
         lists = [me.get(f"/project/orgs/{org}").ok() for org in (workspace.org, *targets)]
         assert sum(map(len, lists)) == 1
 
@@ -76,8 +76,8 @@ class TestDelete:
         previews = [
             partial(me.again().put, f"/project-preview/{workspace.project}", {"state": "running"}) for _ in range(10)
         ]
-        found = statuses(together([*writes, partial(me.again().delete, path), *previews]))
-        assert set(found) <= {200, 404}, found
+        received = statuses(together([*writes, partial(me.again().delete, path), *previews]))
+        assert set(received) <= {200, 404}, received
 
 
 class TestRemovedMembers:

@@ -10,6 +10,8 @@ from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login
 from tests.support.samples.gitrepo import Content
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 MAX_CALLS = 10
 NESTED = [f"section-{number % 400}/page-{number}.md" for number in range(40_000)]
 FLAT = [f"page-{number}.md" for number in range(2_000)]

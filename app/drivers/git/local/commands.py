@@ -4,7 +4,7 @@ import logging
 import os
 import select
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,14 +78,23 @@ class Finished:
     stderr: bytes
 
 
-def start(directory: Path, *arguments: str, stdin: int, stdout: int, stderr: int) -> ChildProcess:
+def start(
+    directory: Path,
+    *arguments: str,
+    stdin: int,
+    stdout: int,
+    stderr: int,
+    variables: Mapping[str, str] | None = None,
+) -> ChildProcess:
     """Start git on a bare repository, in a separate process group, with these descriptors as its standard streams.
+
+    `variables` replace variables of the environment.
 
     Raises:
         UpstreamUnavailable: git is not installed.
     """
     outbound.before_call("git")
-    environment = {"PATH": os.environ.get("PATH", os.defpath), **ENVIRONMENT}
+    environment = {"PATH": os.environ.get("PATH", os.defpath), **ENVIRONMENT, **(variables or {})}
     command = ["git", f"--git-dir={directory}", *OPTIONS, *arguments]
     try:
         return child_processes.start(command, environment=environment, stdin=stdin, stdout=stdout, stderr=stderr)
@@ -99,8 +108,12 @@ def run(
     timeout_s: float,
     data: Iterable[bytes] = (),
     accepts: tuple[int, ...] = (0,),
+    variables: Mapping[str, str] | None = None,
+    watch: Callable[[], None] | None = None,
 ) -> Finished:
     """Run one command to its end with the parts of `data` as its input.
+
+    `watch` is called twice a second while the command runs. If it raises, the command is killed.
 
     Input and output are files in memory. A pipe would hold 64 KiB, and each further piece would wake this process.
 
@@ -110,9 +123,10 @@ def run(
         GitStatusUnknown: the exit status of the command is unknown.
     """
     with input_file(data) as stdin, _anonymous_file() as stdout, _anonymous_file() as stderr:
-        process = start(directory, *arguments, stdin=stdin.fileno(), stdout=stdout.fileno(), stderr=stderr.fileno())
+        streams = {"stdin": stdin.fileno(), "stdout": stdout.fileno(), "stderr": stderr.fileno()}
+        process = start(directory, *arguments, **streams, variables=variables)
         try:
-            returncode = _wait(process, timeout_s)
+            returncode = _wait(process, timeout_s, watch)
         finally:
             process.end()
         output, errors = _content_of(stdout), _content_of(stderr)
@@ -193,9 +207,9 @@ def wait_readable(poller: "select.poll", timeout_s: float) -> list[tuple[int, in
     return ready
 
 
-def _wait(process: ChildProcess, timeout_s: float) -> int:
+def _wait(process: ChildProcess, timeout_s: float, watch: Callable[[], None] | None = None) -> int:
     try:
-        return process.wait(timeout_s)
+        return process.wait(timeout_s) if watch is None else process.wait_watched(timeout_s, watch)
     except TimeoutError as error:
         raise UpstreamTimeout("Git did not respond in time") from error
     except ExitStatusUnknown as error:

@@ -77,10 +77,17 @@ def _fetch(target: Path, source: Path, inner: Path) -> None:
         raise UpstreamRejected(
             "The source repository cannot be read, or `git fsck --strict` finds faults in it", code="INVALID_REPOSITORY"
         ) from error
+    set_default_branch(target, default_branch(inner))
+
+
+def set_default_branch(target: Path, default: str) -> str | None:
+    """Set HEAD to `default`, else to `main`, else to the first branch. Return None in a repository without branches."""
     names = [branch.name for branch in list_branches(target, timeout_s=TIMEOUT_S)]
-    candidates = [name for name in (default_branch(inner), BRANCH, *names) if name in names]
-    if candidates:
-        run(target, "symbolic-ref", "HEAD", f"refs/heads/{candidates[0]}", timeout_s=TIMEOUT_S)
+    candidates = [name for name in (default, BRANCH, *names) if name in names]
+    if not candidates:
+        return None
+    run(target, "symbolic-ref", "HEAD", f"refs/heads/{candidates[0]}", timeout_s=TIMEOUT_S)
+    return candidates[0]
 
 
 def _files(source: Path) -> Iterator[Path]:

@@ -5,7 +5,6 @@ Works in greenlets (with the standard library patched) and in threads.
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from datetime import UTC, datetime
 from itertools import islice
 from pathlib import Path
 
@@ -15,7 +14,7 @@ from app.drivers.git.commit_plan import make_plan
 from app.drivers.git.errors import BranchExists, BranchMoved, GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.local.bundles import LocalBundles
 from app.drivers.git.local.commands import GitStatusUnknown, run
-from app.drivers.git.local.create import create_repository, require_object_checks
+from app.drivers.git.local.creation import LocalCreation
 from app.drivers.git.local.fast_import import CommitIdentity, check_person, import_commit
 from app.drivers.git.local.folders import folder_of
 from app.drivers.git.local.locks import exclusive_lock
@@ -34,61 +33,26 @@ from app.drivers.git.port import (
     PathChange,
     Person,
     RepoRef,
-    Repository,
     TreeEntry,
 )
 
-TIDY_S = 600.0
 
+class LocalGit(LocalRevisions, LocalCreation, GitProvider):
+    """The repositories below `root`. `timeout_s` limits each wait for git.
 
-class LocalGit(LocalRevisions, GitProvider):
-    """The repositories below `root`. `timeout_s` limits each wait for git."""
+    `clone_hosts` are the hosts with private addresses from which repositories may be cloned.
+    """
 
-    def __init__(self, root: Path, *, bot: Person, timeout_s: float = 30.0) -> None:
+    def __init__(self, root: Path, *, bot: Person, timeout_s: float = 30.0, clone_hosts: Sequence[str] = ()) -> None:
         check_person(bot)
         super().__init__(root, timeout_s)
-        self._bot = bot
+        self._bot, self._clone_hosts = bot, tuple(clone_hosts)
         self.bundles = LocalBundles(self._root)
         self._recent = RecentTrees()
 
     def close(self) -> None:
         """End the processes of the pool. The next call starts new ones."""
         self._objects.close()
-
-    def create(self, name: str, *, source: Path | None = None) -> Repository:
-        """Create a bare repository, empty (HEAD at `main`, no commit) or from a folder or repository on this machine.
-
-        Raises:
-            RepositoryExists: a repository of this name exists.
-            UpstreamRejected: the name or the source cannot be used.
-        """
-        folder = folder_of(self._root, name)
-        if folder is None:
-            raise UpstreamRejected(
-                "A repository is named owner/name: letters, digits, “.”, “_” and “-”", code="INVALID_NAME"
-            )
-        create_repository(self._root, folder, source=source, bot=self._bot)
-        return self.repository(RepoRef(name))
-
-    def repack(self, repo: RepoRef) -> None:
-        """Pack loose objects if there are many. Other calls are not blocked."""
-        require_object_checks(self._folder(repo))
-        settings = ("-c", "gc.auto=2000", "-c", "gc.autoDetach=false")
-        run(self._folder(repo), *settings, "gc", "--auto", "--quiet", timeout_s=TIDY_S)
-
-    def repository(self, repo: RepoRef) -> Repository:
-        """Read the repository. Its id is its name, its date that of the newest commit of all branches."""
-        folder = self._folder(repo)
-        command = (
-            "for-each-ref",
-            "--sort=-committerdate",
-            "--count=1",
-            "--format=%(committerdate:unix)",
-            "refs/heads/",
-        )
-        newest = run(folder, *command, timeout_s=self._timeout_s).stdout.strip()
-        updated_at = datetime.fromtimestamp(int(newest), UTC) if newest else None
-        return Repository(repo.name, repo.name, default_branch(folder), True, None, updated_at)
 
     def branches(self, repo: RepoRef) -> Sequence[Branch]:
         """Return all branches sorted by name, none in a repository without a commit."""

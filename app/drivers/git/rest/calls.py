@@ -99,7 +99,7 @@ class RepositoryCalls(ABC):
             body: bytes = self._translated(read, NO_FILE)
         except ResponseTooLarge as fault:
             raise TooLargeToRead(
-                f"The file has more than {max_bytes // MIB} MiB, too much to read of its host"
+                f"The file has more than {max_bytes // MIB} MiB and is too large to read from the Git host"
             ) from fault
         return body
 

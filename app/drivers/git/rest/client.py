@@ -104,7 +104,7 @@ class RestClient:
                 break
             known_queries.add(following)
             query = parse_qs(following, keep_blank_values=True)
-        raise UpstreamError("The list of the Git host does not end")
+        raise UpstreamError("The Git host returned a list with too many pages")
 
     def call(
         self,

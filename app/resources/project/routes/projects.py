@@ -26,17 +26,22 @@ CURRENT = "project.details"
 
 
 @blueprint.get("/<projectId>")
-@endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.ProjectObject)
+@endpoint(guard=roles(*EVERYONE, project="projectId", as_rows=True), result=s.ProjectObject)
 def details(*, scope: Scope) -> queries.Shown:
     """Read the metadata, settings and connection of a project."""
     return queries.shown(scope.project, scope.index)
 
 
 @blueprint.get("/orgs/<orgId>")
-@endpoint(guard=roles(*EVERYONE, organization="orgId"), query=s.ActiveProjectsQuery, result=s.ProjectObject, many=True)
+@endpoint(
+    guard=roles(*EVERYONE, organization="orgId", as_rows=True),
+    query=s.ActiveProjectsQuery,
+    result=s.ProjectObject,
+    many=True,
+)
 def list_of_organization(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]:
     """List the projects of an organization, the active ones by default."""
-    return queries.of_organization(scope.organization, **query)
+    return queries.of_organization(scope.organization.id, **query)
 
 
 @blueprint.get("/user/<userId>")
@@ -48,7 +53,7 @@ def list_of_organization(*, scope: Scope, query: StatusArguments) -> list[querie
 )
 def list_of_user(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]:
     """List the projects of all organizations that the user owns."""
-    return queries.of_owner(scope.user, **query)
+    return queries.of_owner(scope.user.id, **query)
 
 
 @blueprint.post("/create")

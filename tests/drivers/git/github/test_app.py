@@ -141,16 +141,16 @@ class TestInstallationToken:
 
     def test_parallel_requests_for_an_installation_token_send_one_call(self, host: GitHub, app: GitHubApp) -> None:
         host.faults.append(Fault("access_tokens", delay_s=0.3))
-        found: list[object] = []
+        items: list[object] = []
         threads = [
-            threading.Thread(target=lambda: found.append(app.installation_token("90", fresh=True))) for _ in range(8)
+            threading.Thread(target=lambda: items.append(app.installation_token("90", fresh=True))) for _ in range(8)
         ]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(found) == 8
-        assert len(set(map(repr, found))) == 1
+        assert len(items) == 8
+        assert len(set(map(repr, items))) == 1
         assert len(host.calls("access_tokens")) == 1
 
     def test_removed_installation_raises_reconnect_required(self, host: GitHub, app: GitHubApp) -> None:
@@ -192,19 +192,19 @@ class TestAccounts:
         assert [each.full_name for each in page.repositories] == ["team/blog"]
 
     def test_repositories_of_all_installations_are_paginated(self, host: GitHub, accounts: GitHubAccounts) -> None:
-        git, wanted = host.repositories["team/site"].git, ["team/blog"]
+        git, expected = host.repositories["team/site"].git, ["team/blog"]
         for owner, count in (("crew", 120), ("gang", 0), ("club", 3)):
             names = [f"{owner}/r{number}" for number in range(count)]
             for name in names:
                 host.add(name, git, "bob")
             host.install(owner, *names)
-            wanted += names
+            expected += names
         token, found, cursor, rounds = host.user_token("bob"), [], None, 0
         while rounds == 0 or cursor:
             page = accounts.repositories(token, "90", cursor=cursor)
             found += [each.full_name for each in page.repositories]
             cursor, rounds = page.cursor, rounds + 1
-        assert sorted(found) == sorted(wanted)
+        assert sorted(found) == sorted(expected)
         assert rounds > 1
 
     def test_repositories_reads_at_most_ten_pages_per_call(self, host: GitHub, accounts: GitHubAccounts) -> None:

@@ -217,10 +217,10 @@ class TestRename:
         head = git.head(known, "main")
         assert (git.repository(known).full_name, head) == ("team/renamed", subject.git.head())
         assert [entry.path for entry in git.tree(known, head)] == ["a.md"]
-        made = git.commit(known, "main", [FileChange("b.md", Action.CREATE, b"b")], "Add", expected_head=head)
-        assert subject.git.head() == made.sha
-        assert git.content(known, made.sha, "b.md") == b"b"
-        git.create_branch(known, "work", made.sha)
+        commit = git.commit(known, "main", [FileChange("b.md", Action.CREATE, b"b")], "Add", expected_head=head)
+        assert subject.git.head() == commit.sha
+        assert git.content(known, commit.sha, "b.md") == b"b"
+        git.create_branch(known, "work", commit.sha)
         git.delete_branch(known, "work")
         assert [branch.name for branch in git.branches(known)] == ["main"]
 
@@ -312,9 +312,9 @@ class TestTrees:
         new = subject.git.commit({**edited, "d01/s00/f0001.md": None}, "Push")
         host.journal.clear()
         assert subject.provider.head(subject.repo, "main") == new
-        told = list(subject.provider.changes(subject.repo, old, new))
+        changes = list(subject.provider.changes(subject.repo, old, new))
         after = subject.git.entries(new)
-        assert {c.path: c.entry and (c.entry.type, c.entry.mode, c.entry.sha, c.entry.size) for c in told} == {
+        assert {c.path: c.entry and (c.entry.type, c.entry.mode, c.entry.sha, c.entry.size) for c in changes} == {
             path: after.get(path) for path in {*edited, "d01/s00/f0001.md"}
         }
         assert subject.provider.is_ancestor(subject.repo, old, new)
@@ -322,7 +322,7 @@ class TestTrees:
         assert (info.sha, info.message.strip(), info.paths) == (
             new,
             "Push",
-            tuple(sorted(change.path for change in told)),
+            tuple(sorted(change.path for change in changes)),
         )
         assert len(host.journal) <= 5
 
@@ -376,9 +376,9 @@ class TestTrees:
         side = subject.git.commit({"b.md": b"side"}, branch="side", start=base)
         subject.git.commit({"a.md": b"main"})
         merged = subject.git.commit({"b.md": b"both"}, "Merge", merge=side)
-        found = {info.sha: info.paths for info in subject.provider.history(subject.repo, merged, since=base)}
-        assert found[merged] == ("b.md",)
-        assert len(found) == 3
+        values = {info.sha: info.paths for info in subject.provider.history(subject.repo, merged, since=base)}
+        assert values[merged] == ("b.md",)
+        assert len(values) == 3
 
 
 class TestCommitSteps:

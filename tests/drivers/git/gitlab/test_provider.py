@@ -125,8 +125,8 @@ class TestGitLabFailing(RemoteContract):
     def test_push_of_another_file_before_the_commit_is_the_parent(self, subject: Subject, host: GitLab) -> None:
         head = subject.git.head()
         host.faults.append(Fault(self.WRITES, first=lambda: subject.git.commit({"other.md": b"pushed"}, "Theirs")))
-        made = subject.commit(FileChange("a.md", Action.UPDATE, b"mine\n"), message="Mine")
-        assert subject.git.commits() == [made.sha, made.parent, head]
+        commit = subject.commit(FileChange("a.md", Action.UPDATE, b"mine\n"), message="Mine")
+        assert subject.git.commits() == [commit.sha, commit.parent, head]
         assert {"other.md", "a.md"} <= set(subject.git.entries())
 
     def test_push_between_check_and_update_of_the_branch_raises_branch_moved(
@@ -149,8 +149,8 @@ class TestGitLabFailing(RemoteContract):
     def test_push_of_another_file_after_the_check_is_the_parent(self, subject: Subject, host: GitLab) -> None:
         pushed: list[str] = []
         host.after_check = lambda: pushed.append(subject.git.commit({"other.md": b"pushed"}, "Theirs"))
-        made = subject.commit(FileChange("a.md", Action.UPDATE, b"mine\n"), message="Mine")
-        assert made.parent == pushed[0]
+        commit = subject.commit(FileChange("a.md", Action.UPDATE, b"mine\n"), message="Mine")
+        assert commit.parent == pushed[0]
         assert subject.git.show("a.md") == b"mine\n"
         assert subject.git.show("other.md") == b"pushed"
 
@@ -218,19 +218,19 @@ class TestTrees:
         }
         subject = make(files | odd | {"posts/zz/in.md": b"in\n", "a.md": b"a"})
         host.journal.clear()
-        wanted = ["posts/f0699.md", "posts/x-run.sh", "posts/none.md", "posts/zz", "a.md"]
-        found = subject.provider.entries(subject.repo, subject.git.head(), wanted)
+        paths = ["posts/f0699.md", "posts/x-run.sh", "posts/none.md", "posts/zz", "a.md"]
+        entries = subject.provider.entries(subject.repo, subject.git.head(), paths)
         witness = subject.git.entries()
-        assert found.pop("posts/zz").type == "tree"
-        assert {path: e[1:4] for path, e in found.items()} == {path: witness[path][:3] for path in found}
-        assert set(found) == {"posts/f0699.md", "posts/x-run.sh", "a.md"}
+        assert entries.pop("posts/zz").type == "tree"
+        assert {path: e[1:4] for path, e in entries.items()} == {path: witness[path][:3] for path in entries}
+        assert set(entries) == {"posts/f0699.md", "posts/x-run.sh", "a.md"}
         assert len(host.journal) <= 12
 
     def test_symlink_in_a_large_folder_has_the_mode_of_a_symlink(self, make: Make) -> None:
         files: dict[str, Content] = {f"f{n:04}.md": b"%d\n" % n for n in range(400)}
         subject = make(files | {"y-link": (SYMLINK, b"f0001.md"), "z-line": b"no end"})
-        found = subject.provider.entries(subject.repo, subject.git.head(), ["y-link", "z-line"])
-        assert (found["y-link"].mode, found["z-line"].mode) == (SYMLINK, "100644")
+        entries = subject.provider.entries(subject.repo, subject.git.head(), ["y-link", "z-line"])
+        assert (entries["y-link"].mode, entries["z-line"].mode) == (SYMLINK, "100644")
 
     def test_changes_contain_a_submodule_in_a_large_folder(self, make: Make) -> None:
         subject = make({f"f{n:04}.md": b"%d\n" % n for n in range(400)})
@@ -260,10 +260,10 @@ class TestTrees:
     def test_permanently_failing_page_raises_and_yields_no_entries(self, host: GitLab, make: Make) -> None:
         subject = make({f"f{n:03}.md": b"x" for n in range(350)})
         host.faults.append(Fault("GET .*/repository/tree$", skip=2, times=99, reply=Reply(502)))
-        found = []
+        items = []
         with pytest.raises(UpstreamError):
-            found.extend(subject.provider.tree(subject.repo, subject.git.head()))
-        assert found == []
+            items.extend(subject.provider.tree(subject.repo, subject.git.head()))
+        assert items == []
 
     def test_changes_beyond_the_limit_of_a_comparison_are_read_from_complete_trees(
         self, host: GitLab, make: Make

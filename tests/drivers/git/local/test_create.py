@@ -47,8 +47,8 @@ class TestCreating:
     ) -> None:
         source = GitRepo(tmp_path / "source", {"a.md": b"a"}, branch="trunk")
         work = source.commit({"b.md": b"b"}, branch="work/one", start=source.head("trunk"))
-        told = local.create("team/new", source=source.folder)
-        assert (told.default_branch, target.head("trunk"), target.head("work/one")) == (
+        created = local.create("team/new", source=source.folder)
+        assert (created.default_branch, target.head("trunk"), target.head("work/one")) == (
             "trunk",
             source.head("trunk"),
             work,

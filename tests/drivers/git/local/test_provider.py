@@ -174,8 +174,8 @@ class TestReading:
         (tmp_path / ".gitconfig").write_text("[broken")
         for name, value in {"HOME": str(tmp_path), "GIT_DIR": "/nowhere", "GIT_OBJECT_DIRECTORY": "/nowhere"}.items():
             monkeypatch.setenv(name, value)
-        made = subject.commit(FileChange("x.md", Action.CREATE, b"x"))
-        assert subject.git.head() == made.sha
+        commit = subject.commit(FileChange("x.md", Action.CREATE, b"x"))
+        assert subject.git.head() == commit.sha
         assert not (tmp_path / "hooked").exists()
 
     def test_objects_packed_between_two_reads_are_readable(self, subject: Subject, local: LocalGit) -> None:
@@ -204,8 +204,8 @@ class TestReading:
 
 class TestWriting:
     def test_commits_of_twenty_threads_are_all_on_the_branch(self, subject: Subject) -> None:
-        told = write_in_parallel(subject, writers=20, each=2)
-        assert sorted(told) == sorted(subject.git.commits()[:-1])
+        outcomes = write_in_parallel(subject, writers=20, each=2)
+        assert sorted(outcomes) == sorted(subject.git.commits()[:-1])
         assert len(subject.git.entries()) == 3 + 40
         subject.git.check()
 
@@ -221,9 +221,9 @@ class TestWriting:
         assert subject.git.text("for-each-ref", "--format=%(refname)") == "refs/heads/main"
 
     def test_commit_of_three_hundred_files_writes_all_files(self, subject: Subject) -> None:
-        made = subject.commit(*(FileChange(f"f/{n}.md", Action.CREATE, b"%d" % n * 100) for n in range(300)))
-        assert len(made.changes) == 300
-        assert {c.entry.size for c in made.changes if c.entry} == {100, 200, 300}
+        commit = subject.commit(*(FileChange(f"f/{n}.md", Action.CREATE, b"%d" % n * 100) for n in range(300)))
+        assert len(commit.changes) == 300
+        assert {c.entry.size for c in commit.changes if c.entry} == {100, 200, 300}
         subject.git.check()
 
     @pytest.mark.parametrize("message", ["nul\0", "lone \ud800"])
@@ -254,8 +254,8 @@ class TestWriting:
 
 class TestCreating:
     def test_new_repository_is_empty(self, local: LocalGit, tmp_path: Path) -> None:
-        made = local.create("team/new")
-        assert (made.full_name, made.default_branch, made.updated_at) == ("team/new", "main", None)
+        created = local.create("team/new")
+        assert (created.full_name, created.default_branch, created.updated_at) == ("team/new", "main", None)
         assert list(local.branches(RepoRef("team/new"))) == []
         with pytest.raises(RepositoryUnavailable):
             local.head(RepoRef("team/new"), "main")

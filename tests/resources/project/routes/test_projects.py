@@ -29,22 +29,22 @@ class TestCreate:
         me = world.person()
         org, (name, git) = me.new_organization(), repository(world, SMALL)
         paths = {"content": "content", "media": "static", "public": "public"}
-        made = create(me, org, name, paths=paths, site_url="https://example.com/", provider="Local").ok(201)
-        assert set(made) == set(schemas.ProjectObject().fields)
-        assert (made["org_id"], made["user_id"], made["provider"]) == (org, me.id, "local")
-        assert (made["generator"], made["framework"], made["paths"]) == ("hugo", "hugo", paths)
-        assert made["connection"] == {"status": "active", "connected_by": me.id, "account": None}
-        assert made["index"] == {"status": "queued", "commit_sha": None, "indexed_at": None, "files": 0}
-        assert me.get(f"/project/{made['project_id']}").ok() == made
+        created = create(me, org, name, paths=paths, site_url="https://example.com/", provider="Local").ok(201)
+        assert set(created) == set(schemas.ProjectObject().fields)
+        assert (created["org_id"], created["user_id"], created["provider"]) == (org, me.id, "local")
+        assert (created["generator"], created["framework"], created["paths"]) == ("hugo", "hugo", paths)
+        assert created["connection"] == {"status": "active", "connected_by": me.id, "account": None}
+        assert created["index"] == {"status": "queued", "commit_sha": None, "indexed_at": None, "files": 0}
+        assert me.get(f"/project/{created['project_id']}").ok() == created
         world.work_off()
-        index = me.get(f"/project/{made['project_id']}").ok()["index"]
+        index = me.get(f"/project/{created['project_id']}").ok()["index"]
         assert (index["status"], index["commit_sha"], index["files"]) == ("ready", git.head("main"), len(SMALL))
 
     def test_create_with_generator_and_framework_stores_both(self, world: World) -> None:
         me = world.person()
         name, _ = repository(world, SMALL)
-        made = create(me, me.new_organization(), name, generator="astro", framework="vue").ok(201)
-        assert (made["generator"], made["framework"]) == ("astro", "vue")
+        created = create(me, me.new_organization(), name, generator="astro", framework="vue").ok(201)
+        assert (created["generator"], created["framework"]) == ("astro", "vue")
 
     def test_create_with_preview_network_stores_the_network(self, world: World) -> None:
         me = world.person()
@@ -65,8 +65,8 @@ class TestCreate:
         self, world: World, files: dict[str, Content], kind: tuple[str, str]
     ) -> None:
         me = world.person()
-        made = create(me, me.new_organization(), repository(world, files)[0]).ok(201)
-        assert (made["generator"], made["framework"]) == kind
+        created = create(me, me.new_organization(), repository(world, files)[0]).ok(201)
+        assert (created["generator"], created["framework"]) == kind
 
     @pytest.mark.parametrize(
         ("change", "path"),
@@ -115,9 +115,9 @@ class TestCreate:
 
     def test_create_with_empty_optional_fields_ignores_them(self, workspace: Workspace) -> None:
         names = ("repository_id", "generator", "framework", "visibility", "site_url", "project_image", "paths")
-        made = create(workspace.me, workspace.org, workspace.repository, **dict.fromkeys(names, "")).ok(201)
-        assert (made["generator"], made["framework"], made["visibility"]) == ("hugo", "hugo", "private")
-        assert (made["site_url"], made["project_image"]) == (None, None)
+        created = create(workspace.me, workspace.org, workspace.repository, **dict.fromkeys(names, "")).ok(201)
+        assert (created["generator"], created["framework"], created["visibility"]) == ("hugo", "hugo", "private")
+        assert (created["site_url"], created["project_image"]) == (None, None)
 
     def test_create_repeated_with_an_idempotency_key_creates_one_project(self, workspace: Workspace) -> None:
         body = {"org_id": workspace.org, "project_name": "Once", "provider": "local", "branch": "main"}
@@ -169,11 +169,11 @@ class TestRead:
         me, org = workspace.me, workspace.org
         second = me.new_project(org, workspace.repository)
         me.patch(f"/project/status/{second}", {"status": "archived"}).ok()
-        found = {
+        values = {
             query: {one["project_id"] for one in me.get(f"/project/orgs/{org}{query}").ok()}
             for query in ("", "?status=active", "?status=archived", "?status=all")
         }
-        assert found == {
+        assert values == {
             "": {workspace.project},
             "?status=active": {workspace.project},
             "?status=archived": {second},
@@ -358,8 +358,8 @@ class TestMove:
 
 class TestDelete:
     def test_delete_retains_the_repository(self, workspace: Workspace) -> None:
-        wanted = {"project_id": workspace.project, "deleted": True}
-        assert workspace.me.delete(f"/project/{workspace.project}").ok() == wanted
+        expected = {"project_id": workspace.project, "deleted": True}
+        assert workspace.me.delete(f"/project/{workspace.project}").ok() == expected
         workspace.me.get(f"/project/{workspace.project}").fails(404)
         assert workspace.git.head("main")
         create(workspace.me, workspace.org, workspace.repository).ok(201)
@@ -369,8 +369,8 @@ class TestBranches:
     def test_branches_are_listed_and_created(self, workspace: Workspace) -> None:
         me, path, head = workspace.me, f"/project/{workspace.project}/branches", workspace.git.head("main")
         assert me.get(path).ok() == [{"name": "main", "sha": head, "default": True, "protected": False}]
-        made = me.post(path, {"branch": "feature/one", "from": "main"}).ok(201)
-        assert made == {"name": "feature/one", "sha": head, "default": False, "protected": False}
+        created = me.post(path, {"branch": "feature/one", "from": "main"}).ok(201)
+        assert created == {"name": "feature/one", "sha": head, "default": False, "protected": False}
         assert me.post(path, {"branch": "two"}).ok(201)["sha"] == head
         assert me.post(path, {"branch": "three", "from": head}).ok(201)["sha"] == head
         me.post(path, {"branch": "feature/one", "from": "main"}).fails(409)
@@ -384,8 +384,8 @@ class TestBranches:
 
     def test_empty_start_is_the_working_branch(self, workspace: Workspace) -> None:
         body = {"branch": "two", "from": ""}
-        made = workspace.me.post(f"/project/{workspace.project}/branches", body).ok(201)
-        assert made["sha"] == workspace.git.head("main")
+        created = workspace.me.post(f"/project/{workspace.project}/branches", body).ok(201)
+        assert created["sha"] == workspace.git.head("main")
 
 
 class TestDeleteBranch:

@@ -1,0 +1,39 @@
+"""Jobs that import repositories and delete old imports."""
+
+from datetime import timedelta
+
+import sqlalchemy as sa
+
+from app.core.jobs import job
+from app.database import session
+from app.drivers.git.hosts import GitHosts
+from app.extensions import db
+from app.models.base import utcnow_ms
+from app.models.repository_import import ImportStatus, RepositoryImport
+from app.resources.project import imports
+
+RETENTION, CLEANUP_INTERVAL = timedelta(days=7), timedelta(hours=1)
+ABANDONED_AFTER = timedelta(hours=6)
+"""Age of an import whose job has ended permanently without a result."""
+
+
+@job("project.import", retries=2, uses=("git",), priority=3)
+def import_repository(*, import_id: str, git: GitHosts) -> None:
+    """Clone a repository and connect it as a project."""
+    session.start_reading()
+    row = db.session.get(RepositoryImport, import_id)
+    if row is not None and row.status in imports.OPEN:
+        imports.run(row, hosts=git)
+
+
+@job("project.clean_imports", every=CLEANUP_INTERVAL, retries=0)
+def clean_imports() -> None:
+    """Delete imports after a week, and mark those without a running job as failed."""
+    now = utcnow_ms()
+    with session.write_transaction():
+        db.session.execute(sa.delete(RepositoryImport).where(RepositoryImport.created_at < now - RETENTION))
+        db.session.execute(
+            sa.update(RepositoryImport)
+            .where(RepositoryImport.status.in_(imports.OPEN), RepositoryImport.updated_at < now - ABANDONED_AFTER)
+            .values(status=ImportStatus.FAILED, problem="INTERNAL")
+        )

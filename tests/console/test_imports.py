@@ -1,0 +1,139 @@
+"""Connection of a repository from a clone URL and from an archive, with plain forms."""
+
+import io
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from werkzeug.test import TestResponse
+
+from app.extensions import db
+from app.models.repository_import import ImportStatus, RepositoryImport
+from config import Settings
+from tests.console.conftest import ConsoleScene
+from tests.console.test_organizations import submit
+from tests.core.test_archives import FILES, tarred, zipped
+from tests.support.applications import another_database, application
+from tests.support.samples.gitrepo import GitRepo
+from tests.support.servers.repositories import repository_server
+from tests.support.world import Person, World
+
+ORIGIN = {"Origin": "http://127.0.0.1:8000"}
+
+
+def upload(person: Person, organization: str, name: str, data: bytes, **fields: Any) -> TestResponse:
+    """Send the form for an archive."""
+    url = f"/console/organizations/{organization}/connect/archive"
+    with person.app.app_context():
+        return person.client.post(url, data=fields | {"archive": (io.BytesIO(data), name)}, headers=ORIGIN)
+
+
+class TestClone:
+    @pytest.fixture
+    def cloning(self, store: str, tmp_path: Path) -> Iterator[World]:
+        """An application that may clone from this machine."""
+        with (
+            another_database(store, tmp_path) as url,
+            application(Settings.for_tests(tmp_path, DATABASE_URL=url, GIT_CLONE_HOSTS="127.0.0.1")) as made,
+        ):
+            yield World(made)
+
+    def test_clone_shows_its_progress_and_leads_to_the_project(self, cloning: World, tmp_path: Path) -> None:
+        owner = cloning.person()
+        base = f"/console/organizations/{owner.new_organization()}"
+        repo = GitRepo(tmp_path / "public/Docs.git", {"content/a.md": b"A\n"})
+        with repository_server(tmp_path / "public") as server:
+            url = server.url(repo)
+            started = submit(owner, f"{base}/connect/clone", clone_url=url, clone_name="")
+            assert started.status_code == 303
+            waiting = owner.client.get(started.location)
+            assert waiting.headers["Refresh"] == "3"
+            assert "The clone starts soon." in waiting.text
+            assert url in waiting.text
+            assert started.location in owner.client.get(f"{base}/connect").text
+            cloning.work_off()
+        done = owner.client.get(started.location)
+        assert (done.status_code, "Refresh" in done.headers) == (303, False)
+        project = owner.client.get(done.location).text
+        assert "Docs" in project
+        assert "Repository connected" in project
+        assert owner.client.get(started.location.replace("imp_0", "imp_1")).status_code == 404
+
+    def test_failed_clone_shows_the_reason(self, cloning: World, tmp_path: Path) -> None:
+        owner = cloning.person()
+        base = f"/console/organizations/{owner.new_organization()}"
+        (tmp_path / "public").mkdir()
+        with repository_server(tmp_path / "public") as server:
+            started = submit(owner, f"{base}/connect/clone", clone_url=f"http://{server.host}/a", clone_name="Docs")
+            cloning.work_off()
+        shown = owner.client.get(started.location)
+        assert "There is no public repository at this URL, or Git finds faults in it" in shown.text
+        assert "Refresh" not in shown.headers
+        assert f'{base}/connect#clone"' in shown.text
+
+    def test_running_clone_shows_the_received_bytes(self, console: ConsoleScene) -> None:
+        with console.app.app_context():
+            row = RepositoryImport(
+                organization_id=console.ids["org_id"],
+                user_id=console.site.owner.id,
+                repository="a/b",
+                project_name="Docs",
+                url="https://example.org/docs",
+                status=ImportStatus.RUNNING,
+                received_bytes=3 << 20,
+            )
+            db.session.add(row)
+            db.session.commit()
+            url = f"/console/organizations/{console.ids['org_id']}/imports/{row.id}"
+        assert "3.0 MB received" in console.site.owner.client.get(url).text
+        stranger: Any = console.people["owner_other"]
+        assert stranger.client.get(url).status_code == 403
+
+    @pytest.mark.parametrize("url", ["", "http://127.0.0.1/a", "https://u:p@example.org/a", "git@example.org:a/b"])
+    def test_other_url_is_refused_at_the_field(self, console: ConsoleScene, url: str) -> None:
+        path = f"/console/organizations/{console.ids['org_id']}/connect/clone"
+        refused = submit(console.site.owner, path, clone_url=url, clone_name="Docs")
+        assert refused.status_code == 400
+        assert 'id="clone_url-error"' in refused.text
+        assert 'value="Docs"' in refused.text
+
+
+class TestArchive:
+    @pytest.mark.parametrize(("name", "pack"), [("Our site.zip", zipped), ("Our site.tar.gz", tarred)])
+    def test_archive_becomes_a_project(self, console: ConsoleScene, name: str, pack: Any) -> None:
+        organization, owner = console.ids["org_id"], console.site.owner
+        done = upload(owner, organization, name, pack(FILES))
+        assert done.location.endswith("?done=connected")
+        assert "<title>Our site" in owner.client.get(done.location).text
+        repo = GitRepo.existing(console.site.world.git_root / organization / "our-site.git")
+        assert {path: repo.show(path) for path in repo.entries()} == FILES
+
+    def test_entered_name_is_used_and_a_taken_one_is_refused(self, console: ConsoleScene) -> None:
+        organization, owner = console.ids["org_id"], console.site.owner
+        assert upload(owner, organization, "a.zip", zipped(FILES), archive_name="Docs").status_code == 303
+        again = upload(owner, organization, "b.zip", zipped(FILES), archive_name="Docs")
+        assert again.status_code == 409
+        assert "A repository of this name already exists" in again.text
+        assert 'value="Docs"' in again.text
+
+    @pytest.mark.parametrize(
+        ("data", "message"),
+        [
+            (b"no archive", "The file is not a zip or tar.gz archive"),
+            (zipped({"../up.md": b"x"}), "../up.md"),
+            (zipped({"a": b"/etc/passwd"}, 0o120777), "links and devices are not accepted"),
+        ],
+    )
+    def test_hostile_archive_is_refused_at_the_field(self, console: ConsoleScene, data: bytes, message: str) -> None:
+        organization = console.ids["org_id"]
+        refused = upload(console.site.owner, organization, "a.zip", data)
+        assert refused.status_code == 400
+        assert 'id="archive-error"' in refused.text
+        assert message in refused.text
+        assert not list((console.site.world.git_root / organization).glob("*"))
+
+    def test_form_without_a_file_is_refused_at_the_field(self, console: ConsoleScene) -> None:
+        refused = upload(console.site.owner, console.ids["org_id"], "", b"")
+        assert refused.status_code == 400
+        assert 'id="archive-error"' in refused.text
