@@ -9,7 +9,7 @@ import select
 import signal
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -21,6 +21,7 @@ from gevent.event import Event
 RESET_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 STANDARD_ERROR = 2
 POLL_S = 0.01
+WATCH_INTERVAL_S = 0.5
 TERMINATION_S = 1.0
 
 
@@ -74,6 +75,15 @@ class ChildProcess:
         if code is None:
             raise TimeoutError("The process did not end in time")
         return code
+
+    def wait_watched(self, timeout_s: float, watch: Callable[[], None]) -> int:
+        """Wait as `wait` does, and call `watch` twice a second and at the end."""
+        until_s = time.monotonic() + timeout_s
+        while self.is_running() and time.monotonic() < until_s:
+            with suppress(TimeoutError, ExitStatusUnknown):
+                self.wait(WATCH_INTERVAL_S)
+            watch()
+        return self.wait(0)
 
     def end(self) -> None:
         """Terminate the process group if the process still runs: SIGTERM, and SIGKILL after a second. Reap the process."""

@@ -10,7 +10,7 @@ import socket
 import struct
 import sys
 
-# The socket filter of Linux (Documentation/networking/filter.rst) reads a segment from its TCP header on.
+# The socket filter of Linux (Documentation/networking/filter.rst) reads a segment from the start of its TCP header.
 SO_ATTACH_FILTER = 26
 LOAD_BYTE, AND, JUMP_IF_EQUAL, RETURN = 0x30, 0x54, 0x15, 0x06
 FLAGS_OFFSET, SYN, SYN_OR_ACK = 13, 0x02, 0x12

@@ -1,6 +1,6 @@
 """Re-encoding of images: detection by their bytes, decoding within bounds, output without metadata.
 
-`app.images.worker` runs it in a separate process.
+`app.images.worker` runs it in separate processes.
 """
 
 import struct
@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from importlib import import_module
 from typing import Any, BinaryIO
 
 from PIL import Image, ImageSequence
@@ -119,6 +120,13 @@ def reencode(source: BinaryIO, out: BinaryIO, bounds: ImageBounds, *, width: int
         raise ImageError(ImageErrorCode.BROKEN, "The image is damaged") from error
 
 
+def load_codecs() -> None:
+    """Load the decoders and encoders of all formats. A process forked afterwards need not load them."""
+    Image.preinit()
+    for name in ("WebPImagePlugin", "AvifImagePlugin"):
+        import_module(f"PIL.{name}")
+
+
 def detect_format(head: bytes) -> str | None:
     """Return the format by the first bytes, as Pillow names it."""
     if head.startswith(b"\x89PNG\r\n\x1a\n"):
@@ -176,16 +184,17 @@ def _check_size(size: tuple[int, int], bounds: ImageBounds) -> None:
     if max(wide, high) > bounds.side_px or wide * high > bounds.area_px:
         raise ImageError(
             ImageErrorCode.TOO_LARGE,
-            f"An image may have {bounds.side_px} pixels per side and {bounds.area_px:,} in total",
+            f"An image can have at most {bounds.side_px} pixels per side and {bounds.area_px:,} in total",
         )
 
 
 def _check_frames(count: int, size: tuple[int, int], bounds: ImageBounds) -> None:
     if count > bounds.frames:
-        raise ImageError(ImageErrorCode.TOO_LARGE, f"An animation may have {bounds.frames} frames")
+        raise ImageError(ImageErrorCode.TOO_LARGE, f"An animation can have at most {bounds.frames} frames")
     if count > 1 and count * size[0] * size[1] > bounds.animation_px:
         raise ImageError(
-            ImageErrorCode.TOO_LARGE, f"The frames of an animation may have {bounds.animation_px:,} pixels in total"
+            ImageErrorCode.TOO_LARGE,
+            f"The frames of an animation can have at most {bounds.animation_px:,} pixels in total",
         )
 
 

@@ -1,26 +1,23 @@
-"""Re-encoding of images in a separate process, so that a decoder cannot exhaust or crash the web process.
+"""Re-encoding of images in separate processes, so that a decoder cannot exhaust or crash the web process.
 
-The process has an empty environment and limits on memory and CPU time. It is killed after `TIMEOUT_S`.
+Each image has its own process with an empty environment and limits on memory and time. A fork server starts the processes.
 """
 
 import json
-import subprocess
-import sys
+import socket
 import threading
+import time
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any, BinaryIO
 
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
 from app.core.limits import MIB, UploadLimits
-from app.images.child_process import EXIT_NO_SPACE
+from app.images.processes import fork_server
 from app.images.reencode import ImageBounds, ImageErrorCode
 
-TIMEOUT_S = 40
+TIMEOUT_S, GRACE_S = 40, 5
 MEMORY_BYTES = 2048 * MIB
 MAX_PROCESSES, WAIT_S = 2, 20
-
-SCRIPT = Path(__file__).with_name("child_process.py")
 
 _slots = threading.BoundedSemaphore(MAX_PROCESSES)
 
@@ -56,6 +53,8 @@ def remake(source: BinaryIO, out: BinaryIO, limits: UploadLimits, *, width: int 
     finally:
         _slots.release()
     out.seek(0)
+    if "unavailable" in report:
+        raise ServiceUnavailable(report["unavailable"], retry_after_s=30)
     if "fault" in report:
         raise _refusal(ImageErrorCode(report["fault"]), report["message"])
     return ReencodedImage(**report)
@@ -63,30 +62,24 @@ def remake(source: BinaryIO, out: BinaryIO, limits: UploadLimits, *, width: int 
 
 def _run(source: BinaryIO, out: BinaryIO, limits: UploadLimits, width: int | None) -> dict[str, Any]:
     bounds = ImageBounds(limits.side_px, limits.area_px, limits.frames, limits.animation_px)
-    arguments = {"bounds": asdict(bounds), "memory_bytes": MEMORY_BYTES, "width": width}
+    parameters = {"bounds": asdict(bounds), "memory_bytes": MEMORY_BYTES, "timeout_s": TIMEOUT_S, "width": width}
     source.seek(0)
-    with subprocess.Popen(
-        # -I: neither the working directory nor the environment decides what is imported.
-        [sys.executable, "-I", str(SCRIPT), json.dumps(arguments)],
-        stdin=source, stdout=out, stderr=subprocess.PIPE, env={}, cwd="/",
-    ) as process:  # fmt: skip
+    started = time.monotonic()
+    ours, theirs = socket.socketpair()
+    with ours:
+        with theirs:
+            files = [source.fileno(), out.fileno(), theirs.fileno()]
+            fork_server.start_process(json.dumps(parameters).encode(), files)
+        ours.settimeout(TIMEOUT_S + GRACE_S)
         try:
-            _, output = process.communicate(timeout=TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            return {"fault": ImageErrorCode.TOO_LARGE, "message": "The image takes too long to decode"}
-        finally:
-            if process.poll() is None:
-                process.kill()
-    return _parse_report(process.returncode, output)
-
-
-def _parse_report(status: int, output: bytes) -> dict[str, Any]:
-    """Return the last line that the process wrote; a damaged image if it crashed."""
-    if status == 0:
-        report: dict[str, Any] = json.loads(output.rpartition(b"\n")[2])
-        return report
-    if status == EXIT_NO_SPACE:
-        raise ServiceUnavailable("The disk for uploads is full. Try again later", retry_after_s=30)
+            report = b"".join(iter(lambda: ours.recv(4096), b""))
+        except TimeoutError:
+            report = b""
+    if report:
+        result: dict[str, Any] = json.loads(report)
+        return result
+    if time.monotonic() - started >= TIMEOUT_S:
+        return {"fault": ImageErrorCode.TOO_LARGE, "message": "The image takes too long to decode"}
     return {"fault": ImageErrorCode.BROKEN, "message": "The image is damaged"}
 
 

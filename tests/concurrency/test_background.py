@@ -93,12 +93,12 @@ class TestPrefetch:
 
 class TestRunWithHeartbeat:
     def read(self, call: Any) -> tuple[list[bytes], Any]:
-        given: list[Any] = []
+        items: list[Any] = []
 
         def blocks() -> Generator[bytes, None, None]:
-            given.append((yield from run_with_heartbeat(call)))
+            items.append((yield from run_with_heartbeat(call)))
 
-        return list(blocks()), given[0]
+        return list(blocks()), items[0]
 
     def test_heartbeat_yields_until_the_call_returns(self) -> None:
         signs, given = self.read(lambda: time.sleep(0.1) or 7)

@@ -44,6 +44,29 @@ class TestOffload:
         )
         assert done.stdout == "10\n", done.stderr
 
+    def test_offload_hash_runs_on_half_of_the_cores(self) -> None:
+        script = """
+            from gevent import monkey
+            monkey.patch_all()
+            import gevent
+            from gevent.monkey import get_original
+            from app.concurrency.threadpool import HASH_THREADS, offload_hash
+            sleep, running, peaks = get_original("time", "sleep"), [], []
+
+            def hash_slowly():
+                running.append(1)
+                peaks.append(len(running))
+                sleep(0.05)
+                running.pop()
+
+            gevent.joinall([gevent.spawn(offload_hash, hash_slowly) for _ in range(3 * HASH_THREADS)])
+            print(max(peaks) <= HASH_THREADS, len(peaks) == 3 * HASH_THREADS)
+        """
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(script)], cwd=ROOT, capture_output=True, text=True, timeout=60
+        )
+        assert done.stdout == "True True\n", done.stderr
+
 
 class TestPool:
     def test_pool_returns_the_result(self) -> None:

@@ -1,18 +1,20 @@
-"""Tests of the image subprocess: results, limits and 150 hostile files."""
+"""Tests of the image processes: results, limits and 150 hostile files."""
 
 import os
-import subprocess
+import signal
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
 from app.core.limits import UploadLimits
 from app.images import worker
+from app.images.processes import fork_server
 from app.images.worker import ReencodedImage, remake
 from tests.support.full_disk import files_of_at_most
 from tests.support.samples import hostile
@@ -25,8 +27,8 @@ KINDS = [hostile.wrong_types, hostile.trailers, hostile.metadata, hostile.trunca
 def reencoded(content: bytes, *, width: int | None = None) -> tuple[ReencodedImage, bytes]:
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out:
         source.write(content)
-        told = remake(source, out, UploadLimits(), width=width)
-        return told, out.read()
+        result = remake(source, out, UploadLimits(), width=width)
+        return result, out.read()
 
 
 class TestReencode:
@@ -73,23 +75,37 @@ class TestBounds:
         with pytest.raises(PayloadTooLarge, match="memory"):
             reencoded(picture("PNG", 8000, 5000, mode="RGBA"))
 
-    def test_killed_process_is_reported_as_a_damaged_image(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        killed = _kill_next_process(monkeypatch)
+    def test_killed_process_is_reported_as_a_damaged_image(self) -> None:
+        reencoded(picture())
+        _wait_until(lambda: not _image_processes())
+        killer = threading.Thread(target=_kill_next_process)
+        killer.start()
         with pytest.raises(InvalidRequest):
-            reencoded(noise(1300, 1300))
-        assert killed == [-9]
+            reencoded(noise(4000, 2000))
+        killer.join()
+
+    def test_killed_server_is_started_again(self) -> None:
+        reencoded(picture())
+        server = fork_server.process
+        assert server is not None
+        server.kill()
+        server.wait()
+        assert reencoded(picture())[0].width == 12
+        assert fork_server.process is not server
 
     def test_full_disk_raises_service_unavailable(self) -> None:
+        # A process inherits the limit of the server, and the server that of this process.
+        fork_server.stop()
         with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out:
             source.write(noise(1300, 1300))
             with files_of_at_most(1_000_000), pytest.raises(ServiceUnavailable):
                 remake(source, out, UploadLimits())
+        fork_server.stop()
 
     def test_reencode_leaves_no_process(self) -> None:
-        before = _children()
         with ThreadPoolExecutor(4) as pool:
             list(pool.map(reencoded, [picture()] * 8))
-        assert _children() == before
+        _wait_until(lambda: not _image_processes())
 
     def test_reencode_queue_timeout_raises_service_unavailable(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(worker, "_slots", threading.BoundedSemaphore(1))
@@ -131,23 +147,21 @@ def _outcome(file: Hostile) -> str | None:
     return None
 
 
-def _kill_next_process(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Kill the next process when it runs. Return the list that receives its exit status."""
-    statuses: list[int] = []
-
-    class Short(subprocess.Popen[bytes]):
-        def communicate(self, input: bytes | None = None, timeout: float | None = None) -> tuple[bytes, bytes]:
-            self.kill()
-            told = super().communicate(input, timeout)
-            statuses.append(self.returncode)
-            return told
-
-    monkeypatch.setattr(worker.subprocess, "Popen", Short)
-    return statuses
+def _kill_next_process() -> None:
+    """Kill the next image process when it runs."""
+    _wait_until(_image_processes)
+    os.kill(_image_processes()[0], signal.SIGKILL)
 
 
-def _children() -> list[str]:
-    ended = subprocess.run(
-        ["ps", "-o", "args=", "--ppid", str(os.getpid())], capture_output=True, text=True, check=False
-    )
-    return sorted(line for line in ended.stdout.splitlines() if "images.py" in line)
+def _wait_until(condition: Callable[[], object], within_s: float = 30) -> None:
+    deadline = time.monotonic() + within_s
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+
+
+def _image_processes() -> list[int]:
+    """Return the process ids of the images that are re-encoded now."""
+    assert fork_server.process is not None
+    pid = fork_server.process.pid
+    return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
