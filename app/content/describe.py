@@ -1,4 +1,4 @@
-"""Description of one file from its bytes. It accepts every content."""
+"""Description of one file from its bytes. It accepts any bytes."""
 
 from dataclasses import dataclass, field
 from typing import Any

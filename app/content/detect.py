@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol
 
 MAX_MANIFEST_BYTES = 1024 * 1024
 _SCRIPTS = ("js", "mjs", "cjs", "ts", "mts", "cts")
-# The file that only this generator reads, then the packages that a project depends on. The most specific come first.
+# Configuration files of one generator, then packages that a project needs. The most specific entries come first.
 _CONFIGS = {
     "astro": tuple(f"astro.config.{ending}" for ending in _SCRIPTS),
     "gatsby": tuple(f"gatsby-config.{ending}" for ending in _SCRIPTS),
@@ -65,7 +65,7 @@ _MAX_FOLDERS = 4
 
 
 class SiteFiles(Protocol):
-    """The files of a repository. A reader may have a limit of calls; beyond it, everything is absent."""
+    """The files of a repository. A reader may limit its calls. Beyond the limit, every file is absent."""
 
     def names(self, folder: str) -> frozenset[str]:
         """Return the names directly in a folder (`""` or `a/b/`); the names of sub-folders end in a slash."""
@@ -160,7 +160,7 @@ def _is_jekyll(folder: str, names: frozenset[str], files: SiteFiles) -> bool:
 
 
 def _framework(generator: str | None, dependencies: frozenset[str]) -> str | None:
-    """Return the framework the generator builds with, one the project depends on, or the generator itself."""
+    """Return the framework of the generator, a framework among the dependencies, or the generator itself."""
     if generator in _OWN_FRAMEWORK:
         return _OWN_FRAMEWORK[generator]
     framework = next((name for name, packages in _FRAMEWORKS.items() if dependencies.intersection(packages)), None)

@@ -77,7 +77,7 @@ def parse_order(text: str) -> EntryOrder:
 
 
 def equal_keys(value: str) -> list[str]:
-    """Return the keys of every value that is written like this text: `true` is a boolean or a text."""
+    """Return the keys of all values with this notation. For example, `true` is a boolean or a text."""
     keys = [text_key(value)]
     if value.lower() in ("true", "false"):
         keys.append(key_of(value.lower() == "true"))

@@ -136,7 +136,7 @@ def _kind_of_text(text: str) -> ValueKind:
             return ValueKind.DATETIME if _parsed(text) else ValueKind.STRING
     if "\n" in text or len(text) > MAX_STRING:
         return ValueKind.TEXT
-    return ValueKind.IMAGE if _IMAGE.fullmatch(text) else ValueKind.STRING
+    return ValueKind.IMAGE if "." in text and _IMAGE.fullmatch(text) else ValueKind.STRING
 
 
 def _moment(text: str) -> str:

@@ -44,7 +44,8 @@ class ParsedQuery:
 
 def field_name(name: str) -> str:
     """Return a front matter key as it is written in field terms."""
-    return _NOT_IN_FIELD.sub("_", fold(name)).strip("_")
+    folded = fold(name)
+    return folded if folded.isalnum() else _NOT_IN_FIELD.sub("_", folded).strip("_")
 
 
 def field_term(name: str, token: str) -> str:

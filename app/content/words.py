@@ -37,8 +37,10 @@ def fold(text: str) -> str:
 def words(text: str) -> list[str]:
     """Return the words of a text in order, as they are stored. Very long words are omitted."""
     folded = fold(text)
-    matches = _TOKEN.findall(folded)
+    matches: list[str] = _TOKEN.findall(folded)
     if folded.isascii():
+        if max(map(len, matches), default=0) <= MAX_TERM_CHARACTERS:
+            return matches
         return [word for word in matches if len(word) <= MAX_TERM_CHARACTERS]
     return [piece for word in matches for piece in _pieces(word, ends=True) if len(piece) <= MAX_TERM_CHARACTERS]
 

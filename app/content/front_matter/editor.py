@@ -26,7 +26,7 @@ def edit_front_matter(path: str, data: bytes, changes: Mapping[str, Any], unset:
     Equal values are not touched. Markdown files without front matter get a YAML block.
 
     Raises:
-        UnsupportedEdit: the edit cannot be created without other changes.
+        UnsupportedEdit: the edit would also change other bytes.
     """
     language = file_type(path).language
     if language not in LANGUAGES:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 MAX_COMPARED_PAIRS = 250_000
-"""Above this number of pairs, changed items are replaced in order: a comparison would take seconds."""
+"""Above this number of pairs, changed items are replaced in order, because a comparison would take seconds."""
 
 
 @dataclass(frozen=True)

@@ -16,6 +16,8 @@ LANGUAGES = frozenset((
     "go-template", "asciidoc", "restructuredtext", "org", "textile", "svelte", "text",
 ))  # fmt: skip
 _OPENING = re.compile(r"(---|\+\+\+|;;;)(yaml|toml|json)?[ \t]*\r?\n", re.IGNORECASE)
+_FENCES = {"---": "yaml", "+++": "toml", ";;;": "json"}
+_CLOSINGS = {fence: re.compile(rf"^{re.escape(fence)}[ \t]*\r?$", re.MULTILINE) for fence in _FENCES}
 _JSON_OPENING = re.compile(r"\{[ \t]*\r?\n")
 # Hugo accepts any text that starts with a brace. Here, an object must be followed by the end of its line and an empty
 # line, so that JSON lines and sentences that start with a brace are not cut.
@@ -74,10 +76,10 @@ def split_front_matter(text: str) -> FrontMatter:
 
 def _between_fences(text: str, opening: re.Match[str]) -> Block | None:
     fence, language = opening[1], (opening[2] or "").lower()
-    closing = re.compile(rf"^{re.escape(fence)}[ \t]*\r?$", re.MULTILINE).search(text, opening.end())
+    closing = _CLOSINGS[fence].search(text, opening.end())
     if closing is None:
         return None
-    name = language or {"---": "yaml", "+++": "toml", ";;;": "json"}[fence]
+    name = language or _FENCES[fence]
     return Block(name, opening.end(), closing.start(), closing.end() + text.startswith("\n", closing.end()))
 
 

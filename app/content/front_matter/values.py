@@ -62,6 +62,8 @@ def plain_key(key: object, budget: ValueBudget) -> str:
 
 def plain_scalar(value: object) -> str | int | float | bool | None:
     """Return a scalar of JSON's types."""
+    if isinstance(value, str):  # most values
+        return plain_text(value)
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, int):
@@ -75,6 +77,8 @@ def plain_scalar(value: object) -> str | int | float | bool | None:
 
 def plain_text(text: str) -> str:
     """Return text without NUL and lone surrogates, which PostgreSQL and UTF-8 refuse."""
+    if text.isprintable():  # neither is printable
+        return text
     try:
         text.encode()
     except UnicodeEncodeError:

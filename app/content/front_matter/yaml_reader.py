@@ -58,7 +58,7 @@ class _Reader:
                 next(self._events)
                 break
         if any(isinstance(event, yaml.DocumentStartEvent) for event in self._events):
-            raise ValueError("it holds more than one document")
+            raise ValueError("it contains more than one document")
         return document
 
     def _value(self, event: yaml.Event, depth: int) -> Any:
@@ -79,7 +79,7 @@ class _Reader:
 
     def _alias(self, event: yaml.AliasEvent) -> Any:
         if event.anchor not in self._anchors:
-            raise ValueError(f"“*{event.anchor}” names nothing before it")
+            raise ValueError(f"“*{event.anchor}” is an alias without an anchor before it")
         value, size = self._anchors[event.anchor]
         self._budget.consume(size)
         return value

@@ -23,7 +23,7 @@ class Kind(Enum):
 class Node:
     """A value in the text. The end of a block collection is the start of the next token.
 
-    `children` contains the items of a sequence, or keys and values of a mapping in turns.
+    `children` contains the items of a sequence, or the keys and values of a mapping in alternating order.
     """
 
     kind: Kind
@@ -36,7 +36,7 @@ class Node:
 
     @property
     def has_exact_end(self) -> bool:
-        """Return whether `end` is the end of the written value. It is not for block collections and block scalars."""
+        """Return whether `end` is the end of the written value: false for block collections and block scalars."""
         return self.is_inline or self.kind is Kind.ALIAS or (self.kind is Kind.SCALAR and self.style not in ("|", ">"))
 
     @property
@@ -50,7 +50,7 @@ class Node:
 
 
 def compose(text: str) -> Node | None:
-    """Return the root mapping, or None for an empty document. The caller has bounded the depth by reading the text.
+    """Return the root mapping, or None for an empty document. The reader of the caller has already limited the depth.
 
     Raises:
         UnsupportedEdit: the document is not a mapping.
@@ -81,8 +81,8 @@ def _node(events: Iterator[yaml.Event], event: yaml.Event) -> Node:
     if isinstance(event, yaml.ScalarEvent):
         return Node(Kind.SCALAR, start, end, event.style or None, event.value)
     children = []
-    while not isinstance(event_ := next(events), yaml.CollectionEndEvent):
-        children.append(_node(events, event_))
+    while not isinstance(child := next(events), yaml.CollectionEndEvent):
+        children.append(_node(events, child))
     kind = Kind.SEQUENCE if isinstance(event, yaml.SequenceStartEvent) else Kind.MAPPING
     is_inline = bool(getattr(event, "flow_style", False))
-    return Node(kind, start, _index(event_.end_mark), is_inline=is_inline, children=tuple(children))
+    return Node(kind, start, _index(child.end_mark), is_inline=is_inline, children=tuple(children))

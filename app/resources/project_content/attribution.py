@@ -25,7 +25,7 @@ class Attribution:
 def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
     """Return how a commit names the user (contract, 4.13), or the service account of the request.
 
-    The preference `impersonate` of a user names the bot alone. Otherwise the setting `GIT_COMMIT_AUTHOR` decides whether
+    If the user has set the preference `impersonate`, the commit names only the bot. Otherwise the setting `GIT_COMMIT_AUTHOR` decides whether
     the person is the author or a co-author.
     """
     if grant is not None and grant.is_service_account:
@@ -38,7 +38,7 @@ def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
 
 
 def _host() -> str:
-    """Return the domain of the addresses of service accounts. Nothing is sent to them."""
+    """Return the domain of the e-mail addresses of service accounts. They receive no mail."""
     return f"noreply.{urlsplit(current_settings().server.base_url).hostname or 'invalid'}"
 
 

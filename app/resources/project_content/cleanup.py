@@ -14,7 +14,7 @@ from app.core import clock
 from app.database import session
 from app.drivers.storage.cached import CachedObjectStore
 from app.extensions import db, jobs
-from app.models.content_search import ContentField, ContentLink, ContentText
+from app.models.content_search import ContentField, ContentLink, ContentShape, ContentText
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
 from app.resources.project_content import search_indexing, tree_snapshot
 
@@ -34,7 +34,7 @@ def delete_unreferenced() -> None:
         while delete_some(ContentFile.index_id == index_id):
             pass
     for project_id in db.session.scalars(sa.select(ContentText.project_id).distinct()).all():
-        for table in (ContentText, ContentLink, ContentBlob):
+        for table in (ContentText, ContentLink, ContentBlob, ContentShape):
             _sweep_blobs(table, project_id)
         _sweep_fields(project_id)
 
@@ -46,6 +46,7 @@ def enqueue_missing() -> None:
     for done, enqueue in (
         (index.snapshot_sha, lambda row: tree_snapshot.ask(row.id)),
         (index.described_sha, search_indexing.enqueue),
+        (index.shaped_sha, search_indexing.enqueue),
     ):
         lacking = sa.or_(done.is_(None), done != index.commit_sha)
         for index_id in db.session.scalars(sa.select(index.id).where(index.commit_sha.is_not(None), lacking)).all():
@@ -125,5 +126,5 @@ def _reindex_used(project_id: str, shas: Sequence[str]) -> None:
     index = ContentIndex
     files = sa.select(ContentFile.index_id).where(ContentFile.sha.in_(shas))
     for row in db.session.scalars(sa.select(index).where(index.project_id == project_id, index.id.in_(files))):
-        row.described_sha = None
+        row.described_sha = row.shaped_sha = None
         search_indexing.enqueue(row)

@@ -16,7 +16,7 @@ def revisions_of(source: Source) -> Revisions:
         UnprocessableEntity: the host has none.
     """
     if not isinstance(source.git, Revisions):
-        raise UnprocessableEntity("The Git host of this project has no history", code="NOT_SUPPORTED")
+        raise UnprocessableEntity("The Git host of this project does not provide a history", code="NOT_SUPPORTED")
     return source.git
 
 

@@ -16,7 +16,6 @@ from app.content.field_values import value_of
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import InvalidRequest
 from app.extensions import db
-from app.models.content_search import ContentText
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentIndex
 from app.resources.project_content.entry_rows import EntryRow, EntryRows, Position
@@ -71,11 +70,8 @@ def _entry(row: EntryRow, values: dict[str, Any], fields: Sequence[str] | None) 
 
 def _front_matter(project_id: str, rows: Sequence[EntryRow]) -> dict[str, dict[str, Any]]:
     """Return the values of each path. A blob whose text is not indexed yet may be known by its metadata."""
-    shas, text, blob = {row.sha for row in rows}, ContentText, ContentBlob
-    indexed = sa.select(text.sha, text.front_matter).where(text.project_id == project_id, text.sha.in_(shas))
-    known: dict[str, Any] = dict(db.session.execute(indexed).all()) if rows else {}
-    values = {row.path: known.get(row.sha) or {} for row in rows}
-    unread = [row for row in rows if known.get(row.sha) is None]
+    values = {row.path: row.front_matter or {} for row in rows}
+    unread, blob = [row for row in rows if row.front_matter is None], ContentBlob
     if unread:
         stored = sa.select(blob.sha, blob.kind, blob.facts).where(
             blob.project_id == project_id, blob.sha.in_({row.sha for row in unread})

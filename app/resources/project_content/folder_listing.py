@@ -1,19 +1,22 @@
 """The entries of one folder of a branch: subfolders with their number of files, and files with title, date and draft state."""
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import sqlalchemy as sa
 
+from app.core import clock
 from app.database import bulk
 from app.extensions import db
 from app.models.content_search import ContentText
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
+from app.models.project_log import ProjectLogEntry
 
 BLOBS_PER_STATEMENT = 500
+LOG_ENTRIES = 2_000
 
 
 @dataclass(frozen=True)
@@ -54,12 +57,8 @@ def list_folder(
     folder: str,
     *,
     is_recursive: bool = False,
-    is_listed: Callable[[str], bool] = lambda _path: True,
 ) -> tuple[list[ListedFolder], list[ListedFile]]:
-    """Return the subfolders and files of a folder by path; all files below it if `is_recursive`.
-
-    Only paths that `is_listed` accepts are files of the result.
-    """
+    """Return the subfolders and files of a folder by path; all files below it if `is_recursive`."""
     if index is None:
         return [], []
     file, prefix = ContentFile, f"{folder}/" if folder else ""
@@ -73,10 +72,22 @@ def list_folder(
     folders = Counter(
         prefix + row.path[len(prefix) :].partition("/")[0] for row in rows if "/" in row.path[len(prefix) :]
     )
-    direct = [row for row in rows if (is_recursive or "/" not in row.path[len(prefix) :]) and is_listed(row.path)]
+    direct = [row for row in rows if is_recursive or "/" not in row.path[len(prefix) :]]
     texts = _texts(project.id, sorted({row.sha for row in direct}))
-    listed = [_file(row, texts.get(row.sha)) for row in direct]
+    changes = _logged_changes(project.id) if any(row.last_commit is None for row in direct) else {}
+    listed = [_file(row, texts.get(row.sha), changes.get(row.path)) for row in direct]
     return [] if is_recursive else [ListedFolder(path, count) for path, count in sorted(folders.items())], listed
+
+
+def titles_of(project: Project, index: ContentIndex | None, paths: Collection[str]) -> dict[str, str]:
+    """Return the titles of those of some paths that have one in the index."""
+    if index is None or not paths:
+        return {}
+    file, text = ContentFile, ContentText
+    statement = sa.select(file.path, text.title).join(text, text.sha == file.sha)
+    statement = statement.where(text.project_id == project.id, text.title.is_not(None), text.title != "")
+    here = (file.index_id == index.id, file.generation == index.generation, file.path.in_(set(paths)))
+    return {row.path: row.title for row in db.session.execute(statement.where(*here))}
 
 
 def existing_files(index: ContentIndex | None, paths: Collection[str]) -> set[str]:
@@ -100,8 +111,19 @@ def _texts(project_id: str, shas: Iterable[str]) -> dict[str, Any]:
     return rows
 
 
-def _file(row: Any, text: Any) -> ListedFile:
-    values, commit = (text.front_matter if text is not None else None) or {}, row.last_commit or {}
+def _logged_changes(project_id: str) -> dict[str, dict[str, str | None]]:
+    """Return author and time of the last change of each file in the newest entries of the project log.
+
+    The index does not know the commit of a file that was just saved.
+    """
+    entry = ProjectLogEntry
+    statement = sa.select(entry.file, entry.user_name, entry.created_at).where(entry.project_id == project_id)
+    rows = db.session.execute(statement.order_by(entry.id.desc()).limit(LOG_ENTRIES)).all()
+    return {row.file: {"author": row.user_name, "date": clock.iso(row.created_at)} for row in reversed(rows)}
+
+
+def _file(row: Any, text: Any, logged: dict[str, str | None] | None) -> ListedFile:
+    values, commit = (text.front_matter if text is not None else None) or {}, row.last_commit or logged or {}
     date = values.get("date")
     return ListedFile(
         row.path,

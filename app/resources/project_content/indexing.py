@@ -6,11 +6,14 @@ Readers see the old generation until the new one is complete. No transaction wai
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import islice
 
+import orjson
 import sqlalchemy as sa
+import structlog
 
 from app.content.words import fold
 from app.core import clock
 from app.database import bulk, session
+from app.drivers.errors import DriverError
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import CommitInfo, PathChange
 from app.extensions import db, jobs
@@ -21,6 +24,8 @@ from app.resources.project.events import FileEvent, FilesChanged, files_changed
 from app.resources.project_content import cleanup, search_indexing, tree_parts, tree_snapshot
 from app.resources.project_content.source import Source
 
+log = structlog.get_logger(__name__)
+
 BATCH = 5_000
 MAX_INCREMENTAL_CHANGES = 20_000
 """Larger changes are indexed as a new generation."""
@@ -28,17 +33,21 @@ MAX_INCREMENTAL_CHANGES = 20_000
 MAX_HISTORY_COMMITS = 1_000
 """Older commits of a longer push get no log entries. Their last-commit facts are read on demand."""
 
-COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size", "folded")
+COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size", "folded", "last_commit")
 Progress = Callable[[int, int | None], None]
 
 
-def update_index(index: ContentIndex, source: Source, progress: Progress) -> None:
-    """Index the present head of the branch. Reads outside transactions and writes in short ones. Idempotent."""
+def update_index(index: ContentIndex, source: Source, progress: Progress, *, reads_history: bool = False) -> None:
+    """Index the present head of the branch. Reads outside transactions and writes in short ones. Idempotent.
+
+    With `reads_history`, a new generation contains the last commits of its files. Other hosts than this server need a
+    request for each commit.
+    """
     head = source.git.head(source.repo, source.branch)
     if index.commit_sha == head:
         _confirm(index)
     elif not _incremental(index, source, head):
-        _index_from_scratch(index, source, head, progress)
+        _index_from_scratch(index, source, head, progress, reads_history=reads_history)
     _enqueue_followers(index.id)
 
 
@@ -86,12 +95,15 @@ def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
     return True
 
 
-def _index_from_scratch(index: ContentIndex, source: Source, head: str, progress: Progress) -> None:
+def _index_from_scratch(
+    index: ContentIndex, source: Source, head: str, progress: Progress, *, reads_history: bool
+) -> None:
     index_id, generation, files = index.id, _start_generation(index), 0
+    last = _read_last_commits(source, head) if reads_history else {}
     for batch in bulk.batches(source.git.tree(source.repo, head), BATCH):
         files += sum(e.type == "blob" for e in batch)
         with session.write_transaction():
-            rows = ((index_id, generation, *e, folded(e.path)) for e in batch)
+            rows = ((index_id, generation, *e, folded(e.path), last.get(e.path)) for e in batch)
             bulk.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
             db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index_id).values(progress=files))
         progress(files, None)
@@ -102,6 +114,16 @@ def _index_from_scratch(index: ContentIndex, source: Source, head: str, progress
         current.generation, current.commit_sha, current.files = generation, head, files
         _mark_ready(current)
     _drop_generations(index_id, generation)
+
+
+def _read_last_commits(source: Source, head: str) -> dict[str, str]:
+    """Return the last commits of the files as JSON by path. An unreadable history does not prevent the index."""
+    try:
+        last = last_commits(islice(source.git.history(source.repo, head), MAX_HISTORY_COMMITS))
+    except DriverError as error:
+        log.warning("content.history_unreadable", error=type(error).__name__)
+        return {}
+    return {path: orjson.dumps(commit).decode() for path, commit in last.items()}
 
 
 def _start_generation(index: ContentIndex) -> int:
@@ -202,8 +224,9 @@ def last_commits(history: Iterable[CommitInfo]) -> dict[str, dict[str, str]]:
     """Return the newest commit of each path of a history, which is ordered from new to old."""
     newest: dict[str, dict[str, str]] = {}
     for commit in history:
+        values = commit_to_dict(commit)
         for path in commit.paths:
-            newest.setdefault(path, commit_to_dict(commit))
+            newest.setdefault(path, values)
     return newest
 
 

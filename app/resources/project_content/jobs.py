@@ -40,7 +40,8 @@ def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -
         return
     project = db.session.get_one(Project, index.project_id)
     try:
-        indexing.update_index(index, source_of(project, git, branch=index.branch), progress)
+        is_local = project.provider == Provider.LOCAL
+        indexing.update_index(index, source_of(project, git, branch=index.branch), progress, reads_history=is_local)
     except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
         _fail(index_id, str(error))
     except DriverError as error:

@@ -15,7 +15,7 @@ from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.raw_file import FOLDER
 from app.resources.project_content.source import Source
 
-TOO_LARGE = f"One commit takes at most {CommitLimits.bytes // MIB} MiB"
+TOO_LARGE = f"A commit can contain at most {CommitLimits.bytes // MIB} MiB"
 
 
 @dataclass(frozen=True)
@@ -84,7 +84,7 @@ def _folder_versions(source: Source, commit: str, request: RestoreRequest) -> di
     changes = source.git.changes(source.repo, request.base_sha, commit)
     versions = {change.path: change.entry for change in changes if change.path.startswith(f"{request.path}/")}
     if len(versions) > CommitLimits.files:
-        raise PayloadTooLarge(f"One commit takes at most {CommitLimits.files} files")
+        raise PayloadTooLarge(f"A commit can contain at most {CommitLimits.files} files")
     return versions
 
 

@@ -21,7 +21,7 @@ from app.extensions import db
 from app.models.content_search import ContentField, ContentText
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content.entry_conditions import is_entry
-from app.resources.project_content.entry_rows import SYMLINK
+from app.resources.project_content.entry_statements import SYMLINK
 
 MAX_ROWS, MAX_CANDIDATES = 20_000, 200
 

@@ -1,4 +1,4 @@
-"""Indexing of texts: reads new blobs of a project and stores their words, links and front matter.
+"""Indexing of texts: reads new blobs of a project and stores their words, links, front matter and sets of fields.
 
 Texts are stored by blob, so branches share them and moved files cost nothing. The work covers the changes since the commit
 of the previous run. A file that cannot be read is skipped.
@@ -7,6 +7,7 @@ of the previous run. A file that cannot be read is skipped.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import cache, partial
 from typing import Any, cast
 
 import orjson
@@ -19,11 +20,11 @@ from app.content.search_text import SearchText, has_text, read_text
 from app.core.jobs import LOWEST_PRIORITY
 from app.database import bulk, session
 from app.drivers.git.errors import GitObjectMissing
-from app.drivers.git.port import EntryType
+from app.drivers.git.port import EntryType, TreeEntry
 from app.extensions import db, jobs
 from app.models.content_search import ContentField, ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content import search_words
+from app.resources.project_content import entry_shapes, search_words
 from app.resources.project_content.source import Source
 
 log = structlog.get_logger(__name__)
@@ -35,6 +36,9 @@ SYMLINK = "120000"
 TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter")
 LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
 FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
+
+_Changes = Callable[[str | None], Sequence[TreeEntry] | None]
+"""Returns the entries of the tree that changed since a commit, or None if they are unknown."""
 
 
 @dataclass(frozen=True)
@@ -60,13 +64,29 @@ def enqueue(index: ContentIndex, *, delay: timedelta = timedelta(0)) -> None:
 def index_new_texts(
     index: ContentIndex, source: Source, *, at_most: int | None, progress: Callable[[int, None], None]
 ) -> bool:
-    """Read new blobs. Return False if `at_most` of them were read and more remain."""
-    project_id, commit_sha, done, counted = index.project_id, index.commit_sha, 0, 0
-    if commit_sha is None or commit_sha == index.described_sha:
+    """Read new blobs and store the sets of fields. Return False if `at_most` blobs were read and more remain."""
+    if index.commit_sha is None:
         return True
-    if index.described_sha is None:
+    changes, shaped_sha = cache(partial(_changed, index, source)), index.shaped_sha
+    is_complete = index.commit_sha == index.described_sha or _read_blobs(index, source, changes, at_most, progress)
+    if is_complete and index.commit_sha != index.shaped_sha:
+        changed = changes(shaped_sha)
+        paths = None if changed is None else [entry.path for entry in changed]
+        entry_shapes.store_shapes(index, paths, since=shaped_sha)
+    return is_complete
+
+
+def _read_blobs(
+    index: ContentIndex,
+    source: Source,
+    changes: _Changes,
+    at_most: int | None,
+    progress: Callable[[int, None], None],
+) -> bool:
+    project_id, commit_sha, since, done, counted = index.project_id, index.commit_sha, index.described_sha, 0, 0
+    if since is None:
         _analyze(ContentFile, ("index_id", "generation", "path", "type", "mode", "sha"))
-    for part in bulk.batches(_missing_blobs(index, source), SHAS):
+    for part in bulk.batches(_missing_blobs(index, changes, since), SHAS):
         if at_most is not None and done >= at_most:
             return False
         for held in _held(_texts(source, part)):
@@ -78,7 +98,10 @@ def index_new_texts(
             counted = done
         progress(done, None)
     with session.write_transaction():
-        db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index.id).values(described_sha=commit_sha))
+        # The cleanup may have reset the value in the meantime. The job that it enqueued starts again then.
+        is_unchanged = ContentIndex.described_sha.is_not_distinct_from(since)
+        statement = sa.update(ContentIndex).where(ContentIndex.id == index.id, is_unchanged)
+        db.session.execute(statement.values(described_sha=commit_sha))
     return True
 
 
@@ -87,47 +110,50 @@ def _analyze(table: Any, columns: Sequence[str]) -> None:
         bulk.analyze(db.session.connection(), table.__table__, columns)
 
 
-def _missing_blobs(index: ContentIndex, source: Source) -> Iterator[_Blob]:
+def _missing_blobs(index: ContentIndex, changes: _Changes, since: str | None) -> Iterator[_Blob]:
     """Yield blobs of text that are not stored, each once."""
     checked: set[str] = set()
-    changed = _changed(index, source)
-    for page in bulk.batches(changed if changed is not None else _all(index), PAGE):
+    changed = changes(since)
+    entries = _all(index) if changed is None else changed
+    readable = (_Blob(entry.path, entry.sha) for entry in entries if _is_readable(entry))
+    for page in bulk.batches(readable, PAGE):
         fresh = {blob.sha: blob for blob in page if blob.sha not in checked}
         known = _known(index.project_id, fresh)
         checked |= fresh.keys()
         yield from (blob for sha, blob in fresh.items() if sha not in known)
 
 
-def _changed(index: ContentIndex, source: Source) -> Iterator[_Blob] | None:
-    """Return the blobs that changed since the previous run, or None if that is unknown."""
-    if index.described_sha is None or index.commit_sha is None:
+def _changed(index: ContentIndex, source: Source, since: str | None) -> list[TreeEntry] | None:
+    """Return the entries of the tree that changed since a commit, or None if they are unknown."""
+    if since is None or index.commit_sha is None:
         return None
+    commit_sha = index.commit_sha
     session.release_connection()
     try:
-        changes = list(source.git.changes(source.repo, index.described_sha, index.commit_sha))
+        changes = source.git.changes(source.repo, since, commit_sha)
+        return [change.entry for change in changes if change.entry is not None]
     except GitObjectMissing:
         return None
-    entries = (change.entry for change in changes if change.entry is not None)
-    return (_Blob(e.path, e.sha) for e in entries if _is_readable(e.path, e.type, e.mode, e.size))
 
 
-def _all(index: ContentIndex) -> Iterator[_Blob]:
+def _all(index: ContentIndex) -> Iterator[TreeEntry]:
     file, after = ContentFile, ""
     while True:
         page = db.session.execute(
-            sa.select(file.path, file.type, file.mode, file.size, file.sha)
+            sa.select(file.path, file.type, file.mode, file.sha, file.size)
             .where(file.index_id == index.id, file.generation == index.generation, file.path > after)
             .order_by(file.path)
             .limit(PAGE)
         ).all()
-        yield from (_Blob(path, sha) for path, kind, mode, size, sha in page if _is_readable(path, kind, mode, size))
+        yield from (TreeEntry(*row) for row in page)
         if len(page) < PAGE:
             return
         after = page[-1].path
 
 
-def _is_readable(path: str, kind: str, mode: str, size: int | None) -> bool:
-    return kind == EntryType.BLOB and mode != SYMLINK and (size or 0) <= MAX_BLOB_BYTES and has_text(path)
+def _is_readable(entry: TreeEntry) -> bool:
+    is_file = entry.type == EntryType.BLOB and entry.mode != SYMLINK
+    return is_file and (entry.size or 0) <= MAX_BLOB_BYTES and has_text(entry.path)
 
 
 def _known(project_id: str, shas: Iterable[str]) -> set[str]:

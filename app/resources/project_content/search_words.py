@@ -31,17 +31,26 @@ def _pack_fts(_project_id: str, text: SearchText) -> str:
 
 def _pack_vector(project_id: str, text: SearchText) -> str:
     """Return a `tsvector` literal. Words of the title have the weight A, words of other fields B."""
-    positions: dict[str, list[str]] = {f"={project_id}": ["1"]}
-    position = 2
-    for part in (text.field_terms, text.terms):
-        for token in part:
-            weight = "A" if token.startswith(_TITLE) else "B" if token.startswith("=") else ""
-            entries = positions.setdefault(token, [])
-            if len(entries) < _MAX_POSITIONS:
-                entries.append(f"{min(position, _MAX_POSITION)}{weight}")
-            position += 1
-        position += 1
-    return " ".join(f"'{token}':{','.join(entries)}" for token, entries in positions.items())
+    positions: dict[str, list[int]] = {}
+    for position, token in enumerate(text.field_terms, 2):
+        positions.setdefault(token, []).append(position)
+    lexemes = [f"'={project_id}':1"]
+    lexemes += [_entry(token, at, "A" if token.startswith(_TITLE) else "B") for token, at in positions.items()]
+    positions = {}
+    for position, token in enumerate(text.terms, 3 + len(text.field_terms)):
+        at = positions.get(token)
+        if at is None:
+            positions[token] = [position]
+        else:
+            at.append(position)
+    lexemes += [_entry(token, at, "") for token, at in positions.items()]
+    return " ".join(lexemes)
+
+
+def _entry(token: str, positions: list[int], weight: str) -> str:
+    if len(positions) == 1 and positions[0] <= _MAX_POSITION:
+        return f"'{token}':{positions[0]}{weight}"
+    return f"'{token}':{','.join(f'{min(position, _MAX_POSITION)}{weight}' for position in positions[:_MAX_POSITIONS])}"
 
 
 def matching(dialect: str, project_id: str, term: Term) -> sa.Select[str]:

@@ -82,7 +82,7 @@ def ask(index_id: str) -> None:
 
 
 def refresh(index_id: str, trees: CachedObjectStore) -> None:
-    """Store the tree of the index's commit: pack its changed parts, put the object, then name it in a short transaction.
+    """Store the tree of the index's commit: pack its changed parts, write the object, then store its key in the row.
 
     Raises:
         DriverError: the object store is unavailable.
@@ -187,7 +187,7 @@ def _cache_key(index: ContentIndex) -> str:
 
 
 def _enqueue_missing(index_id: str, key: str) -> None:
-    """Enqueue the storage of a tree that the object store lacks."""
+    """Enqueue the storage of a tree that is missing in the object store."""
     with session.write_transaction():
         index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
         if index is None:

@@ -27,9 +27,9 @@ class TestPlain:
         ],
     )
     def test_plain_converts_values_to_json_types(self, value: object, expected: object) -> None:
-        found = plain(value, ValueBudget())
-        assert found == expected
-        json.dumps(found, allow_nan=False).encode()
+        plain_values = plain(value, ValueBudget())
+        assert plain_values == expected
+        json.dumps(plain_values, allow_nan=False).encode()
 
     def test_depth_is_bounded(self) -> None:
         value: Any = "leaf"

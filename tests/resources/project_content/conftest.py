@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from tests.support import factories
 from tests.support.samples.gitrepo import GitRepo
@@ -47,13 +48,13 @@ class Site:
 
     def oracle(self, ref: str = "main") -> dict[str, tuple[str, str, int]]:
         """Return the blobs of the branch according to git."""
-        found = {}
+        values = {}
         for line in self.repo.git("ls-tree", "-r", "-l", "-z", ref).split(b"\0")[:-1]:
             meta, path = line.split(b"\t", 1)
             mode, kind, sha, size = meta.split()
             if kind == b"blob":
-                found[path.decode()] = mode.decode(), sha.decode(), int(size)
-        return found
+                values[path.decode()] = mode.decode(), sha.decode(), int(size)
+        return values
 
 
 def make_site(world: World, files: dict[str, Any], *, indexed: bool = True) -> Site:
@@ -69,3 +70,9 @@ def make_site(world: World, files: dict[str, Any], *, indexed: bool = True) -> S
 @pytest.fixture
 def site(world: World) -> Site:
     return make_site(world, FILES)
+
+
+@pytest.fixture(scope="module")
+def unchanged_site(app: Flask) -> Site:
+    """Return an indexed project for the tests of a module that change nothing in it."""
+    return make_site(World(app), FILES)

@@ -26,8 +26,8 @@ def linked(world: World) -> Site:
 
 
 def backlinks_of(site: Site, file: str) -> dict[str, list[str]]:
-    told = site.owner.get(site.path("/backlinks"), query_string={"file": file}).ok()
-    return {source["path"]: [link["url"] for link in source["links"]] for source in told}
+    result = site.owner.get(site.path("/backlinks"), query_string={"file": file}).ok()
+    return {source["path"]: [link["url"] for link in source["links"]] for source in result}
 
 
 class TestBacklinks:

@@ -10,6 +10,8 @@ from tests.resources.project_content.test_history import get
 from tests.support.samples import renames
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 IMAGES = {"a.png": renames.IMAGE + b"old", "content/a.md": POST}
 NEW = renames.IMAGE + bytes(range(200))
 
@@ -29,8 +31,8 @@ class TestCompare:
             base, head = random.Random(4).sample(commits, 2)
             answer = get(site, "compare", base=base, head=head)
             files = answer.ok()["files"]
-            found = {f["path"]: (f["previous_path"], f["additions"], f["deletions"]) for f in files}
-            assert found == renames.numstat(site.repo, base, head)
+            values = {f["path"]: (f["previous_path"], f["additions"], f["deletions"]) for f in files}
+            assert values == renames.numstat(site.repo, base, head)
             assert answer.json["meta"] == {"next_cursor": None, "total": len(files)}
         assert (answer.ok()["base_sha"], answer.ok()["head_sha"]) == (base, head)
 
@@ -50,20 +52,20 @@ class TestCompare:
         after = POST.replace(b"title: Hello", b"title: Hello again").replace(b"[a, b]", b"[a, c]")
         after = after.replace(b"draft: false\n", b"weight: 3\n").replace(b"Words.", b"Other words.")
         site.repo.commit({"content/posts/hello.md": after})
-        found = compare_file(site, "content/posts/hello.md", base)
-        assert (found["status"], found["additions"], found["deletions"]) == ("modified", 4, 4)
-        assert found["front_matter"] == [
+        comparison = compare_file(site, "content/posts/hello.md", base)
+        assert (comparison["status"], comparison["additions"], comparison["deletions"]) == ("modified", 4, 4)
+        assert comparison["front_matter"] == [
             {"pointer": "/title", "before": "Hello", "after": "Hello again"},
             {"pointer": "/tags", "before": ["a", "b"], "after": ["a", "c"]},
             {"pointer": "/draft", "before": False, "after": None},
             {"pointer": "/weight", "before": None, "after": 3},
         ]
-        lines = [line for hunk in found["diff"] for line in hunk["lines"]]
+        lines = [line for hunk in comparison["diff"] for line in hunk["lines"]]
         assert [line["type"] for line in lines].count("added") == 4
         title = next(line for line in lines if line["text"] == "title: Hello again")
         assert (title["old_line"], title["new_line"], title["ranges"]) == (None, 2, [[12, 18]])
-        assert (found["before"]["size"], found["after"]["size"]) == (len(POST), len(after))
-        assert (found["binary"], found["truncated"], found["before"]["url"]) == (False, False, None)
+        assert (comparison["before"]["size"], comparison["after"]["size"]) == (len(POST), len(after))
+        assert (comparison["binary"], comparison["truncated"], comparison["before"]["url"]) == (False, False, None)
 
     def test_lines_of_a_file_equal_git_diff(self, world: World) -> None:
         site = make_site(world, renames.first_files(5), indexed=False)
@@ -71,12 +73,12 @@ class TestCompare:
         base, head = commits[-1], commits[0]
         signs = {"context": " ", "added": "+", "removed": "-"}
         for path, (previous, additions, _) in renames.numstat(site.repo, base, head).items():
-            found = compare_file(site, path, base, head)
+            comparison = compare_file(site, path, base, head)
             if additions is None:
-                assert found["binary"]
+                assert comparison["binary"]
                 continue
             expected = site.repo.git("diff", base, head, "--", path, *([previous] if previous else [])).decode()
-            lines = [signs[line["type"]] + line["text"] for hunk in found["diff"] for line in hunk["lines"]]
+            lines = [signs[line["type"]] + line["text"] for hunk in comparison["diff"] for line in hunk["lines"]]
             start = expected.find("\n@@ ")
             body = expected[start + 1 :].splitlines() if start >= 0 else []
             assert lines == [line for line in body if not line.startswith(("@@ ", "\\"))]
@@ -108,8 +110,8 @@ class TestCompare:
         base = site.repo.head()
         site.repo.commit({"content/posts/hello.md": None, "content/moved.md": POST + b"more\n"})
         for path in ("content/moved.md", "content/posts/hello.md"):
-            found = compare_file(site, path, base)
-            assert (found["path"], found["previous_path"], found["status"]) == (
+            comparison = compare_file(site, path, base)
+            assert (comparison["path"], comparison["previous_path"], comparison["status"]) == (
                 "content/moved.md",
                 "content/posts/hello.md",
                 "renamed",

@@ -33,6 +33,8 @@ FILTERS: dict[str, tuple[dict[str, str], Callable[[str, Values], bool]]] = {
     "part": ({"filter[title][contains]": "t 1"}, lambda _path, values: "t 1" in values.get("title", "").lower()),
     "range": ({"filter[weight][gt]": "3"}, lambda _path, values: values.get("weight", 0) > 3),
     "absent": ({"filter[rare][missing]": "true"}, lambda _path, values: "rare" not in values),
+    "absent in few": ({"filter[title][missing]": "true"}, lambda _path, values: "title" not in values),
+    "absent in all": ({"filter[none][missing]": "true"}, lambda _path, _values: True),
     "present": ({"filter[rare][missing]": "false"}, lambda _path, values: "rare" in values),
     "path": ({"filter[path][gte]": "content/b"}, lambda path, _values: path >= "content/b"),
     "two": (
@@ -152,6 +154,12 @@ class TestEntryRows:
                 with explained() as plans:
                     entries.rows(order, filters).after(None, 7)
                 assert [plan for plan in plans if "SORT" in plan.upper() or "TEMP B-TREE FOR ORDER" in plan] == []
+
+    def test_page_is_read_with_one_statement(self, entries: Entries) -> None:
+        for order in ("path", "-path", "-title"):
+            with explained() as plans:
+                assert len(entries.rows(order, {}).after(None, 2)) == 2
+            assert len(plans) == 1
 
     def test_filter_that_no_file_matches_reads_no_file(self, entries: Entries) -> None:
         with explained() as plans:

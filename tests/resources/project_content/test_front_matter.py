@@ -6,6 +6,8 @@ import pytest
 
 from tests.resources.project_content.conftest import POST, Site
 
+pytestmark = pytest.mark.one_database
+
 FILE = "content/posts/hello.md"
 
 

@@ -15,13 +15,13 @@ def get(site: Site, what: str, **query: Any) -> Answer:
 
 def pages(site: Site, **query: Any) -> list[dict[str, Any]]:
     """Return the commits of all pages."""
-    found: list[dict[str, Any]] = []
+    items: list[dict[str, Any]] = []
     while True:
         answer = get(site, "history", **query)
-        found += answer.ok()
+        items += answer.ok()
         query["cursor"] = answer.json["meta"]["next_cursor"]
         if query["cursor"] is None:
-            return found
+            return items
 
 
 @pytest.fixture
@@ -37,10 +37,10 @@ class TestHistory:
         path = next(path for path in renames.all_paths(old.repo) if path.startswith("moved/"))
         expected = old.repo.text("log", "--follow", "--format=%H", "main", "--", path).split()
         assert len(expected) > 1
-        found = pages(old, file=path, limit=1)
-        assert [commit["sha"] for commit in found] == expected
-        assert found[0]["path"] == path
-        assert found[-1]["path"] != path
+        commits = pages(old, file=path, limit=1)
+        assert [commit["sha"] for commit in commits] == expected
+        assert commits[0]["path"] == path
+        assert commits[-1]["path"] != path
         assert get(old, "history", file=path).json["meta"] == {"next_cursor": None, "renames_followed": True}
 
     def test_added_commit_does_not_move_the_pages_of_the_branch(self, old: Site) -> None:
@@ -112,10 +112,10 @@ class TestRef:
                 site.path("/raw"), query_string={"file": path, "ref": first}, headers={"If-None-Match": tag}
             )
             assert again.status == 304
-        told = get(site, "file", file="content/posts/hello.md", ref=first).ok()
-        assert (told["title"], told["size"], told["commit_sha"]) == ("Hello", len(POST), first)
-        assert (told["last_commit"]["sha"], told["indexed_at"]) == (first, None)
-        assert told.keys() == site.file("content/posts/hello.md").ok().keys()
+        result = get(site, "file", file="content/posts/hello.md", ref=first).ok()
+        assert (result["title"], result["size"], result["commit_sha"]) == ("Hello", len(POST), first)
+        assert (result["last_commit"]["sha"], result["indexed_at"]) == (first, None)
+        assert result.keys() == site.file("content/posts/hello.md").ok().keys()
 
     def test_unreachable_commit_or_missing_file_returns_404(self, site: Site) -> None:
         first = site.repo.head()

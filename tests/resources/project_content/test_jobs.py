@@ -31,8 +31,8 @@ class TestIndexAfterSave:
         site.world.work_off()
         head = site.repo.commit({"content/theirs.md": b"theirs"})
         with site.world.app.app_context():
-            found = sa.select(ContentIndex).where(ContentIndex.project_id == site.project)
-            indexing.ask(db.session.scalars(found).one())
+            statement = sa.select(ContentIndex).where(ContentIndex.project_id == site.project)
+            indexing.ask(db.session.scalars(statement).one())
             db.session.commit()
         site.world.work_off(within_s=8)
         assert site.tree()["commit_sha"] == head

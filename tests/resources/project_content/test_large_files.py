@@ -10,6 +10,8 @@ from app.drivers.git.object_ids import blob_sha
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 KIB, MIB = 1024, 1024 * 1024
 BODY_OVERHEAD = 512
 SIZES = {"1 KiB": KIB, "70 KiB": 70 * KIB, "5 MiB": 5 * MIB, "25 MiB": 25 * MIB - BODY_OVERHEAD}
@@ -17,7 +19,7 @@ SIZES = {"1 KiB": KIB, "70 KiB": 70 * KIB, "5 MiB": 5 * MIB, "25 MiB": 25 * MIB 
 
 def text_of(size: int, *, seed: int = 1) -> str:
     """Return ASCII text of that many bytes whose lines differ."""
-    lines = [f"{number:x} line {seed}\n" for number in range(size // 8)]
+    lines = [f"{number:060x} {seed}\n" for number in range(size // 60 + 1)]
     return "".join(lines)[:size]
 
 

@@ -21,8 +21,8 @@ class TestRestoreFile:
     def test_changed_file_is_restored_in_one_commit(self, site: Site) -> None:
         first = site.repo.head()
         base = site.repo.commit({HELLO: b"# Other\n", "content/about.md": b"# Mine\n"})
-        made = restore(site, first, file=HELLO).ok(201)
-        assert (made["commit_sha"], made["branch"]) == (site.repo.head(), "main")
+        created = restore(site, first, file=HELLO).ok(201)
+        assert (created["commit_sha"], created["branch"]) == (site.repo.head(), "main")
         assert site.repo.text("rev-list", "--parents", "-1", "main").split()[1:] == [base]
         assert (site.repo.show(HELLO), site.repo.show("content/about.md")) == (POST, b"# Mine\n")
         assert site.repo.text("log", "-1", "--format=%s") == f"Restore {HELLO} from {first[:7]}"
@@ -32,8 +32,8 @@ class TestRestoreFile:
     def test_deleted_file_is_created_again(self, site: Site) -> None:
         first = site.repo.head()
         site.repo.commit({HELLO: None})
-        made = restore(site, first, file=HELLO, message="Bring it back").ok(201)
-        assert made["files"] == [{"path": HELLO, "sha": site.repo.text("rev-parse", f"{first}:{HELLO}")}]
+        created = restore(site, first, file=HELLO, message="Bring it back").ok(201)
+        assert created["files"] == [{"path": HELLO, "sha": site.repo.text("rev-parse", f"{first}:{HELLO}")}]
         assert site.repo.show(HELLO) == POST
         assert site.repo.text("log", "-1", "--format=%s") == "Bring it back"
 
@@ -75,8 +75,8 @@ class TestRestoreFile:
         first = site.repo.head()
         base = site.repo.commit({HELLO: b"# Second\n"})
         head = site.repo.commit({HELLO: b"# Third\n"})
-        told = restore(site, first, base=base, file=HELLO).fails(409, "CONFLICT", HELLO)
-        assert told["result"] == {"head_sha": head, "paths": [HELLO]}
+        error = restore(site, first, base=base, file=HELLO).fails(409, "CONFLICT", HELLO)
+        assert error["result"] == {"head_sha": head, "paths": [HELLO]}
         assert site.repo.head() == head
 
     def test_change_of_another_file_since_the_base_remains(self, site: Site) -> None:
@@ -131,8 +131,8 @@ class TestRestoreFolder:
         )
         restore(site, first, folder="content").ok(201)
         expected = {path: data for path, data in site.repo.entries(first).items() if path.startswith("content/")}
-        found = {path: data for path, data in site.repo.entries().items() if path.startswith("content/")}
-        assert found == expected
+        entries = {path: data for path, data in site.repo.entries().items() if path.startswith("content/")}
+        assert entries == expected
         assert site.repo.show("hugo.toml") == b"x = 1\n"
 
     def test_deleted_folder_is_created_again(self, site: Site) -> None:

@@ -32,11 +32,11 @@ class TestTree:
         assert tree["total"] == len(site.oracle())
         assert [f["type"] for f in tree["files"] if f["path"] == "vendor/theme"] == ["commit"]
 
-    def test_etag_is_the_commit_and_matches_in_both_forms(self, site: Site) -> None:
-        tag = site.owner.get(site.path()).headers["ETag"]
-        assert tag == f'"{site.repo.head()}"'
+    def test_etag_is_the_commit_and_matches_in_both_forms(self, unchanged_site: Site) -> None:
+        tag = unchanged_site.owner.get(unchanged_site.path()).headers["ETag"]
+        assert tag == f'"{unchanged_site.repo.head()}"'
         for form in (tag, tag[:-1] + '-gzip"'):
-            assert site.owner.get(site.path(), headers={"If-None-Match": form}).status == 304
+            assert unchanged_site.owner.get(unchanged_site.path(), headers={"If-None-Match": form}).status == 304
 
     @pytest.mark.parametrize("asked", ["gzip;q=0", "gzip;q=0.0, identity", "br;q=0, gzip;q=0, zstd;q=0"])
     def test_gzip_excluded_by_the_caller_is_not_used(self, world: World, asked: str) -> None:
@@ -46,11 +46,11 @@ class TestTree:
             assert "Content-Encoding" not in answer.headers
             assert answer.ok()["total"] == 30
 
-    def test_compressed_tree_equals_the_plain_tree(self, site: Site) -> None:
-        plain = site.owner.get(site.path())
-        packed = site.owner.get(site.path(), headers={"Accept-Encoding": "gzip"})
+    def test_compressed_tree_equals_the_plain_tree(self, unchanged_site: Site) -> None:
+        plain = unchanged_site.owner.get(unchanged_site.path())
+        packed = unchanged_site.owner.get(unchanged_site.path(), headers={"Accept-Encoding": "gzip"})
         assert packed.headers["Content-Encoding"] == "gzip"
-        assert packed.headers["ETag"] == f'"{site.repo.head()}-gzip"'
+        assert packed.headers["ETag"] == f'"{unchanged_site.repo.head()}-gzip"'
         assert json.loads(gzip.decompress(packed.response.data)) == plain.json
 
     def test_tree_of_a_folder_contains_only_its_files(self, world: World) -> None:
@@ -58,10 +58,10 @@ class TestTree:
         assert set(site.blobs(path="a")) == {"a/x.md", "a/b/y.md"}
         assert site.tree(path="a")["total"] == 2
 
-    def test_pages_contain_every_file_once(self, site: Site) -> None:
+    def test_pages_contain_every_file_once(self, unchanged_site: Site) -> None:
         seen, query = [], {"limit": 2}
         while True:
-            answer = site.owner.get(site.path(), query_string=query)
+            answer = unchanged_site.owner.get(unchanged_site.path(), query_string=query)
             seen += [f["path"] for f in answer.ok()["files"]]
             if answer.json["meta"]["next_cursor"] is None:
                 break
@@ -71,14 +71,18 @@ class TestTree:
     @pytest.mark.parametrize(
         "query", [{"limit": "x"}, {"limit": 0}, {"cursor": "rubbish", "limit": 5}, {"path": "../a"}]
     )
-    def test_invalid_query_returns_400_with_path(self, site: Site, query: dict[str, Any]) -> None:
-        site.owner.get(site.path(), query_string=query).fails(400, None, next(iter(query)))
+    def test_invalid_query_returns_400_with_path(self, unchanged_site: Site, query: dict[str, Any]) -> None:
+        unchanged_site.owner.get(unchanged_site.path(), query_string=query).fails(400, None, next(iter(query)))
 
-    def test_empty_query_parameter_is_ignored(self, site: Site) -> None:
+    def test_empty_query_parameter_is_ignored(self, unchanged_site: Site) -> None:
         empty = dict.fromkeys(("path", "ref", "limit", "cursor"), "")
-        assert site.tree(**empty) == site.tree()
-        site.owner.get(site.path("/search"), query_string={"q": "about", "type": "", "limit": ""}).ok()
-        site.owner.get(f"/project-log/{site.project}", query_string={"limit": "", "action": "", "file": ""}).ok()
+        assert unchanged_site.tree(**empty) == unchanged_site.tree()
+        unchanged_site.owner.get(
+            unchanged_site.path("/search"), query_string={"q": "about", "type": "", "limit": ""}
+        ).ok()
+        unchanged_site.owner.get(
+            f"/project-log/{unchanged_site.project}", query_string={"limit": "", "action": "", "file": ""}
+        ).ok()
 
     def test_tree_before_the_first_index_is_queued_and_empty(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)
@@ -94,8 +98,10 @@ class TestTree:
         assert "draft.md" not in site.blobs()
 
     @pytest.mark.parametrize(("ref", "status"), [("nope", 404), ("--all", 400), ("a..b", 400), ("HEAD~1", 400)])
-    def test_invalid_branch_returns_400_and_unknown_branch_404(self, site: Site, ref: str, status: int) -> None:
-        site.owner.get(site.path(), query_string={"ref": ref}).fails(status)
+    def test_invalid_branch_returns_400_and_unknown_branch_404(
+        self, unchanged_site: Site, ref: str, status: int
+    ) -> None:
+        unchanged_site.owner.get(unchanged_site.path(), query_string={"ref": ref}).fails(status)
 
     def test_branch_of_an_unavailable_repository_returns_422(self, site: Site) -> None:
         site.repo.folder.rename(site.repo.folder.with_suffix(".away"))
@@ -103,14 +109,14 @@ class TestTree:
 
 
 class TestFile:
-    def test_metadata_of_markdown_contains_front_matter_headings_and_links(self, site: Site) -> None:
-        told = site.file("content/posts/hello.md").ok()
-        assert told["front_matter"] == {"title": "Hello", "tags": ["a", "b"], "draft": False}
-        assert told["title"] == "Hello"
-        assert [h["text"] for h in told["headings"]] == ["Hello", "Details"]
-        assert "https://example.com/" in str(told["links"])
-        assert (told["name"], told["extension"], told["mime"]) == ("hello.md", "md", "text/markdown")
-        assert told["lines"] == FILES["content/posts/hello.md"].count(b"\n")
+    def test_metadata_of_markdown_contains_front_matter_headings_and_links(self, unchanged_site: Site) -> None:
+        result = unchanged_site.file("content/posts/hello.md").ok()
+        assert result["front_matter"] == {"title": "Hello", "tags": ["a", "b"], "draft": False}
+        assert result["title"] == "Hello"
+        assert [h["text"] for h in result["headings"]] == ["Hello", "Details"]
+        assert "https://example.com/" in str(result["links"])
+        assert (result["name"], result["extension"], result["mime"]) == ("hello.md", "md", "text/markdown")
+        assert result["lines"] == FILES["content/posts/hello.md"].count(b"\n")
 
     def test_metadata_contains_the_last_commit_of_the_file(self, site: Site) -> None:
         first = site.repo.head()
@@ -120,19 +126,19 @@ class TestFile:
         assert site.file("content/about.md").ok()["last_commit"]["sha"] == site.repo.head()
         assert site.file("content/posts/hello.md").ok()["last_commit"]["sha"] == first
 
-    def test_second_read_of_metadata_returns_the_same(self, site: Site) -> None:
-        assert site.file("content/about.md").ok() == site.file("content/about.md").ok()
+    def test_second_read_of_metadata_returns_the_same(self, unchanged_site: Site) -> None:
+        assert unchanged_site.file("content/about.md").ok() == unchanged_site.file("content/about.md").ok()
 
     @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a//b", ".git/config", "a\nb", "", "x" * 1025, "dir/"])
-    def test_invalid_path_returns_400_with_path(self, site: Site, path: str) -> None:
-        site.file(path).fails(400, None, "file")
+    def test_invalid_path_returns_400_with_path(self, unchanged_site: Site, path: str) -> None:
+        unchanged_site.file(path).fails(400, None, "file")
 
-    def test_missing_or_repeated_parameter_returns_400(self, site: Site) -> None:
-        site.owner.get(site.path("/file")).fails(400, None, "file")
-        site.owner.get(site.path("/file?file=a&file=b")).fails(400, None, "file")
+    def test_missing_or_repeated_parameter_returns_400(self, unchanged_site: Site) -> None:
+        unchanged_site.owner.get(unchanged_site.path("/file")).fails(400, None, "file")
+        unchanged_site.owner.get(unchanged_site.path("/file?file=a&file=b")).fails(400, None, "file")
 
-    def test_unknown_path_returns_404(self, site: Site) -> None:
-        site.file("no/such.md").fails(404)
+    def test_unknown_path_returns_404(self, unchanged_site: Site) -> None:
+        unchanged_site.file("no/such.md").fails(404)
 
 
 class TestRaw:
@@ -145,7 +151,7 @@ class TestRaw:
             assert "sandbox" in answer.headers["Content-Security-Policy"]
 
     def test_content_type_of_utf_8_contains_the_charset(self, world: World) -> None:
-        told = {
+        payload = {
             "a.md": ("é\n".encode(), "text/markdown; charset=utf-8"),
             "empty.txt": (b"", "text/plain; charset=utf-8"),
             "latin.md": (b"caf\xe9\n", "text/markdown"),
@@ -154,14 +160,17 @@ class TestRaw:
             "nearly.txt": (b"long\n" * 200_000 + "é".encode(), "text/plain; charset=utf-8"),
             "a.json": (b"{}", "application/json"),
         }
-        site = make_site(world, {path: data for path, (data, _) in told.items()})
-        for path, (data, kind) in told.items():
+        site = make_site(world, {path: data for path, (data, _) in payload.items()})
+        for path, (data, kind) in payload.items():
             answer = site.owner.get(site.path("/raw"), query_string={"file": path})
             assert (answer.headers["Content-Type"], answer.response.data) == (kind, data), path
 
-    def test_raw_read_with_matching_etag_returns_304(self, site: Site) -> None:
-        tag = site.owner.get(site.path("/raw?file=hugo.toml")).headers["ETag"]
-        assert site.owner.get(site.path("/raw?file=hugo.toml"), headers={"If-None-Match": tag}).status == 304
+    def test_raw_read_with_matching_etag_returns_304(self, unchanged_site: Site) -> None:
+        tag = unchanged_site.owner.get(unchanged_site.path("/raw?file=hugo.toml")).headers["ETag"]
+        assert (
+            unchanged_site.owner.get(unchanged_site.path("/raw?file=hugo.toml"), headers={"If-None-Match": tag}).status
+            == 304
+        )
 
     def test_raw_read_of_a_submodule_returns_404(self, world: World) -> None:
         make_site(world, AWKWARD).owner.get("/healthz")
@@ -172,13 +181,13 @@ class TestRaw:
 class TestCommit:
     def test_commit_of_several_files_is_one_commit_in_git_index_and_log(self, site: Site) -> None:
         before = site.repo.head()
-        made = site.commit(
+        created = site.commit(
             put("content/new.md", "# New\n"),
             put("content/about.md", "# Changed\n", "update"),
             {"path": "hugo.toml", "action": "delete"},
             {"path": "run.sh", "action": "move", "previous_path": "bin/run.sh"},
         ).ok(201)
-        assert made["commit_sha"] == site.repo.head()
+        assert created["commit_sha"] == site.repo.head()
         assert site.repo.text("rev-list", "--count", f"{before}..main") == "1"
         assert site.blobs() == site.oracle()
         assert set(site.blobs()) == {"content/new.md", "content/about.md", "content/posts/hello.md", "run.sh"}
@@ -233,8 +242,8 @@ class TestCommit:
         base = site.repo.head()
         site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
         answer = site.commit(put("content/about.md", "mine", "update"), put("free.md"), base=base)
-        told = answer.fails(409, "CONFLICT", "content/about.md")
-        assert told["result"] == {"head_sha": site.repo.head(), "paths": ["content/about.md"]}
+        error = answer.fails(409, "CONFLICT", "content/about.md")
+        assert error["result"] == {"head_sha": site.repo.head(), "paths": ["content/about.md"]}
         assert site.repo.text("log", "-1", "--format=%s") == "Theirs"
 
     def test_change_of_other_paths_since_the_base_is_accepted(self, site: Site) -> None:
@@ -264,13 +273,15 @@ class TestCommit:
             "below-file",
         ],
     )
-    def test_action_that_conflicts_with_the_tree_returns_409(self, site: Site, edit: dict[str, Any], path: str) -> None:
-        before = site.repo.head()
-        site.commit(edit).fails(409, "CONFLICT", path)
-        assert site.repo.head() == before
+    def test_action_that_conflicts_with_the_tree_returns_409(
+        self, unchanged_site: Site, edit: dict[str, Any], path: str
+    ) -> None:
+        before = unchanged_site.repo.head()
+        unchanged_site.commit(edit).fails(409, "CONFLICT", path)
+        assert unchanged_site.repo.head() == before
 
-    def test_commit_on_unknown_branch_returns_422(self, site: Site) -> None:
-        site.commit(put("new.md"), branch="nope").fails(422, "REPO_UNAVAILABLE")
+    def test_commit_on_unknown_branch_returns_422(self, unchanged_site: Site) -> None:
+        unchanged_site.commit(put("new.md"), branch="nope").fails(422, "REPO_UNAVAILABLE")
 
     def test_base_outside_the_branch_returns_409(self, site: Site) -> None:
         stray = site.repo.commit({"x.md": b"x"}, branch="other", start=site.repo.head())
@@ -296,9 +307,9 @@ class TestCommit:
             ({"files": [put("hugo.toml", action="update"), move("b")]}, "files.1.previous_path"),
         ],
     )
-    def test_invalid_body_returns_400_with_path(self, site: Site, change: dict[str, Any], path: str) -> None:
-        body = {"message": "m", "base_sha": site.repo.head(), "files": [put("a")]} | change
-        site.owner.post(site.path("/commit"), body).fails(400, None, path)
+    def test_invalid_body_returns_400_with_path(self, unchanged_site: Site, change: dict[str, Any], path: str) -> None:
+        body = {"message": "m", "base_sha": unchanged_site.repo.head(), "files": [put("a")]} | change
+        unchanged_site.owner.post(unchanged_site.path("/commit"), body).fails(400, None, path)
 
     def test_commit_exchanges_two_files(self, site: Site) -> None:
         about = "content/about.md"
@@ -307,8 +318,8 @@ class TestCommit:
         site.commit(move("b.toml"), put("hugo.toml")).ok(201)
         assert site.repo.show("hugo.toml") == b"new\n"
 
-    def test_commit_above_the_file_limit_returns_413(self, site: Site) -> None:
-        site.commit(*[put(f"f{n}") for n in range(301)]).fails(413)
+    def test_commit_above_the_file_limit_returns_413(self, unchanged_site: Site) -> None:
+        unchanged_site.commit(*[put(f"f{n}") for n in range(301)]).fails(413)
 
     def test_commit_with_repeated_idempotency_key_is_created_once(self, site: Site) -> None:
         key, base = {"Idempotency-Key": "save-1"}, site.repo.head()

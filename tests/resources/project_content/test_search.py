@@ -4,6 +4,7 @@ import random
 from typing import Any
 
 import pytest
+from flask import Flask
 
 from app.content.words import words
 from tests.resources.project_content.conftest import FILES, Site, make_site
@@ -25,9 +26,10 @@ def search_paths(site: Site, q: str, **more: Any) -> list[str]:
     return [hit["path"] for hit in site.owner.get(site.path("/search"), query_string={"q": q} | more).ok()]
 
 
-@pytest.fixture
-def library(world: World) -> Site:
-    return make_site(world, PAGES)
+@pytest.fixture(scope="module")
+def library(app: Flask) -> Site:
+    """Return an indexed project that no test changes."""
+    return make_site(World(app), PAGES)
 
 
 class TestTerms:
@@ -142,7 +144,8 @@ class TestUpdates:
         world.work_off()
         assert search_paths(site, "unread") == ["content/fresh.md"]
 
-    def test_changed_moved_and_deleted_files_are_searched_in_their_new_state(self, library: Site) -> None:
+    def test_changed_moved_and_deleted_files_are_searched_in_their_new_state(self, world: World) -> None:
+        library = make_site(world, PAGES)
         library.repo.commit(
             {
                 "notes.txt": b"lavender\n",
@@ -156,7 +159,8 @@ class TestUpdates:
         assert search_paths(library, "thyme roses") == ["elsewhere.md"]
         assert search_paths(library, "tools") == []
 
-    def test_search_of_a_branch_returns_only_its_files(self, library: Site) -> None:
+    def test_search_of_a_branch_returns_only_its_files(self, world: World) -> None:
+        library = make_site(world, PAGES)
         library.repo.commit({"b.md": b"branching\n", "notes.txt": None}, branch="work", start=library.repo.head())
         search_paths(library, "x", ref="work")
         library.world.work_off()
@@ -178,8 +182,10 @@ class TestRecall:
             asked = dice.sample(vocabulary, dice.randint(1, 3))
             begun = dice.random() < 0.3
             q = " ".join(word[:-1] + "*" if begun else word for word in asked)
-            wanted = {path for path, data in files.items() if all(_matches(path, data, w, begun=begun) for w in asked)}
-            assert set(search_paths(site, q, limit=100)) == wanted or len(wanted) > 100, q
+            expected = {
+                path for path, data in files.items() if all(_matches(path, data, w, begun=begun) for w in asked)
+            }
+            assert set(search_paths(site, q, limit=100)) == expected or len(expected) > 100, q
 
 
 def _matches(path: str, data: bytes, word: str, *, begun: bool) -> bool:

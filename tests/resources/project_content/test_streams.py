@@ -25,23 +25,23 @@ class TestIndexEvents:
 
     def test_stream_of_a_running_index_ends_with_status_ready(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)
-        told: list[Any] = []
-        reader = threading.Thread(target=lambda: told.extend(read_events(site)))
+        items: list[Any] = []
+        reader = threading.Thread(target=lambda: items.extend(read_events(site)))
         reader.start()
         world.work_off()
         reader.join(30)
-        assert told[0]["status"] in ("queued", "indexing", "ready")
-        assert (told[-1]["status"], told[-1]["commit_sha"]) == ("ready", site.repo.head())
+        assert items[0]["status"] in ("queued", "indexing", "ready")
+        assert (items[-1]["status"], items[-1]["commit_sha"]) == ("ready", site.repo.head())
 
     def test_first_stream_of_another_branch_creates_its_index(self, site: Site) -> None:
         site.repo.git("branch", "work", "main")
-        told: list[Any] = []
-        reader = threading.Thread(target=lambda: told.extend(read_events(site, ref="work")))
+        items: list[Any] = []
+        reader = threading.Thread(target=lambda: items.extend(read_events(site, ref="work")))
         reader.start()
         while reader.is_alive():
             site.world.work_off()
-        assert told[0]["status"] in ("queued", "indexing", "ready")
-        assert (told[-1]["status"], told[-1]["commit_sha"]) == ("ready", site.repo.head())
+        assert items[0]["status"] in ("queued", "indexing", "ready")
+        assert (items[-1]["status"], items[-1]["commit_sha"]) == ("ready", site.repo.head())
 
     def test_stream_of_a_failed_index_reports_the_reason(self, world: World) -> None:
         site = make_site(world, FILES, indexed=False)

@@ -66,16 +66,16 @@ def site(stores: TreeStores, world: World) -> Site:
 @pytest.fixture
 def statements(app: Flask) -> Iterator[list[str]]:
     """The SQL statements of a test."""
-    found: list[str] = []
+    items: list[str] = []
 
     def note(_c: object, _cursor: object, statement: str, *_: object) -> None:
-        found.append(statement)
+        items.append(statement)
 
     with app.app_context():
         engines = [db.engine, app.extensions["reading_engine"]]
     for engine in engines:
         event.listen(engine, "before_cursor_execute", note)
-    yield found
+    yield items
     for engine in engines:
         event.remove(engine, "before_cursor_execute", note)
 

@@ -3,7 +3,7 @@
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, ClassVar, TypedDict
 
 from marshmallow import ValidationError, fields, post_load, pre_load, validate
 
@@ -126,6 +126,16 @@ class FileMetadataSchema(RequestSchema):
 class EditedFile(RequestSchema):
     """One file of a save."""
 
+    RULES: ClassVar[dict[str, Any]] = {
+        "if": {"properties": {"action": {"const": Action.MOVE.value}}},
+        "then": {"required": ["previous_path"], "properties": {"previous_path": {"type": "string"}}},
+        "else": {
+            "properties": {"previous_path": {"type": "null"}},
+            "if": {"properties": {"action": {"enum": [Action.CREATE.value, Action.UPDATE.value]}}},
+            "then": {"required": ["content"], "properties": {"content": {"type": "string"}}},
+        },
+    }
+
     path = fields.String(required=True, validate=plain_path)
     action = fields.String(required=True, validate=validate.OneOf([str(action) for action in Action]))
     content = fields.String(load_default=None, allow_none=True)
@@ -187,7 +197,7 @@ class MakeCommit(RequestBody):
         """Refuse too many files with 413 before each is validated."""
         files = data.get("files")
         if isinstance(files, list) and len(files) > MAX_FILES:
-            raise PayloadTooLarge(f"One commit takes at most {MAX_FILES} files")
+            raise PayloadTooLarge(f"A commit can contain at most {MAX_FILES} files")
         return data
 
     def __post_init__(self) -> None:
@@ -196,7 +206,7 @@ class MakeCommit(RequestBody):
         A file may be created in the place of a moved one.
         """
         if sum(len(edit.change.content or b"") for edit in self.files) > MAX_BYTES:
-            raise PayloadTooLarge(f"One commit takes at most {MAX_BYTES // 1024 // 1024} MiB")
+            raise PayloadTooLarge(f"A commit can contain at most {MAX_BYTES // 1024 // 1024} MiB")
         paths: set[str] = set()
         origins: set[str] = set()
         for number, edit in enumerate(self.files):

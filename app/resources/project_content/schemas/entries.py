@@ -5,20 +5,41 @@ from typing import Any, TypedDict
 
 from marshmallow import ValidationError, fields, post_load, pre_load, validate
 
-from app.content.entry_filters import InvalidFilter, field_names, parse_filters, parse_order
+from app.content.entry_filters import (
+    MAX_CHARACTERS,
+    MAX_FIELDS,
+    MAX_FILTERS,
+    InvalidFilter,
+    Operator,
+    field_names,
+    parse_filters,
+    parse_order,
+)
 from app.content.field_values import MAX_NAME
 from app.http.file_paths import plain_path
 from app.http.git_refs import branch_name
-from app.http.json_schema import SHA
+from app.http.json_schema import SHA, described
 from app.http.validation import PassthroughSchema, RequestSchema
 from app.resources.project_content.entries import EntryQuery
 from app.resources.project_content.schemas.content import MAX_PAGE, LastCommit
 
+_NAME = rf"[^\x00\[\]]{{1,{MAX_NAME}}}"
+_LISTED_NAME = rf"[^\x00\[\],]{{1,{MAX_NAME}}}"
 _FILTERS = (
     "Conditions on fields: `filter[draft]=true`, `filter[date][gte]=2026-01-01`, `filter[tags][contains]=sea`, "
     "`filter[title][missing]=true`. Operators: eq (default), gt, gte, lt, lte, contains, missing. "
     "Nested fields have dotted names."
 )
+
+
+@described(
+    propertyNames={"pattern": f"^{_NAME}(\\]\\[({'|'.join(Operator)}))?$"},
+    additionalProperties={"type": "string", "pattern": "^[^\\x00]*$", "maxLength": MAX_CHARACTERS},
+    patternProperties={r"\]\[missing$": {"enum": ["true", "false"]}},
+    maxProperties=MAX_FILTERS,
+)
+def _any_filter(_value: object) -> None:
+    """Accept every filter. `parse_filters` validates them."""
 
 
 class EntriesQuery(RequestSchema):
@@ -30,15 +51,26 @@ class EntriesQuery(RequestSchema):
         data_key="fields",
         load_default=None,
         validate=validate.Length(max=4_000),
-        metadata={"description": "Names separated by commas. Default: all fields", "example": "title,date"},
+        metadata={
+            "pattern": f"^{_LISTED_NAME}(,{_LISTED_NAME}){{0,{MAX_FIELDS - 1}}}$",
+            "description": "Names separated by commas. Default: all fields",
+            "example": "title,date",
+        },
     )
     sort = fields.String(
         load_default="path",
         validate=validate.Length(max=MAX_NAME + 1),
-        metadata={"description": "A field, `-` before it for descending order. Entries without it are last"},
+        metadata={
+            "pattern": f"^-?{_NAME}$",
+            "description": "A field, `-` before it for descending order. Entries without it are last",
+        },
     )
     filter = fields.Dict(
-        keys=fields.String(), values=fields.String(), load_default=dict, metadata={"description": _FILTERS}
+        keys=fields.String(),
+        values=fields.String(),
+        load_default=dict,
+        validate=_any_filter,
+        metadata={"description": _FILTERS},
     )
     limit = fields.Integer(load_default=50, validate=validate.Range(min=1))
     cursor = fields.String(load_default=None, validate=validate.Length(max=6_000))

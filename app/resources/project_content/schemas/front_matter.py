@@ -1,7 +1,7 @@
 """Request body of a front matter edit."""
 
 from dataclasses import dataclass, field
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from marshmallow import ValidationError, fields, validate
 
@@ -34,6 +34,11 @@ class EditFrontMatter(RequestBody):
     ] = field(default_factory=list)
     message: Annotated[str | None, text(1, 2_000, required=False, load_default=None, allow_none=True)]
     is_validated: Annotated[bool, StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)]
+
+    RULES: ClassVar[dict[str, Any]] = {
+        "if": {"required": ["set"], "properties": {"set": {"type": "object", "minProperties": 1}}},
+        "else": {"required": ["unset"], "properties": {"unset": {"type": "array", "minItems": 1}}},
+    }
 
     def __post_init__(self) -> None:
         """Require a key. A key is either set or removed."""

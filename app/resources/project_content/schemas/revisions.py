@@ -1,7 +1,7 @@
 """Queries, request bodies and response schemas of the history of a project's files."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any, ClassVar, TypedDict
 
 from marshmallow import ValidationError, fields, post_load, validate
 
@@ -9,6 +9,7 @@ from app.core.limits import InputLimits
 from app.drivers.git.revisions import FileStatus
 from app.http.file_paths import FilePathField, plain_path
 from app.http.git_refs import branch_name, full_sha
+from app.http.json_schema import exclusive
 from app.http.validation import PageQuery, PassthroughSchema, RequestBody, text
 
 MAX_PAGE = InputLimits.page_size_max
@@ -179,6 +180,8 @@ class RestoreVersion(RequestBody):
         str | None,
         text(1, 2_000, required=False, load_default=None, allow_none=True, metadata={"example": "Restore hello.md"}),
     ]
+
+    RULES: ClassVar[dict[str, Any]] = exclusive("file", "folder")
 
     def __post_init__(self) -> None:
         """Require exactly one of both paths."""

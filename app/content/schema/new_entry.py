@@ -1,0 +1,159 @@
+"""New entries of a collection: their path and text from the template and the defaults of the schema."""
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.content.filetypes import file_type
+from app.content.front_matter.editor import edit_front_matter
+from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
+
+PAGES = ("markdown", "mdx", "markdoc")
+MAX_SLUG = 80
+_PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}")
+_DATES = (FieldType.DATE, FieldType.DATETIME)
+_TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.MIXED)
+
+
+@dataclass(frozen=True)
+class NewEntry:
+    """A file that does not exist yet."""
+
+    path: str
+    text: str
+
+
+def slug_of(title: str) -> str:
+    """Return a file name for a title: letters and digits of any script, separated by hyphens."""
+    return re.sub(r"[\W_]+", "-", title.casefold()).strip("-")[:MAX_SLUG]
+
+
+def collections_for(schema: ContentSchema, folder: str) -> list[Collection]:
+    """Return the collections of new entries in a folder: those with the longest folder first.
+
+    If the folder belongs to none, these are the collections in the folders below it.
+    """
+    repeated = [one for one in schema.collections if not is_single(one)]
+    around = [one for one in repeated if _has_entries_in(one, folder)]
+    below = [one for one in repeated if not folder or one.folder.startswith(f"{folder}/")]
+    return sorted(around, key=lambda one: -len(one.folder)) or below
+
+
+def is_single(collection: Collection) -> bool:
+    """Return whether the collection is one file."""
+    return not re.search(r"[*{]", collection.pattern)
+
+
+def folder_for(collection: Collection | None, folder: str) -> str:
+    """Return the folder of a new entry: the folder itself, or that of a collection below it."""
+    if collection is None or _has_entries_in(collection, folder):
+        return folder
+    return collection.folder
+
+
+def _has_entries_in(collection: Collection, folder: str) -> bool:
+    is_below = folder.startswith(f"{collection.folder}/") if collection.folder else True
+    return collection.folder == folder or (is_below and "**" in collection.pattern)
+
+
+def new_entry(
+    collection: Collection | None, folder: str, *, title: str, now: datetime, name: str | None = None
+) -> NewEntry:
+    """Return the path and the text of a new entry.
+
+    Args:
+        collection: its template and fields. Without one, a page has a title, a date and a draft state.
+        folder: the folder of the entry.
+        title: the title, which may be empty.
+        now: the present time in the time zone of the user.
+        name: the file name, instead of that of the template.
+    """
+    template = collection.template if collection is not None else None
+    values = dict(template.values) if template is not None else {}
+    texts = _texts(title, now, values)
+    path = name or _expand(template.path if template is not None else "{{slug}}.md", texts).strip("/")
+    if "." not in path.rpartition("/")[2]:
+        path = f"{path}.md"
+    fields = _DEFAULT if collection is None or not collection.fields else collection.fields
+    filled = _filled(fields, _expanded(values, texts), title, now)
+    body = _expand(template.body, texts) if template is not None else ""
+    full = f"{folder}/{path}" if folder else path
+    return NewEntry(full, _text(full, filled, body))
+
+
+_DEFAULT = (
+    SchemaField("title", FieldType.STRING),
+    SchemaField("date", FieldType.DATE),
+    SchemaField("draft", FieldType.BOOLEAN),
+)
+
+
+def _texts(title: str, now: datetime, values: Mapping[str, Any]) -> dict[str, str]:
+    """Return the texts of the placeholders."""
+    return {
+        **{key: str(value) for key, value in values.items() if isinstance(value, str | int) and "{{" not in str(value)},
+        "slug": slug_of(title) or "page",
+        "title": title,
+        "date": now.date().isoformat(),
+        "year": now.strftime("%Y"),
+        "month": now.strftime("%m"),
+        "day": now.strftime("%d"),
+        "hour": now.strftime("%H"),
+        "minute": now.strftime("%M"),
+        "second": now.strftime("%S"),
+    }
+
+
+def _expand(text: str, texts: Mapping[str, str]) -> str:
+    """Replace the placeholders of a text. An unknown one is replaced by the slug."""
+    return _PLACEHOLDER.sub(lambda match: _value_of(match[1], texts), text)
+
+
+def _value_of(expression: str, texts: Mapping[str, str]) -> str:
+    name = expression.partition("|")[0].strip().removeprefix("fields.")
+    return texts.get(name, texts["slug"])
+
+
+def _expanded(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, Any]:
+    return {key: _expand(value, texts) if isinstance(value, str) else value for key, value in values.items()}
+
+
+def _filled(fields: tuple[SchemaField, ...], values: dict[str, Any], title: str, now: datetime) -> dict[str, Any]:
+    """Return the values, the title first, with the date and the draft state of a new page."""
+    known = {field.name: field for field in fields}
+    for name, field in known.items():
+        if values.get(name) in (None, ""):
+            value = _initial(field, title, now)
+            if value is not None:
+                values[name] = value
+        elif field.type is FieldType.DATETIME and values[name] == now.date().isoformat():
+            values[name] = _moment(now)
+    order = [*(name for name in known if name in values), *(name for name in values if name not in known)]
+    return {name: values[name] for name in sorted(order, key=lambda name: name != "title")}
+
+
+def _initial(field: SchemaField, title: str, now: datetime) -> Any:
+    if field.name == "title" and field.type in _TEXTS:
+        return title
+    if field.name in ("date", "pubDate", "publishDate", "published") and field.type in _DATES:
+        return now.date().isoformat() if field.type is FieldType.DATE else _moment(now)
+    return True if field.name == "draft" and field.type is FieldType.BOOLEAN else None
+
+
+def _moment(now: datetime) -> str:
+    return now.replace(microsecond=0).isoformat()
+
+
+def _text(path: str, values: Mapping[str, Any], body: str) -> str:
+    language = file_type(path).language
+    if language in PAGES:
+        return edit_front_matter(path, body.lstrip("\n").encode(), dict(values)).decode()
+    if language == "json":
+        return json.dumps(values, ensure_ascii=False, indent=2) + "\n"
+    if language == "yaml" and values:
+        block = edit_front_matter("page.md", b"", dict(values)).decode()
+        return block.removeprefix("---\n").partition("\n---\n")[0] + "\n"
+    return body

@@ -1,0 +1,126 @@
+"""Tests of new entries from the templates of collections."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from app.content.schema.model import Collection, ContentSchema, EntryTemplate, FieldType, SchemaField, SourceKind
+from app.content.schema.new_entry import collections_for, folder_for, new_entry, slug_of
+
+NOW = datetime(2026, 11, 3, 8, 5, 9, 123, tzinfo=timezone(timedelta(hours=1)))
+
+
+def collection(*fields: SchemaField, template: EntryTemplate | None = None) -> Collection:
+    return Collection("posts", "content/posts", "**/*.md", fields, template=template)
+
+
+def test_page_without_a_collection_has_title_date_and_draft_state() -> None:
+    entry = new_entry(None, "notes", title="Low: tide", now=NOW)
+    assert entry.path == "notes/low-tide.md"
+    assert entry.text == '---\ntitle: "Low: tide"\ndate: 2026-11-03\ndraft: true\n---\n\n'
+
+
+def test_values_and_text_of_the_template_are_used_in_the_order_of_the_fields() -> None:
+    fields = (
+        SchemaField("title", FieldType.STRING),
+        SchemaField("date", FieldType.DATETIME),
+        SchemaField("layout", FieldType.STRING, default="post"),
+        SchemaField("tags", FieldType.LIST, default=["new"]),
+        SchemaField("summary", FieldType.TEXT),
+    )
+    template = EntryTemplate(
+        "{{year}}-{{month}}-{{day}}-{{slug}}.md",
+        {"layout": "post", "tags": ["new"], "title": "{{title}}", "date": "{{date}}", "extra": "by {{title}}"},
+        "\n# {{title}}\n",
+    )
+    entry = new_entry(collection(*fields, template=template), "content/posts", title="Fog", now=NOW)
+    assert entry.path == "content/posts/2026-11-03-fog.md"
+    assert entry.text == (
+        "---\ntitle: Fog\ndate: 2026-11-03T08:05:09+01:00\nlayout: post\ntags:\n  - new\nextra: by Fog\n---\n\n# Fog\n"
+    )
+
+
+def test_collection_without_draft_and_date_gets_neither() -> None:
+    entry = new_entry(collection(SchemaField("title", FieldType.STRING)), "content/posts", title="Fog", now=NOW)
+    assert entry.text == "---\ntitle: Fog\n---\n\n"
+
+
+@pytest.mark.parametrize(
+    ("template", "path"),
+    [
+        ("{{fields.category}}/{{slug}}", "news/fog.md"),
+        ("{{slug}}/index.md", "fog/index.md"),
+        ("{{ hour }}{{minute}}{{second}}.md", "080509.md"),
+        ("{{unknown}}.md", "fog.md"),
+        ("{{title | upper}}.json", "Fog.json"),
+    ],
+)
+def test_placeholders_of_the_path_are_replaced(template: str, path: str) -> None:
+    made = collection(template=EntryTemplate(template, {"category": "news"}))
+    assert new_entry(made, "content/posts", title="Fog", now=NOW).path == f"content/posts/{path}"
+
+
+def test_entered_file_name_replaces_that_of_the_template() -> None:
+    made = collection(template=EntryTemplate("{{slug}}/index.md"))
+    assert new_entry(made, "", title="", now=NOW, name="start").path == "start.md"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", '{\n  "title": "Fog",\n  "order": 1\n}\n'),
+        ("a.yaml", "title: Fog\norder: 1\n"),
+        ("a.txt", "Text\n"),
+    ],
+)
+def test_data_file_has_the_notation_of_its_ending(name: str, text: str) -> None:
+    made = collection(
+        SchemaField("title", FieldType.STRING), template=EntryTemplate("{{slug}}.json", {"order": 1}, "Text\n")
+    )
+    assert new_entry(made, "", title="Fog", now=NOW, name=name).text == text
+
+
+def test_slug_has_letters_of_any_script() -> None:
+    assert [slug_of(text) for text in ("Über  Nacht!", "潮の満ち引き", "--", "a" * 200)] == [
+        "über-nacht",
+        "潮の満ち引き",
+        "",
+        "a" * 80,
+    ]
+
+
+def test_collections_of_a_folder_accept_entries_and_start_with_the_longest_folder() -> None:
+    def make(name: str, folder: str, pattern: str) -> Collection:
+        return Collection(name, folder, pattern)
+
+    schema = ContentSchema(
+        SourceKind.GALLEY,
+        None,
+        (
+            make("about", "content/posts", "about.md"),
+            make("content", "content", "**/*.md"),
+            make("posts", "content/posts", "*.md"),
+            make("notes", "content/posts", "*.txt"),
+            make("guides", "docs/guides", "*.md"),
+        ),
+    )
+    folders = ("content/posts", "content/posts/a", "docs", "docs/guides/a", "")
+    names = {folder: [one.name for one in collections_for(schema, folder)] for folder in folders}
+    assert names == {
+        "content/posts": ["posts", "notes", "content"],
+        "content/posts/a": ["content"],
+        "docs": ["guides"],
+        "docs/guides/a": [],
+        "": ["content", "posts", "notes", "guides"],
+    }
+    [guides] = collections_for(schema, "docs")
+    assert [folder_for(guides, "docs"), folder_for(guides, "docs/guides"), folder_for(None, "a")] == [
+        "docs/guides",
+        "docs/guides",
+        "a",
+    ]
+
+
+def test_time_is_that_of_the_user() -> None:
+    made = collection(SchemaField("date", FieldType.DATETIME))
+    assert "2026-11-03T07:05:09+00:00" in new_entry(made, "", title="A", now=NOW.astimezone(UTC)).text

@@ -1,0 +1,65 @@
+"""Tests of the list of images and their numbers of pages."""
+
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.extensions import db
+from app.models.project import Project
+from app.models.project_content import ContentIndex
+from app.resources.project_content.images import count_pages, list_images
+from tests.resources.project_content.conftest import Site, make_site
+from tests.support.world import World
+
+LOGO, COPY, UPPER = "static/img/logo.png", "static/img/other/logo.png", "static/Ärger.JPG"
+FILES: dict[str, Any] = {
+    "content/about.md": b"---\ncover: /img/logo.png\n---\n![Logo](/img/logo.png)\n",
+    "content/posts/first.md": b"![Logo](../../static/img/logo.png)\n",
+    "content/png.md": b"png\n",
+    LOGO: b"\x89PNG\r\n\x1a\n\0\0",
+    COPY: b"\x89PNG\r\n\x1a\n\1\1",
+    UPPER: b"\xff\xd8",
+}
+
+
+@pytest.fixture
+def pictures(world: World) -> Site:
+    return make_site(world, FILES)
+
+
+def index_of(site: Site) -> ContentIndex:
+    return db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
+
+
+@pytest.mark.parametrize(
+    ("term", "paths"), [("", [LOGO, COPY, UPPER]), ("LOGO", [LOGO, COPY]), ("ärger", [UPPER]), ("first", [])]
+)
+def test_images_match_the_term_in_any_case(app: Flask, pictures: Site, term: str, paths: list[str]) -> None:
+    with app.app_context():
+        assert sorted(one.path for one in list_images(index_of(pictures), term)) == sorted(paths)
+
+
+def test_list_reads_no_text(app: Flask, pictures: Site) -> None:
+    statements: list[str] = []
+    with app.app_context():
+        index, engine = index_of(pictures), app.extensions["reading_engine"]
+        engines = (engine, db.engine)
+        for one in engines:
+            sa.event.listen(one, "before_cursor_execute", lambda *given: statements.append(given[2]))
+        list_images(index)
+    assert statements
+    assert not any("content_texts" in statement or "last_commit" in statement for statement in statements)
+
+
+def test_pages_that_use_an_image_are_counted_once(app: Flask, pictures: Site) -> None:
+    with app.app_context():
+        project = db.session.get_one(Project, pictures.project)
+        assert count_pages(project, index_of(pictures), [LOGO, COPY, UPPER]) == {LOGO: 2}
+
+
+def test_branch_without_index_has_no_images(app: Flask, pictures: Site) -> None:
+    with app.app_context():
+        assert list_images(None) == []
+        assert count_pages(db.session.get_one(Project, pictures.project), None, [LOGO]) == {}
