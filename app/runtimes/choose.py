@@ -9,11 +9,13 @@ from functools import partial
 
 from app.runtimes import node, python_sites
 from app.runtimes.preview_options import InvalidPreviewOptions, PreviewOptions, read_options
+from app.runtimes.python_versions import declared_range
 from app.runtimes.recipe import HOST, PORT, PreviewAddress, Recipe
 
 Read = Callable[[str], bytes | None]
 
 HUGO = tuple(f"{name}.{ending}" for name in ("hugo", "config") for ending in ("toml", "yaml", "yml", "json"))
+HUGO_PACKAGES = ("hugo-bin", "hugo-extended")
 HUGO_FOLDERS = ("content/", "archetypes/", "layouts/", "themes/")
 HUGO_CONFIG_FOLDER = "config/_default/"
 HUGO_CONFIGS = (
@@ -37,7 +39,11 @@ MAX_FOLDERS = 16
 TOOLS_OF_PROGRAMS = {
     **{name: name for name in ("hugo", "bundle", "jekyll")},
     **dict.fromkeys(("node", "npm", "npx"), "node"),
+    **dict.fromkeys(("python", "python3", "pip", "pip3"), "pip"),
 }
+
+
+PUBLIC_MODULE_PROXY = "https://proxy.golang.org"
 
 
 class RuntimeNotDetected(Exception):
@@ -49,7 +55,7 @@ class DetectionHints:
     """Settings that detection uses: the content folder of the project and the proxy of Hugo modules."""
 
     content_folder: str = ""
-    module_proxy: str = "https://proxy.golang.org"
+    module_proxy: str = PUBLIC_MODULE_PROXY
 
 
 def choose_recipe(
@@ -74,7 +80,11 @@ def choose_recipe(
             if options.root is None
             else f"The folder “{options.root}” (preview.root in .galley.yml) contains no site"
         )
-    return _apply(options, recipe)
+    recipe = _apply(options, recipe)
+    if "pip" not in recipe.tools or recipe.python is not None:
+        return recipe
+    folder = f"{recipe.folder}/" if recipe.folder else ""
+    return dataclasses.replace(recipe, python=declared_range(partial(_read_below, read, folder)))
 
 
 def static(folder: str = "") -> Recipe:
@@ -165,12 +175,18 @@ class _Detector:
         recipe = node.install(paths, read) if "package.json" in paths else Recipe(())
         if _has_modules(paths, read):
             install = (*recipe.install, ("hugo", "mod", "graph"))
-            recipe = dataclasses.replace(recipe, install=install, dependencies=None)
+            recipe = dataclasses.replace(recipe, install=install, dependencies=None, tools=(*recipe.tools, "go"))
+        downloads_hugo = any(node.depends_on(read, name) for name in HUGO_PACKAGES)
         proxies = {
+            # The installation scripts of these packages download another Hugo, from a host that sandboxes cannot reach.
+            **({"npm_config_ignore_scripts": "true"} if downloads_hugo else {}),
             "GOPROXY": self._hints.module_proxy,
             "HUGO_MODULE_PROXY": self._hints.module_proxy,
-            # By default Hugo ignores proxies. A sandbox has no other connection.
+            # A sandbox can reach the checksum database of Go only if the operator uses the public proxy.
+            **({"GOSUMDB": "off"} if self._hints.module_proxy != PUBLIC_MODULE_PROXY else {}),
+            # By default Hugo ignores proxies, and refuses sites that read their Git history. A sandbox has none.
             "HUGO_SECURITY_HTTP_PROXYFROMENVIRONMENT": "true",
+            "HUGO_ENABLEGITINFO": "false",
         }
         return dataclasses.replace(
             recipe,
@@ -211,14 +227,22 @@ def _is_jekyll(paths: frozenset[str]) -> bool:
 
 
 def _jekyll(paths: frozenset[str], read: Read, folder: str) -> Recipe:
-    serve = ("jekyll", "serve", "--host", HOST, "--port", PORT, "--drafts", "--future", "--destination", "/tmp/site")  # noqa: S108
+    # The preview serves the site at the root of a host, also if the site is published in a folder.
+    options = ("--baseurl", "", "--drafts", "--future", "--destination", "/tmp/site")  # noqa: S108 (inside the jail)
+    serve = ("jekyll", "serve", "--host", HOST, "--port", PORT, *options)
     if "Gemfile" not in paths:
         return Recipe(serve, folder=folder, tools=("jekyll",))
     gems = b"\0".join(read(name) or b"" for name in ("Gemfile", "Gemfile.lock"))
     return Recipe(
         ("bundle", "exec", *serve),
-        install=(("bundle", "install"),),
-        environment={"BUNDLE_PATH": "/tmp/gems", "BUNDLE_APP_CONFIG": "/tmp/bundle", "BUNDLE_FROZEN": "false"},  # noqa: S108
+        # Gems of the system are used if they satisfy the Gemfile. Others are installed into GEM_HOME.
+        install=(("sh", "-c", "bundle check || bundle install"),),
+        environment={
+            "GEM_HOME": "/tmp/gems",  # noqa: S108 (inside the jail)
+            "BUNDLE_PATH__SYSTEM": "true",
+            "BUNDLE_APP_CONFIG": "/tmp/bundle",  # noqa: S108 (inside the jail)
+            "BUNDLE_FROZEN": "false",
+        },
         folder=folder,
         tools=("bundle",),
         dependencies=hashlib.sha256(gems).hexdigest(),

@@ -23,15 +23,16 @@ _PROGRAMS = {
     ("hugo",): "Install Hugo on the machine that runs previews.",
 }
 _MISSING_PROGRAM = re.compile(
-    r"^(?:[\w/.-]*sh: (?:line )?\d+: )?([\w./-]+): (?:No such file or directory|not found|command not found)$"
+    r"^(?:npm (?:error|ERR!) )?(?:[\w/.-]*sh: (?:line )?\d+: )?([\w./-]+): (?:No such file or directory|not found|command not found)$"
     r"|(?:exec|binary with name) \\?\"(go|npx|node|postcss|sass)\\?\"[^\n]{0,200}not found|spawn ([\w./-]+) ENOENT",
     re.MULTILINE,
 )
 _MISSING_MODULE = re.compile(
     r"No module named '?([\w.]+)|Cannot find (?:module|package) '([^'\n]+)'|cannot load such file -- (\S+)"
     r"|Could not find gem '([^'\n]+)'|The \"([\w/-]+)\" plugin is not installed|Unrecognised theme name: '([\w-]+)'"
-    r"|no theme named '([\w-]+)' found|module \"([\w./-]+)\" not found",
+    r"|no theme named '([\w-]+)' found",
 )
+_HUGO_THEME = re.compile(r"module \"([\w./-]{1,200})\" not found")
 _LOOKUP = re.compile(
     r"(?:lookup|getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|Could not resolve host:|resolve host) ([\w.-]+\.[a-z]{2,})"
     r"|Failed to connect to ([\w.-]+\.[a-z]{2,}) port",
@@ -56,6 +57,11 @@ _NODE_VERSION = (
     ),
 )
 _HUGO_TEMPLATE = re.compile(r"no such template \"(_internal/[\w./-]{1,200})\"")
+_HUGO_FIELD = re.compile(r"can't evaluate field (\w{1,100}) in type (?:page|site|hugolib|langs|hugo)\.")
+_LIQUID_TAG = re.compile(r"Liquid syntax error[^\n]{0,300}: Unknown tag '(\w{1,100})'")
+_GIT_HISTORY = re.compile(
+    r"not a git repository|nil pointer evaluating \*?gitmap\.|InvalidGitRepositoryError|has no git logs", re.IGNORECASE
+)
 _PYTHON_VERSION = re.compile(
     r"no matching distributions available for your environment|versions that require a different python version"
 )
@@ -67,7 +73,7 @@ _LOCK_FILE = re.compile(
 )
 _UNKNOWN_PACKAGE = re.compile(
     r"404 +(?:The requested resource )?'([^'\n]+)' (?:could not be found|is not in (?:this|the npm) registry)|ERR_PNPM_FETCH_404\b[^\n]{0,200}?registry[^/\n]{0,200}/([^:\s]+):"
-    r"|No matching distribution found for ([^\s]+)|Couldn't find (?:any versions for |package )\"([^\"\n]+)\""
+    r"|No matching (?:distribution|version) found for ([^\s]+?)(?:\.?\s|$)|Couldn't find (?:any versions for |package )\"([^\"\n]+)\""
 )
 _PRIVATE_REGISTRY = re.compile(r"code E40[13]$|ERR_PNPM_FETCH_40[13]\b|HTTP error 40[13] while getting", re.MULTILINE)
 _CONFLICT = re.compile(r"code ERESOLVE$|ResolutionImpossible", re.MULTILINE)
@@ -92,7 +98,45 @@ _INSTALLATION_HINTS = (
         "The versions of the dependencies conflict. Correct them and commit a lock file that can be installed.",
     ),
 )
+_SITE_HINTS = (
+    (
+        _HUGO_TEMPLATE,
+        "This version of Hugo no longer has the template “{}”. Update the theme or the layouts of the site.",
+    ),
+    (
+        _HUGO_FIELD,
+        "The templates use “{}”, which this version of Hugo does not have. Update the theme or the layouts of the site.",
+    ),
+    (
+        _HUGO_THEME,
+        "The repository does not contain the theme or module “{}”, and previews do not fetch Git submodules. "
+        "Commit the theme, or import it as a Hugo module.",
+    ),
+    (
+        _LIQUID_TAG,
+        "Jekyll does not know the tag “{}”. Add the plugin that defines it to the Gemfile and to plugins in _config.yml.",
+    ),
+    (
+        _GIT_HISTORY,
+        "The site reads its Git history, and sandboxes have none. Make the site build without it, or turn its plugin off.",
+    ),
+    (
+        _MISSING_MODULE,
+        "The module or theme “{}” is not installed. Add it to the dependencies of the site.",
+    ),
+)
+"""Patterns of the log of a site and their hints. A hint contains the name that the pattern found last."""
+
+_CAUSE_HINTS = {
+    "response": "The server accepts connections, but its first page takes too long. Reduce what the build of the page loads.",
+    "port": "Start the server on the port in the variable PORT, or set preview.port in .galley.yml.",
+    "install_timeout": "The installation must end within five minutes. Commit a lock file and remove unused dependencies.",
+}
 _MODULE_PROXY_HOSTS = frozenset(("proxy.golang.org", "sum.golang.org"))
+_ERROR_LINE = re.compile(
+    r"^(?!\s*(?:from|at) |npm (?:error|ERR!) A complete log)[^\n]{0,100}?(?:[Ee]rror|ERROR|Exception|[Ff]atal)\b:? [^\n]{1,200}",
+    re.MULTILINE,
+)
 _DISK = re.compile(r"No space left on device|ENOSPC|EDQUOT")
 
 
@@ -115,7 +159,10 @@ def hint_for(
     is_serving: bool,
     unreachable_hosts: Sequence[str] = (),
 ) -> str | None:
-    """Return what the caller or the operator can do about a failed preview, or None for an unknown cause."""
+    """Return what the caller or the operator can do about a failed preview.
+
+    For an unknown cause, return the last line of the log that names an error, or None without such a line.
+    """
     text = plain(log[-SEARCHED_CHARACTERS:])
     if cause == "memory" or _MEMORY.search(text):
         return "The site ran out of memory. Reduce what the build loads at once."
@@ -134,23 +181,18 @@ def hint_for(
     program = _first(_MISSING_PROGRAM, text)
     if program is not None:
         return _hint_for_program(program)
-    template = _first(_HUGO_TEMPLATE, text)
-    if template is not None:
-        return f"This version of Hugo no longer has the template “{template}”. Update the theme or the layouts of the site."
-    module = _first(_MISSING_MODULE, text)
-    if module is not None:
-        return f"The module or theme “{module}” is not installed. Add it to the dependencies of the site."
+    for pattern, hint in _SITE_HINTS:
+        if pattern.search(text):
+            return hint.format(_first(pattern, text))
     if hosts:
         return _hint_for_hosts(hosts, is_serving=True)
     if _OCCUPIED_PORT.search(text):
         return "The site starts more than one server on a port. Start one server on the port in the variable PORT."
-    if cause == "response":
-        return "The server accepts connections, but its first page takes too long. Reduce what the build of the page loads."
-    if cause == "port":
-        return "Start the server on the port in the variable PORT, or set preview.port in .galley.yml."
-    if cause == "install_timeout":
-        return "The installation must end within five minutes. Commit a lock file and remove unused dependencies."
-    return None
+    if cause in _CAUSE_HINTS:
+        return _CAUSE_HINTS[cause]
+    lines = _ERROR_LINE.findall(text)
+    # A traceback can be longer than the end of the log that the caller receives.
+    return f"The log reports: {lines[-1].strip()[:MAX_NAME_CHARACTERS]}" if lines else None
 
 
 def hint_for_code(code: str, problem: str) -> str | None:
@@ -204,6 +246,7 @@ def _hint_for_installation(text: str) -> str | None:
         )
     package = _first(_UNKNOWN_PACKAGE, text)
     if package is not None:
+        package = package.partition("@http")[0]  # npm appends the URL of the lock file.
         return f"The registry does not have the package “{package}”. Correct its name and version in the dependencies."
     return next((hint for pattern, hint in _INSTALLATION_HINTS if pattern.search(text)), None)
 

@@ -97,6 +97,20 @@ SPHINX_EXTENSIONS = {
 }
 
 
+RELOAD_SCRIPT = (
+    "<script>new WebSocket(`${location.protocol.replace('http', 'ws')}//${location.host}/websocket-reload`)"
+    ".onmessage = () => location.reload()</script>"
+)
+SPHINX_SERVER = f"""\
+import importlib.util as util
+if util.find_spec("sphinx_autobuild.middleware"):
+    from sphinx_autobuild import middleware
+    middleware.web_socket_script = lambda address: {RELOAD_SCRIPT!r}
+from sphinx_autobuild.__main__ import main
+main()
+"""
+"""sphinx-autobuild with a reload script for the address of the preview. Its own script connects to the address in the jail."""
+
 _GENERATOR_PACKAGES = {
     "mkdocs": {"mkdocs", *THEME_PACKAGES.values()},
     "sphinx": {"sphinx", *SPHINX_THEMES.values()},
@@ -107,17 +121,17 @@ _GENERATOR_PACKAGES = {
 def mkdocs(paths: Collection[str], read: Read, folder: str) -> Recipe:
     """Return the recipe of a folder with `mkdocs.yml`."""
     config = _mapping(_load(read("mkdocs.yml")))
-    serve = ("python3", "-m", "mkdocs", "serve", "--dev-addr", f"{HOST}:{PORT}")
+    # With Click 8.3.0, MkDocs does not watch the files unless the option is given.
+    serve = ("python3", "-m", "mkdocs", "serve", "--livereload", "--dev-addr", f"{HOST}:{PORT}")
     return _recipe(serve, ["mkdocs", *_mkdocs_packages(config)], paths, read, folder, own="mkdocs")
 
 
 def sphinx(source: str, paths: Collection[str], read: Read, folder: str) -> Recipe:
     """Return the recipe of a folder whose Sphinx sources are below `source`."""
     config = (read(f"{source}conf.py") or b"").decode(errors="replace")
-    where = source.rstrip("/") or "."
-    serve = ("python3", "-m", "sphinx_autobuild", "--host", HOST, "--port", PORT, "--no-initial", where, "/tmp/html")  # noqa: S108
+    options = ("--host", HOST, "--port", PORT, source.rstrip("/") or ".", "/tmp/html")  # noqa: S108 (inside the jail)
     packages = ["sphinx", "sphinx-autobuild", *_sphinx_packages(config)]
-    return _recipe(tuple(part for part in serve if part != "--no-initial"), packages, paths, read, folder, own="sphinx")
+    return _recipe(("python3", "-c", SPHINX_SERVER, *options), packages, paths, read, folder, own="sphinx")
 
 
 def _recipe(

@@ -12,8 +12,8 @@ class Recipe:
     """Installation and server of a site. Commands are argument lists that run in `folder` without a shell.
 
     The host must provide the programs `tools`. `dependencies` identifies the result of the installation (None: not
-    cached), which is stored from `dependency_folder`, by default `node_modules`. `node` is the range of versions of Node.js
-    that the site declares.
+    cached), which is stored from `dependency_folder`, by default `node_modules`. `node` and `python` are the ranges of
+    versions that the site declares.
     """
 
     serve: tuple[str, ...]
@@ -25,6 +25,7 @@ class Recipe:
     dependency_folder: str | None = None
     port: int | None = None
     node: str | None = None
+    python: str | None = None
 
 
 @dataclass(frozen=True)

@@ -115,7 +115,7 @@ class TestOtherGenerators:
     def test_jekyll_with_a_gemfile_uses_bundler(self) -> None:
         found = chosen("_config.yml", "Gemfile", "index.html")
         assert found.serve[:3] == ("bundle", "exec", "jekyll")
-        assert found.install == (("bundle", "install"),)
+        assert found.install == (("sh", "-c", "bundle check || bundle install"),)
 
     def test_mkdocs_with_requirements_installs_them(self) -> None:
         assert chosen("mkdocs.yml", "requirements.txt").install[0][-3:] == ("-r", "requirements.txt", "mkdocs")
@@ -161,7 +161,43 @@ class TestOtherGenerators:
         files = {"hugo.toml": b"[module]\n[[module.imports]]\npath = 'x'", "go.mod": b"module a\nrequire x v1"}
         recipe = choose_recipe(files, files.get, ADDRESS, DetectionHints(module_proxy="https://go.example.org"))
         assert recipe.install == (("hugo", "mod", "graph"),)
+        assert "go" in recipe.tools
         assert recipe.environment["HUGO_MODULE_PROXY"] == recipe.environment["GOPROXY"] == "https://go.example.org"
+
+    @pytest.mark.parametrize(("name", "ignored"), [("hugo-extended", "true"), ("hugo-bin", "true"), ("postcss", None)])
+    def test_choose_recipe_hugo_of_a_package_is_not_downloaded(self, name: str, ignored: str | None) -> None:
+        recipe = package({"hugo.toml": b""}, devDependencies={name: "1"})
+        assert recipe.environment.get("npm_config_ignore_scripts") == ignored
+
+    def test_choose_recipe_hugo_works_without_git_history(self) -> None:
+        assert chosen("hugo.toml").environment["HUGO_ENABLEGITINFO"] == "false"
+
+    @pytest.mark.parametrize(
+        ("proxy", "database"), [("https://proxy.golang.org", None), ("https://go.example.org", "off")]
+    )
+    def test_choose_recipe_hugo_uses_the_checksum_database_of_the_public_proxy(
+        self, proxy: str, database: str | None
+    ) -> None:
+        files = {"hugo.toml": b""}
+        recipe = choose_recipe(files, files.get, ADDRESS, DetectionHints(module_proxy=proxy))
+        assert recipe.environment.get("GOSUMDB") == database
+
+    def test_choose_recipe_jekyll_serves_the_root_of_the_preview(self) -> None:
+        serve = chosen("_config.yml").serve
+        assert serve[serve.index("--baseurl") + 1] == ""
+
+    @pytest.mark.parametrize(
+        ("files", "python"),
+        [
+            ({"mkdocs.yml": b"", ".python-version": b"3.12.1\n"}, "==3.12.*"),
+            ({"docs/mkdocs.yml": b"", "docs/runtime.txt": b"3.13"}, "==3.13.*"),
+            ({".galley.yml": b"preview: {command: python3 serve.py}", ".python-version": b"3.12"}, "==3.12.*"),
+            ({"mkdocs.yml": b""}, None),
+            ({"hugo.toml": b"", ".python-version": b"3.12"}, None),
+        ],
+    )
+    def test_choose_recipe_python_site_declares_its_version(self, files: dict[str, bytes], python: str | None) -> None:
+        assert choose_recipe(files, files.get, ADDRESS).python == python
 
     def test_choose_recipe_vitepress_serves_the_folder_of_its_configuration(self) -> None:
         files = {

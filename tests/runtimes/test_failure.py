@@ -18,11 +18,20 @@ def test_log_tail_removes_escape_codes_and_keeps_the_end() -> None:
     [
         ("missing_program", "$ bundle install\nbundle: No such file or directory\n", (), "Install Ruby and Bundler"),
         ("ended", "sh: 1: postcss: not found\n", (), "“postcss” does not exist"),
+        ("ended", "npm error sh: 1: node_modules/.bin/rollup: not found\n", (), "“rollup” does not exist"),
         ("ended", 'Error: failed to load modules: binary with name "go" not found\n', (), "Install Go"),
         ("ended", "ModuleNotFoundError: No module named 'sphinx_rtd_theme'\n", (), "“sphinx_rtd_theme”"),
         ("ended", "Error: Cannot find module 'gray-matter'\n", (), "“gray-matter”"),
         ("ended", 'The "redirects" plugin is not installed\n', (), "“redirects”"),
-        ("ended", 'Error: module "ananke" not found in "/work/themes"\n', (), "“ananke”"),
+        ("ended", "at <.Site.Author.email>: can't evaluate field Author in type page.Site\n", (), "use “Author”"),
+        (
+            "ended",
+            "fatal: not a git repository\nLiquid syntax error (/work/a.html line 5): Unknown tag 'seo' included\n",
+            (),
+            "“seo”",
+        ),
+        ("ended", "failed to load Git data: fatal: not a git repository (or any parent)\n", (), "Git history"),
+        ("ended", 'Error: module "ananke" not found in "/work/themes"\n', (), "“ananke”, and previews do not fetch"),
         ("ended", "", ("codeload.github.com",), "SANDBOX_EGRESS"),
         ("ended", "getaddrinfo ENOTFOUND api.example.org\n", (), "api.example.org"),
         ("memory", "", (), "memory"),
@@ -73,6 +82,13 @@ def test_log_tail_removes_escape_codes_and_keeps_the_end() -> None:
         ("ended", "The `npm ci` command can only install with an existing package-lock.json or\n", (), "lock file"),
         ("ended", " ERR_PNPM_OUTDATED_LOCKFILE  Cannot install with frozen-lockfile\n", (), "lock file"),
         ("ended", "npm error 404  The requested resource 'left@9' could not be found\n", (), "“left@9”"),
+        (
+            "ended",
+            "npm error 404  The requested resource '@left/pad@https://registry.example.org/pad.tgz' could not be found\n",
+            (),
+            "“@left/pad”",
+        ),
+        ("ended", "npm error notarget No matching version found for @left/pad@^1.2.2.\n", (), "“@left/pad@^1.2.2”"),
         ("ended", "ERROR: No matching distribution found for mkdocs-x==9\n", (), "“mkdocs-x==9”"),
         (
             "ended",
@@ -134,11 +150,25 @@ def test_hint_for_repeated_text_is_bounded(text: str) -> None:
     assert len(hint or "") < 500
 
 
+@pytest.mark.parametrize(
+    ("log", "line"),
+    [
+        ("jekyll 4.3 | Error:  Tried to load\n\tfrom a.rb:1:in `x'\n" * 2, "jekyll 4.3 | Error:  Tried to load"),
+        ("npm error bad\nnpm error A complete log of this run can be found in: /tmp/x\n", "npm error bad"),
+        ("Traceback:\nValueError: wrong value\n", "ValueError: wrong value"),
+        ("ERROR error building site: first\nERROR error building site: second\n", "ERROR error building site: second"),
+        ("Exited with error code 1\n" + "Error: " + "x" * 500, "Error: " + "x" * 193),
+    ],
+)
+def test_hint_for_unknown_cause_is_the_last_line_with_an_error(log: str, line: str) -> None:
+    assert hint_for("ended", log, (), is_serving=True) == f"The log reports: {line}"
+
+
 def test_hint_for_unknown_cause_is_none() -> None:
     assert hint_for("ended", "Segmentation fault\n", (), is_serving=True) is None
 
 
 def test_hint_for_code_unavailable_runtime_names_the_programs() -> None:
-    assert hint_for_code("RUNTIME_UNAVAILABLE", "This machine cannot run bundle: install Ruby and Bundler") == (
+    assert hint_for_code("RUNTIME_UNAVAILABLE", "The server cannot run bundle: install Ruby and Bundler") == (
         "Install Ruby and Bundler on the machine that runs previews."
     )

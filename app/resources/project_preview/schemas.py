@@ -1,19 +1,15 @@
 """Request body and response schemas of `/project-preview`."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from marshmallow import Schema, fields, validate
 
 from app.http.git_refs import full_sha
-from app.http.validation import ABSENT, Absent, DateTimeMs, KeyedDict, PassthroughSchema, RequestBody, text
+from app.http.validation import ABSENT, Absent, DateTimeMs, KeyedDict, PassthroughSchema, RequestBody, text, web_url
 from app.models.project_preview import PreviewState
 
 MAX_URLS = 16
-
-
-def _web_url(**kwargs: Any) -> fields.Url:
-    return fields.Url(schemes={"http", "https"}, require_tld=False, validate=validate.Length(max=2048), **kwargs)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,10 +17,10 @@ class ChangePreview(RequestBody):
     """Changes of a preview record. The server sets ids and times."""
 
     sandbox_name: Annotated[str | Absent | None, text(0, 255, required=False, allow_none=True)] = ABSENT
-    preview_url: Annotated[str | Absent | None, _web_url(allow_none=True)] = ABSENT
+    preview_url: Annotated[str | Absent | None, web_url(allow_none=True)] = ABSENT
     urls: Annotated[
         dict[str, str] | Absent,
-        KeyedDict(keys=fields.String(), values=_web_url(), validate=validate.Length(max=MAX_URLS)),
+        KeyedDict(keys=fields.String(), values=web_url(), validate=validate.Length(max=MAX_URLS)),
     ] = ABSENT
     state: Annotated[PreviewState | Absent, fields.Enum(PreviewState, by_value=True)] = ABSENT
     commit_sha: Annotated[str | Absent | None, fields.String(allow_none=True, validate=full_sha)] = ABSENT

@@ -1,7 +1,7 @@
 """Synchronization of sandbox rows with their hosts: the request that waits, connecting requests and the job."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from app.core.errors import Conflict, ServiceUnavailable, UnprocessableEntity
 from app.database import session
@@ -34,8 +34,8 @@ class SandboxStopped(Conflict):
     code, message = "SANDBOX_STOPPED", "The preview was stopped"
 
 
-def wait_until_running(sandbox_id: str, host: SandboxHost) -> Iterator[str]:
-    """Yield each step once when it begins. Return when the sandbox is running.
+def wait_until_running(sandbox_id: str, host: SandboxHost, log_url: Callable[[str], str]) -> Iterator[str]:
+    """Yield each step once when it begins. Return when the sandbox is running. `log_url` maps a label to the log page.
 
     Raises:
         SandboxFailed, SandboxStopped, ServiceUnavailable: the sandbox ended before.
@@ -48,7 +48,7 @@ def wait_until_running(sandbox_id: str, host: SandboxHost) -> Iterator[str]:
             raise SandboxStopped
         phase = sync_with_host(sandbox, host)
         session.release_connection()
-        _check(sandbox)
+        _check(sandbox, log_url)
         running = sandbox.state is PreviewState.RUNNING
         reached = len(IN_ORDER) - 1 if running else IN_ORDER.index(STEPS.get(phase, CLONING) if phase else CLONING)
         yield from IN_ORDER[last + 1 : reached + 1]
@@ -109,7 +109,7 @@ def _agrees(sandbox: Sandbox, status: SandboxStatus) -> bool:
     return (status.phase is Phase.READY) == (sandbox.state is PreviewState.RUNNING)
 
 
-def _check(sandbox: Sandbox) -> None:
+def _check(sandbox: Sandbox, log_url: Callable[[str], str]) -> None:
     if sandbox.state is PreviewState.STOPPED:
         raise SandboxStopped
     if sandbox.state is PreviewState.FAILED:
@@ -117,4 +117,5 @@ def _check(sandbox: Sandbox) -> None:
             raise ServiceUnavailable(sandbox.problem, code=sandbox.code, retry_after_s=60)
         if sandbox.code in ("NEEDS_RECONNECT", "DISCONNECTED"):
             raise Conflict(sandbox.problem, code=sandbox.code)
-        raise SandboxFailed(sandbox.problem, code=sandbox.code, result=preview_record.failure_of(sandbox))
+        failure = preview_record.failure_of(sandbox) or {}
+        raise SandboxFailed(sandbox.problem, code=sandbox.code, result=failure | {"log_url": log_url(sandbox.label)})

@@ -84,5 +84,7 @@ def _isolated(name: str) -> Iterator[None]:
         db.session.rollback()
         log.warning("sandbox.cleanup_failed", sandbox=name, error=str(error))
     except Exception:
+        # The site controls the files of its sandbox, so a defect in their removal can raise any type (RecursionError for
+        # deep folders). The log contains the traceback. One such site must not let all others run and fill the disk.
         db.session.rollback()
         log.exception("sandbox.cleanup_failed", sandbox=name)

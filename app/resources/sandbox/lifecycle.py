@@ -120,9 +120,12 @@ def _restart(
     return sandbox
 
 
-def steps(handle: SandboxHandle, host: SandboxHost) -> Iterator[str]:
-    """Yield the steps until the sandbox runs, then write the pending file. Raises as `wait_until_running`."""
-    yield from host_sync.wait_until_running(handle.sandbox_id, host)
+def steps(handle: SandboxHandle, host: SandboxHost, user_id: str, *, urls: PreviewUrls) -> Iterator[str]:
+    """Yield the steps until the sandbox runs, then write the pending file. Raises as `wait_until_running`.
+
+    The URL of the log of a failed start admits this user.
+    """
+    yield from host_sync.wait_until_running(handle.sandbox_id, host, lambda label: urls.link(label, user_id))
     if handle.pending is not None:
         session.start_reading()
         host_id = db.session.get_one(Sandbox, handle.sandbox_id).host_id or ""

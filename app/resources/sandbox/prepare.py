@@ -59,7 +59,7 @@ def wait(result: CreateResult) -> dict[str, Any]:
     handle = result.handle
     if handle is None:
         return {"active": False}
-    for _step in lifecycle.steps(handle, result.host):
+    for _step in lifecycle.steps(handle, result.host, result.user_id, urls=result.urls):
         pass
     return lifecycle.to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
 

@@ -82,13 +82,14 @@ class StartDone(CreatedSandbox):
 
 
 class StartFailed(PassthroughSchema):
-    """The last event of a failed start. A site that fails has a step, a hint and the end of its log."""
+    """The last event of a failed start. A site that fails has a step, a hint, the end of its log and a page with all of it."""
 
     error = fields.String()
     code = fields.String()
     step = fields.String(allow_none=True, metadata=OPTIONAL)
     hint = fields.String(allow_none=True, metadata=OPTIONAL)
     log_tail = fields.String(allow_none=True, metadata=OPTIONAL)
+    log_url = fields.String(allow_none=True, metadata=OPTIONAL)
 
 
 class Beat(Schema):

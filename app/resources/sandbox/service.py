@@ -16,6 +16,7 @@ from app.models.project_preview import PreviewState
 from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.models.user import User
 from app.resources.sandbox import lease, preview_record
+from app.runtimes.failure import plain
 
 MAX_LOG_CHARACTERS = MIB
 
@@ -36,6 +37,12 @@ def find_active(project_id: str) -> Sandbox | None:
     return db.session.scalar(
         sa.select(Sandbox).where(Sandbox.project_id == project_id, Sandbox.state.in_(ACTIVE_STATES))
     )
+
+
+def complete_log(sandbox_id: str) -> str:
+    """Return the stored log of a failed start without escape codes. Empty if there is none."""
+    sandbox = db.session.get(Sandbox, sandbox_id)
+    return plain((sandbox.log if sandbox is not None else None) or "")
 
 
 def claim(

@@ -117,7 +117,7 @@ class Site:
         self._git, self._repo, self._extra = source.git, source.repo, extra
         entries = [entry for entry in self._git.tree(self._repo, commit) if entry.type == EntryType.BLOB]
         if len(entries) > MAX_FILES:
-            raise UpstreamRejected(f"A preview may have at most {MAX_FILES:,} files")
+            raise UpstreamRejected(f"A preview can have at most {MAX_FILES:,} files")
         self._entries = {entry.path: entry for entry in entries}
 
     def recipe(self, address: PreviewAddress, hints: DetectionHints) -> Recipe:

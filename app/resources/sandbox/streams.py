@@ -32,7 +32,7 @@ def failure_event(error: Exception) -> bytes:
     """Return the last event of a failed start: error and code, and for a failed site its step, hint and log."""
     if not isinstance(error, SandboxFailed):
         return failure(error)
-    details = {name: (error.result or {}).get(name) for name in ("step", "hint", "log_tail")}
+    details = {name: (error.result or {}).get(name) for name in ("step", "hint", "log_tail", "log_url")}
     return sse_event({"error": error.message, "code": error.code, **details})
 
 
@@ -45,7 +45,7 @@ def _blocks(
         yield sse_event({"done": True, "active": False})
         return
     with context():
-        for step in lifecycle.steps(handle, result.host):
+        for step in lifecycle.steps(handle, result.host, result.user_id, urls=result.urls):
             yield sse_event({"step": step})
             if disconnected.is_set():
                 return

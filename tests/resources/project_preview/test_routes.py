@@ -20,9 +20,9 @@ class TestPreviewRecord:
         me.get(path).fails(404)
         assert me.delete(path).ok() == {"project_id": workspace.project, "deleted": True}
         forged = {"project_id": "prj_x", "sandbox_id": "sbx_x", "expires_at": "2099-01-01T00:00:00Z"}
-        made = me.put(path, forged | {"state": "running", "sandbox_name": "demo"}).ok()
-        assert set(made) == KEYS
-        assert (made["project_id"], made["sandbox_id"], made["expires_at"]) == (workspace.project, None, None)
+        created = me.put(path, forged | {"state": "running", "sandbox_name": "demo"}).ok()
+        assert set(created) == KEYS
+        assert (created["project_id"], created["sandbox_id"], created["expires_at"]) == (workspace.project, None, None)
         changed = me.put(path, {"state": "failed", "urls": {"web": "http://preview.localhost/"}}).ok()
         assert (changed["sandbox_name"], changed["state"]) == ("demo", "failed")
         assert me.get(path).ok() == changed

@@ -33,8 +33,8 @@ class PreviewSite:
         return (by or self.owner).again().post("/api/sandbox/create", body, headers={"Accept": "application/json"})
 
     def created(self, by: Person | None = None, **body: Any) -> dict[str, Any]:
-        found: dict[str, Any] = self.create(by, **body).ok(200, 201)
-        return found
+        result: dict[str, Any] = self.create(by, **body).ok(200, 201)
+        return result
 
     def streamed(self, by: Person | None = None, **body: Any) -> list[dict[str, Any]]:
         person = (by or self.owner).again()

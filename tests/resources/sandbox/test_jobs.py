@@ -9,12 +9,13 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from pathlib import Path
 
+import pytest
 import sqlalchemy as sa
 from flask import Flask
 
 from app.core import clock
 from app.drivers.sandbox.none import NoSandboxes
-from app.drivers.sandbox.port import SandboxSpec
+from app.drivers.sandbox.port import SandboxSpec, SandboxUnavailable
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.sandbox import Sandbox
@@ -252,7 +253,8 @@ class BrokenHost(NoSandboxes):
 
     node = "broken"
 
-    def __init__(self) -> None:
+    def __init__(self, error: Exception) -> None:
+        self.error = error
         self.stopped: list[str] = []
 
     def list_sandboxes(self) -> Mapping[str, str]:
@@ -260,12 +262,16 @@ class BrokenHost(NoSandboxes):
 
     def stop(self, reference: str) -> None:
         if reference == "first":
-            raise RecursionError
+            raise self.error
         self.stopped.append(reference)
 
 
-def test_reconcile_sandboxes_with_a_failing_sandbox_stops_the_others(app: Flask) -> None:
-    host = BrokenHost()
+@pytest.mark.parametrize(
+    "error",
+    [SandboxUnavailable("x"), RecursionError(), OSError(24, "x"), KeyError("x"), UnicodeEncodeError("x", "", 0, 1, "")],
+)
+def test_reconcile_sandboxes_with_a_failing_sandbox_stops_the_others(app: Flask, error: Exception) -> None:
+    host = BrokenHost(error)
     with app.app_context():
         jobs.reconcile_sandboxes(sandbox=host)
     assert host.stopped == ["second"]

@@ -20,9 +20,9 @@ STEPS = ["Checking session", "Cloning repository", "Installing dependencies", "S
 
 class TestCreate:
     def test_create_with_json_returns_the_running_sandbox(self, site: PreviewSite) -> None:
-        made = site.create()
-        answer = made.ok(201)
-        assert made.json["previewUrl"] == answer["previewUrl"], "flat surfaces carry the keys at the top as well"
+        response = site.create()
+        answer = response.ok(201)
+        assert response.json["previewUrl"] == answer["previewUrl"], "flat surfaces carry the keys at the top as well"
         assert answer["done"] is True
         assert answer["sandboxId"].startswith("sbx_")
         assert answer["status"] == "running"
@@ -44,18 +44,18 @@ class TestCreate:
         assert second.ok()["previewUrl"] != first["previewUrl"], "each member's link lets that member in"
 
     def test_parallel_calls_create_one_sandbox(self, site: PreviewSite) -> None:
-        found: list[str] = []
+        items: list[str] = []
 
         def create() -> None:
-            found.append(site.created()["sandboxId"])
+            items.append(site.created()["sandboxId"])
 
         threads = [threading.Thread(target=create) for _ in range(6)]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        assert len(found) == 6
-        assert len(set(found)) == 1
+        assert len(items) == 6
+        assert len(set(items)) == 1
         assert len(site.held()) == 1
 
     def test_named_commit_is_served(self, site: PreviewSite) -> None:
@@ -107,13 +107,14 @@ class TestCreate:
         assert "“missing-tool” does not exist" in result["hint"]
         assert "missing-tool: not found" in result["log_tail"]
         assert "\x1b" not in result["log_tail"]
-        assert failing_site.record()["failure"] == result
+        assert failing_site.record()["failure"] == {name: result[name] for name in result if name != "log_url"}
 
     def test_failed_start_ends_the_stream_with_step_hint_and_log(self, failing_site: PreviewSite) -> None:
         event = failing_site.streamed()[-1]
         assert (event["code"], event["step"]) == ("SANDBOX_FAILED", "Waiting for server")
         assert "missing-tool" in event["hint"]
         assert "missing-tool: not found" in event["log_tail"]
+        assert event["log_url"].startswith(failing_site.record()["preview_url"])
 
     def test_invalid_options_return_422_with_path(self, world: World, stop_sandboxes: None) -> None:
         site = make_site(world, {"index.html": b"x", ".galley.yml": b"preview: {port: 80}"})

@@ -12,7 +12,9 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from app.drivers.errors import UpstreamRejected
+from app.drivers.sandbox.local.golang import go_mounts
 from app.drivers.sandbox.local.node import select_node
+from app.drivers.sandbox.local.python import select_python
 from app.drivers.sandbox.local.supervisor import disk_image
 from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS, command, outer_user
 from app.drivers.sandbox.port import SandboxUnavailable
@@ -56,8 +58,13 @@ def tools(recipe: Recipe) -> list[dict[str, object]]:
     for name in recipe.tools:
         if name == "node":
             mounts += select_node(recipe.node).mounts()
+        elif name == "go":
+            mounts += go_mounts()
         elif name in PACKAGES:
-            mounts.append({"source": _package(name), "inside": f"{LIBRARY}/{name}"})
+            mounts += [
+                {"source": _package(name), "inside": f"{LIBRARY}/{name}"},
+                *select_python(recipe.python).mounts(),
+            ]
         else:
             mounts.append({"source": _tool(name), "inside": f"{TOOLS}/{name}"})
     return mounts
@@ -67,7 +74,7 @@ def _package(name: str) -> str:
     """Return the folder of an installed Python package that the Python of the jail can import."""
     spec = find_spec(name)
     if spec is None or not spec.submodule_search_locations:
-        raise UpstreamRejected(f"This machine cannot run {name}: install {name}", code="RUNTIME_UNAVAILABLE")
+        raise UpstreamRejected(f"The server cannot run {name}: install {name}", code="RUNTIME_UNAVAILABLE")
     return next(iter(spec.submodule_search_locations))
 
 
@@ -75,7 +82,7 @@ def _tool(name: str) -> str:
     program = _bundled(name) or shutil.which(name)
     if program is None:
         raise UpstreamRejected(
-            f"This machine cannot run {name}: install {NEEDS.get(name, name)}", code="RUNTIME_UNAVAILABLE"
+            f"The server cannot run {name}: install {NEEDS.get(name, name)}", code="RUNTIME_UNAVAILABLE"
         )
     return str(Path(program).resolve())
 
@@ -104,7 +111,7 @@ def check_confinement() -> None:
         if time.monotonic() - _checked_at < CHECK_CACHE_S:
             return
         if sys.platform != "linux" or shutil.which("bwrap") is None:
-            raise SandboxUnavailable("Previews need Linux with bubblewrap, which is not installed here")
+            raise SandboxUnavailable("Previews require Linux with bubblewrap. The server does not have it")
         argv, options = command([], outer_user("check"), ["/usr/bin/true"], info_fd=1, files={}, seccomp=None)
         try:
             process = subprocess.run(
@@ -113,7 +120,7 @@ def check_confinement() -> None:
         finally:
             os.close(options)
         if process.returncode != 0:
-            raise SandboxUnavailable("This machine does not allow bubblewrap to confine previews")
+            raise SandboxUnavailable("The server does not permit bubblewrap to create user namespaces")
         _checked_at = time.monotonic()
 
 

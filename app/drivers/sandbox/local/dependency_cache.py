@@ -10,7 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.drivers.sandbox.local.node import select_node
+from app.drivers.sandbox.local.node import NodeProgram, select_node
+from app.drivers.sandbox.local.python import PythonProgram, select_python
 from app.drivers.sandbox.local.removal import remove_tree
 from app.runtimes.recipe import Recipe
 
@@ -50,8 +51,12 @@ def cache_entry_for(root: Path, owner: str, recipe: Recipe) -> DependencyCacheEn
     """Return the entry of a recipe, or None for a recipe without a lock file."""
     if recipe.dependencies is None or not recipe.install:
         return None
-    node = select_node(recipe.node) if "node" in recipe.tools else None
-    version = f"{node.program} {node.version}" if node is not None else ""
+    programs: list[NodeProgram | PythonProgram] = []
+    if "node" in recipe.tools:
+        programs.append(select_node(recipe.node))
+    if "pip" in recipe.tools:
+        programs.append(select_python(recipe.python))
+    version = "\0".join(f"{each.program} {each.version}" for each in programs)
     inside = recipe.dependency_folder or "/".join(filter(None, ("/work", recipe.folder, NODE_MODULES)))
     key = "\0".join([owner, recipe.dependencies, inside, version])
     return DependencyCacheEntry(root / hashlib.sha256(key.encode()).hexdigest(), inside)

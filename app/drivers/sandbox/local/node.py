@@ -48,7 +48,7 @@ def select_node(declared: str | None, available: Sequence[NodeProgram] | None = 
     """
     candidates = installations() if available is None else available
     if not candidates:
-        raise UpstreamRejected("This machine cannot run node: install Node.js and npm", code="RUNTIME_UNAVAILABLE")
+        raise UpstreamRejected("The server cannot run node: install Node.js and npm", code="RUNTIME_UNAVAILABLE")
     suitable = [each for each in candidates if declared is None or is_satisfied(each.version, declared)]
     return max(suitable or candidates, key=lambda each: each.version)
 

@@ -7,13 +7,17 @@ from typing import Any
 from app.core.limits import MIB, SandboxLimits
 from app.drivers.sandbox.local.confinement import LIBRARY, PACKAGES, interpreter, tools
 from app.drivers.sandbox.local.dependency_cache import NODE_MODULES, WRITABLE, DependencyCacheEntry
+from app.drivers.sandbox.local.golang import go_bin
+from app.drivers.sandbox.local.python import select_python
 from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS
 from app.drivers.sandbox.port import SandboxSpec
 from app.runtimes.recipe import HOST, PORT, Recipe
 
 ADDRESS_INSIDE, PORT_INSIDE = "127.0.0.1", 3000
 PROXY = "http://127.0.0.1:3128"
+SYSTEM_PATH = ("/usr/local/bin", "/usr/bin", "/bin", "/tmp/.local/bin")  # noqa: S108 (inside the jail)
 OPEN_FILES = 4096
+PYTHONS, PIPS = ("python", "python3"), ("pip", "pip3")
 HEAP_PERCENT = 60
 AUTHORITIES = "/etc/ssl/certs/ca-certificates.crt"
 """Certificate authorities of the machine. Package managers with their own list would not know those of an operator."""
@@ -31,6 +35,7 @@ ENVIRONMENT = {
     "HUGO_CACHEDIR": "/tmp/hugo",  # noqa: S108 (inside the jail)
     "GOPATH": "/tmp/go",  # noqa: S108 (inside the jail)
     "GOTOOLCHAIN": "local",
+    "PIP_BREAK_SYSTEM_PACKAGES": "1",  # Packages of a site are installed below /tmp.
     **dict.fromkeys(("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"), PROXY),
     **dict.fromkeys(("NO_PROXY", "no_proxy"), "localhost,127.0.0.1,::1"),
 }
@@ -56,20 +61,20 @@ def specification(
     """Return the specification for the supervisor of `folder`. Raises UpstreamRejected for an unavailable tool."""
     recipe = order.recipe
     is_cached, is_new = cache is not None and cache.exists, cache is not None and not cache.exists
-    port = port_of(recipe)
+    mounts = {mount["inside"]: mount for mount in (*interpreter().mounts, *tools(recipe))}.values()
     return {
         "name": order.name,
         "user": user,
         "image": image,
         "python": interpreter().path,
-        "mounts": [*interpreter().mounts, *tools(recipe), *_dependencies(folder, cache)],
-        "install": [] if is_cached else [_filled(command, port) for command in recipe.install],
-        "serve": _filled(recipe.serve, port),
+        "mounts": [*mounts, *_dependencies(folder, cache)],
+        "install": [] if is_cached else [_filled(command, recipe) for command in recipe.install],
+        "serve": _filled(recipe.serve, recipe),
         "network": order.network,
         "cache": str(cache.folder) if cache is not None and is_new else None,
         "cache_folders": _cache_folders(cache) if cache is not None and is_new else [],
         "environment": _environment(recipe, limits),
-        "port": port,
+        "port": port_of(recipe),
         "egress": list(egress),
         "lifetime_s": order.lifetime_s,
         "install_timeout_s": install_timeout_s,
@@ -101,15 +106,22 @@ def _dependencies(folder: Path, cache: DependencyCacheEntry | None) -> list[dict
     return [{"source": str(cache.folder), "inside": cache.inside, "over": cache.writable}]
 
 
-def _filled(command: Iterable[str], port: int) -> list[str]:
-    return [part.replace(PORT, str(port)).replace(HOST, ADDRESS_INSIDE) for part in command]
+def _filled(command: Iterable[str], recipe: Recipe) -> list[str]:
+    """Return a command with port and address. A command of a Python site starts with the Python of its version."""
+    program, *arguments = (part.replace(PORT, str(port_of(recipe))).replace(HOST, ADDRESS_INSIDE) for part in command)
+    if "pip" not in recipe.tools or program not in (*PYTHONS, *PIPS):
+        return [program, *arguments]
+    python = select_python(recipe.python).program
+    return [python, *(("-m", "pip") if program in PIPS else ()), *arguments]
 
 
 def _environment(recipe: Recipe, limits: SandboxLimits) -> dict[str, str]:
     bins = "/".join(filter(None, ("/work", recipe.folder, "node_modules/.bin")))
     own = {"PORT": str(port_of(recipe)), "HOST": ADDRESS_INSIDE, "GALLEY_FOLDER": recipe.folder}
-    own |= {"PATH": f"{TOOLS}:{bins}:/usr/local/bin:/usr/bin:/bin"}
-    paths = [recipe.environment.get("PYTHONPATH"), LIBRARY if any(name in PACKAGES for name in recipe.tools) else None]
+    packages = recipe.environment.get("PYTHONPATH")
+    programs = [*([go_bin()] if "go" in recipe.tools else []), *([f"{packages}/bin"] if packages else []), bins]
+    own |= {"PATH": ":".join([TOOLS, *programs, *SYSTEM_PATH])}
+    paths = [packages, LIBRARY if any(name in PACKAGES for name in recipe.tools) else None]
     own |= {"PYTHONPATH": ":".join(filter(None, paths))} if any(paths) else {}
     trusted = dict.fromkeys(("PIP_CERT", "NODE_EXTRA_CA_CERTS"), AUTHORITIES) if Path(AUTHORITIES).exists() else {}
     # Without a control group Node.js derives the size of its heap from the memory of the machine.

@@ -3,7 +3,8 @@
 import os
 import re
 import stat
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
@@ -16,6 +17,10 @@ BLOCK_BYTES = 512
 MIN_FREE_BYTES = 1024 * 1024
 MAX_DEPTH = 256
 """Folder levels that are counted. Each level needs one descriptor."""
+
+NAMES_INTERVAL_S = 1.0
+"""Time after which the names are counted again. On a busy machine the sizes of many files take longer than a sandbox may
+exceed a limit."""
 
 DELETED_MAPPING = re.compile(
     rb"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ (\S+) (\d+) +(?!/dev/|/memfd:|/SYSV)\S.* \(deleted\)$", re.M
@@ -53,22 +58,28 @@ def image_usage(folder: Path) -> tuple[DiskUsage, bool]:
 def folder_usage(folder: Path, pid: int, limits: DiskLimits) -> DiskUsage:
     """Count the entries below a folder and the deleted files that processes below `pid` still use.
 
-    The names are counted first: a name costs a sixth of the time of a size. The count is not exact while the processes
-    move files.
+    The names are counted first, and again while the sizes are added: a name costs a sixth of the time of a size. The count
+    is not exact while the processes move files.
     """
     try:
-        for count, _ in enumerate(_entries_below(folder), 1):
-            if count > limits.entries:
-                return DiskUsage(entries=count)
-        return _sum(folder, pid, limits)
+        excess = _excess_of_names(folder, limits)
+        if excess is not None:
+            return excess
+        processes = processes_below(pid)
+        statuses = chain(_statuses_below(folder), *map(_deleted_files, processes))
+        usage = add_sizes(statuses, folder, limits, names_interval_s=NAMES_INTERVAL_S)
     except FolderTooDeep:
         return DiskUsage(is_too_deep=True)
+    usage.size_bytes += sum(map(_deleted_mapped_bytes, processes))
+    return usage
 
 
-def _sum(folder: Path, pid: int, limits: DiskLimits) -> DiskUsage:
-    usage, shared = DiskUsage(), set[tuple[int, int]]()
-    processes = processes_below(pid)
-    for status in chain(_statuses_below(folder), *map(_deleted_files, processes)):
+def add_sizes(
+    statuses: Iterable[os.stat_result], folder: Path, limits: DiskLimits, *, names_interval_s: float
+) -> DiskUsage:
+    """Add entries until a limit is exceeded. Count the names below `folder` in this interval. Raises FolderTooDeep."""
+    usage, shared, counted_at = DiskUsage(), set[tuple[int, int]](), time.monotonic()
+    for status in statuses:
         usage.entries += 1
         if stat.S_ISDIR(status.st_mode) or status.st_nlink == 1 or (status.st_dev, status.st_ino) not in shared:
             usage.size_bytes += status.st_blocks * BLOCK_BYTES
@@ -76,8 +87,20 @@ def _sum(folder: Path, pid: int, limits: DiskLimits) -> DiskUsage:
             shared.add((status.st_dev, status.st_ino))
         if usage.entries > limits.entries or usage.size_bytes > limits.size_bytes:
             return usage
-    usage.size_bytes += sum(map(_deleted_mapped_bytes, processes))
+        if time.monotonic() >= counted_at + names_interval_s:
+            excess = _excess_of_names(folder, limits)
+            if excess is not None:
+                return excess
+            counted_at = time.monotonic()
     return usage
+
+
+def _excess_of_names(folder: Path, limits: DiskLimits) -> DiskUsage | None:
+    """Return the usage if there are more names than permitted, else None. Raises FolderTooDeep."""
+    for count, _ in enumerate(_entries_below(folder), 1):
+        if count > limits.entries:
+            return DiskUsage(entries=count)
+    return None
 
 
 def _statuses_below(folder: Path) -> Iterator[os.stat_result]:

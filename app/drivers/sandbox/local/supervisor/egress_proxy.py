@@ -1,11 +1,12 @@
 """HTTP proxy of a jail. It connects to a list of hosts, or to every public address if the project permits it."""
 
 import contextlib
-import ipaddress
 import socket
 import threading
 from collections.abc import Callable
 from urllib.parse import urlsplit
+
+from app.core.addresses import is_public
 
 OnHost = Callable[[str], None]
 
@@ -113,14 +114,6 @@ class Egress:
             return None
         addresses = {str(entry[4][0]) for entry in socket.getaddrinfo(host, int(port), type=socket.SOCK_STREAM)}
         return next((address for address in sorted(addresses) if is_public(address)), None)
-
-
-def is_public(address: str) -> bool:
-    """Return whether an address is on the public internet, also if it contains an IPv4 address."""
-    parsed = ipaddress.ip_address(address.partition("%")[0])
-    inner = getattr(parsed, "ipv4_mapped", None) or getattr(parsed, "sixtofour", None)
-    teredo = getattr(parsed, "teredo", None)
-    return parsed.is_global and not parsed.is_multicast and (inner is None or inner.is_global) and teredo is None
 
 
 def _read_head(client: socket.socket) -> tuple[bytes, bytes]:

@@ -141,7 +141,9 @@ class Supervisor:
             name = "installation" if message["during"] == "install" else "server"
             status = abs(int(message["ended"]))
             cause = "missing_program" if status == MISSING_COMMAND else "memory" if status in KILLED else "ended"
-            self._fail(f"The {name} ended with status {status}", cause)
+            # A full disk ends most programs before the next count.
+            excess = self._exceeded_disk()
+            self._fail(*(excess or (f"The {name} ended with status {status}", cause)))
 
     def _fail_without_port(self) -> None:
         with self._answered:

@@ -4,9 +4,10 @@ import mmap
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
-from app.drivers.sandbox.local.supervisor.disk_usage import MAX_DEPTH, DiskLimits, folder_usage
+from app.drivers.sandbox.local.supervisor.disk_usage import MAX_DEPTH, DiskLimits, add_sizes, folder_usage
 
 MIB = 1024 * 1024
 WIDE = DiskLimits(size_bytes=1024 * MIB, entries=100_000)
@@ -59,6 +60,18 @@ def test_folder_usage_beyond_the_entry_limit_stops_at_the_next_entry(tmp_path: P
         (folder / str(number)).touch()
     usage = folder_usage(tmp_path, NO_PROCESS, DiskLimits(size_bytes=MIB, entries=20))
     assert (usage.entries, usage.size_bytes) == (21, 0)
+
+
+def test_add_sizes_of_a_folder_that_grows_beyond_the_entry_limit_stops(tmp_path: Path) -> None:
+    def statuses() -> Iterator[os.stat_result]:
+        yield tmp_path.stat()
+        for number in range(30):
+            (tmp_path / str(number)).touch()
+        yield tmp_path.stat()
+        raise AssertionError("the names were not counted again")
+
+    usage = add_sizes(statuses(), tmp_path, DiskLimits(size_bytes=MIB, entries=20), names_interval_s=0)
+    assert usage.entries == 21
 
 
 def test_folder_usage_beyond_the_size_limit_stops_at_the_next_file(tmp_path: Path) -> None:
