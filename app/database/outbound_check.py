@@ -1,7 +1,7 @@
 """The check that no outbound call runs while the session holds a connection."""
 
 import structlog
-from flask import has_app_context
+from flask import current_app, has_app_context
 
 from app.core import outbound
 from app.database.session import SessionState, session_state
@@ -15,6 +15,13 @@ def install() -> None:
 
 
 def check_session(client: str) -> None:
-    """Log a call during which the session holds a connection. A thread without an application context has no session."""
-    if has_app_context() and session_state() is not SessionState.IDLE:
-        log.warning("session.held_during_call", client=client, state=str(session_state()))
+    """Check that the session holds no connection. A thread without an application context has no session.
+
+    Raises:
+        RuntimeError: the session holds a connection. In production the call is logged instead.
+    """
+    if not has_app_context() or session_state() is SessionState.IDLE:
+        return
+    if current_app.config["SETTINGS"].env != "production":
+        raise RuntimeError(f"the database session is {session_state()} during a call of the client {client!r}")
+    log.warning("session.held_during_call", client=client, state=str(session_state()))

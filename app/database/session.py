@@ -101,13 +101,18 @@ def is_reading() -> bool:
     return bool(db.session.info[READING] if db.session.registry.has() else g.get(READING))
 
 
+def in_write_transaction() -> bool:
+    """Return whether `begin_write` opened a transaction that has not ended."""
+    return db.session.registry.has() and bool(db.session.info.get(EXPLICIT))
+
+
 def begin_write(*, refresh: bool = False) -> None:
     """Enter WRITING from IDLE or READING. `refresh` expires all loaded objects, which may have changed since.
 
     Raises:
         RuntimeError: a transaction is open.
     """
-    if db.session.registry.has() and db.session.info.get(EXPLICIT):
+    if in_write_transaction():
         raise RuntimeError("a write transaction is open; transactions cannot be nested")
     db.session.commit()
     db.session.info[READING] = False

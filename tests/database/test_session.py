@@ -1,6 +1,7 @@
 """Tests of the states of the database session, and the check before outbound calls."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
@@ -64,14 +65,18 @@ class TestStates:
 
 @pytest.mark.usefixtures("context")
 class TestOutboundCheck:
-    def test_call_in_idle_logs_nothing(self) -> None:
-        with capture_logs() as lines:
-            outbound.before_call("http")
-        assert lines == []
+    def test_call_in_idle_passes(self) -> None:
+        outbound.before_call("http")
 
     @pytest.mark.parametrize("begin", [session.start_reading, session.begin_write])
-    def test_call_with_a_connection_is_logged(self, begin: Callable[[], None]) -> None:
+    def test_call_with_a_connection_raises(self, begin: Callable[[], None]) -> None:
         begin()
+        read()
+        with pytest.raises(RuntimeError, match="during a call of the client 'http'"):
+            outbound.before_call("http")
+
+    def test_call_with_a_connection_in_production_is_logged(self, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(app.config, "SETTINGS", replace(app.config["SETTINGS"], env="production"))
         read()
         with capture_logs() as lines:
             outbound.before_call("http")
