@@ -1,7 +1,5 @@
 """The content of a project: folders and files, and their creation, renaming and deletion."""
 
-import json
-import re
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -11,12 +9,14 @@ from marshmallow import fields, validate
 from app.access.scope import Scope
 from app.console import api
 from app.console.blueprint import blueprint
+from app.console.dates import user_zone
 from app.console.forms import Form
-from app.console.pages import Page, see_other
+from app.console.pages import Page, current_form, see_other
 from app.console.project_home import BASE, MEMBER, project_url
 from app.console.rendering import page
 from app.console.translation import gettext as _
-from app.content.filetypes import file_type
+from app.content.schema.model import Collection, ContentSchema
+from app.content.schema.new_entry import collections_for, folder_for, is_single, new_entry
 from app.core import clock
 from app.core.errors import InvalidRequest
 from app.database import session
@@ -26,9 +26,10 @@ from app.resources.project_content import index_freshness
 from app.resources.project_content import routes as content
 from app.resources.project_content.folder_listing import ListedFile, ListedFolder, list_folder
 from app.resources.project_content.source import source_of
+from app.resources.project_schema.prepare import read_schema
 
 PER_PAGE = 100
-SORTS = ("name", "title", "date")
+SORTS = ("name", "title", "date", "changed")
 
 
 class FolderQuery(RequestSchema):
@@ -36,6 +37,7 @@ class FolderQuery(RequestSchema):
 
     view = fields.String(load_default="list", validate=validate.OneOf(["list", "tree"]))
     sort = fields.String(load_default="name", validate=validate.OneOf(SORTS))
+    state = fields.String(load_default="all", validate=validate.OneOf(["all", "draft", "published"]))
     q = fields.String(load_default="", validate=validate.Length(max=200))
     page = fields.Integer(load_default=1, validate=validate.Range(1, 10_000))
 
@@ -47,21 +49,22 @@ def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> d
     return result
 
 
-Listing = tuple[str, list[ListedFolder], list[ListedFile]]
+Listing = tuple[str, list[ListedFolder], list[ListedFile], ContentSchema]
 
 
 def _list(scope: Scope, query: dict[str, Any]) -> Listing:
-    """Return the present head, and the folders and files of the index."""
+    """Return the present head, the folders and files of the index, and the schema."""
     source = source_of(scope.project, drivers.git, actor=scope.caller)
     session.release_connection()
     head = source.git.head(source.repo, source.branch)
     index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
     folders, files = list_folder(scope.project, index, _folder_path(scope), is_recursive=query["view"] == "tree")
-    return head, folders, files
+    return head, folders, files, _read_schema(scope)
 
 
 def _folder_path(scope: Scope) -> str:
-    return scope.path.get("folder", "").strip("/")
+    """Return the folder of the URL. A form for selected files names the folder from which it was sent."""
+    return (scope.path.get("folder") or current_form().text("folder")).strip("/")
 
 
 @blueprint.get(f"{BASE}/content/")
@@ -70,29 +73,48 @@ def _folder_path(scope: Scope) -> str:
 def folder(*, scope: Scope, query: dict[str, Any], prepared: Listing) -> Response:
     """Show the subfolders and files of a folder."""
     path = _folder_path(scope)
-    head, folders, files = prepared
+    head, folders, files, schema = prepared
+    listed, choices = files, collections_for(schema, path)
     term = query["q"].casefold()
     if term:
         files = [file for file in files if term in f"{file.name} {file.title or ''}".casefold()]
         folders = [one for one in folders if term in one.name.casefold()]
-    files.sort(key=lambda file: _sort_key(file, query["sort"]), reverse=query["sort"] == "date")
+    if query["state"] != "all":
+        files = [file for file in files if file.is_draft == (query["state"] == "draft")]
+        folders = []
+    files.sort(key=lambda file: _sort_key(file, query["sort"]), reverse=query["sort"] in ("date", "changed"))
     last = query["page"] * PER_PAGE
     more = {**request.args, "page": query["page"] + 1} if len(files) > last else None
+    selected, shown = set(current_form().all("select")), files[last - PER_PAGE : last]
+    # A form that failed keeps its selection, also that of other pages of the list.
+    others = [file for file in listed if file.path in selected and file not in shown]
     return page(
         "project/folder.html",
         folder=path,
         folders=folders if query["page"] == 1 else [],
-        files=files[last - PER_PAGE : last],
+        files=others + shown,
+        selected=selected,
+        collections=_collections(schema) if not path else [],
+        choices=choices,
+        is_above=not any(folder_for(one, path) == path for one in choices),
         total=len(files),
         query=query,
+        shown_query=urlencode({name: value for name, value in request.args.items() if name != "done"}),
         more=urlencode(more) if more else None,
         head=head,
         parents=_parents(path),
     )
 
 
+def _collections(schema: ContentSchema) -> list[Collection]:
+    """Return the collections with a folder of their own, one for each folder."""
+    repeated = [one for one in schema.collections if one.folder and not is_single(one)]
+    return list({one.folder: one for one in reversed(repeated)}.values())[::-1]
+
+
 def _sort_key(file: ListedFile, by: str) -> tuple[str, str]:
     keys = {"name": "", "title": (file.title or file.name).casefold(), "date": file.date or ""}
+    keys["changed"] = file.changed_at or ""
     return keys[by], file.path
 
 
@@ -102,34 +124,31 @@ def _parents(path: str) -> list[tuple[str, str]]:
     return [(segments[number], "/".join(segments[: number + 1])) for number in range(len(segments))]
 
 
+def _read_schema(scope: Scope) -> ContentSchema:
+    return read_schema(scope, {"ref": None})
+
+
 @blueprint.post(f"{BASE}/content/")
 @blueprint.post(f"{BASE}/content/<path:folder>", endpoint="create_file_below")
-@Page(guard=MEMBER, takes_form=True, shown_by="folder_below", names={"files.0.path": "name"})
-def create_file(*, scope: Scope, form: Form) -> Response:
-    """Create a page in a folder."""
-    folder, title = _folder_path(scope), form.text("title").strip()
-    name = form.text("name").strip().lstrip("/") or f"{_slug(title) or 'page'}.md"
-    if not title and not form.text("name").strip():
+@Page(guard=MEMBER, takes_form=True, shown_by="folder_below", names={"files.0.path": "name"}, prepare=_read_schema)
+def create_file(*, scope: Scope, form: Form, prepared: ContentSchema) -> Response:
+    """Create a page in a folder with the template and the defaults of its collection."""
+    folder, title, name = _folder_path(scope), form.text("title").strip(), form.text("name").strip().lstrip("/")
+    if not title and not name:
         raise InvalidRequest.field("title", _("Enter a title or a file name."))
-    if "." not in name.rpartition("/")[2]:
-        name = f"{name}.md"
-    path = f"{folder}/{name}" if folder else name
-    file = {"path": path, "action": "create", "content": _template(path, title)}
-    save(scope, _("Create %(name)s", name=path), form.text("base_sha"), file)
-    return see_other(project_url(scope, f"/edit/{quote(path)}?done=created"))
+    now, collection = clock.now().astimezone(user_zone()), _chosen_collection(prepared, folder, form)
+    entry = new_entry(collection, folder_for(collection, folder), title=title, now=now, name=name or None)
+    file = {"path": entry.path, "action": "create", "content": entry.text}
+    save(scope, _("Create %(name)s", name=entry.path), form.text("base_sha"), file)
+    return see_other(project_url(scope, f"/edit/{quote(entry.path)}?done=created"))
 
 
-def _slug(title: str) -> str:
-    """Return a file name for a title: letters and digits of any script, separated by hyphens."""
-    return re.sub(r"[\W_]+", "-", title.casefold()).strip("-")[:80]
-
-
-def _template(path: str, title: str) -> str:
-    """Return the text of a new file. A Markdown file starts with title, date and draft state."""
-    if file_type(path).language not in ("markdown", "mdx", "markdoc"):
-        return ""
-    date = clock.now().date().isoformat()
-    return f"---\ntitle: {json.dumps(title, ensure_ascii=False)}\ndate: {date}\ndraft: true\n---\n\n"
+def _chosen_collection(schema: ContentSchema, folder: str, form: Form) -> Collection | None:
+    """Return the chosen collection. Without a choice it is the first one of the folder, if the folder belongs to one."""
+    choices = collections_for(schema, folder)
+    if "collection" in form.values:
+        return next((one for one in choices if one.name == form.text("collection")), None)
+    return next((one for one in choices if folder_for(one, folder) == folder), None)
 
 
 @blueprint.post(f"{BASE}/rename/<path:file>")
@@ -152,17 +171,4 @@ def delete_file(*, scope: Scope, form: Form) -> Response:
     file = {"path": path, "action": "delete", "base_blob_sha": form.text("base_blob_sha")}
     save(scope, _("Delete %(name)s", name=path), form.text("base_sha"), file)
     folder = path.rpartition("/")[0]
-    return see_other(project_url(scope, f"/content/{quote(folder)}?done=deleted"))
-
-
-@blueprint.post(f"{BASE}/bulk-delete")
-@Page(guard=MEMBER, takes_form=True, shown_by="folder")
-def delete_files(*, scope: Scope, form: Form) -> Response:
-    """Delete the selected files as one change."""
-    paths = form.all("select")
-    if not paths:
-        raise InvalidRequest(_("Select at least one file."))
-    files = ({"path": path, "action": "delete"} for path in paths)
-    save(scope, _("Delete %(count)s files", count=len(paths)), form.text("base_sha"), *files)
-    folder = form.text("folder")
     return see_other(project_url(scope, f"/content/{quote(folder)}?done=deleted"))

@@ -1,6 +1,6 @@
 """Dates and sizes as text in the language and time zone of the user."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 
 from babel.dates import format_datetime, format_skeleton, format_timedelta, get_timezone
 from flask import g
@@ -8,6 +8,11 @@ from flask import g
 from app.core import clock
 
 KIB = 1024
+
+
+def user_zone() -> tzinfo:
+    """Return the time zone of the user."""
+    return get_timezone(g.get("console_timezone") or "UTC")
 
 
 def _moment(value: datetime | str) -> datetime:
@@ -19,8 +24,7 @@ def exact(value: datetime | str | None, language: str) -> str:
     """Return date and time in the time zone of the user."""
     if value is None:
         return ""
-    zone = get_timezone(g.get("console_timezone") or "UTC")
-    return format_datetime(_moment(value), "medium", tzinfo=zone, locale=language)
+    return format_datetime(_moment(value), "medium", tzinfo=user_zone(), locale=language)
 
 
 def relative(value: datetime | str | None, language: str) -> str:
@@ -31,8 +35,7 @@ def relative(value: datetime | str | None, language: str) -> str:
     since = clock.now() - moment
     if timedelta(0) <= since < timedelta(days=1):
         return ago(since.total_seconds(), language)
-    zone = get_timezone(g.get("console_timezone") or "UTC")
-    return format_skeleton("yMMMd", moment, tzinfo=zone, locale=language)
+    return format_skeleton("yMMMd", moment, tzinfo=user_zone(), locale=language)
 
 
 def ago(seconds: float, language: str) -> str:

@@ -1,5 +1,6 @@
 """The editor: front matter as fields, text, saving, and drafts."""
 
+from contextlib import suppress
 from typing import Any
 
 from flask import Response
@@ -7,6 +8,7 @@ from marshmallow import fields, validate
 
 from app.access.scope import Scope
 from app.console.blueprint import blueprint
+from app.console.field_lists import ACTION, apply_action
 from app.console.forms import Form
 from app.console.images import is_image, site_url
 from app.console.media import usage_of
@@ -20,7 +22,7 @@ from app.console.page_source import (
     read_draft,
     write_draft,
 )
-from app.console.pages import Page, see_other
+from app.console.pages import Page, current_form, page_again, see_other
 from app.console.preview import preview_state
 from app.console.preview_addresses import page_path, with_path
 from app.console.project_home import BASE, MEMBER
@@ -30,17 +32,24 @@ from app.console.suggestions import is_configured
 from app.content.filetypes import file_type
 from app.content.page_text import PageText, read_page
 from app.content.schema.model import ContentSchema
+from app.core.errors import InvalidRequest, UnprocessableEntity
 from app.http.validation import RequestSchema
+from app.models.project import Generator
 from app.resources.project_schema.prepare import read_schema
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
 
+WITHOUT_RELOAD = (None, Generator.JEKYLL, Generator.STATIC)
+"""Generators whose open pages do not follow changes. The panel of the preview loads these pages again."""
+
 
 class EditorQuery(RequestSchema):
-    """The mode of the editor and its side panel."""
+    """The mode of the editor, its side panel, and the change that was saved."""
 
     mode = fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))
     panel = fields.String(load_default="", validate=validate.OneOf(["", "preview", "ai"]))
+    since = fields.String(load_default="", validate=validate.Length(max=64))
+    change = fields.String(load_default="", validate=validate.Length(max=64))
 
 
 def _open(scope: Scope, query: dict[str, Any]) -> tuple[OpenFile, ContentSchema]:
@@ -55,7 +64,7 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, Conte
     opened, schema = prepared
     text = opened.page
     has_conflict = draft is not None and draft["base_blob_sha"] != opened.blob_sha
-    if draft is not None and not has_conflict:
+    if draft is not None and not has_conflict and not current_form().was_sent():
         text = read_page(path, draft["content"].encode())
     language = file_type(path).language
     return page(
@@ -74,9 +83,16 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, Conte
         file_language=language,
         is_markdown=language in MARKDOWN,
         query=query,
+        title=_title(text, path),
         name=path.rpartition("/")[2],
         folder=path.rpartition("/")[0],
     )
+
+
+def _title(text: PageText | None, path: str) -> str:
+    """Return the title of a page, else the name of its file."""
+    title = (text.values or {}).get("title") if text is not None else None
+    return title if isinstance(title, str) and title else path.rpartition("/")[2]
 
 
 def _panel(scope: Scope, name: str, path: str, text: PageText | None) -> dict[str, Any]:
@@ -85,7 +101,8 @@ def _panel(scope: Scope, name: str, path: str, text: PageText | None) -> dict[st
     path_in_site = page_path(path, values or {}, scope.project.paths.get("content"))
     record, address = preview_state(scope) if name == "preview" else (None, None)
     shown = with_path(address, path_in_site) if address else None
-    return {"name": name, "path": path_in_site, "record": record, "address": shown}
+    reloads = scope.project.generator not in WITHOUT_RELOAD
+    return {"name": name, "path": path_in_site, "record": record, "address": shown, "reloads": reloads}
 
 
 def _read_schema(scope: Scope, query: dict[str, Any]) -> ContentSchema:
@@ -97,21 +114,36 @@ def _read_schema(scope: Scope, query: dict[str, Any]) -> ContentSchema:
 def save_file(*, scope: Scope, query: dict[str, Any], form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     opened = open_version(scope, scope.path["file"], form.text("base_sha"), form.text("base_blob_sha"))
+    if ACTION in form.values:
+        return _change_list(scope, opened, form)
     data = edited(opened, form, prepared)
     return save_edit(scope, opened, data, form.text("message"), mode=query["mode"])
+
+
+def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:
+    """Return the editor with the values of the form, after a button added, moved or removed an item of a list."""
+    apply_action(form)
+    if "body" in form.values:
+        form.values["body"] = form.text("body").replace("\r\n", "\n")
+    form.is_repeated = True
+    with suppress(InvalidRequest, UnprocessableEntity):
+        _store_draft(scope, opened, edited(opened, form))
+    return page_again("edit", dict(scope.path), form)
+
+
+def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
+    if data == opened.data:
+        delete_draft(scope, opened.path)
+    else:
+        write_draft(scope, opened.path, data, opened.blob_sha)
 
 
 @blueprint.post(f"{BASE}/draft/<path:file>")
 @Page(guard=MEMBER, takes_form=True)
 def save_draft(*, scope: Scope, form: Form) -> Response:
     """Store the fields of the editor as a draft. Returns 204."""
-    path = scope.path["file"]
-    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
-    data = edited(opened, form)
-    if data == opened.data:
-        delete_draft(scope, path)
-    else:
-        write_draft(scope, path, data, opened.blob_sha)
+    opened = open_version(scope, scope.path["file"], form.text("base_sha"), form.text("base_blob_sha"))
+    _store_draft(scope, opened, edited(opened, form))
     return Response(status=204)
 
 

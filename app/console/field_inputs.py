@@ -7,10 +7,8 @@ from collections.abc import Sequence
 from datetime import datetime
 from enum import StrEnum
 from typing import Any, Final
-from zoneinfo import ZoneInfo
 
-from flask import g
-
+from app.console.dates import user_zone
 from app.console.translation import gettext as _
 
 LONG = 100
@@ -146,8 +144,7 @@ def _moment(old: Any, text: str) -> str:
     if before is not None:
         seconds = match[3] or (":00" if before[4] else "")
         return f"{match[1]}{before[2]}{match[2]}{seconds}{before[5]}"
-    zone = ZoneInfo(g.get("console_timezone") or "UTC")
-    return datetime.fromisoformat(text).replace(tzinfo=zone).isoformat()
+    return datetime.fromisoformat(text).replace(tzinfo=user_zone()).isoformat()
 
 
 def _is_time(text: str) -> bool:

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.console.field_inputs import REMOVED, UNCHANGED, InputKind, sent_value
+from app.console.field_lists import KIND, keyed, named_pointer, path_of, plain, sent_orders
 from app.console.forms import Form
 from app.content.schema.model import Collection, ContentSchema
-from app.content.schema.validation import pointer_to, validate
+from app.content.schema.validation import validate
 from app.core.errors import FieldError, InvalidRequest
 
-INPUT, KIND = "fm.", "kind."
-"""The prefixes of the input of a value and of the hidden input with its kind. The path of the value follows."""
+INPUT = "fm."
+"""The prefix of the input of a value. The path of the value follows."""
 
 
 @dataclass(frozen=True)
@@ -23,25 +24,19 @@ class Changes:
     unset: list[str]
 
 
-def name_of(path: tuple[str, ...]) -> str:
-    """Return the path of a value as the end of an input's name: its keys separated by `/`."""
-    return "".join(map(pointer_to, path))[1:]
-
-
-def _path_of(name: str) -> tuple[str, ...]:
-    return tuple(part.replace("~1", "/").replace("~0", "~") for part in name.split("/"))
-
-
 def changes_of(values: Mapping[str, Any], form: Form) -> Changes:
     """Return the changes of a form to the values of a file.
 
     Raises:
         InvalidRequest: an input cannot be read as a value of its kind.
     """
-    edited, touched = copy.deepcopy(dict(values)), set[str]()
-    for path, value in _sent_values(values, form):
+    before = keyed(values, form)
+    edited, touched = copy.deepcopy(before), {path[0] for path in sent_orders(form)}
+    for path, value in _sent_values(before, form):
         _set(edited, path, value)
         touched.add(path[0])
+    edited = {key: plain(value) for key, value in edited.items()}
+    touched = {key for key in touched if not _is_same(edited, values, key)}
     key = form.text("new.key").strip()
     if key and key not in values:
         edited[key] = form.text("new.value")
@@ -52,13 +47,19 @@ def changes_of(values: Mapping[str, Any], form: Form) -> Changes:
     )
 
 
+def _is_same(edited: Mapping[str, Any], values: Mapping[str, Any], key: str) -> bool:
+    """Return whether a key has the value of the file. An empty list or object is equal to a missing one."""
+    is_absent = key not in values and edited.get(key) in ([], {})
+    return is_absent or (edited.get(key) == values.get(key) and (key in edited) == (key in values))
+
+
 def _sent_values(values: Mapping[str, Any], form: Form) -> Iterator[tuple[tuple[str, ...], Any]]:
     errors = []
     for hidden, kind in form.values.items():
         if not hidden.startswith(KIND):
             continue
         name = f"{INPUT}{hidden.removeprefix(KIND)}"
-        path = _path_of(hidden.removeprefix(KIND))
+        path = path_of(hidden.removeprefix(KIND))
         try:
             value = sent_value(InputKind(kind), _value_at(values, path), form.all(name))
         except ValueError as error:
@@ -88,7 +89,9 @@ def _set(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
         values[path[-1]] = value
 
 
-def check(schema: ContentSchema, collection: Collection, values: Mapping[str, Any], changes: Changes) -> None:
+def check(
+    schema: ContentSchema, collection: Collection, values: Mapping[str, Any], changes: Changes, form: Form
+) -> None:
     """Compare the changed values with the schema. Values that were not edited are accepted as they are.
 
     Raises:
@@ -102,8 +105,10 @@ def check(schema: ContentSchema, collection: Collection, values: Mapping[str, An
         if error not in before or _at(values, error.pointer) != _at(after, error.pointer)
     ]
     if errors:
-        raise InvalidRequest(fields=[FieldError(INPUT + error.pointer[1:], error.message) for error in errors])
+        raise InvalidRequest(
+            fields=[FieldError(INPUT + named_pointer(error.pointer, form), error.message) for error in errors]
+        )
 
 
 def _at(values: Mapping[str, Any], pointer: str) -> Any:
-    return _value_at(values, _path_of(pointer[1:]))
+    return _value_at(values, path_of(pointer[1:]))

@@ -6,13 +6,17 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.console.field_inputs import InputKind, are_lines, input_text, is_date, is_moment, kind_of, offset_of
-from app.console.field_values import INPUT, KIND, name_of
+from app.console.field_lists import ITEMS, KIND, is_object_list, items_of, name_of
+from app.console.field_values import INPUT
 from app.console.translation import gettext as _
 from app.content.schema.model import Collection, FieldType, SchemaField
 from app.content.schema.validation import is_same
 
 MAX_FIELDS = 300
 _WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSON)
+MAX_NARROW = 28
+"""Characters that an input in one of three columns shows."""
+
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.IMAGE, FieldType.RELATION)
 
 Suggest = Callable[[str], Sequence[str]]
@@ -29,7 +33,10 @@ class Option:
 
 @dataclass(frozen=True)
 class Field:
-    """An input, or a group of inputs if `kind` is None. `is_unfit`: the value does not match the type of the schema."""
+    """An input, or a group of inputs if `kind` is None. The children of a list of objects are its items.
+
+    `is_unfit`: the value does not match the type of the schema.
+    """
 
     path: tuple[str, ...]
     label: str
@@ -38,6 +45,7 @@ class Field:
     is_required: bool = False
     is_unfit: bool = False
     is_image: bool = False
+    is_list: bool = False
     default: str = ""
     options: tuple[Option, ...] = ()
     suggestions: tuple[str, ...] = ()
@@ -46,12 +54,27 @@ class Field:
     @property
     def name(self) -> str:
         """The name of the input."""
-        return INPUT + name_of(self.path)
+        return INPUT + self.target
 
     @property
     def kind_name(self) -> str:
         """The name of the hidden input with the kind."""
-        return KIND + name_of(self.path)
+        return KIND + self.target
+
+    @property
+    def items_name(self) -> str:
+        """The name of the hidden input with the order of a list."""
+        return ITEMS + self.target
+
+    @property
+    def items(self) -> str:
+        """The ids of the items of a list in their order."""
+        return ",".join(child.path[-1] for child in self.children)
+
+    @property
+    def target(self) -> str:
+        """The list or the item as the buttons of a list name it."""
+        return name_of(self.path)
 
     @property
     def text(self) -> str:
@@ -71,7 +94,7 @@ class Field:
     @property
     def is_wide(self) -> bool:
         """Return whether the field takes the whole width."""
-        return self.path == ("title",) or self.kind in _WIDE
+        return self.path == ("title",) or self.kind in _WIDE or len(self.text) > MAX_NARROW
 
 
 def fields_of(values: Mapping[str, Any]) -> list[Field]:
@@ -102,7 +125,8 @@ def _usual(field: SchemaField, value: Any) -> SchemaField:
     values = value if isinstance(value, dict) else {}
     inner = tuple(_usual(one, values.get(one.name)) for one in field.fields if one.required or one.name in values)
     kind = FieldType.STRING if field.type is FieldType.SELECT else field.type
-    return replace(field, type=kind, required=False, options=(), fields=inner)
+    item = field.item and replace(field.item, fields=tuple(_usual(one, None) for one in field.item.fields))
+    return replace(field, type=kind, required=False, options=(), fields=inner, item=item)
 
 
 def _title_first(fields: Iterable[Field]) -> list[Field]:
@@ -119,7 +143,18 @@ def _group(
 
 
 def _inferred(path: tuple[str, ...], value: Any) -> Field:
-    return Field(path, _label(path[-1]), kind_of(value), value)
+    shown = Field(path, _label(path[-1]), kind_of(value), value)
+    if value and is_object_list(value):
+        keys = dict.fromkeys(key for item in items_of(value).values() for key in item)
+        return _with_items(shown, lambda item, at: (_inferred((*at, key), item.get(key)) for key in keys))
+    return shown
+
+
+def _with_items(shown: Field, fields: Callable[[dict[str, Any], tuple[str, ...]], Iterable[Field]]) -> Field:
+    """Return the field of a list of objects with a group for each item."""
+    items = ((item, (*shown.path, one)) for one, item in items_of(shown.value).items())
+    groups = tuple(Field(at, "", None, children=tuple(fields(item, at))) for item, at in items)
+    return replace(shown, kind=None, is_list=True, children=groups)
 
 
 def _label(name: str) -> str:
@@ -130,6 +165,9 @@ def _field(field: SchemaField, value: Any, path: tuple[str, ...], suggest: Sugge
     shown = Field(path, field.label or _label(field.name), kind_of(value), value, field.required)
     if field.type is FieldType.OBJECT and field.fields and (value is None or isinstance(value, dict)):
         return replace(shown, kind=None, children=tuple(_group(field.fields, value or {}, path, suggest)))
+    inner = field.item.fields if field.item is not None else ()
+    if field.type is FieldType.LIST and inner and (value is None or is_object_list(value)):
+        return _with_items(shown, lambda item, at: _group(inner, item, at, suggest))
     kind = _kind(field, value)
     if kind is None:
         return replace(shown, is_unfit=not (value is None or field.type is FieldType.MIXED))

@@ -8,6 +8,7 @@ from werkzeug.datastructures import FileStorage, MultiDict
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from app.concurrency.threadpool import time_limit
+from app.console.service_messages import translate
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
 from app.core.limits import InputLimits
 from app.http.body import RequestTimeout, check_coding
@@ -25,6 +26,8 @@ class Form:
     values: MultiDict[str, str] = field(default_factory=MultiDict)
     files: MultiDict[str, FileStorage] = field(default_factory=MultiDict)
     error: AppError | None = None
+    is_repeated: bool = False
+    """A button of the form changed it, and its page is shown again."""
     names: dict[str, str] = field(default_factory=dict)
     """The names of the inputs by the paths of the fields in the errors of a service."""
 
@@ -49,21 +52,21 @@ class Form:
         return name in self.values
 
     def was_sent(self) -> bool:
-        """Return whether the page is shown again after a failed form."""
-        return self.error is not None
+        """Return whether the page is shown again with the values of the form."""
+        return self.error is not None or self.is_repeated
 
     def value(self, name: str, default: object = "") -> object:
         """Return the value that an input shows: the sent one, else the default."""
-        return self.values.get(name, "") if self.error is not None else default
+        return self.values.get(name, "") if self.was_sent() else default
 
     def checked(self, name: str, default: object = False) -> bool:
         """Return whether a checkbox is shown as checked."""
-        return name in self.values if self.error is not None else bool(default)
+        return name in self.values if self.was_sent() else bool(default)
 
     def errors(self, name: str) -> list[str]:
         """Return the messages for a field."""
         fields = self.error.fields if self.error is not None else ()
-        return [item.message for item in fields if self.names.get(item.path, item.path) == name]
+        return [translate(item.message) for item in fields if self.names.get(item.path, item.path) == name]
 
 
 def read(request: Request, *, admit: Callable[[int], None]) -> Form:

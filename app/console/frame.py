@@ -1,5 +1,6 @@
 """The values around the content of a page: the user, the navigation and the preferences."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -13,7 +14,10 @@ from app.core.permissions import Permission, grants
 from app.models.organization import Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex
+from app.resources.project import queries
 from app.resources.user_preference import service as preferences
+
+MAX_PROJECTS = 50
 
 
 @dataclass
@@ -37,6 +41,13 @@ class Frame:
     def organization_url(self) -> str:
         """The URL of the organization of the page."""
         return f"{ROOT}/organizations/{self.organization.id}" if self.organization is not None else ROOT
+
+    @property
+    def other_projects(self) -> Sequence[Any]:
+        """The ids and names of the other projects of the organization, for the menu above the navigation."""
+        if self.project is None:
+            return ()
+        return queries.other_names(self.project, limit=MAX_PROJECTS)
 
     def may(self, permission: str) -> bool:
         """Return whether the role of the user grants a permission, for example `MANAGE_MEMBERS`."""

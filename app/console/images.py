@@ -7,10 +7,25 @@ from urllib.parse import unquote
 
 from app.access.scope import Scope
 from app.content.filetypes import file_type
+from app.models.project import Generator, Project
 from app.resources.project_content.folder_listing import existing_files
 
 SITE_ROOTS = ("static", "public")
 """Folders whose files site generators publish at the root of the site."""
+
+MEDIA_FOLDERS: dict[str, str] = {
+    Generator.HUGO: "static",
+    Generator.DOCUSAURUS: "static",
+    Generator.GATSBY: "static",
+    Generator.SVELTEKIT: "static",
+    Generator.ASTRO: "public",
+    Generator.NEXTJS: "public",
+    Generator.NUXT: "public",
+    Generator.TANSTACK: "public",
+    Generator.VITE: "public",
+    Generator.JEKYLL: "assets",
+}
+"""Folders for images by generator. With the others, an image in the folder of the page has an address."""
 
 _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 
@@ -18,6 +33,12 @@ _ABSOLUTE = re.compile(r"[a-z][a-z0-9+.-]*:|//", re.IGNORECASE)
 def is_image(path: str) -> bool:
     """Return whether a file is an image by its ending."""
     return (file_type(path).mime or "").startswith("image/")
+
+
+def media_folder(project: Project) -> str:
+    """Return the folder for new images: that of the settings, else the usual one of the generator, else an empty text."""
+    chosen: str = project.paths.get("media") or ""
+    return chosen or (MEDIA_FOLDERS.get(project.generator, "") if project.generator else "")
 
 
 def site_url(path: str, page_path: str) -> str:

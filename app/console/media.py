@@ -13,7 +13,7 @@ from app.console import api
 from app.console.blueprint import blueprint
 from app.console.content import save
 from app.console.forms import Form
-from app.console.images import is_image, site_url
+from app.console.images import is_image, media_folder, site_url
 from app.console.page_source import present_head
 from app.console.pages import Page, see_other, wants_json
 from app.console.project_home import BASE, MEMBER, project_url
@@ -23,7 +23,7 @@ from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, Unsu
 from app.http.envelope import json_response
 from app.http.validation import RequestSchema
 from app.resources.project_content import routes as content
-from app.resources.project_content.folder_listing import list_folder
+from app.resources.project_content.images import count_pages, list_images
 
 PER_PAGE = 60
 
@@ -44,14 +44,7 @@ def _read_head(scope: Scope, query: dict[str, Any]) -> str:
 @Page(guard=MEMBER, query=MediaQuery, prepare=_read_head)
 def media(*, scope: Scope, query: dict[str, Any], prepared: str) -> Response:
     """Show the images of the repository. A script receives the page of images as JSON with their addresses."""
-    term, number = query["q"].casefold(), query["page"]
-    _folders, images = list_folder(
-        scope.project,
-        scope.index,
-        "",
-        is_recursive=True,
-        is_listed=lambda path: is_image(path) and term in path.casefold(),
-    )
+    number, images = query["page"], list_images(scope.index, query["q"])
     shown = images[(number - 1) * PER_PAGE : number * PER_PAGE]
     if wants_json():
         listed = [{"path": one.path, "url": site_url(one.path, query["insert_into"])} for one in shown]
@@ -59,7 +52,8 @@ def media(*, scope: Scope, query: dict[str, Any], prepared: str) -> Response:
     more = number + 1 if len(images) > number * PER_PAGE else None
     return page(
         "project/media.html", images=shown, total=len(images), more=more, query=query, head=prepared,
-        folder=scope.project.paths.get("media") or "",
+        pages=count_pages(scope.project, scope.index, [one.path for one in shown]),
+        folder=media_folder(scope.project),
     )  # fmt: skip
 
 
@@ -103,5 +97,4 @@ def _folder(scope: Scope, form: Form) -> str:
     """Return the folder of an upload: the chosen one, else the media folder, else that of the edited page."""
     if "folder" in form.values:
         return form.text("folder").strip().strip("/")
-    media_folder: str = scope.project.paths.get("media") or ""
-    return media_folder or form.text("path").rpartition("/")[0]
+    return media_folder(scope.project) or form.text("path").rpartition("/")[0]

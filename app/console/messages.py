@@ -1,7 +1,8 @@
 """Texts for the outcome of a form: the notice after a redirect and the messages of errors."""
 
+from app.console.service_messages import translate
 from app.console.translation import gettext as _
-from app.core.errors import AppError
+from app.core.errors import AppError, InvalidRequest
 
 
 def notice(name: str | None) -> str | None:
@@ -11,6 +12,7 @@ def notice(name: str | None) -> str | None:
         "created": _("Created"),
         "deleted": _("Deleted"),
         "renamed": _("Renamed"),
+        "moved": _("Moved"),
         "restored": _("Restored"),
         "invited": _("Invitation sent"),
         "removed": _("Removed"),
@@ -47,4 +49,6 @@ def error_text(error: AppError) -> str:
         "NOT_FOUND": _("This page does not exist, or it was deleted"),
         "INTERNAL": _("Something went wrong. Try again"),
     }
-    return texts.get("INTERNAL" if error.status == 500 else error.code) or error.message
+    if error.code == InvalidRequest.code and not error.fields and error.message != InvalidRequest.message:
+        return translate(error.message)
+    return texts.get("INTERNAL" if error.status == 500 else error.code) or translate(error.message)

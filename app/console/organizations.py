@@ -8,6 +8,7 @@ from app.console.blueprint import ROOT, blueprint
 from app.console.forms import Form
 from app.console.pages import Page, see_other
 from app.console.rendering import page
+from app.extensions import current_settings
 from app.resources.organization import routes as organizations
 from app.resources.project.routes import projects
 
@@ -34,7 +35,8 @@ def organization(*, scope: Scope) -> Response:
 @Page(guard=VIEW)
 def members(*, scope: Scope) -> Response:
     """Show the members and the open invitations of an organization."""
-    return page("organization/members.html", details=api.read(organizations.details, scope.path))
+    details, link = api.read(organizations.details, scope.path), current_settings().server.invitation_url
+    return page("organization/members.html", details=details, invitation_url=link)
 
 
 @blueprint.post(f"{BASE}/members/invite")

@@ -4,13 +4,16 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.access.scope import Scope
+from app.console.field_lists import keyed
 from app.console.form_fields import Field, Suggest, declared_fields, fields_of, usual_fields
-from app.console.images import find_files
+from app.console.images import find_files, site_url
+from app.console.pages import current_form
 from app.content.filetypes import file_type
 from app.content.page_text import PageText
 from app.content.schema.model import Collection, ContentSchema, SourceKind
 from app.content.schema.validation import collection_of
 from app.resources.project_content.entries import EntryQuery, entries
+from app.resources.project_content.images import list_images
 
 WITHOUT_BLOCK = ("markdown", "mdx", "markdoc")
 """Languages whose files may receive front matter if they have none."""
@@ -29,6 +32,9 @@ class PageFields:
     images: Mapping[str, str] = field(default_factory=dict)
     """The files of the repository by the addresses in image fields."""
 
+    image_names: Sequence[str] = ()
+    """The texts with which the page may name the images of the repository, if it has an image field."""
+
 
 def page_fields(scope: Scope, schema: ContentSchema, path: str, text: PageText) -> PageFields:
     """Return the fields of a page. Without a collection they follow from its values."""
@@ -36,20 +42,25 @@ def page_fields(scope: Scope, schema: ContentSchema, path: str, text: PageText) 
         return PageFields(())
     can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
     collection = collection_of(schema, path) if can_add else None
+    form = current_form()
+    values = keyed(text.values or {}, form, is_shown_again=True) if form.was_sent() else text.values or {}
     if collection is None:
-        return PageFields(fields_of(text.values or {}), can_add=can_add)
+        return PageFields(fields_of(values), can_add=can_add)
     is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
     build = usual_fields if is_inferred else declared_fields
-    fields = build(collection, text.values or {}, _suggestions(scope, schema))
+    fields = build(collection, values, _suggestions(scope, schema))
     shown = {one.path[0] for one in fields}
     others = [one.name for one in collection.fields if one.name not in shown]
-    return PageFields(fields, others, can_add, find_files(scope, _image_sources(fields), path))
+    sources = list(_image_sources(fields))
+    images = list_images(scope.index)[:MAX_SUGGESTIONS] if sources else []
+    names = [site_url(one.path, path) for one in images]
+    return PageFields(fields, others, can_add, find_files(scope, filter(None, sources), path), names)
 
 
 def _image_sources(fields: Iterable[Field]) -> Iterator[str]:
     for one in fields:
-        if one.is_image and isinstance(one.value, str):
-            yield one.value
+        if one.is_image:
+            yield one.value if isinstance(one.value, str) else ""
         yield from _image_sources(one.children)
 
 

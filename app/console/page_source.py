@@ -1,5 +1,6 @@
 """Reading of files for the editor: the present version, an earlier one, and the text that a form describes."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,12 +57,22 @@ def open_present(scope: Scope, path: str) -> OpenFile:
         NotFound: there is no such file.
         PayloadTooLarge: it is too large for the editor.
     """
+    return open_files(scope, [path])[0]
+
+
+def open_files(scope: Scope, paths: Sequence[str]) -> list[OpenFile]:
+    """Read files at the present head of the branch.
+
+    Raises:
+        NotFound: one of them does not exist.
+        PayloadTooLarge: one of them is too large for the editor.
+    """
     source = _source(scope)
     head = source.git.head(source.repo, source.branch)
-    entry = source.git.entries(source.repo, head, [path]).get(path)
-    if entry is None or entry.type != EntryType.BLOB:
+    entries = source.git.entries(source.repo, head, paths)
+    if any(path not in entries or entries[path].type != EntryType.BLOB for path in paths):
         raise NotFound("There is no such file")
-    return OpenFile(path, head, entry.sha, _read(source, entry.sha))
+    return [OpenFile(path, head, entries[path].sha, _read(source, entries[path].sha)) for path in paths]
 
 
 def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenFile:
@@ -106,7 +117,7 @@ def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) ->
     changes = changes_of(values, form)
     collection = collection_of(schema, opened.path) if schema is not None else None
     if schema is not None and collection is not None:
-        check(schema, collection, values, changes)
+        check(schema, collection, values, changes, form)
     try:
         return write_page(opened.path, opened.data, body, changes.values, changes.unset)
     except UnsupportedEdit as reason:

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 from flask import Response, current_app, g, request
 
 from app.access import authentication
-from app.console import forms
+from app.console import forms, frame
 from app.console.forms import Form
 from app.core.urls import origin_of
 from app.database import session
@@ -37,6 +37,7 @@ class PageSteps(RequestSteps):
     def _work(self) -> Response:
         arguments = self._resolve()
         g.console_scope = arguments["scope"]
+        frame.load_preferences()
         response: Response = self.view(**arguments, **self._prepare(arguments), **self.data)
         return response
 

@@ -18,7 +18,7 @@ from app.core.errors import InvalidRequest
 from app.database import session
 from app.http.envelope import json_response
 from app.http.validation import flatten, instance
-from app.resources.sandbox import prepare
+from app.resources.sandbox import prepare, service
 from app.resources.sandbox import routes as sandbox
 from app.resources.sandbox.schemas import CreateSandbox
 
@@ -58,9 +58,11 @@ def preview_state(scope: Scope) -> tuple[dict[str, Any] | None, str | None]:
 @blueprint.get(f"{BASE}/preview")
 @Page(guard=MEMBER)
 def preview(*, scope: Scope) -> Response:
-    """Show the preview, or the log of a failed start."""
+    """Show the preview, or the complete log of a failed start."""
     record, address = preview_state(scope)
-    return page("project/preview.html", record=record, address=address)
+    is_failed = record is not None and record["state"] == "failed"
+    log = service.complete_log(record["sandbox_id"]) if record is not None and is_failed else ""
+    return page("project/preview.html", record=record, address=address, log=log)
 
 
 @blueprint.post(f"{BASE}/preview")

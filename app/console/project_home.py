@@ -15,7 +15,9 @@ from app.console.rendering import page
 from app.core.errors import NotFound
 from app.http.envelope import json_response
 from app.http.validation import RequestSchema
+from app.models.project_content import IndexStatus
 from app.resources.project_content import routes as content
+from app.resources.project_content.folder_listing import titles_of
 from app.resources.project_draft import routes as drafts
 from app.resources.project_log import routes as log
 from app.resources.project_preview import routes as previews
@@ -23,6 +25,8 @@ from app.resources.project_preview import routes as previews
 BASE = "/projects/<project_id>"
 MEMBER = api.guard_of(content.commit)
 RECENT, PER_PAGE, HITS = 10, 100, 50
+REFRESH_S = 3
+"""Interval in which a browser reloads the page of a project whose content is read for the first time."""
 
 
 class SearchPageQuery(RequestSchema):
@@ -46,12 +50,18 @@ def project_url(scope: Scope, path: str = "") -> str:
 @Page(guard=MEMBER)
 def project_home(*, scope: Scope) -> Response:
     """Show the latest changes, the drafts of the user, and the state of index and preview."""
-    return page(
+    entries, own_drafts = api.read(log.read, scope.path, limit=RECENT)["logs"], api.read(drafts.read, scope.path)
+    response = page(
         "project/home.html",
-        entries=api.read(log.read, scope.path, limit=RECENT)["logs"],
-        drafts=api.read(drafts.read, scope.path),
+        entries=entries,
+        drafts=own_drafts,
+        titles=titles_of(scope.project, scope.index, [one["file"] for one in (*entries, *own_drafts)]),
         preview=read_preview(scope),
     )
+    index, running = scope.index, (IndexStatus.QUEUED, IndexStatus.INDEXING)
+    if index is not None and index.commit_sha is None and index.status in running:
+        response.headers["Refresh"] = str(REFRESH_S)
+    return response
 
 
 def read_preview(scope: Scope) -> dict[str, Any] | None:
@@ -92,4 +102,5 @@ def _palette_file(scope: Scope, hit: dict[str, Any]) -> dict[str, str]:
 def activity(*, scope: Scope, query: dict[str, Any]) -> Response:
     """Show the changes of the project, newest first."""
     logs = api.read(log.read, scope.path, limit=PER_PAGE, cursor=query["cursor"])
-    return page("project/activity.html", entries=logs["logs"], cursor=logs["meta"]["next_cursor"])
+    titles = titles_of(scope.project, scope.index, [one["file"] for one in logs["logs"]])
+    return page("project/activity.html", entries=logs["logs"], titles=titles, cursor=logs["meta"]["next_cursor"])

@@ -5,7 +5,7 @@ from dataclasses import replace
 from flask import Response
 
 from app.access import targets
-from app.access.guards import Guard
+from app.access.guards import Guard, project_permission
 from app.access.scope import Scope
 from app.console import api
 from app.console.blueprint import ROOT, blueprint
@@ -13,7 +13,9 @@ from app.console.forms import Form
 from app.console.pages import Page, see_other
 from app.console.project_home import BASE, MEMBER, project_url
 from app.console.rendering import page
+from app.core.permissions import Permission, Role, grants
 from app.models.project import Generator
+from app.resources.organization import routes as organizations
 from app.resources.project.routes import projects
 
 NAMES = {"project_name": "name"} | {f"paths.{name}": name for name in ("content", "media", "public")}
@@ -36,18 +38,32 @@ def project_settings(*, scope: Scope) -> Response:
     """Show the settings of a project."""
     details = api.read(projects.details, _ids(scope))
     return page(
-        "project/settings.html", details=details, generators=[(str(one), str(one).capitalize()) for one in Generator]
-    )
+        "project/settings.html", details=details, generators=[(str(one), str(one).capitalize()) for one in Generator],
+        destinations=_destinations(scope) if grants(scope.context.role, Permission.DELETE_ORG) else [],
+    )  # fmt: skip
+
+
+def _destinations(scope: Scope) -> list[tuple[str, str]]:
+    """Return the other organizations of the owner, to which the project can be moved."""
+    own = api.read(organizations.list_own, status="active")
+    others = (one for one in own if one["role"] == Role.OWNER and one["org_id"] != scope.organization.id)
+    return [(one["org_id"], one["org_name"]) for one in others]
 
 
 @blueprint.post(f"{BASE}/settings")
 @Page(guard=_guard(projects.update), takes_form=True, shown_by="project_settings", names=NAMES)
 def change_project(*, scope: Scope, form: Form) -> Response:
-    """Change name, address and folders."""
+    """Change name, address, generator, folders, the label of the site and the network access of its previews."""
     paths = {name: form.text(name).strip("/") for name in PATHS}
-    data = {"project_name": form.text("name"), "site_url": form.optional("site_url"), "paths": paths}
+    data = {
+        "project_name": form.text("name"),
+        "site_url": form.optional("site_url"),
+        "paths": paths,
+        "preview_network": form.is_checked("preview_network"),
+    }
     api.write(projects.update, _ids(scope), data, method="PATCH")
     api.write(projects.set_generator, _ids(scope), {"generator": form.optional("generator")}, method="PATCH")
+    api.write(projects.set_visibility, _ids(scope), form.texts("visibility"), method="PATCH")
     return see_other(project_url(scope, "/settings?done=saved"))
 
 
@@ -65,3 +81,19 @@ def delete_project(*, scope: Scope, form: Form) -> Response:
     """Delete the project. The repository stays."""
     api.write(projects.delete, _ids(scope), method="DELETE")
     return see_other(f"{ROOT}/organizations/{scope.organization.id}?done=deleted")
+
+
+@blueprint.post(f"{BASE}/connection")
+@Page(guard=_guard(projects.set_connection), takes_form=True, shown_by="project_settings")
+def change_connection(*, scope: Scope, form: Form) -> Response:
+    """Change the repository or the branch, or connect the same repository again."""
+    api.write(projects.set_connection, _ids(scope), form.texts("repository", "branch"), method="PATCH")
+    return see_other(project_url(scope, "/settings?done=saved"))
+
+
+@blueprint.post(f"{BASE}/move-project")
+@Page(guard=project_permission(Permission.DELETE_ORG, "project_id"), takes_form=True, shown_by="project_settings")
+def move_project(*, scope: Scope, form: Form) -> Response:
+    """Move the project to another organization of the same owner."""
+    api.write(projects.move, _ids(scope) | {"orgId": form.text("destination")}, method="PATCH")
+    return see_other(project_url(scope, "/settings?done=moved"))

@@ -13,6 +13,7 @@ from app.console import asset_manifest, dates, frame, messages
 from app.console.money import money, period
 from app.console.pages import current_form
 from app.console.script_texts import script_texts
+from app.console.service_messages import translate
 from app.console.translation import current_language, translations
 from app.core.locales import RTL_LANGUAGES
 
@@ -30,6 +31,7 @@ def _environment(language: str) -> Environment:
         lstrip_blocks=True,
     )
     environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.filters["translated"] = translate
     environment.filters["path"] = lambda path: quote(path, safe="/")
     environment.filters["when"] = lambda moment: dates.relative(moment, language)
     environment.filters["exact"] = lambda moment: dates.exact(moment, language)

@@ -32,11 +32,12 @@ def save_edit(scope: Scope, opened: OpenFile, data: bytes, message: str, *, mode
         "base_blob_sha": opened.blob_sha,
     }
     try:
-        save(scope, message.strip() or _("Update %(name)s", name=opened.path), opened.base_sha, file)
+        saved = save(scope, message.strip() or _("Update %(name)s", name=opened.path), opened.base_sha, file)
     except Conflict as error:
         if error.code != Conflict.code:
             raise
         write_draft(scope, opened.path, data, opened.blob_sha)
         return see_other(project_url(scope, f"/conflict/{quote(opened.path)}"))
     delete_draft(scope, opened.path)
-    return see_other(edit_url(scope, opened.path, f"mode={mode}&done=saved"))
+    change = f"since={opened.base_sha}&change={saved['commit_sha']}"
+    return see_other(edit_url(scope, opened.path, f"mode={mode}&{change}&done=saved"))

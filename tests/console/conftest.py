@@ -11,6 +11,7 @@ from werkzeug.test import TestResponse
 from app.core.permissions import Role
 from app.extensions import db
 from app.models.organization import Membership
+from app.models.repository_import import RepositoryImport
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import Browser, Person, World
 
@@ -59,10 +60,20 @@ def console(app: Flask, world: World) -> ConsoleScene:
         for name in ("editor", "admin"):
             member: Any = people[name]
             db.session.add(Membership(organization_id=site.organization, user_id=member.id, role=Role(name)))
+        started = RepositoryImport(
+            organization_id=site.organization,
+            user_id=owner.id,
+            repository=f"{site.organization}/docs",
+            project_name="Docs",
+            url="https://docs.example.org/docs",
+        )
+        db.session.add(started)
         db.session.commit()
+        import_id = started.id
     ids = {
         "org_id": site.organization,
         "project_id": site.project,
+        "import_id": import_id,
         "file": "content/posts/first.md",
         "folder": "content/posts",
         "unknown": "unknown",

@@ -55,7 +55,8 @@ PAGES = (
     *(Row("POST", f"{ORGANIZATION}/service-accounts{path}", MANAGERS) for path in ("", "/rotate", "/revoke")),
     Row("GET", f"{ORGANIZATION}/connect", MANAGERS),
     Row("POST", f"{ORGANIZATION}/connect", MANAGERS),
-    Row("POST", f"{ORGANIZATION}/connect/account", MANAGERS),
+    *(Row("POST", f"{ORGANIZATION}/connect/{name}", MANAGERS) for name in ("account", "clone", "archive")),
+    Row("GET", f"{ORGANIZATION}/imports/:import_id", MANAGERS),
     *(
         Row("GET", f"{PROJECT}{path}", MEMBERS)
         for path in (
@@ -66,12 +67,22 @@ PAGES = (
     *(
         Row("POST", f"{PROJECT}{path}", MEMBERS)
         for path in (
-            *("/reindex", "/content/", "/content/:folder", "/bulk-delete", "/edit/:file", "/draft/:file"),
+            *(
+                "/reindex",
+                "/content/",
+                "/content/:folder",
+                "/bulk-delete",
+                "/bulk-move",
+                "/bulk-state",
+                "/edit/:file",
+                "/draft/:file",
+            ),
             *("/discard-draft/:file", "/conflict/:file", "/rename/:file", "/delete/:file"),
             *("/restore/:file", "/media", "/preview", "/preview/stop", "/preview-text/:file", "/suggest-message/:file"),
         )
     ),
-    *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project")),
+    *(Row("POST", f"{PROJECT}{path}", MANAGERS) for path in ("/settings", "/status", "/delete-project", "/connection")),
+    Row("POST", f"{PROJECT}/move-project", OWNER),
     *(
         Row("GET", f"/console/account{path}", VERIFIED)
         for path in ("", "/sessions", "/preferences", "/tokens", "/connections", "/billing")

@@ -1,6 +1,9 @@
 """Every page and form of the console, called by every caller."""
 
+import html
 import re
+from collections import Counter
+from urllib.parse import urlsplit
 
 import pytest
 from flask import Flask
@@ -11,6 +14,7 @@ from app.http.endpoint import declaration_of
 from tests.console.conftest import ConsoleScene
 from tests.console.pages import CALLERS, PAGES, Row
 
+_LINK = re.compile(r'<(?:a|form)(?![^>]*method="post") [^>]*(?:href|action)="(/console[^"#]*)')
 _VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
 
 
@@ -64,6 +68,42 @@ def test_forms_refuse_other_origins(console: ConsoleScene) -> None:
     for headers in ({"Origin": "https://other.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
         statuses = {console.send("owner", row.method, row.path, headers=headers).status_code for row in forms}
         assert statuses == {403}
+
+
+WITHOUT_A_LINK = {
+    *("/console/:unknown", "/console/static/:name", "/console/admin"),
+    *("/console/reset-password", "/console/invitation", "/console/verify"),
+}
+"""Files, unknown pages, and pages to which a mail or a redirect leads."""
+
+MAX_VISITS = 3
+
+
+def test_links_lead_from_the_home_page_to_every_page(console: ConsoleScene) -> None:
+    site, file = console.site, console.ids["file"]
+    site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": file}).ok()
+    change = {"path": file, "action": "update", "content": "Theirs\n"}
+    site.commit(change).ok(201)
+    callers = ("owner", "platform_admin", "anonymous")
+    reached = {path for caller in callers for path in _reached(console, caller)}
+    pages = {row.path for row in PAGES if row.method == "GET" and row.path.startswith("/console")}
+    assert pages - reached == WITHOUT_A_LINK
+
+
+def _reached(console: ConsoleScene, caller: str) -> set[str]:
+    """Follow the links of the pages, at most three to each page, and return the paths of the pages as in the data."""
+    urls, reached = console.app.url_map.bind("127.0.0.1:8000"), Counter[str]()
+    waiting = ["/console/sign-in" if caller == "anonymous" else "/console"]
+    while waiting:
+        url = urlsplit(waiting.pop())
+        rule, _values = urls.match(url.path, method="GET", return_rule=True)
+        reached[path := _VARIABLE.sub(r":\1", str(rule))] += 1
+        if reached[path] > MAX_VISITS:
+            continue
+        page = console.people[caller].client.get(f"{url.path}?{url.query}").text
+        links = {html.unescape(link) for link in _LINK.findall(page)}
+        waiting += sorted(links)
+    return set(reached)
 
 
 def test_unknown_ids_return_an_error_page(console: ConsoleScene) -> None:

@@ -45,3 +45,11 @@ def test_start_returns_a_page_that_leads_to_the_provider(connected: World, hosts
     assert html.unescape(target).startswith(base)
     assert "state=" in target
     assert submit(connected.person(), url).status_code == 403
+
+
+def test_start_without_a_remote_provider_is_refused(connected: World) -> None:
+    owner = connected.person()
+    organization = owner.new_organization()
+    refused = submit(owner, f"/console/organizations/{organization}/connect/account?provider=local")
+    assert refused.status_code == 400
+    assert "Choose GitHub or GitLab" in refused.text

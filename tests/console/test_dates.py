@@ -9,6 +9,8 @@ from app.console.dates import ago, relative
 from app.core import clock
 from app.core.locales import LANGUAGES
 
+pytestmark = pytest.mark.one_database
+
 PAST = datetime(2026, 2, 1, 23, 30, tzinfo=UTC)
 
 

@@ -41,10 +41,10 @@ def test_folder_lists_titles_and_creates_a_page(console: ConsoleScene) -> None:
     assert ">draft</span>" in listed
     assert 'href="/console' in owner.client.get(f"{base}/content/").text
     assert "second.md" in owner.client.get(f"{base}/content/content?view=tree&sort=title&q=second").text
-    sent = form_of(owner.client.get(f"{base}/content/content/posts"), f'{base}/content/content/posts"')
+    sent = form_of(owner.client.get(f"{base}/content/content/posts"), 'class="form form--inline"')
     made = submit(owner, f"{base}/content/content/posts", **sent | {"title": "Fog & Räder"})
     assert urlsplit(made.location).path == f"{base}/edit/content/posts/fog-r%C3%A4der.md"
-    assert 'title: "Fog & Räder"' in site.repo.git("show", "main:content/posts/fog-räder.md").decode()
+    assert "title: Fog & Räder" in site.repo.git("show", "main:content/posts/fog-räder.md").decode()
     assert 'value="Fog &amp; Räder"' in owner.client.get(made.location).text
     again = submit(owner, f"{base}/content/content/posts", **sent | {"title": "Fog & Räder"})
     assert again.status_code == 409
@@ -157,3 +157,11 @@ def test_upload_adds_an_image_to_the_repository(console: ConsoleScene) -> None:
         sent = site.owner.client.post(f"{base}/media", data=data)
     assert sent.status_code == 303
     assert site.repo.show("static/img/My-photo.png") == b"\x89PNG\r\n\x1a\nx"
+
+
+def test_editor_heading_is_the_title_with_the_file_name(console: ConsoleScene) -> None:
+    base = f"/console/projects/{console.ids['project_id']}/edit"
+    titled = console.site.owner.client.get(f"{base}/content/posts/first.md").text
+    assert "<title>First post · Galley</title>" in titled
+    assert '<bdi>First post</bdi> <span class="content-header__file">first.md</span></h1>' in titled
+    assert "<bdi>second.md</bdi></h1>" in console.site.owner.client.get(f"{base}/content/posts/second.md").text

@@ -6,6 +6,8 @@ from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import diff, form_of
 from tests.console.test_organizations import submit
 
+pytestmark = pytest.mark.one_database
+
 FILE = "content/posts/typed.md"
 SCHEMA = b"""
 collections:
@@ -150,3 +152,18 @@ def test_fields_without_a_schema_follow_the_values_and_the_usual_names(console: 
     assert 'type="date" id="fm.date"' in page
     assert 'type="checkbox" id="fm.draft"' in page
     assert "does not match the schema" not in page
+
+
+def test_image_field_offers_the_images_of_the_repository(console: ConsoleScene) -> None:
+    schema = (
+        b"collections:\n  - name: posts\n    folder: content/posts\n    fields:\n      - {name: cover, type: image}\n"
+    )
+    console.site.repo.commit({".galley.yml": schema})
+    console.site.owner.post(console.site.path("/reindex")).ok(202)
+    console.site.world.work_off()
+    url = f"/console/projects/{console.ids['project_id']}/edit/content/posts/first.md"
+    shown = console.site.owner.client.get(url).text
+    assert '<datalist id="image-names"><option value="/picture.png"></datalist>' in shown
+    assert 'list="image-names"' in shown
+    assert 'data-choose-image="fm.cover"' in shown
+    assert f'/console/projects/{console.ids["project_id"]}/media#upload"' in shown

@@ -7,6 +7,8 @@ from flask import Flask, g
 
 from app.console.field_inputs import REMOVED, UNCHANGED, InputKind, input_text, is_date, is_moment, kind_of, sent_value
 
+pytestmark = pytest.mark.one_database
+
 MOMENT = "2026-05-27T10:30:00+02:00"
 
 

@@ -10,6 +10,8 @@ from app.console.field_inputs import InputKind
 from app.console.form_fields import Field, declared_fields, fields_of, usual_fields
 from app.content.schema.model import Collection, FieldType, SchemaField
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture(autouse=True)
 def _request(app: Flask) -> Iterator[None]:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from app.console.images import candidates, is_image, site_url
+from app.console.images import candidates, is_image, media_folder, site_url
+from app.models.project import Generator, Project
 
 
 @pytest.mark.parametrize(
@@ -27,3 +28,19 @@ def test_site_url_is_the_address_of_the_published_file() -> None:
     assert site_url("assets/a.png", "content/a.md") == "/assets/a.png"
     assert is_image("a.PNG")
     assert not is_image("a.md")
+
+
+@pytest.mark.parametrize(
+    ("generator", "paths", "folder"),
+    [
+        (Generator.HUGO, {}, "static"),
+        (Generator.ASTRO, {"media": None}, "public"),
+        (Generator.HUGO, {"media": "assets/img"}, "assets/img"),
+        (Generator.MKDOCS, {}, ""),
+        (None, {}, ""),
+    ],
+)
+def test_media_folder_is_that_of_the_settings_or_of_the_generator(
+    generator: Generator | None, paths: dict[str, str | None], folder: str
+) -> None:
+    assert media_folder(Project(generator=generator, paths=paths)) == folder

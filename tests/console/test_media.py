@@ -47,6 +47,7 @@ def test_image_lists_the_pages_that_refer_to_it(console: ConsoleScene) -> None:
     shown = console.site.owner.client.get(url).text
     for link in ('/edit/content/a.md">Uses it</a>', '/edit/content/b.md">'):
         assert link in shown
+    assert "· 2 pages" in console.site.owner.client.get(f"{base_of(console)}/media").text
 
 
 def test_usage_of_an_image_that_is_not_indexed_is_unknown(console: ConsoleScene) -> None:

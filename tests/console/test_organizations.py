@@ -24,7 +24,7 @@ def test_organization_forms_create_members_and_a_repository(app: Flask, world: W
     assert submit(owner, f"{url}/members/invite", email="new@mail.example.org", role="admin").status_code == 303
     members = owner.client.get(f"{url}/members").text
     assert other.email in members
-    assert "Revoke the invitation of new@mail.example.org" in members
+    assert "Revoke new@mail.example.org" in members
     assert submit(owner, f"{url}/members/remove", email="new@mail.example.org").status_code == 303
     assert "new@mail.example.org" not in owner.client.get(f"{url}/members").text
     assert submit(owner, f"{url}/members/role", member_id=other.id, role="admin").status_code == 303

@@ -10,6 +10,8 @@ from tests.console.test_organizations import submit
 from tests.resources.sandbox.conftest import PreviewSite, make_site, stop_sandboxes
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 __all__ = ["stop_sandboxes"]
 
 FILES = {"index.html": b"<h1>Plain</h1>\n"}
@@ -30,6 +32,9 @@ def test_panel_starts_the_preview_and_shows_it_in_a_frame(world: World) -> None:
     before = site.owner.client.get(url)
     assert "<iframe" in before.text
     assert not re.search(r"<iframe[^>]* src=", before.text)
+    assert (
+        'href="?mode=source&amp;panel=preview" data-panel-toggle' in site.owner.client.get(url.partition("&")[0]).text
+    )
     start = form_of(before, f'action="{base}/preview"')
     started = submit(site.owner, f"{base}/preview", **start)
     assert started.location == f"{base}/edit/index.html?panel=preview"
@@ -77,3 +82,13 @@ def test_failed_start_shows_its_log(world: World) -> None:
     page = site.owner.client.get(url).text
     assert 'data-state="failed"' in page
     assert "Log of the start" in page
+
+
+@pytest.mark.usefixtures("stop_sandboxes")
+def test_page_of_a_failed_start_shows_the_complete_log(world: World) -> None:
+    program = "print('first line'); print('x' * 5000); raise SystemExit(3)"
+    site = make_site(world, {".galley.yml": f'preview: {{command: [python3, -c, "{program}"], port: 4000}}'.encode()})
+    base, _ = urls(site)
+    assert submit(site.owner, f"{base}/preview").status_code == 422
+    assert "\nfirst line\n" in site.owner.client.get(f"{base}/preview").text
+    assert "\nfirst line\n" not in site.record()["failure"]["log_tail"]

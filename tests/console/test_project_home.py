@@ -1,6 +1,8 @@
-"""The search of a project as a page and for the command palette."""
+"""The home page of a project, its activity, and its search as a page and for the command palette."""
 
 from tests.console.conftest import ConsoleScene
+from tests.resources.project_content.conftest import make_site
+from tests.support.world import World
 
 
 def test_search_returns_files_for_the_palette(console: ConsoleScene) -> None:
@@ -19,3 +21,27 @@ def test_search_of_a_nonmember_is_refused_as_json(console: ConsoleScene) -> None
     headers = {"Accept": "application/json"}
     refused = console.send("nonmember", "GET", "/console/projects/:project_id/search?q=a", headers=headers)
     assert (refused.status_code, refused.json["code"]) == (403, "NOT_ALLOWED")
+
+
+def test_page_is_reloaded_until_the_first_index_is_complete(world: World) -> None:
+    site = make_site(world, {"content/a.md": b"A\n"}, indexed=False)
+    url = f"/console/projects/{site.project}"
+    assert site.owner.client.get(url).headers["Refresh"] == "3"
+    world.work_off()
+    assert "Refresh" not in site.owner.client.get(url).headers
+
+
+def test_changes_and_drafts_have_the_titles_of_their_pages(console: ConsoleScene) -> None:
+    site, base, path = console.site, f"/console/projects/{console.ids['project_id']}", "content/posts/first.md"
+    text = site.repo.show(path).decode()
+    site.commit({"path": path, "action": "update", "content": text.replace("One", "A")}).ok(201)
+    site.commit({"path": "static/picture.png", "action": "delete"}).ok(201)
+    site.world.work_off()
+    entry = f'href="{base}/edit/{path}">First post</a>'
+    for page in (base, f"{base}/activity"):
+        shown = site.owner.client.get(page).text
+        assert entry in shown
+        assert f'<span class="muted small">{path}</span>' in shown
+        assert f'href="{base}/history/static/picture.png">static/picture.png</a>' in shown
+    site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": path}).ok()
+    assert site.owner.client.get(base).text.count(">First post</a>") == 2

@@ -9,6 +9,7 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
+from app.console import service_messages
 from app.console.script_texts import TEXTS
 from app.console.translation import FOLDER, translations
 from app.core.locales import LANGUAGES
@@ -32,7 +33,7 @@ def marked(path: Path) -> Iterator[str]:
 def sources() -> set[str]:
     """Return all texts of the console, the singular form of those with two."""
     paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.glob("*.py")]
-    return {text for path in paths for text in marked(path)} | set(TEXTS)
+    return {text for path in paths for text in marked(path)} | set(TEXTS) | set(service_messages.TEXTS)
 
 
 @pytest.mark.parametrize("language", TRANSLATED)

@@ -25,6 +25,10 @@ class EditorForm {
     form.addEventListener("input", () => this.onInput());
     form.addEventListener("change", () => this.onInput());
     form.addEventListener("submit", (event) => {
+      if (event.submitter?.getAttribute("name") === "list-action") {
+        this.isSaving = true; // The service returns the page with the changed list.
+        return;
+      }
       event.preventDefault();
       void this.save(event.submitter);
     });
@@ -227,6 +231,24 @@ async function start(form: HTMLFormElement): Promise<void> {
     initMessageSuggestion(form);
   }
   initPanel(form, parts);
+  initImageFields(form);
+}
+
+/** Let the buttons beside image fields choose an image of the repository or upload one. */
+function initImageFields(form: HTMLFormElement): void {
+  const editor = form.querySelector<HTMLElement>("[data-upload-url]");
+  if (!editor) return;
+  for (const button of form.querySelectorAll<HTMLButtonElement>("button[data-choose-image]")) {
+    button.hidden = false;
+    button.addEventListener("click", async () => {
+      const { chooseImage } = await import("./image-dialog.ts");
+      const chosen = await chooseImage(editor, { isField: true });
+      const input = document.getElementById(button.dataset.chooseImage!) as HTMLInputElement | null;
+      if (!chosen || !input) return;
+      input.value = chosen.url;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    });
+  }
 }
 
 for (const form of document.querySelectorAll<HTMLFormElement>("form[data-editor]")) void start(form);

@@ -22,8 +22,8 @@ export async function describeImage(alt: string, title = text("Describe the imag
   return (await show(confirmOnEnter(dialog, input, "set"))) === "set" ? input.value.trim() : null;
 }
 
-/** Let the user choose an image of the repository or upload one. Returns null if the user cancels. */
-export async function chooseImage(editor: HTMLElement): Promise<ChosenImage | null> {
+/** Let the user choose an image of the repository or upload one. A field has no description. Returns null if the user cancels. */
+export async function chooseImage(editor: HTMLElement, { isField = false } = {}): Promise<ChosenImage | null> {
   const [field, alt] = description("");
   const list = create("div", { class: "image-list", role: "radiogroup", "aria-label": text("Images") });
   const filter = create("input", { class: "input", type: "search", id: "image-filter", autocomplete: "off" });
@@ -60,9 +60,10 @@ export async function chooseImage(editor: HTMLElement): Promise<ChosenImage | nu
     labelled(text("Images of the repository"), filter),
     list,
     status,
-    field,
+    ...(isField ? [] : [field]),
   ];
-  const dialog = createDialog(text("Insert an image"), content, [["", text("Cancel")], ["insert", text("Insert")]]);
+  const [title, label] = isField ? [text("Image"), text("Apply")] : [text("Insert an image"), text("Insert")];
+  const dialog = createDialog(title, content, [["", text("Cancel")], ["insert", label]]);
   dialog.classList.add("dialog--wide");
   const insert = dialog.querySelector<HTMLButtonElement>('button[value="insert"]')!;
   insert.addEventListener("click", (event) => {

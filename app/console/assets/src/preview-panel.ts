@@ -5,6 +5,8 @@ import { text } from "./texts.ts";
 
 const SYNC_DELAY_MS = 700;
 const HEARTBEAT_MS = 120_000;
+/** Most sites build an unsaved text within this time. */
+const BUILD_MS = 1000;
 
 interface Message {
   step?: string;
@@ -26,7 +28,9 @@ export class PreviewPanel implements PanelPart {
   private isSending = false;
   private sent = "";
   private address = "";
+  private isUnsaved = false;
   private syncTimer = 0;
+  private loadTimer = 0;
   private heartbeat = 0;
 
   constructor(form: HTMLFormElement, part: HTMLElement) {
@@ -56,6 +60,7 @@ export class PreviewPanel implements PanelPart {
   close(): void {
     this.isOpen = false;
     clearTimeout(this.syncTimer);
+    clearTimeout(this.loadTimer);
     clearInterval(this.heartbeat);
   }
 
@@ -88,10 +93,24 @@ export class PreviewPanel implements PanelPart {
     this.part.dataset.state = "running";
     this.address = message.previewUrl;
     this.sent = "";
+    this.isUnsaved = false;
     this.load();
     clearInterval(this.heartbeat);
     this.heartbeat = window.setInterval(() => void this.extend(), HEARTBEAT_MS);
-    void this.sync();
+    void this.sendFirst();
+  }
+
+  /** Send the unsaved text. The frame may have loaded the page before the site contained it, so load it again. */
+  private async sendFirst(): Promise<void> {
+    const loaded = new Promise((resolve) => this.frame.addEventListener("load", resolve, { once: true }));
+    if (!(await this.sync())) return;
+    await loaded;
+    this.loadAfterBuild();
+  }
+
+  private loadAfterBuild(): void {
+    clearTimeout(this.loadTimer);
+    this.loadTimer = window.setTimeout(() => this.isOpen && this.load(), BUILD_MS);
   }
 
   /** Load the page of the path into the frame, and let the link lead there. */
@@ -140,11 +159,12 @@ export class PreviewPanel implements PanelPart {
     return new URLSearchParams([...new FormData(this.form)].filter((pair): pair is [string, string] => typeof pair[1] === "string"));
   }
 
-  /** Write the text of the form into the preview. The site reloads itself. */
-  private async sync(): Promise<void> {
+  /** Write the text of the form into the preview, and return whether it has unsaved changes. Most sites reload themselves. */
+  private async sync(): Promise<boolean> {
     const body = this.body();
-    if (this.isSending || !this.isOpen || this.part.dataset.state !== "running" || body.toString() === this.sent) return;
+    if (this.isSending || !this.isOpen || this.part.dataset.state !== "running" || body.toString() === this.sent) return false;
     this.isSending = true;
+    let isChanged = false;
     try {
       const response = await fetch(this.part.dataset.textUrl!, { method: "POST", body, headers: { Accept: "application/json" } });
       const result = await response.json();
@@ -152,13 +172,17 @@ export class PreviewPanel implements PanelPart {
       else if (!result.active) this.end();
       else {
         this.sent = body.toString();
-        this.show(result.changed ? text("The preview shows your unsaved text.") : text("The preview shows the saved version of the site."));
+        isChanged = result.changed;
+        if (this.part.dataset.reloads === undefined && (isChanged || this.isUnsaved)) this.loadAfterBuild();
+        this.isUnsaved = isChanged;
+        this.show(isChanged ? text("The preview shows your unsaved text.") : text("The preview shows the saved version of the site."));
       }
     } catch {
       this.show(text("The preview does not follow at the moment."));
     }
     this.isSending = false;
     if (this.sent && this.body().toString() !== this.sent) this.schedule();
+    return isChanged;
   }
 
   private async extend(): Promise<void> {

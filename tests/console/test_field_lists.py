@@ -1,0 +1,188 @@
+"""Lists of objects in the editor: their groups, and changes by buttons without scripts."""
+
+from typing import Any
+
+import pytest
+from werkzeug.datastructures import MultiDict
+
+from app.console.field_lists import ACTION, apply_action, keyed, named_pointer, plain, sent_orders
+from app.console.field_values import changes_of
+from app.console.forms import Form
+from tests.console.conftest import ConsoleScene
+from tests.console.test_editing import form_of
+from tests.console.test_organizations import submit
+
+VALUES = {"title": "A", "authors": [{"name": "Ada", "age": 3}, {"name": "Bo", "links": [{"url": "/b"}]}]}
+PATH = "content/posts/team.md"
+FILE = b"""---
+title: Team
+authors:
+  - name: Ada
+    role: lead
+  - name: Bo
+    role: writer
+---
+Text.
+"""
+SCHEMA = b"""collections:
+  - name: posts
+    folder: content/posts
+    fields:
+      - {name: title, type: string}
+      - name: authors
+        type: list
+        item:
+          type: object
+          fields:
+            - {name: name, type: string, required: true}
+            - {name: role, type: string}
+"""
+
+
+def form(**fields: str) -> Form:
+    return Form(MultiDict({name.replace("__", "."): value for name, value in fields.items()}))
+
+
+def inputs(order: str, **values: tuple[str, str]) -> Form:
+    """Return a form of the authors with inputs by `ID/NAME`: their kinds and texts."""
+    sent = MultiDict({"items.authors": order})
+    for name, (kind, text) in values.items():
+        path = "authors/" + name.replace("_", "/")
+        sent |= {f"kind.{path}": kind, f"fm.{path}": text}
+    return Form(sent)
+
+
+class TestChanges:
+    def changed(self, sent: Form) -> Any:
+        return changes_of(VALUES, sent).values
+
+    def test_unchanged_list_is_not_written(self) -> None:
+        sent = inputs("0,1", **{"0_name": ("text", "Ada"), "0_age": ("number", "3"), "1_name": ("text", "Bo")})
+        assert self.changed(sent) == {}
+
+    def test_edited_item_keeps_the_others(self) -> None:
+        sent = inputs("0,1", **{"0_name": ("text", "Ada"), "0_age": ("number", "4"), "1_name": ("text", "Bo")})
+        assert self.changed(sent) == {"authors": [{"name": "Ada", "age": 4}, VALUES["authors"][1]]}
+
+    def test_order_adds_moves_and_removes_items(self) -> None:
+        sent = inputs("n0,1", n0_name=("text", "Cy"), **{"1_name": ("text", "Bo")})
+        assert self.changed(sent) == {"authors": [{"name": "Cy"}, VALUES["authors"][1]]}
+
+    def test_empty_added_item_is_not_written(self) -> None:
+        sent = inputs(
+            "0,1,n0",
+            **{"0_name": ("text", "Ada"), "0_age": ("number", "3"), "1_name": ("text", "Bo"), "n0_name": ("text", "")},
+        )
+        assert self.changed(sent) == {}
+
+    def test_list_without_items_is_empty(self) -> None:
+        assert self.changed(inputs("")) == {"authors": []}
+        assert changes_of({"title": "A"}, inputs("")).values == {}
+
+    def test_value_that_the_form_does_not_show_is_not_added(self) -> None:
+        sent = inputs("0", **{"0_name": ("text", "Cy")})
+        assert self.changed(sent) == {"authors": [{"name": "Cy"}]}
+
+    @pytest.mark.parametrize("order", ["9", "x", "0,0", "-1", "0;1", "../1"])
+    def test_unknown_ids_are_ignored(self, order: str) -> None:
+        changed = self.changed(inputs(order, **{"0_name": ("text", "Ada"), "0_age": ("number", "3")}))
+        assert all(item == VALUES["authors"][0] for item in changed["authors"])
+
+    def test_order_of_another_value_is_ignored(self) -> None:
+        assert changes_of({"title": "A"}, form(items__title="0,1")).values == {}
+
+    def test_nested_list_is_changed(self) -> None:
+        sent = inputs(
+            "1", **{"1_name": ("text", "Bo"), "1_links_n0_url": ("text", "/c"), "1_links_0_url": ("text", "/b")}
+        )
+        sent.values["items.authors/1/links"] = "n0,0"
+        assert self.changed(sent) == {"authors": [{"name": "Bo", "links": [{"url": "/c"}, {"url": "/b"}]}]}
+
+
+@pytest.mark.parametrize(
+    ("action", "order"),
+    [
+        ("add authors", "0,1,n0"),
+        ("up authors/1", "1,0"),
+        ("down authors/0", "1,0"),
+        ("up authors/0", "0,1"),
+        ("down authors/1", "0,1"),
+        ("remove authors/0", "1"),
+        ("remove authors/7", "0,1"),
+        ("remove title", "0,1"),
+        ("explode authors/0", "0,1"),
+        ("", "0,1"),
+    ],
+)
+def test_button_changes_the_order(action: str, order: str) -> None:
+    sent = Form(MultiDict({"items.authors": "0,1", ACTION: action}))
+    apply_action(sent)
+    assert sent.text("items.authors") == order
+
+
+def test_pointer_is_the_name_of_an_input() -> None:
+    sent = form(items__authors="1,n0")
+    assert named_pointer("/authors/1/name", sent) == "authors/n0/name"
+    assert named_pointer("/title", sent) == "title"
+
+
+def test_keyed_values_are_plain_again() -> None:
+    sent = form(items__authors="0,1")
+    sent.values |= {f"kind.authors/{name}": "text" for name in ("0/name", "0/age", "1/name")}
+    assert plain(keyed(VALUES, sent)) == VALUES
+    assert list(sent_orders(sent)) == [("authors",)]
+
+
+class TestEditor:
+    def url(self, console: ConsoleScene) -> str:
+        return f"/console/projects/{console.ids['project_id']}/edit/{PATH}"
+
+    def press(self, console: ConsoleScene, page: Any, action: str, **fields: str) -> Any:
+        sent = form_of(page, 'id="editor-form"') | fields | {ACTION: action}
+        answer = submit(console.site.owner, self.url(console), **sent)
+        assert answer.status_code == 200
+        return answer
+
+    def names(self, page: Any) -> list[str]:
+        fields = form_of(page, 'id="editor-form"')
+        return [fields[f"fm.authors/{one}/name"] for one in fields["items.authors"].split(",")]
+
+    @pytest.mark.parametrize("schema", [None, SCHEMA])
+    def test_buttons_add_move_and_remove_items_and_save_writes_them(
+        self, console: ConsoleScene, schema: bytes | None
+    ) -> None:
+        owner = console.site.owner
+        console.site.repo.commit({PATH: FILE} | ({".galley.yml": schema} if schema else {}))
+        owner.post(console.site.path("/reindex")).ok(202)
+        console.site.world.work_off()
+        page = owner.client.get(self.url(console))
+        before = console.site.repo.head()
+        page = self.press(console, page, "add authors")
+        page = self.press(console, page, "up authors/n0", **{"fm.authors/n0/name": "Cy"})
+        page = self.press(console, page, "remove authors/0")
+        assert console.site.repo.head() == before
+        assert self.names(page) == ["Cy", "Bo"]
+        assert "You see your draft." in owner.client.get(self.url(console)).text
+        sent = form_of(page, 'id="editor-form"')
+        assert submit(owner, self.url(console), **sent).status_code == 303
+        saved = console.site.repo.show(PATH).decode()
+        assert saved == "---\ntitle: Team\nauthors:\n  - name: Cy\n  - name: Bo\n    role: writer\n---\nText.\n"
+
+    def test_invalid_item_is_reported_at_its_input(self, console: ConsoleScene) -> None:
+        owner = console.site.owner
+        console.site.repo.commit({PATH: FILE, ".galley.yml": SCHEMA})
+        owner.post(console.site.path("/reindex")).ok(202)
+        console.site.world.work_off()
+        page = self.press(console, owner.client.get(self.url(console)), "add authors")
+        sent = form_of(page, 'id="editor-form"') | {"fm.authors/n0/role": "guest", "items.authors": "n0,0,1"}
+        refused = submit(owner, self.url(console), **sent)
+        assert refused.status_code == 400
+        assert 'id="fm.authors/n0/name-error"' in refused.text
+        assert self.names(refused) == ["", "Ada", "Bo"]
+
+    def test_page_without_changes_is_not_written(self, console: ConsoleScene) -> None:
+        console.site.repo.commit({PATH: FILE})
+        before = console.site.repo.head()
+        sent = form_of(console.site.owner.client.get(self.url(console)), 'id="editor-form"')
+        assert submit(console.site.owner, self.url(console), **sent).location.endswith("done=unchanged")
+        assert console.site.repo.head() == before
