@@ -102,7 +102,7 @@ def _read(request: Request, max_bytes: int, admit: Callable[[int], None]) -> byt
 
 
 def _too_large(max_bytes: int) -> PayloadTooLarge:
-    return PayloadTooLarge(f"The body may have at most {max_bytes} bytes")
+    return PayloadTooLarge(f"The body can have at most {max_bytes} bytes")
 
 
 def _check_shape(raw: bytes) -> None:
@@ -114,7 +114,7 @@ def _check_shape(raw: bytes) -> None:
     for bracket in _BRACKET.finditer(structure):
         depth += 1 if bracket[0] in b"[{" else -1
         if depth > MAX_DEPTH:
-            raise InvalidRequest(f"The body is nested deeper than {MAX_DEPTH}", code="INVALID_JSON")
+            raise InvalidRequest(f"The body has more than {MAX_DEPTH} levels of nesting", code="INVALID_JSON")
 
 
 def _too_much() -> InvalidRequest:
@@ -150,7 +150,7 @@ class _Decoder(json.JSONDecoder):
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(pairs) > MAX_KEYS:
-        raise ValueError(f"an object may have at most {MAX_KEYS} keys")
+        raise ValueError(f"an object can have at most {MAX_KEYS} keys")
     result = dict(pairs)
     if len(result) != len(pairs):
         raise ValueError("a key is repeated in one object")
@@ -192,7 +192,7 @@ def _check_text(value: Any) -> None:
 
 def _check_lists(value: Any) -> None:
     if isinstance(value, list) and len(value) > MAX_ITEMS:
-        raise ValueError(f"a list may have at most {MAX_ITEMS} items")
+        raise ValueError(f"a list can have at most {MAX_ITEMS} items")
     for item in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
         if isinstance(item, dict | list):
             _check_lists(item)

@@ -77,6 +77,8 @@ def precompressed_response(http_request: Request, body: PrecompressedBody, tag: 
 
 def _drop_refused_codings() -> None:
     """Remove codings with a quality of zero from `Accept-Encoding`. Flask-Compress would use them."""
+    if ";" not in request.headers.get("Accept-Encoding", ""):
+        return  # no coding has a quality
     accepted = list(request.accept_encodings)
     refused = {name for name, quality in accepted if quality == 0}
     if not refused:

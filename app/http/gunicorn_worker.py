@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
-from gunicorn.http.errors import LimitRequestLine, UnsupportedTransferCoding
+from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, UnsupportedTransferCoding
 from gunicorn.http.message import Request
 from gunicorn.http.parser import RequestParser
 from gunicorn.workers.ggevent import GeventWorker
@@ -32,6 +32,19 @@ class BoundedRequest(Request):
         self.limit_request_line, self.max_buffer_headers = MAX_LINE_BYTES, MAX_HEAD_BYTES
         return super().parse(unreader)  # type: ignore[no-untyped-call]
 
+    def read_into(self, unreader: Any, buf: bytearray, stop: bool = False) -> None:
+        """Read more of the head. The parser in C has no limits of this size.
+
+        Raises:
+            LimitRequestLine, LimitRequestHeaders: the head is incomplete and exceeds its limit.
+        """
+        is_in_line = self.method is None and len(buf) > MAX_LINE_BYTES
+        if is_in_line and buf.find(b"\n", 0, MAX_LINE_BYTES) < 0:
+            raise LimitRequestLine(len(buf), MAX_LINE_BYTES)  # type: ignore[no-untyped-call]
+        if len(buf) > MAX_LINE_BYTES + MAX_HEAD_BYTES:
+            raise LimitRequestHeaders("max buffer headers")  # type: ignore[no-untyped-call]
+        super().read_into(unreader, buf, stop)  # type: ignore[no-untyped-call]
+
 
 class GalleyWorker(GeventWorker):
     """A gevent worker that responds to unreadable requests with the envelope of the API."""
@@ -45,6 +58,21 @@ class GalleyWorker(GeventWorker):
         """Use the limited request, then serve."""
         RequestParser.mesg_class = BoundedRequest
         super().init_process()  # type: ignore[no-untyped-call]
+
+    def run(self) -> None:
+        """Serve until the drain ends, then exit."""
+        from app.concurrency.process_exit import exit_process
+        from app.extensions import db
+
+        status: Any = 0
+        try:
+            super().run()  # type: ignore[no-untyped-call]
+        except SystemExit as ending:
+            status = ending.code
+        self.log.info("Worker exiting (pid: %s)", self.pid)
+        with self.wsgi.app_context():
+            db.engine.dispose()
+        exit_process(status or 0)
 
     def handle(self, listener: Any, client: Any, addr: Any) -> None:
         """Serve a connection in the present greenlet."""
@@ -65,6 +93,15 @@ class GalleyWorker(GeventWorker):
                 yield
         finally:
             del self._waiting_since[client]
+
+    def is_serving(self) -> bool:
+        """Return whether a connection is open or waits to be accepted."""
+        from gevent import select, sleep
+
+        listeners = [listener for listener in self.sockets if listener.fileno() >= 0]
+        pending, _, _ = select.select(listeners, [], [], 0)
+        sleep(0)  # let the greenlet of an accepted connection start, because `handle` registers the connection
+        return bool(pending or self._clients)
 
     def close_idle_connections(self, idle_s: float) -> None:
         """End the connections that have waited for a request for `idle_s` seconds. A received request is still answered."""

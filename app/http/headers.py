@@ -2,9 +2,9 @@
 
 import re
 import time
-import uuid
 from collections.abc import Mapping
 from functools import partial
+from secrets import token_hex
 from typing import Any
 
 import structlog
@@ -73,7 +73,7 @@ def _exactly(origin: str) -> re.Pattern[str]:
 def _start() -> None:
     g.started_s = time.perf_counter()
     sent_id = request.headers.get("X-Request-Id", "")
-    g.request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else uuid.uuid4().hex
+    g.request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else token_hex(16)
     structlog.contextvars.bind_contextvars(request_id=g.request_id)
 
 
@@ -128,10 +128,17 @@ def methods_of_path(adapter: MapAdapter | None) -> list[str]:
 
 
 def _finish(added: Mapping[str, str], response: Response) -> Response:
-    response.headers["X-Request-Id"] = g.get("request_id") or uuid.uuid4().hex
+    headers = response.headers
+    headers["X-Request-Id"] = g.get("request_id") or token_hex(16)
+    present = {name.lower() for name, _value in headers}
     for name, value in added.items():
-        response.headers.setdefault(name, value)
-    response.vary.add("Origin")  # a shared cache must not return the response for another origin
+        if name.lower() not in present:
+            headers.add(name, value)
+    # A shared cache must not return the response for another origin.
+    if "vary" in present:
+        response.vary.add("Origin")
+    else:
+        headers.add("Vary", "Origin")
     log.info("request", **_log_fields(response))
     structlog.contextvars.clear_contextvars()
     return response

@@ -6,17 +6,28 @@ from typing import Any, TypeVar
 Validator = TypeVar("Validator", bound=Callable[..., Any])
 
 SHA_PATTERN = "^[0-9a-f]{40}$"
-BRANCH_PATTERN = r"^[^\x00-\x20\x7f~^:?*\[\\]+$"
-_SEGMENT = r"[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\\/]+"
-PATH_PATTERN = f"^{_SEGMENT}(/{_SEGMENT})*$"
-FOLDER_PATTERN = f"^({_SEGMENT}(/{_SEGMENT})*/?)?$"
-NOT_BLANK_PATTERN = r"\S"
+_NOT_IN_BRANCHES = r"\x00-\x20\x7f~^:?*\[\\/"
+_COMPONENT = f"[^{_NOT_IN_BRANCHES}.][^{_NOT_IN_BRANCHES}]*"
+BRANCH_PATTERN = r"^(?!-|refs/|@$|HEAD$)(?!.*(\.\.|@\{|\.$|\.lock(/|$)))" + f"{_COMPONENT}(/{_COMPONENT})*$"
+_SEGMENT = r"[^\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069\ufffd\\/]+"
+_NOT_SPECIAL = r"(?!(.*/)?(\.{1,2}|\.[gG][iI][tT])(/|$))"
+PATH_PATTERN = f"^{_NOT_SPECIAL}{_SEGMENT}(/{_SEGMENT})*$"
+FOLDER_PATTERN = f"^{_NOT_SPECIAL}({_SEGMENT}(/{_SEGMENT})*/?)?$"
+# The control characters that Python counts as white space are not in `\s` of ECMA-262.
+NOT_BLANK_PATTERN = r"[^\s\x1c-\x1f\x85]"
+_NOT_IN_NAMES = r"\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069"
+_LABEL = "[A-Za-z0-9]([A-Za-z0-9-]{0,61}[A-Za-z0-9])?"
+_OCTET = "(25[0-5]|2[0-4][0-9]|1?[0-9]?[0-9])"
+WEB_URL_PATTERN = (
+    rf"^https?://({_LABEL}|({_LABEL}\.)+[A-Za-z]{{2,63}}|({_OCTET}\.){{3}}{_OCTET})(:[0-9]{{1,5}})?([/?#][!-~]*)?$"
+)
 ID_BODY = "[0-7][0-9a-hjkmnp-tv-z]{25}"
 
 SHA = {"pattern": SHA_PATTERN}
 BRANCH = {"pattern": BRANCH_PATTERN, "minLength": 1, "maxLength": 255}
 PATH = {"pattern": PATH_PATTERN, "minLength": 1, "maxLength": 1024}
 FOLDER = {"pattern": FOLDER_PATTERN, "maxLength": 1024}
+WEB_URL = {"pattern": WEB_URL_PATTERN}
 
 OPTIONAL: dict[str, Any] = {"x_optional": True}
 """Metadata of a field that a response may lack."""
@@ -36,6 +47,22 @@ def keywords_of(validator: object) -> dict[str, Any]:
     """Return the attached keywords."""
     keywords: dict[str, Any] = getattr(validator, "json_schema", {})
     return keywords
+
+
+def name_pattern(forbidden: str, *, may_be_empty: bool) -> str:
+    """Return the pattern of names on one line. `forbidden` contains additional characters that are refused."""
+    refused = _NOT_IN_NAMES + forbidden
+    pattern = f"[^{refused}]*[^{refused}\\s][^{refused}]*"
+    return f"^({pattern})?$" if may_be_empty else f"^{pattern}$"
+
+
+def exclusive(first: str, second: str) -> dict[str, Any]:
+    """Return the keywords of an object that has exactly one of two texts."""
+    return {
+        "if": {"required": [first], "properties": {first: {"type": "string"}}},
+        "then": {"properties": {second: {"type": "null"}}},
+        "else": {"required": [second], "properties": {second: {"type": "string"}}},
+    }
 
 
 def id_pattern(prefix: str) -> str:

@@ -11,7 +11,13 @@ from werkzeug.routing import Rule
 
 from app.http import caching, rate_limits
 from app.http.api_document import error_codes, examples, headers, prose
-from app.http.api_document.components import Components, describe, describe_parameters, new_document
+from app.http.api_document.components import (
+    Components,
+    describe,
+    describe_forms,
+    describe_parameters,
+    new_document,
+)
 from app.http.api_document.failures import Failure
 from app.http.api_document.operations import merged_paths, operation
 from app.http.api_document.responses import add_flat_keys
@@ -116,6 +122,7 @@ def _complete(document: dict[str, Any], components: Components, *, with_examples
     parts["parameters"] = headers.request_components()
     parts["examples"] = error_codes.examples(document)
     describe(document, components.classes)
+    describe_forms(document)
     describe_parameters(document)
     add_flat_keys(document)
     if with_examples:

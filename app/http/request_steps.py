@@ -68,7 +68,6 @@ class RequestSteps:
         if self.is_read:
             arguments = self._resolve()
             return render(self.declared, self.view(**arguments, **self._prepare(arguments)))
-        authentication.load_caller_objects()
         if self.declared.prepare is None:
             return _transact(self._write)
         arguments = self._resolve()
@@ -83,7 +82,7 @@ class RequestSteps:
     def _write(self) -> Response:
         """Run the transaction of a route without `prepare`. The permission check is part of it."""
         session.begin_write()
-        arguments = self._resolve()
+        arguments = self._resolve(before_lock=self.declared.etag_of is not None)
         if self.declared.etag_of is not None:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
         self._check_archived(arguments["scope"])
@@ -116,15 +115,18 @@ class RequestSteps:
             request, max_bytes=declared.max_bytes, any_type=declared.any_type, admit=admission.admit
         )
 
-    def _resolve(self) -> dict[str, Any]:
-        """Return the arguments of the view. The guard runs before the body is checked unless the body names the target."""
+    def _resolve(self, *, before_lock: bool = False) -> dict[str, Any]:
+        """Return the arguments of the view. The guard runs before the body is checked unless the body names the target.
+
+        `before_lock` is true if the guard resolves the ids again, under the lock of the target.
+        """
         declared, arguments = self.declared, dict[str, Any]()
         if declared.guard.target_in_body and declared.body is not None:
             body = arguments["body"] = self._load_body(declared.body)
             named = self.ids | (body if isinstance(body, dict) else vars(body))
-            arguments["scope"] = declared.guard.resolve(named, is_read=self.is_read)
+            arguments["scope"] = declared.guard.resolve(named, is_read=self.is_read, before_lock=before_lock)
         else:
-            arguments["scope"] = declared.guard.resolve(self.ids, is_read=self.is_read)
+            arguments["scope"] = declared.guard.resolve(self.ids, is_read=self.is_read, before_lock=before_lock)
             if declared.body is not None:
                 arguments["body"] = self._load_body(declared.body)
         if "body" in arguments:  # A page of the console has none. Its calls of API routes have one.

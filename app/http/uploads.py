@@ -59,7 +59,7 @@ def read_form(request: Request, limits: InputLimits, *, admit: Callable[[int], N
     check_coding(request)
     most = limits.multipart_bytes + OVERHEAD_BYTES
     if (request.content_length or 0) > most:
-        raise PayloadTooLarge(f"A file may have at most {limits.multipart_bytes} bytes")
+        raise PayloadTooLarge(f"A file can have at most {limits.multipart_bytes} bytes")
     admit(request.content_length or 0)
     boundary = request.mimetype_params.get("boundary", "")
     if not 1 <= len(boundary) <= 200 or not boundary.isascii():
@@ -94,7 +94,7 @@ def _feed(decoder: MultipartDecoder, form: "_Form", request: Request, most: int,
         piece = request.stream.read(CHUNK_BYTES)
         received += len(piece)
         if received > most:
-            raise PayloadTooLarge(f"The form may have at most {most} bytes")
+            raise PayloadTooLarge(f"The form can have at most {most} bytes")
         admit(received)
         decoder.receive_data(piece or None)
 
@@ -133,7 +133,7 @@ class _Form:
     def _begin(self, name: str | None, upload: Upload | None) -> None:
         if len(self._uploads) > self.limits.multipart_files or self._fields > self.limits.multipart_fields:
             raise PayloadTooLarge(
-                f"A form may have {self.limits.multipart_files} file and {self.limits.multipart_fields} fields",
+                f"A form can have at most {self.limits.multipart_files} file and {self.limits.multipart_fields} fields",
                 code="TOO_MANY_PARTS",
             )
         if not name or name in self.values:
@@ -146,11 +146,11 @@ class _Form:
         if self._upload is None:
             self._text += data
             if len(self._text) > FIELD_BYTES:
-                raise PayloadTooLarge(f"A field may have at most {FIELD_BYTES} bytes")
+                raise PayloadTooLarge(f"A field can have at most {FIELD_BYTES} bytes")
         else:
             self._upload.size += len(data)
             if self._upload.size > self.limits.multipart_bytes:
-                raise PayloadTooLarge(f"A file may have at most {self.limits.multipart_bytes} bytes")
+                raise PayloadTooLarge(f"A file can have at most {self.limits.multipart_bytes} bytes")
             self._upload.file.write(data)
         if last:
             self.values[self._name] = self._text.decode() if self._upload is None else self._upload

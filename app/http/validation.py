@@ -17,7 +17,7 @@ from app.core.errors import FieldError, InvalidRequest
 from app.core.ids import is_id
 from app.core.limits import InputLimits
 from app.core.names import name_error
-from app.http.json_schema import NOT_BLANK_PATTERN, described
+from app.http.json_schema import NOT_BLANK_PATTERN, WEB_URL, described, name_pattern
 
 
 class RequestSchema(Schema):
@@ -133,6 +133,8 @@ class RequestBody:
     schema: ClassVar[type[Schema]]
     ONE_OF: ClassVar[tuple[tuple[str, ...], ...]] = ()
     """Alternative sets of fields. A body contains exactly one of them. The OpenAPI document uses it."""
+    RULES: ClassVar[dict[str, Any]] = {}
+    """Keywords of JSON Schema for rules between fields. The OpenAPI document contains them."""
 
     @classmethod
     def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
@@ -157,7 +159,7 @@ class RequestBody:
             return cls.normalize(data)
 
         hooks = {"create": post_load(create), "normalize": pre_load(normalize)}
-        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "ONE_OF": cls.ONE_OF}
+        members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "ONE_OF": cls.ONE_OF, "RULES": cls.RULES}
         cls.schema = type(cls.__name__, (RequestSchema,), declared | hooks | members)
 
     def sent(self) -> dict[str, Any]:
@@ -218,6 +220,7 @@ class NameField(fields.String):
     def __init__(self, max_length: int, *, min_length: int = 1, forbidden: str = "", **kwargs: Any) -> None:
         super().__init__(validate=validate.Length(min=min_length, max=max_length), **kwargs)
         self.min_length, self.forbidden = min_length, forbidden
+        self.json_schema = {"pattern": name_pattern(forbidden, may_be_empty=not min_length)}
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
         name: str = super()._deserialize(value, attr, data, **kwargs).strip()
@@ -226,6 +229,13 @@ class NameField(fields.String):
         if any(character in name for character in self.forbidden):
             raise ValidationError(f"Must not contain {' or '.join(self.forbidden)}.")
         return name
+
+
+def web_url(**kwargs: Any) -> fields.Url:
+    """Return the field of an address with `http` or `https`, also of a host without a top-level domain."""
+    return fields.Url(
+        schemes={"http", "https"}, require_tld=False, validate=validate.Length(max=2048), metadata=WEB_URL, **kwargs
+    )
 
 
 def text(min_length: int = 1, max_length: int = 255, **kwargs: Any) -> fields.String:

@@ -16,7 +16,7 @@ def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]
     with (
         Outside() as outside,
         another_database(store, home) as url,
-        application(outside.settings(url, home)) as made,
+        application(outside.settings(url, home)) as flask_app,
     ):
-        made.extensions["outside"] = outside
-        yield made
+        flask_app.extensions["outside"] = outside
+        yield flask_app

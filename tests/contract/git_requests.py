@@ -77,15 +77,15 @@ WHOLE: dict[Key, Callable[[Scene, Browser], dict[str, Any]]] = {
 
 def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
     """Return the path variables: the caller's credential, a hosted project, a new pull request."""
-    found = {}
+    values = {}
     if key[1] in ("/git-provider/:id", "/provider/:id") and key[0] == "DELETE" and scene.may_connect(who):
-        found["id"] = str(connect_gitlab(who, scene.outside.hosts)["id"]) if isinstance(who, Person) else ""
+        values["id"] = str(connect_gitlab(who, scene.outside.hosts)["id"]) if isinstance(who, Person) else ""
     if key[1].startswith(PULLS):
-        found["projectId"] = scene.remote_project
+        values["projectId"] = scene.remote_project
     if key == ("DELETE", "/project/:projectId/branches/:name"):
-        found["name"] = f"work-{secrets.token_hex(4)}"
-        scene.owner.again().post(f"/project/{scene.project}/branches", {"branch": found["name"]}).ok(201)
+        values["name"] = f"work-{secrets.token_hex(4)}"
+        scene.owner.again().post(f"/project/{scene.project}/branches", {"branch": values["name"]}).ok(201)
     if key[1].endswith("/:number/merge"):
         path = f"/project/{scene.remote_project}/pull-requests"
-        found["number"] = str(scene.owner.again().post(path, _proposal(scene, who)).ok(201)["number"])
-    return found
+        values["number"] = str(scene.owner.again().post(path, _proposal(scene, who)).ok(201)["number"])
+    return values

@@ -85,9 +85,9 @@ class Matrix:
                         tally.note(f"{row.method} {row.path} with {name}={value!r} as {who}", status, cell)
         for (method, path), name in BODY_IDS.items():
             for value, cell in ((f"org_{GHOST}", "404"), ("nonsense", "400"), (f"prj_{GHOST}", "400")):
-                given = arguments(self.scene, (method, path), self.scene.owner)
-                given["json"][name] = value
-                status = _send(self.scene.caller("owner"), method, path, given)
+                request_arguments = arguments(self.scene, (method, path), self.scene.owner)
+                request_arguments["json"][name] = value
+                status = _send(self.scene.caller("owner"), method, path, request_arguments)
                 tally.note(f"{method} {path} with {name}={value!r} in the body", status, cell)
         return tally
 
@@ -110,12 +110,12 @@ class Matrix:
             key = (row.method, row.path)
             if not VARIABLE.search(row.path) or not row.cells["owner_other"].startswith("40"):
                 continue
-            given = arguments(scene, key, scene.other)
-            given["query_string"] = given.get("query_string", {}) | own
-            if "json" in given:
-                given["json"] = given["json"] | own
+            request_arguments = arguments(scene, key, scene.other)
+            request_arguments["query_string"] = request_arguments.get("query_string", {}) | own
+            if "json" in request_arguments:
+                request_arguments["json"] = request_arguments["json"] | own
             path = filled(row.path, ids_of(scene, key, scene.other))
-            status = _send(scene.caller("owner_other"), row.method, path, given | {"headers": headers})
+            status = _send(scene.caller("owner_other"), row.method, path, request_arguments | {"headers": headers})
             tally.note(f"{row.method} {row.path} with own ids beside it", status, row.cells["owner_other"])
         return tally
 

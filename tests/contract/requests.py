@@ -206,15 +206,15 @@ def ids_of(scene: Scene, key: Key, who: Browser) -> dict[str, str]:
 
 def arguments(scene: Scene, key: Key, who: Browser) -> dict[str, Any]:
     """Return the body and the query for the test client."""
-    found: dict[str, Any] = {}
+    values: dict[str, Any] = {}
     if key in QUERIES:
-        found["query_string"] = QUERIES[key]
+        values["query_string"] = QUERIES[key]
     if key[1].startswith("/bucket/upload"):
         return form(picture(), **({"org_id": scene.org} if key[1].endswith("#to O") else {}))
     if key[1].startswith(AI):
         return {"json": _model_request(scene, key[1])}
     if key[1] == "/api/sandbox/create":
-        found["headers"] = {"Accept": "application/json"}
+        values["headers"] = {"Accept": "application/json"}
     if key[0] != "GET":
-        found["json"] = BODIES[key](scene, who) if key in BODIES else {}
-    return found
+        values["json"] = BODIES[key](scene, who) if key in BODIES else {}
+    return values

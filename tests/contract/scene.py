@@ -31,6 +31,7 @@ from app.security.passwords import hash_password
 from app.security.secrets import hash_token, new_token
 from tests.contract.outside import Outside
 from tests.contract.specification import CALLERS
+from tests.support.applications import FAST_HASHES
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.samples.sites import SMALL
 from tests.support.world import Browser, Person, sign_in
@@ -41,7 +42,7 @@ PASSWORD, CODE = "Quiet-Harbour-Table", "246810"
 @cache
 def hashed() -> str:
     """Return the password hash of all users, computed once."""
-    return hash_password(PASSWORD)
+    return hash_password(PASSWORD, limits=FAST_HASHES)
 
 
 def template(folder: Path) -> Path:

@@ -22,7 +22,7 @@ class Served(NamedTuple):
 
 def served(app: Flask) -> dict[tuple[str, str], Served]:
     """Return every declared route of the API by method and path. `tests/console/pages.py` lists the pages."""
-    found = {}
+    values = {}
     for rule in app.url_map.iter_rules():
         view = app.view_functions[rule.endpoint]
         declared = declaration_of(view)
@@ -30,5 +30,5 @@ def served(app: Flask) -> dict[tuple[str, str], Served]:
             continue
         path = _VARIABLE.sub(r":\1", str(rule)).removeprefix(_API)
         for method in (rule.methods or set()) - {"HEAD", "OPTIONS"}:
-            found[method, path] = Served(method, path, declared, view)
-    return found
+            values[method, path] = Served(method, path, declared, view)
+    return values

@@ -32,11 +32,11 @@ def read_state(app: Flask) -> State:
 @cache
 def _others(engine: sa.Engine) -> list[sa.Table]:
     """Return the tables without a model: queues and tables of the database."""
-    found = sa.MetaData()
+    metadata = sa.MetaData()
     names = set(sa.inspect(engine).get_table_names()) - set(Base.metadata.tables) - {"alembic_version"}
     # Skip the blocks of SQLite's inverted index. They contain deleted terms until they are merged.
-    found.reflect(engine, only=[name for name in names if not name.startswith("content_words")])
-    return list(found.tables.values())
+    metadata.reflect(engine, only=[name for name in names if not name.startswith("content_words")])
+    return list(metadata.tables.values())
 
 
 def rows_naming(app: Flask, words: set[str]) -> dict[str, int]:

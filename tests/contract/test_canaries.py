@@ -55,9 +55,9 @@ def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]
     with Outside() as outside, another_database(store, home) as url:
         outside.hosts.github.client_secret = "canary-github-client"
         outside.hosts.gitlab.client_secret = "canary-gitlab-client"
-        with application(outside.settings(url, home, **ENVIRONMENT)) as made:
-            made.extensions["outside"] = outside
-            yield made
+        with application(outside.settings(url, home, **ENVIRONMENT)) as flask_app:
+            flask_app.extensions["outside"] = outside
+            yield flask_app
 
 
 class RecordedUse:
@@ -111,11 +111,11 @@ class RecordedUse:
         org, key = me.new_organization(), {"Idempotency-Key": "token"}
         body = {"name": "Deploy", "scopes": ["read", "admin"]}
         for path in ("/tokens", f"/organization/{org}/service-accounts"):
-            made = me.post(path, body, headers=key).ok(201)
+            created = me.post(path, body, headers=key).ok(201)
             me.post(path, body, headers=key).ok(201)
-            rotated = me.post(f"{path}/{made['id']}/rotate", {}, headers={"Idempotency-Key": f"{path} again"}).ok()
-            secrets_sent = [made["token"], rotated["token"], new_api_token(), made["token"][:-1] + "!"]
-            self.issued |= {made["token"], rotated["token"]}
+            rotated = me.post(f"{path}/{created['id']}/rotate", {}, headers={"Idempotency-Key": f"{path} again"}).ok()
+            secrets_sent = [created["token"], rotated["token"], new_api_token(), created["token"][:-1] + "!"]
+            self.issued |= {created["token"], rotated["token"]}
             self.sent.update(secrets_sent[2:])
             for secret in secrets_sent:
                 bot = Program(self.app, secret)
@@ -209,8 +209,8 @@ class RecordedUse:
                     fault,
                     b'{"error": {"message": "Incorrect API key: %s"}}' % key.encode(),
                 )
-                given: dict[str, Any] = {"provider": "openai", "model": "m"}
-                who.again().post(f"/api/ai/{name}", question | given | {"apiKey": key}).response.get_data()
+                data: dict[str, Any] = {"provider": "openai", "model": "m"}
+                who.again().post(f"/api/ai/{name}", question | data | {"apiKey": key}).response.get_data()
                 head = {"X-AI-Key": key, "X-AI-Provider": "openai", "X-AI-Model": "m"}
                 who.again().post(f"/api/ai/{name}", question, headers=head).response.get_data()
         models.fault = None
@@ -278,8 +278,8 @@ def test_public_value_is_detected_in_each_output(app: Flask) -> None:
         me.post("/organization", {"org_name": "canary-name"}).ok(201)
         world.anonymous().get("/auth/canary-path")
         app.logger.info("canary-line")
-    told = {"answers": bytes(recorder.told), "stored": canaries.dump(app), "log": log.getvalue().encode()}
-    assert {where for where, *_ in canaries.hits(["canary-name"], told)} == {"answers", "stored"}
-    assert {where for where, *_ in canaries.hits(["canary-line"], told)} == {"log"}
+    payload = {"answers": bytes(recorder.told), "stored": canaries.dump(app), "log": log.getvalue().encode()}
+    assert {where for where, *_ in canaries.hits(["canary-name"], payload)} == {"answers", "stored"}
+    assert {where for where, *_ in canaries.hits(["canary-line"], payload)} == {"log"}
     assert canaries.hits(["123456"], {"a": b"at .123456 1234567 x-123456", "b": b"code 123456."}) == []
     assert len(canaries.hits(["123456"], {"a": b'{"code": "123456"}'})) == 1

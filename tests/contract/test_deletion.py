@@ -96,6 +96,10 @@ def use_all_features(app: Flask, world: World) -> UsedAccount:
     person.post("/organization", {"org_name": newcomer.name}, headers={"Idempotency-Key": "k"}).ok(201)
     name, _ = factories.repository(world, {"content/a.md": b"# A\n"})
     project = factories.project(world, person, own, name)
+    form = {"clone_url": "https://localhost/docs", "clone_name": newcomer.name}
+    with app.app_context():
+        started = person.client.post(f"/console/organizations/{own}/connect/clone", data=form)
+    assert started.status_code == 303
     world.work_off(within_s=90)
     cover, portrait = upload(person, org_id=own).ok(201)["key"], upload(person).ok(201)["key"]
     person.post("/auth/update-user", {"image": portrait}).ok()

@@ -13,6 +13,8 @@ from app.http.openapi import build
 from tests.support.assertions.document_paths import document_paths
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def document(app: Flask) -> dict[str, Any]:
@@ -42,8 +44,8 @@ class TestDocument:
         assert [error.message for error in OpenAPIV31SpecValidator(document).iter_errors()] == []
 
     def test_document_lists_exactly_the_served_routes(self, app: Flask, document: dict[str, Any]) -> None:
-        told = {(method, path) for path, operations in document["paths"].items() for method in operations}
-        assert told == served(app)
+        values = {(method, path) for path, operations in document["paths"].items() for method in operations}
+        assert values == served(app)
 
     def test_role_of_an_invitation_excludes_owner(self, document: dict[str, Any]) -> None:
         for name in ("InviteMember", "ChangeRole"):

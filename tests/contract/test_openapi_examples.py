@@ -17,6 +17,8 @@ from app.http.openapi import build
 from tests.contract.recording import WRITTEN, Recorder
 from tests.contract.scene import template
 
+pytestmark = pytest.mark.one_database
+
 WRITE = os.environ.get("GALLEY_WRITE_EXAMPLES", "")
 HELP = "run GALLEY_WRITE_EXAMPLES=1 .venv/bin/python -m pytest --store=sqlite tests/contract/test_openapi_examples.py"
 WITHOUT_EXAMPLE = frozenset(

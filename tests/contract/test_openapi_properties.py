@@ -14,9 +14,14 @@ from app.http.api_document.operations import shape_of
 from app.http.openapi import build
 from tests.contract.test_openapi_examples import operations
 
+pytestmark = pytest.mark.one_database
+
 APP = Path(__file__).parents[2] / "app"
 CODE = re.compile(r"""\bcode(?:, message)? ?= ?(?:\(?\d+, )?["']([A-Z][A-Z0-9_]{3,})["']""")
 STATUS_CODE = re.compile(r"""status, code, message = \d+, ["']([A-Z][A-Z0-9_]+)["']""")
+FAILURE_CODE = re.compile(r"""_fail\(.*["']([A-Z][A-Z0-9_]{3,})["']""")
+QUOTED_CODE = re.compile(r"""["']([A-Z]+_[A-Z_]+)["']""")
+PROXY, PROXY_CODE = APP.parent / "deploy" / "nginx" / "galley.conf.template", re.compile('"code":"([A-Z_]+)"')
 INTERNAL_NOTE = re.compile(r"\b(contract|specification|spec)\b,? ?(section|\d)", re.IGNORECASE)
 TYPED = {"type", "enum", "const", "$ref", "allOf", "anyOf", "oneOf"}
 
@@ -159,9 +164,11 @@ class TestErrorCodes:
         codes = {
             code
             for file in APP.rglob("*.py")
-            for pattern in (CODE, STATUS_CODE)
+            for pattern in (CODE, STATUS_CODE, FAILURE_CODE)
             for code in pattern.findall(file.read_text(encoding="utf-8"))
         }
+        codes |= set(QUOTED_CODE.findall((APP / "http" / "server_errors.py").read_text(encoding="utf-8")))
+        codes |= set(PROXY_CODE.findall(PROXY.read_text(encoding="utf-8")))
         missing = sorted(codes - set(error_codes()))
         assert not missing, f"add to app/http/api_document/error_codes.toml: {', '.join(missing)}"
 

@@ -45,8 +45,8 @@ def small_limits_app(store: str, tmp_path: Path) -> Iterator[Flask]:
             "LIMIT_MEMBERS": limits.MEMBERS,
         }
         quiet = {"DATABASE_URL": url, "MAIL_DRIVER": "file", "RATE_LIMIT_SCALE": 100_000}
-        with application(Settings.for_tests(tmp_path, **quiet, **small)) as made:
-            yield made
+        with application(Settings.for_tests(tmp_path, **quiet, **small)) as flask_app:
+            yield flask_app
 
 
 class Histories(RuleBasedStateMachine):
@@ -81,8 +81,8 @@ class Histories(RuleBasedStateMachine):
     @rule(who=PEOPLE)
     def ensure_default(self, who: int) -> None:
         before = self.model.made
-        wanted = self.model.ensure_default(who)
-        result = self._compare(wanted, self.people[who].post("/organization/ensure-default", {}))
+        expected = self.model.ensure_default(who)
+        result = self._compare(expected, self.people[who].post("/organization/ensure-default", {}))
         if self.model.made > before:
             self.ids[self.model.made] = result["org_id"]
 
@@ -165,8 +165,8 @@ class Histories(RuleBasedStateMachine):
     ) -> None:
         project = self._project(pick)
         person, method, path = self.people[who], *path.split(" ")
-        wanted = how_asked(who, project, *words)
-        self._compare(wanted, person.call(method, f"/project{path}/{self.ids[project]}", body))
+        expected = how_asked(who, project, *words)
+        self._compare(expected, person.call(method, f"/project{path}/{self.ids[project]}", body))
 
     @precondition(lambda self: self.model.projects)
     @rule(who=PEOPLE, pick=PICK, name=NAMES)

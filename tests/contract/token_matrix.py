@@ -42,9 +42,9 @@ class TokenMatrix:
         scene = Scene(self.app, self.source) if key in SPOILS and fits(200, cell) else self.matrix.scene
         who = scene.owner.again()
         path = filled(row.path, ids_of(scene, key, who))
-        given: dict[str, Any] = arguments(scene, key, who)
-        headers = {"Authorization": f"Bearer {_secret(scene, row, name)}"} | given.pop("headers", {})
-        return opened(Program(self.app, ""), row.method, path, given | {"headers": headers}).status_code
+        request_arguments: dict[str, Any] = arguments(scene, key, who)
+        headers = {"Authorization": f"Bearer {_secret(scene, row, name)}"} | request_arguments.pop("headers", {})
+        return opened(Program(self.app, ""), row.method, path, request_arguments | {"headers": headers}).status_code
 
 
 def _secret(scene: Scene, row: Expected, name: str) -> str:

@@ -48,9 +48,12 @@ def _keywords(_converter: Any, field: Any, **_kwargs: Any) -> dict[str, Any]:
         keywords |= keywords_of(validator)
         if isinstance(validator, validate.Regexp):
             keywords["pattern"] = ecma_pattern(str(validator.regex.pattern))
-    keywords |= keywords_of(type(field))
+    keywords |= keywords_of(field)
     if isinstance(field, IdField):
         keywords["pattern"] = id_pattern(field.prefix)
+    if isinstance(field, fields.Dict) and field.key_field is not None:
+        for length in (one for one in field.key_field.validators if isinstance(one, validate.Length)):
+            keywords["propertyNames"] = _length(length)
     if isinstance(field, fields.Constant):
         keywords |= _constant(field.constant)
     if "enum" in field.metadata:
@@ -58,6 +61,11 @@ def _keywords(_converter: Any, field: Any, **_kwargs: Any) -> dict[str, Any]:
     if "const" in field.metadata:
         keywords["const"] = field.metadata["const"]
     return keywords
+
+
+def _length(validator: validate.Length) -> dict[str, int]:
+    bounds = {"minLength": validator.min, "maxLength": validator.max}
+    return {name: bound for name, bound in bounds.items() if bound is not None}
 
 
 def _style(_converter: Any, field: Any, **_kwargs: Any) -> dict[str, Any]:
@@ -91,6 +99,7 @@ def describe(document: dict[str, Any], classes: Mapping[str, type[Schema]]) -> N
                 del keywords["default"]
         if name in responses:
             schema["required"] = sorted(set(schema.get("properties", {})) - optional)
+        schema.update(getattr(kind, "RULES", {}))
         one_of = getattr(kind, "ONE_OF", None)
         if one_of:
             schemas[name] = alternatives(schema, one_of)
@@ -112,6 +121,21 @@ def describe_parameters(document: dict[str, Any]) -> None:
                     parameter.setdefault("description", description)
 
 
+def describe_forms(document: dict[str, Any]) -> None:
+    """Remove null from the fields of forms, which contain text and files only, and exclude other fields."""
+    schemas = document["components"]["schemas"]
+    forms = [
+        operation["requestBody"]["content"].get("multipart/form-data")
+        for path in document["paths"].values()
+        for operation in path.values()
+        if "requestBody" in operation
+    ]
+    for name in references([form for form in forms if form]):
+        properties = schemas[name]["properties"]
+        schemas[name]["properties"] = {field: _not_null(keywords) for field, keywords in properties.items()}
+        schemas[name]["additionalProperties"] = False
+
+
 def clean(text: str) -> str:
     """Return a docstring without notes that are useful to developers only."""
     return _INTERNAL_NOTE.sub("", " ".join(text.split()))
@@ -123,8 +147,9 @@ def alternatives(schema: dict[str, Any], one_of: tuple[tuple[str, ...], ...]) ->
     variants = []
     for names in one_of:
         variant = copy.deepcopy({name: value for name, value in schema.items() if name != "description"})
-        for name in names:
-            variant["properties"][name] = _not_null(variant["properties"][name])
+        for name in {name for other in one_of for name in other}:
+            kind = variant["properties"][name]
+            variant["properties"][name] = _not_null(kind) if name in names else {"type": "null"}
         variant["required"] = sorted(required | set(names))
         variants.append(variant)
     return {"description": schema.get("description", ""), "anyOf": variants}

@@ -44,6 +44,9 @@ class FailureData(Schema):
     step = fields.String(metadata=OPTIONAL, allow_none=True)
     hint = fields.String(metadata=OPTIONAL, allow_none=True)
     log_tail = fields.String(metadata=OPTIONAL | {"description": "The end of the log"})
+    log_url = fields.String(
+        metadata=OPTIONAL | {"description": "A page with the complete log, for the caller and for five minutes"}
+    )
 
 
 class Failure(Schema):

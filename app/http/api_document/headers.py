@@ -21,14 +21,16 @@ REQUEST_HEADERS: dict[str, dict[str, Any]] = {
     "X-AI-Key": {
         "description": "Your key of the AI provider. It is used for this request only. Without it the key of the "
         "operator is used, within your daily budget.",
-        "schema": {"type": "string", "maxLength": 512},
+        "schema": {"type": "string", "pattern": "^[!-~]{1,512}$", "maxLength": 512},
     },
     "X-AI-Provider": {
-        "description": "The AI provider of the key: `openai`, `anthropic`, `gemini`, `xai`, or one that the operator "
-        "configured.",
-        "schema": {"type": "string", "maxLength": 32},
+        "description": "The AI provider of the key. The default is the provider of the operator.",
+        "schema": {"type": "string", "enum": ["openai", "anthropic", "gemini", "xai"]},
     },
-    "X-AI-Model": {"description": "The model of the provider.", "schema": {"type": "string", "maxLength": 80}},
+    "X-AI-Model": {
+        "description": "The model of the provider.",
+        "schema": {"type": "string", "pattern": "^[A-Za-z0-9._:/-]{1,80}$", "maxLength": 80},
+    },
     "X-Request-Id": {
         "description": "An id for the logs: 8 to 64 letters, digits, `.`, `_` and `-`. The response repeats it.",
         "schema": {"type": "string"},
