@@ -1,4 +1,4 @@
-"""Authentication of a request by its API token or session cookie, loaded through Flask-Login."""
+"""Authentication of a request by its API token or session cookie. `current_user` of Flask-Login is the caller."""
 
 from datetime import datetime, timedelta
 from typing import Any, Protocol, TypeVar
@@ -6,7 +6,6 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 from flask import Flask, Request, Response, current_app, g, request
 from flask.sessions import SessionInterface
-from flask_login import current_user
 
 from app.access import tokens
 from app.access.caller import Caller, caller_of
@@ -52,7 +51,7 @@ def init_app(app: Flask) -> None:
     """Register the request loader of Flask-Login and the hook that writes the session cookie."""
     manager: Any = login_manager
     manager.session_protection = None
-    manager.request_loader(_load)
+    manager.request_loader(lambda _request: caller())
     manager.init_app(app)
     app.session_interface = NoFlaskSession()
     app.after_request(_write_cookie)
@@ -72,8 +71,7 @@ def is_https() -> bool:
 def caller() -> Caller | None:
     """Return the caller with a valid session or API token, or None. It is loaded once per request."""
     if "caller" not in g:
-        user: Any = current_user
-        g.caller = user._get_current_object() if user.is_authenticated else None
+        g.caller = _load(request)
     result: Caller | None = g.caller
     return result
 
@@ -106,15 +104,6 @@ def session() -> Session | None:
     """Return the session of this request, or None."""
     current = caller()
     return current.session if current is not None and current.grant is None else None
-
-
-def load_caller_objects() -> None:
-    """Attach the caller to the database session, so that a refresh before a write includes it."""
-    current = caller()
-    if current is not None:
-        _ = current.user
-    if current is not None and current.grant is None:
-        _ = current.session
 
 
 def client_info() -> ClientInfo:

@@ -13,6 +13,7 @@ from sqlalchemy.orm import make_transient_to_detached
 
 from app.core import clock
 from app.core.api_tokens import TokenGrant
+from app.database.session import in_write_transaction
 from app.extensions import db
 from app.models.base import Base, UtcDateTime
 from app.models.login import Session
@@ -93,11 +94,16 @@ def caller_of_rows(user: Iterable[Any], *, grant: TokenGrant, last_used_at: date
 
 
 def _object(kind: type[T], row: Any) -> T:
-    """Return the object of a row: the loaded one, or a new persistent one without a query."""
+    """Return the object of a row: the loaded one, or a new persistent one without a query.
+
+    In a transaction the new object is expired, so that its first use reads the row again.
+    """
     loaded: T | None = db.session().identity_map.get(sa.orm.util.identity_key(kind, row.id))
     if loaded is not None:
         return loaded
     instance = kind(**row._asdict())
     make_transient_to_detached(instance)
     db.session.add(instance)
+    if in_write_transaction():
+        db.session.expire(instance)  # the row was read before the transaction
     return instance

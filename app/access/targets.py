@@ -12,10 +12,14 @@ from app.access.caller import Caller
 from app.core.errors import NotAuthenticated, NotFound
 from app.core.ids import is_id
 from app.core.permissions import Role
+from app.database import plain_rows
+from app.database.plain_rows import plain
 from app.extensions import db
+from app.models.base import Base
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex
+from app.models.project_rows import INDEX_COLUMNS, OF_WORKING_BRANCH, PROJECT_COLUMNS, OrganizationRow, index_of_row
 from app.models.user import User
 
 Ids = Mapping[str, Any]
@@ -33,14 +37,40 @@ _ORGANIZATION = (
 _PROJECT = (
     sa.select(Project, Organization, ContentIndex, Membership.role)
     .join(Organization, Organization.id == Project.organization_id)
-    .outerjoin(ContentIndex, sa.and_(ContentIndex.project_id == Project.id, ContentIndex.branch == Project.branch))
+    .outerjoin(ContentIndex, OF_WORKING_BRANCH)
     .outerjoin(Membership, _MINE)
     .where(Project.id == _TARGET_ID)
 )
 
 
-LOCKED_TARGETS = ("project", "organization", "user")
+_ROLE = plain(Membership.role, "role")
+_ORGANIZATION_ROW = (
+    sa.select(Organization.id, plain(Organization.status), _ROLE)
+    .select_from(Organization)
+    .outerjoin(Membership, _MINE)
+    .where(Organization.id == _TARGET_ID)
+)
+_PROJECT_ROW = (
+    sa.select(*PROJECT_COLUMNS, *INDEX_COLUMNS, plain(Organization.status, "organization_status"), _ROLE)
+    .select_from(Project)
+    .join(Organization, Organization.id == Project.organization_id)
+    .outerjoin(ContentIndex, OF_WORKING_BRANCH)
+    .outerjoin(Membership, _MINE)
+    .where(Project.id == _TARGET_ID)
+)
+
+
+LOCKED_TARGETS: dict[str, type[Project | Organization | User]] = {
+    "project": Project,
+    "organization": Organization,
+    "user": User,
+}
 """Targets in order of preference: a route changes the first one that its guard resolved."""
+
+_LOCKS = {
+    name: sa.select(model.id).where(model.id == _TARGET_ID).with_for_update(key_share=True)
+    for name, model in LOCKED_TARGETS.items()
+}
 
 
 def lock(targets: Mapping[str, Any], *, is_self: bool) -> None:
@@ -53,13 +83,15 @@ def lock(targets: Mapping[str, Any], *, is_self: bool) -> None:
         NotAuthenticated: the target is the caller, and the account was deleted.
         NotFound: another request deleted the target.
     """
-    target = next((targets[name] for name in LOCKED_TARGETS if targets.get(name) is not None), None)
-    if target is None:
+    name = next((name for name in LOCKED_TARGETS if targets.get(name) is not None), None)
+    if name is None:
         return
-    model, row_id = type(target), sa.inspect(target).identity[0]
-    statement = sa.select(model.id).where(model.id == row_id).with_for_update(key_share=True)
-    if db.session.scalar(statement) is None:
-        raise NotAuthenticated if is_self else NotFound(f"{model.__name__} not found")
+    target = targets[name]
+    # The attributes of an expired object cannot be read if its row was deleted.
+    identity = sa.inspect(target).identity if isinstance(target, Base) else None
+    target_id = identity[0] if identity else target.id
+    if db.session.scalar(_LOCKS[name], {"target_id": target_id}) is None:
+        raise NotAuthenticated if is_self else NotFound(f"{LOCKED_TARGETS[name].__name__} not found")
     db.session.expire_all()
 
 
@@ -108,6 +140,42 @@ def project_of(user_id: str | None, project_id: str) -> Targets:
     if row is None:
         raise NotFound("Project not found")
     return {"project": row[0], "organization": row[1], "index": row[2], "role": row[3]}
+
+
+def project_row(param: str) -> TargetResolver:
+    """Return a resolver like `project` for routes that only read: the targets are rows with the columns as attributes."""
+
+    def find(actor: Caller | None, ids: Ids) -> Targets:
+        rows = _rows(_PROJECT_ROW, actor, _checked(ids, param, "prj", "Project"))
+        if not rows:
+            raise NotFound("Project not found")
+        row = rows[0]
+        owner = OrganizationRow(row.organization_id, row.organization_status)
+        return {"project": row, "organization": owner, "index": index_of_row(row), "role": _role(row.role)}
+
+    return find
+
+
+def organization_row(param: str) -> TargetResolver:
+    """Return a resolver like `organization` for routes that only read: the target is a row."""
+
+    def find(actor: Caller | None, ids: Ids) -> Targets:
+        rows = _rows(_ORGANIZATION_ROW, actor, _checked(ids, param, "org", "Organization"))
+        if not rows:
+            raise NotFound("Organization not found")
+        target_id, status, role = rows[0]
+        return {"organization": OrganizationRow(target_id, status), "role": _role(role)}
+
+    return find
+
+
+def _rows(statement: sa.Select[Any], actor: Caller | None, target_id: str) -> list[Any]:
+    parameters = {"target_id": target_id, "actor_id": actor.id if actor is not None else None}
+    return plain_rows.read(statement, parameters)
+
+
+def _role(name: str | None) -> Role | None:
+    return None if name is None else Role(name)
 
 
 def project_if_named(param: str) -> TargetResolver:

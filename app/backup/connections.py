@@ -58,7 +58,7 @@ WHERE contype = 'f' AND connamespace = current_schema()::regnamespace AND conrel
 def _lift_references(connection: sa.Connection) -> list[str]:
     """Drop the foreign keys of PostgreSQL and return the statements that add them.
 
-    The keys are not deferrable, and cyclic keys allow no order of the tables.
+    The keys are not deferrable. Some keys form cycles, so the tables have no valid order.
     """
     if connection.dialect.name != "postgresql":
         return []

@@ -14,10 +14,10 @@ from app.backup.json_lines import read_all
 from app.backup.manifest import BackupError, Manifest
 from app.backup.save import BackupSources, section_path, table_path
 from app.core.jobs import JobCall
-from app.models.content_search import ContentField, ContentLink, ContentText
+from app.models.content_search import ContentField, ContentLink, ContentShape, ContentText
 from app.models.project_content import ContentIndex
 
-DIALECT_ONLY_TABLES = frozenset(table.__tablename__ for table in (ContentText, ContentLink, ContentField))
+DIALECT_ONLY_TABLES = frozenset(table.__tablename__ for table in (ContentText, ContentLink, ContentField, ContentShape))
 """Tables of texts, with a format of one dialect. For another dialect they are rebuilt from the repositories."""
 
 
@@ -67,7 +67,7 @@ def restore(service: BackupSources, source: Path, manifest: Manifest) -> None:
     if service.bundles is not None:
         repositories.restore(service.bundles, source, listed)
     elif manifest.repositories.lines:
-        raise BackupError("The backup contains local repositories. Set GIT_LOCAL=true to restore them.")
+        raise BackupError("The backup contains local repositories. Set GIT_LOCAL=on to restore them.")
     objects.restore(service.store, source, read_all(section_path(source, objects.FOLDER), manifest.objects))
     try:
         _restore_rows(service, source, manifest)
@@ -84,7 +84,7 @@ def rebuild(service: BackupSources, manifest: Manifest) -> None:
     """Enqueue jobs that rebuild the excluded tables, and update the statistics of PostgreSQL."""
     with connections.writing(service.url) as connection:
         if excluded_tables(manifest, connection.dialect.name):
-            connection.execute(sa.update(ContentIndex).values(described_sha=None))
+            connection.execute(sa.update(ContentIndex).values(described_sha=None, shaped_sha=None))
             for index_id in connection.scalars(sa.select(ContentIndex.id).where(ContentIndex.commit_sha.is_not(None))):
                 service.jobs.defer(connection, JobCall("content.describe", {"index_id": index_id}))
         if connection.dialect.name == "postgresql":

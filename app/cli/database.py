@@ -22,7 +22,9 @@ def wait_for_migrations(within: float) -> None:
     required, until_s = newest(), time.monotonic() + within
     while (current := revision()) is None or current < required:
         if time.monotonic() > until_s:
-            raise click.ClickException(f"The database is at {current or 'nothing'}; this version requires {required}.")
+            raise click.ClickException(
+                f"The database is at {current or 'nothing'}; this version requires {required}. Run flask db upgrade."
+            )
         time.sleep(POLL_INTERVAL_S)
     click.echo(f"The database is at {current}; this version requires {required}.")
 

@@ -124,6 +124,7 @@ class SandboxLimits:
     per_organization: int = 4
     requests: int = 64
     requests_total: int = 400
+    membership_check_s: float = 10
 
 
 @dataclass(frozen=True)

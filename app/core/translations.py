@@ -13,7 +13,7 @@ from app.core.locales import LANGUAGES
 
 @cache
 def read_catalog(folder: Path, language: str) -> NullTranslations:
-    """Return the texts of `<folder>/<language>.po`. A language without a file has none and stays English."""
+    """Return the texts of `<folder>/<language>.po`. Without this file the catalogue is empty, so texts stay English."""
     source = folder / f"{language}.po"
     if language not in LANGUAGES or not source.exists():
         return NullTranslations()

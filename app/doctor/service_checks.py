@@ -38,11 +38,9 @@ def worker(deployment: Deployment) -> Iterator[Finding]:
 
 
 def keys(deployment: Deployment) -> Iterator[Finding]:
-    """Check that the newest encrypted secrets can be decrypted, and with which key."""
-    ring, columns = (
-        Keyring(deployment.settings.security.encryption_keys),
-        [token_encryption.column(name) for name in token_encryption.FIELDS],
-    )
+    """Check that the newest encrypted secrets can be decrypted, and report those with an older key."""
+    ring = Keyring(deployment.settings.security.encryption_keys)
+    columns = [token_encryption.column(name) for name in token_encryption.FIELDS]
     statement = sa.select(GitCredential.id, *(getattr(GitCredential, name) for name in columns))
     with deployment.engine.connect() as connection:
         rows = connection.execute(statement.order_by(GitCredential.updated_at.desc()).limit(NEWEST)).all()

@@ -63,7 +63,9 @@ def git_hosts(settings: Settings) -> GitHosts:
     bot = Person(settings.git.bot_name, settings.git.bot_email)
     shared = SharedState(http=HttpClient(limits=settings.limits.outbound), budgets=rate_budgets(settings))
     hold = file_locks_in(settings.server.instance_dir / "turns")
-    local = LocalGit(settings.git.local_root, bot=bot) if settings.git.local_enabled else None
+    local = None
+    if settings.git.local_enabled:
+        local = LocalGit(settings.git.local_root, bot=bot, clone_hosts=settings.git.clone_hosts)
     return GitHosts(
         local,
         github=github_host(settings, bot, shared, hold),

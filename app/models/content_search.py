@@ -1,4 +1,4 @@
-"""Tables of the full-text search and of fields: texts, links and front matter of blobs.
+"""Tables of the full-text search and of fields: texts, links, front matter and sets of fields of blobs.
 
 All branches share the rows of a blob.
 """
@@ -86,3 +86,22 @@ class ContentField(Base):
     sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH), primary_key=True)
     number: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     kind: Mapped[str] = mapped_column(sa.String(1))
+
+
+class ContentShape(Base):
+    """The set of fields of a blob that is an entry, as a digest of the names of its values with the number 0.
+
+    Few sets exist, so entries without a field are selected by the sets without it.
+    """
+
+    __tablename__ = "content_shapes"
+    __table_args__ = (
+        sa.Index("ix_content_shapes_shape", "project_id", "shape", "sha"),
+        {"sqlite_with_rowid": False},
+    )
+
+    project_id: Mapped[str] = mapped_column(
+        sa.String(ID_LENGTH), sa.ForeignKey("projects.id", ondelete="CASCADE"), primary_key=True
+    )
+    sha: Mapped[str] = mapped_column(sa.String(SHA_LENGTH), primary_key=True)
+    shape: Mapped[str] = mapped_column(sa.String(16))

@@ -26,7 +26,8 @@ class IndexStatus(StrEnum):
 class ContentIndex(Timestamps, Base):
     """The index of one branch. Readers see the files of `generation` only, so a new generation appears at once.
 
-    `described_sha` is the commit up to which the text of the files can be searched. `looked_at` is the time at which
+    `described_sha` is the commit up to which the text of the files can be searched, and `shaped_sha` the commit up to
+    which the sets of fields of all entries are stored. `looked_at` is the time at which
     the poll last read the branch head from a remote host. `snapshot_key` names the tree of `snapshot_sha` in the object
     store, and `snapshot_changes` the paths that changed since then.
     """
@@ -40,6 +41,7 @@ class ContentIndex(Timestamps, Base):
     status: Mapped[IndexStatus] = enum_column(IndexStatus, "index_status", default=IndexStatus.QUEUED)
     commit_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     described_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+    shaped_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     generation: Mapped[int] = mapped_column(default=0)
     files: Mapped[int] = mapped_column(default=0)
     indexed_at: Mapped[datetime | None]

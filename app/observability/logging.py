@@ -5,6 +5,7 @@ import logging
 import re
 import sys
 from collections.abc import Callable, MutableMapping
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -27,12 +28,16 @@ def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
     # Plain tracebacks: rich tracebacks print local variables, which may hold secrets.
     formatter = structlog.dev.plain_traceback
     renderer: Any = structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty(), exception_formatter=formatter)
+    output: list[Any] = [structlog.stdlib.ProcessorFormatter.wrap_for_formatter]
+    factory: Any = structlog.stdlib.LoggerFactory()
     if log_format == "json":
         shared.append(structlog.processors.format_exc_info)
         renderer = structlog.processors.JSONRenderer(serializer=_to_json)
+        # A record of the standard library costs several times as much as the line.
+        output, factory = [renderer], structlog.WriteLoggerFactory(sys.stderr)
     structlog.configure(
-        processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
-        logger_factory=structlog.stdlib.LoggerFactory(),
+        processors=[*shared, *output],
+        logger_factory=factory,
         wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelName(level)),
         cache_logger_on_first_use=is_final,
     )
@@ -60,6 +65,11 @@ def _to_json(event: MutableMapping[str, Any], default: Callable[[Any], Any]) -> 
 def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """Replace the values of keys whose names suggest a secret."""
     for key in event:
-        if _SECRET_NAME.search(key):
+        if _is_secret(key):
             event[key] = "[redacted]"
     return event
+
+
+@lru_cache(1024)
+def _is_secret(name: str) -> bool:
+    return _SECRET_NAME.search(name) is not None

@@ -49,11 +49,16 @@ class Exchange:
 
 
 def proxy_request(
-    environ: dict[str, Any], start_response: Callable[..., Any], upstream: Upstream, *, allowed: Callable[[], bool]
+    environ: dict[str, Any],
+    start_response: Callable[..., Any],
+    upstream: Upstream,
+    *,
+    allowed: Callable[[], bool],
+    check_s: float,
 ) -> Iterable[bytes]:
-    """Forward the request and return the response, as long as the user is a member."""
+    """Forward the request and return the response, as long as the user is a member. Check this every `check_s`."""
     upstream.connection.settimeout(SILENCE_S)
-    incoming = BoundedReader(upstream.connection, allowed)
+    incoming = BoundedReader(upstream.connection, allowed, check_s=check_s)
     response = HTTPResponse(incoming, method=environ["REQUEST_METHOD"])  # type: ignore[arg-type]
     try:
         _send(environ, upstream)

@@ -68,6 +68,7 @@ class PreviewProxy:
         self._cookie = SECURE_COOKIE if self._secure else COOKIE
         limits = settings.limits.sandbox
         self._slots = ConcurrencyLimiter(per_key=limits.requests, total=limits.requests_total)
+        self._check_s = limits.membership_check_s
 
     def __call__(self, environ: Environ, start_response: StartResponse) -> Iterable[bytes]:
         """Serve a request to a preview host. Pass every other request to the application."""
@@ -121,7 +122,11 @@ class PreviewProxy:
         if upstream is None:
             return _state_page(access)(environ, start_response)
         forward = upgrade if is_upgrade(environ) else proxy_request
-        return forward(environ, start_response, upstream, allowed=lambda: self._find_access(label, user_id) is not None)
+
+        def is_member() -> bool:
+            return self._find_access(label, user_id) is not None
+
+        return forward(environ, start_response, upstream, allowed=is_member, check_s=self._check_s)
 
     def _acquire_rate(self, label: str, user_id: str | None, environ: Environ) -> int:
         """Count the request. Return the seconds to wait if a rate is exceeded, else 0."""

@@ -1,4 +1,4 @@
-"""Bounded reader for responses of the sandbox. Yields to other greenlets and checks the membership every 10 s."""
+"""Bounded reader for responses of the sandbox. Yields to other greenlets and checks the membership regularly."""
 
 import io
 import socket
@@ -11,9 +11,6 @@ from app.access.membership import is_still_allowed
 STEP_BYTES = 1024 * 1024
 """Maximum size of one step: the informational responses and the head, or a piece of the body and the trailers."""
 
-CHECK_S = 10
-"""Interval of the membership checks while a response is read."""
-
 SILENCE_S = 600
 """Maximum time without a byte: a development server may build before it responds, and event streams may be silent."""
 
@@ -21,9 +18,17 @@ SILENCE_S = 600
 class BoundedReader(io.RawIOBase):
     """A raw stream of one connection with a byte limit per step. It yields to other greenlets at each read."""
 
-    def __init__(self, connection: socket.socket, allowed: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        connection: socket.socket,
+        allowed: Callable[[], bool],
+        *,
+        check_s: float,
+        silence_s: float = SILENCE_S,
+    ) -> None:
         self._connection, self._allowed = connection, allowed
-        self._remaining, self._next_check = STEP_BYTES, time.monotonic() + CHECK_S
+        self._check_s, self._silence_s = check_s, silence_s
+        self._remaining, self._next_check = STEP_BYTES, time.monotonic() + check_s
 
     def reset_budget(self) -> None:
         """Start the next step."""
@@ -38,13 +43,13 @@ class BoundedReader(io.RawIOBase):
 
         Raises:
             HTTPException: the step exceeds its limit, or the membership has ended.
-            OSError: the connection failed, or was silent for longer than `SILENCE_S`.
+            OSError: the connection failed, or was silent for longer than `silence_s`.
         """
         time.sleep(0)  # a socket that always has data never switches to other greenlets
         if self._remaining <= 0:
             raise HTTPException("the step exceeds its limit")
-        self._connection.settimeout(CHECK_S)
-        silent_until = time.monotonic() + SILENCE_S
+        self._connection.settimeout(self._check_s)
+        silent_until = time.monotonic() + self._silence_s
         while True:
             try:
                 read = self._connection.recv_into(buffer)
@@ -64,6 +69,6 @@ class BoundedReader(io.RawIOBase):
     def _check(self) -> None:
         now_s = time.monotonic()
         if now_s >= self._next_check:
-            self._next_check = now_s + CHECK_S
+            self._next_check = now_s + self._check_s
             if not is_still_allowed(self._allowed):
                 raise HTTPException("the membership has ended")

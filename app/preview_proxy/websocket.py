@@ -17,7 +17,6 @@ from app.drivers.sandbox.port import Upstream
 from app.http.streaming import response
 from app.preview_proxy import pages
 from app.preview_proxy.headers import request_head
-from app.preview_proxy.reader import CHECK_S
 
 PIECE_BYTES = 64 * 1024
 HEAD_BYTES = 16 * 1024
@@ -41,9 +40,14 @@ def is_cross_origin(environ: dict[str, Any]) -> bool:
 
 
 def upgrade(
-    environ: dict[str, Any], start_response: Callable[..., Any], upstream: Upstream, *, allowed: Callable[[], bool]
+    environ: dict[str, Any],
+    start_response: Callable[..., Any],
+    upstream: Upstream,
+    *,
+    allowed: Callable[[], bool],
+    check_s: float,
 ) -> Iterable[bytes]:
-    """Forward the handshake, then all bytes until one side disconnects or the membership ends.
+    """Forward the handshake, then all bytes until one side disconnects or the membership ends. Check this every `check_s`.
 
     Raises:
         StopIteration: the connection was taken over. This is raised after each accepted handshake.
@@ -59,7 +63,7 @@ def upgrade(
         with contextlib.suppress(OSError):
             client.sendall(head + first)
             threading.Thread(target=_forward, args=(client, inner), daemon=True).start()
-            _forward_to_client(inner, client, allowed)
+            _forward_to_client(inner, client, allowed, check_s)
         for connection in (inner, client):
             with contextlib.suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)
@@ -96,9 +100,9 @@ def _forward(source: socket.socket, sink: socket.socket) -> None:
         sink.shutdown(socket.SHUT_RDWR)
 
 
-def _forward_to_client(source: socket.socket, sink: socket.socket, allowed: Callable[[], bool]) -> None:
-    source.settimeout(CHECK_S)
-    next_check = time.monotonic() + CHECK_S
+def _forward_to_client(source: socket.socket, sink: socket.socket, allowed: Callable[[], bool], check_s: float) -> None:
+    source.settimeout(check_s)
+    next_check = time.monotonic() + check_s
     while True:
         try:
             piece = source.recv(PIECE_BYTES)
@@ -109,7 +113,7 @@ def _forward_to_client(source: socket.socket, sink: socket.socket, allowed: Call
         if time.monotonic() >= next_check:
             if response.draining() or not is_still_allowed(allowed):
                 return
-            next_check = time.monotonic() + CHECK_S
+            next_check = time.monotonic() + check_s
         if piece:
             sink.sendall(piece)
             time.sleep(0)

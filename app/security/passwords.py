@@ -7,31 +7,30 @@ from pathlib import Path
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
-from app.concurrency.threadpool import offload
+from app.concurrency.threadpool import offload_hash
 from app.core.limits import PasswordLimits
 
 SERVICE_NAME = "galley"
 COMMON = Path(__file__).with_name("data") / "common_passwords.txt"
 LIMITS = PasswordLimits()
-_hasher = PasswordHasher(time_cost=LIMITS.iterations, memory_cost=LIMITS.memory_kib, parallelism=LIMITS.parallelism)
 
 
-def hash_password(password: str) -> str:
-    """Return the argon2id hash to store. Takes about 50 ms in the thread pool.
+def hash_password(password: str, *, limits: PasswordLimits = LIMITS) -> str:
+    """Return the argon2id hash to store. Takes about 50 ms in the thread pool with the default costs.
 
     Raises:
         ServiceUnavailable: the queue of the thread pool is full.
     """
-    return offload(_hasher.hash, _bytes(password))
+    return offload_hash(_hasher(limits).hash, _bytes(password))
 
 
-def verify_password(stored: str | None, password: str) -> bool:
+def verify_password(stored: str | None, password: str, *, limits: PasswordLimits = LIMITS) -> bool:
     """Return whether a password matches the stored hash. A missing hash takes the same time and never matches.
 
     Raises:
         ServiceUnavailable: the queue of the thread pool is full.
     """
-    return offload(_matches, stored or _dummy_hash(), _bytes(password)) and stored is not None
+    return offload_hash(_matches, stored or _dummy_hash(limits), _bytes(password)) and stored is not None
 
 
 def password_error(password: str, email: str) -> str | None:
@@ -56,15 +55,20 @@ def common_passwords() -> frozenset[str]:
 
 def _matches(stored: str, password: bytes) -> bool:
     try:
-        return _hasher.verify(stored, password)
+        return _hasher(LIMITS).verify(stored, password)  # The stored hash contains its costs.
     except (VerificationError, InvalidHashError):
         return False
 
 
 @cache
-def _dummy_hash() -> str:
+def _hasher(limits: PasswordLimits) -> PasswordHasher:
+    return PasswordHasher(limits.iterations, limits.memory_kib, limits.parallelism)
+
+
+@cache
+def _dummy_hash(limits: PasswordLimits) -> str:
     """Return the hash with which the passwords of unknown accounts are compared."""
-    return hash_password("no account has this password")
+    return hash_password("no account has this password", limits=limits)
 
 
 def _bytes(password: str) -> bytes:

@@ -71,10 +71,11 @@ class MailSettings:
 
 @dataclass(frozen=True)
 class Git:
-    """Local bare repositories, and the author of commits."""
+    """Local bare repositories, hosts from which they are cloned, and the author of commits."""
 
     local_enabled: bool
     local_root: Path
+    clone_hosts: tuple[str, ...]
     bot_name: str
     bot_email: str
     commit_author: str

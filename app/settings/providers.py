@@ -43,6 +43,14 @@ class ProviderVariables(Schema):
         load_default=None,
         metadata=describe("Folder of the local repositories OWNER/NAME.git. Default: git in INSTANCE_DIR."),
     )
+    GIT_CLONE_HOSTS = ListField(
+        attribute="git.clone_hosts",
+        load_default=(),
+        metadata=describe(
+            "Hosts with private addresses, as HOST or HOST:PORT, from which the console may clone repositories, also over "
+            "http. Public hosts need no entry."
+        ),
+    )
     GIT_BOT_NAME = line("git.bot_name", "Name of the author and committer of commits.", "Galley")
     GIT_BOT_EMAIL = line("git.bot_email", "Address of that author. Default: galley@HOST, with the host of BASE_URL.")
     GIT_COMMIT_AUTHOR = choice(

@@ -192,13 +192,13 @@ class HttpClient:
             with tracer.span(f"{request.method} {host}", "CLIENT", server__address=host):
                 return self._session.send(prepared, timeout=timeout_s, allow_redirects=False, stream=True)
         except (requests.exceptions.ConnectTimeout, requests.exceptions.SSLError) as fault:
-            raise ConnectFailed("The other service cannot be reached") from fault
+            raise ConnectFailed("The external service cannot be reached") from fault
         except requests.exceptions.Timeout as fault:
-            raise ResponseTimeout("The other service did not respond in time") from fault
+            raise ResponseTimeout("The external service did not respond in time") from fault
         except requests.exceptions.ConnectionError as fault:
             raise _connection_failure(fault) from fault
         except (requests.exceptions.RequestException, HTTPError) as fault:
-            raise UpstreamError("The other service sent an invalid HTTP response") from fault
+            raise UpstreamError("The external service sent an invalid HTTP response") from fault
 
 
 def _pieces(response: requests.Response, *, until: float, max_bytes: int) -> Iterator[bytes]:
@@ -208,12 +208,12 @@ def _pieces(response: requests.Response, *, until: float, max_bytes: int) -> Ite
         while piece := response.raw.read1(PIECE_BYTES, decode_content=True):
             remaining -= len(piece)
             if remaining < 0:
-                raise ResponseTooLarge(f"The other service sent more than {max_bytes:,} bytes")
+                raise ResponseTooLarge(f"The external service sent more than {max_bytes:,} bytes")
             if time.monotonic() > until:
-                raise ResponseTimeout("The other service did not complete its response in time")
+                raise ResponseTimeout("The external service did not complete its response in time")
             yield piece
     except ReadTimeoutError as fault:
-        raise ResponseTimeout("The other service did not complete its response in time") from fault
+        raise ResponseTimeout("The external service did not complete its response in time") from fault
     except (HTTPError, OSError) as fault:
         raise ResponseTruncated("The response of the other service was truncated") from fault
 
@@ -221,8 +221,8 @@ def _pieces(response: requests.Response, *, until: float, max_bytes: int) -> Ite
 def _connection_failure(fault: requests.exceptions.ConnectionError) -> UpstreamUnavailable:
     reason = getattr(fault.args[0], "reason", None) if fault.args else None
     if isinstance(reason, NewConnectionError):
-        return ConnectFailed("The other service cannot be reached")
-    return ConnectionDropped("The connection to the other service was lost")
+        return ConnectFailed("The external service cannot be reached")
+    return ConnectionDropped("The connection to the external service was lost")
 
 
 def _new_to(sent: Mapping[str, str], answer: HttpResponse | requests.Response) -> str | None:

@@ -127,7 +127,7 @@ class StreamingResponse:
         if self._cancelled:
             return CallCancelled("The call was cancelled")
         if self._late or isinstance(fault, ReadTimeoutError):
-            return ResponseTimeout("The other service did not continue or complete its response in time")
+            return ResponseTimeout("The external service did not continue or complete its response in time")
         return (
             ResponseTruncated("The response of the other service was truncated")
             if isinstance(fault, HTTPError | OSError)

@@ -58,11 +58,11 @@ def fetch_token(
     }
     answer = http.send("POST", endpoint, form=form, headers={"Accept": "application/json"}, max_bytes=BODY_BYTES)
     if answer.status >= SERVER_ERROR:
-        raise UpstreamError("The login provider does not work")
+        raise UpstreamError("The login provider responded with an error")
     token = _object(answer)
     # GitHub reports a refused code with status 200.
     if answer.status >= 400 or "error" in token or not isinstance(token.get("access_token"), str):
-        raise UpstreamRejected("The login provider refused this code", code="CODE_REJECTED")
+        raise UpstreamRejected("The login provider rejected the authorization code", code="CODE_REJECTED")
     return token
 
 
@@ -78,9 +78,9 @@ def fetch_json(http: HttpClient, url: str, access_token: str | None = None) -> A
         headers["Authorization"] = f"Bearer {access_token}"
     answer = http.send("GET", url, headers=headers, max_bytes=BODY_BYTES)
     if answer.status in (401, 403):
-        raise UpstreamRejected("The login provider refused its own token", code="CODE_REJECTED")
+        raise UpstreamRejected("The login provider rejected the token that it issued", code="CODE_REJECTED")
     if answer.status != 200:
-        raise UpstreamError("The login provider does not work")
+        raise UpstreamError("The login provider responded with an error")
     return answer.json()
 
 

@@ -66,5 +66,5 @@ class ObjectStore(Protocol):
 def checked(key: str) -> str:
     """Return the key if its format is valid. Raises UpstreamRejected, for example for a path outside of the store."""
     if len(key) > KEY_LENGTH or not _KEY.fullmatch(key):
-        raise UpstreamRejected("This is not a storage key", code="INVALID_KEY")
+        raise UpstreamRejected("The storage key has an invalid format", code="INVALID_KEY")
     return key

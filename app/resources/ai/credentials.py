@@ -15,8 +15,9 @@ from app.settings.groups import Ai, AiUpstream
 
 PROVIDERS = ("openai", "anthropic", "gemini", "xai")
 ALIASES = {"google": "gemini", "grok": "xai"}
-MODEL = re.compile(r"[A-Za-z0-9._:/-]{1,80}")
-KEY = re.compile(r"[\x21-\x7e]{1,512}")
+MODEL_PATTERN = "^[A-Za-z0-9._:/-]{1,80}$"
+KEY_PATTERN = "^[!-~]{1,512}$"
+MODEL, KEY = re.compile(MODEL_PATTERN), re.compile(KEY_PATTERN)
 VENDORS = ("api.openai.com", "api.anthropic.com", "generativelanguage.googleapis.com", "api.x.ai")
 """Hosts that require a key. A server of the operator may need none."""
 
@@ -69,7 +70,7 @@ def choose(sent: CallerCredentials, ai: Ai) -> Credentials:
     if sent.key is None:
         return _operators(ai)
     if not KEY.fullmatch(sent.key):
-        raise InvalidRequest.field("apiKey", "Must be a valid key")
+        raise InvalidRequest.field("apiKey", "Must have 1 to 512 visible ASCII characters")
     provider = _provider(sent.provider or ai.provider)
     model = sent.model or (ai.model if provider == ai.provider else None)
     if model is None or not MODEL.fullmatch(model):

@@ -58,7 +58,7 @@ def _expiry(**kwargs: Any) -> fields.AwareDateTime:
 def _is_storable(value: datetime) -> None:
     """Refuse years that databases cannot store. The service checks the permitted lifetime."""
     if not 2000 <= value.year < 3000:
-        raise ValidationError("This is not a valid time.")
+        raise ValidationError("Must be a time between the years 2000 and 2999.")
 
 
 class NewToken(RequestSchema):

@@ -87,7 +87,7 @@ def update(
     organization: Organization | None = None,
     limits: TokenLimits,
 ) -> ApiToken:
-    """Change a token. The member who changes a service account becomes its owner, which limits it to the rights of that member.
+    """Change a token. The member who changes a service account becomes its owner and limits its rights.
 
     Raises:
         NotFound: another request deleted the token.
@@ -113,10 +113,10 @@ def rotate(
     token: ApiToken, *, by: User, organization: Organization | None = None, expires_at: datetime | None = None,
     limits: TokenLimits,
 ) -> IssuedToken:  # fmt: skip
-    """Replace the secret of a token. The previous secret is invalid at once, also if the token was revoked or expired.
+    """Replace the secret of a token. The previous secret is invalid at once. A revoked or expired token becomes valid again.
 
-    The default of `expires_at` repeats the lifetime of the previous secret, up to the longest lifetime. The member who rotates a service account
-    becomes its owner.
+    Without `expires_at` the lifetime of the previous secret is repeated, up to the longest lifetime. The member who
+    rotates a service account becomes its owner.
 
     Raises:
         NotFound: another request deleted the token.

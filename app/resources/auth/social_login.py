@@ -28,7 +28,7 @@ class SocialRefused(PermissionDenied):
 
 @dataclass(frozen=True)
 class LoginPages:
-    """The pages to which the browser is sent after a login and after a failure. `error` None is the web app."""
+    """The pages to which the browser is sent after a login and after a failure. Without `error` it is the web app."""
 
     success: str
     error: str | None
@@ -36,7 +36,7 @@ class LoginPages:
 
 @dataclass(frozen=True)
 class RedeemedState:
-    """An attempt that returned to its browser. It cannot be redeemed again."""
+    """A login attempt that its browser has completed. It cannot be redeemed again."""
 
     attempt: AuthorizationRequest
     pages: LoginPages
@@ -67,7 +67,7 @@ def store_attempt(
 
 
 def redeem(provider: str, state: str, *, browser: str, redirect_uri: str) -> RedeemedState | None:
-    """Use an attempt. Return None if it is unknown, used, expired or of another browser."""
+    """Delete an attempt and return it. Return None if it is unknown, used, expired or belongs to another browser."""
     row = db.session.execute(
         sa.delete(LoginAttempt)
         .where(

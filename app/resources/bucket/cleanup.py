@@ -53,7 +53,8 @@ def delete_objects_without_row(store: ObjectStore, after: timedelta) -> int:
             for stored in _without_row(batch, before):
                 store.delete(stored.key)
                 deleted += 1
-    log.info("media.swept", objects=deleted)
+    log_result = log.info if deleted else log.debug
+    log_result("media.swept", objects=deleted)
     return deleted
 
 

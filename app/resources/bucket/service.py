@@ -66,13 +66,15 @@ def check_quota(user_id: str, received: int, stored: int, limits: Limits, *, sca
     if sent + received > daily.times:
         wait = (oldest + window - now) if oldest is not None else window
         raise TooManyRequests(
-            f"You may upload {daily.times // MIB} MiB a day", retry_after_s=int(wait.total_seconds()) + 1
+            f"You can upload at most {daily.times // MIB} MiB per day", retry_after_s=int(wait.total_seconds()) + 1
         )
     total = db.session.scalar(
         sa.select(sa.func.coalesce(sa.func.sum(MediaAsset.size), 0)).where(MediaAsset.uploader_id == user_id)
     )
     if (total or 0) + stored > limits.upload.stored_bytes:
-        raise LimitReached(f"You may store {limits.upload.stored_bytes // MIB} MiB of images. Delete some images first")
+        raise LimitReached(
+            f"You can store at most {limits.upload.stored_bytes // MIB} MiB of images. Delete some images first"
+        )
 
 
 def reserve(

@@ -87,7 +87,7 @@ def rotate(
     """
     row, old = _find(user, provider, lock=True), hash_token(old_refresh_token)
     if row is None or (old != row.refresh_hash and old not in row.previous_refresh_hashes):
-        raise NotFound("This refresh token belongs to none of your credentials")
+        raise NotFound("This refresh token does not belong to one of your connected accounts")
     if old != row.refresh_hash:
         raise Conflict("This refresh token was already rotated", code="ALREADY_ROTATED")
     scopes = tuple(row.scopes)

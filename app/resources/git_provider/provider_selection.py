@@ -109,7 +109,7 @@ def connect(provider: Provider, repository: str, organization_id: str, *, hosts:
         )
     ).one_or_none()
     if own is None:
-        raise RepositoryUnavailable("Connect an account that reaches this repository first")
+        raise RepositoryUnavailable("Connect an account that can access this repository first")
     _release_connection()
     tokens = OwnTokens(token_refresher(hosts), own.id)
     return Connection(hosts.provider_for(provider, tokens), own.account_login, hosts, tokens, own.installation_id)

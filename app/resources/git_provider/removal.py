@@ -42,7 +42,7 @@ def disconnect_own(user: User, credential_id: str, *, ring: Keyring) -> str:
         .with_for_update()
     )
     if credential is None:
-        raise NotFound("You have no such connection")
+        raise NotFound("This account is not connected")
     return disconnect(credential, ring=ring)
 
 

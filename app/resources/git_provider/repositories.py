@@ -37,13 +37,14 @@ def reachable(
     """
     if provider != Provider.LOCAL:
         return _remote(user, provider, hosts=hosts, search=search, cursor=cursor)
-    return _local(user, host=_host(hosts), search=search, cursor=cursor, limit=min(limit, MAX_LIMIT))
+    return _local(user, host=local_host(hosts), search=search, cursor=cursor, limit=min(limit, MAX_LIMIT))
 
 
-def make(organization: Organization, name: str, *, hosts: GitHosts) -> Repository:
-    """Create `<organization id>/name` on disk with a first commit.
+def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path | None = None) -> Repository:
+    """Create `<organization id>/name` on disk with the files of a folder, by default with a README.
 
-    Runs before the transaction because it takes long. A repository that a crash left without a row is reused.
+    Runs before the transaction because it takes long. Without a source, a repository that a crash left without a row is
+    reused.
 
     Raises:
         Conflict: the organization has a repository of this name.
@@ -51,14 +52,18 @@ def make(organization: Organization, name: str, *, hosts: GitHosts) -> Repositor
     """
     full = f"{organization.id}/{name}"
     if db.session.get(LocalRepository, full) is not None:
-        raise _taken()
+        raise name_taken()
     session.release_connection()
-    host = _host(hosts)
+    host = local_host(hosts)
     try:
+        if source is not None:
+            return host.create(full, source=source)
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "README.md").write_text(f"# {name}\n")
             return host.create(full, source=Path(folder))
-    except RepositoryExists:
+    except RepositoryExists as error:
+        if source is not None:
+            raise name_taken() from error
         return host.repository(RepoRef(full))
 
 
@@ -68,12 +73,13 @@ def record_owner(organization: Organization, repository: Repository) -> Reposito
     Raises:
         Conflict: another request created it at the same time.
     """
-    with savepoint(_taken, LocalRepository.name):
+    with savepoint(name_taken, LocalRepository.name):
         db.session.add(LocalRepository(name=repository.full_name, organization_id=organization.id))
     return repository
 
 
-def _host(hosts: GitHosts) -> LocalHost:
+def local_host(hosts: GitHosts) -> LocalHost:
+    """Return the host of local repositories. Raises RepositoryUnavailable if it is disabled."""
     if hosts.local is None:
         raise RepositoryUnavailable("Local repositories are disabled on this installation")
     return hosts.local
@@ -87,6 +93,7 @@ def _remote(
     )
     if credential is None:
         raise RepositoryUnavailable("Connect an account of this provider first")
+    session.release_connection()
     tokens, at = OwnTokens(token_refresher(hosts), credential.id), hosts.accounts(provider)
     after = decode_cursor(cursor, f"{CURSOR}.{provider}") if cursor else None
     page = at.repositories(tokens, credential.installation_id, search=search, cursor=after)
@@ -122,5 +129,6 @@ def _facts(host: LocalHost, name: str) -> Repository | None:
         return None
 
 
-def _taken() -> Conflict:
+def name_taken() -> Conflict:
+    """Return the error for the name of an existing repository."""
     return Conflict("A repository of this name already exists", code="NAME_TAKEN")

@@ -46,13 +46,16 @@ def reconcile(billing: BillingProvider, *, looks_back: timedelta = RECONCILED_PE
         for event in events:
             examined += 1
             stored += _store(event)
-    session.release_connection()
-    log.info("billing.reconciled", examined=examined, stored=stored)
+    log_result = log.info if stored else log.debug
+    log_result("billing.reconciled", examined=examined, stored=stored)
     return ReconciliationResult(examined, stored)
 
 
 def _store(event: ProviderEvent) -> bool:
-    if event.state is None or db.session.get(tables.BillingEvent, event.id) is not None:
+    if (
+        event.state is None
+        or _first(sa.select(tables.BillingEvent).where(tables.BillingEvent.id == event.id)) is not None
+    ):
         return False
     with session.write_transaction():
         return store_event(event)
@@ -65,10 +68,17 @@ def _changed(events: Iterable[ProviderEvent]) -> Iterable[ProviderEvent]:
 
 def _is_new(event: ProviderEvent, state: State) -> bool:
     table = tables.BillingEvent
-    newest = db.session.scalar(
+    newest = _first(
         sa.select(table)
         .where(table.entity_id == state.provider_id)
         .order_by(table.occurred_at.desc(), table.id.desc())
         .limit(1)
     )
     return newest is None or (newest.occurred_at < event.occurred_at and newest.state != to_json(state))
+
+
+def _first(statement: sa.Select[tables.BillingEvent]) -> tables.BillingEvent | None:
+    """Return the first row and return the connection: the next page of events is an outbound call."""
+    event = db.session.scalar(statement)
+    session.release_connection()
+    return event

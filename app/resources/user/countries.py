@@ -76,8 +76,14 @@ def country_code(text: str) -> str | None:
 
 
 @cache
+def country_codes() -> tuple[str, ...]:
+    """Return the alpha-2 codes in alphabetical order."""
+    return tuple(sorted(country.alpha_2 for country in pycountry.countries))
+
+
+@cache
 def _tables() -> tuple[dict[_Key, str], dict[str, str]]:
-    known = {country.alpha_2 for country in pycountry.countries}
+    known = set(country_codes())
     names = {_key(name): code for name, code in _names() if code in known}
     return names, {code.casefold(): code for code in known}
 

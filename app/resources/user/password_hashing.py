@@ -1,6 +1,7 @@
 """Hashing and comparison of passwords without a database connection, because both take long."""
 
 from app.database import session
+from app.extensions import current_settings
 from app.security.passwords import hash_password, verify_password
 
 
@@ -11,7 +12,7 @@ def hashed(password: str) -> str:
         ServiceUnavailable: too many passwords are being hashed.
     """
     session.release_connection()
-    return hash_password(password)
+    return hash_password(password, limits=current_settings().limits.password)
 
 
 def matches(stored: str | None, password: str) -> bool:
@@ -21,4 +22,4 @@ def matches(stored: str | None, password: str) -> bool:
         ServiceUnavailable: too many passwords are being hashed.
     """
     session.release_connection()
-    return verify_password(stored, password)
+    return verify_password(stored, password, limits=current_settings().limits.password)

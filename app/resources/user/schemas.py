@@ -8,7 +8,7 @@ from marshmallow import Schema, ValidationError, fields, validate
 from app.core.emails import is_email
 from app.core.limits import PasswordLimits
 from app.http.validation import DateTimeMs, NameField, RequestBody, StrictBoolean, text
-from app.resources.user.countries import AmbiguousCountry, country_code
+from app.resources.user.countries import AmbiguousCountry, country_code, country_codes
 from app.resources.user.sign_in_methods import NAME_LENGTH
 from app.security.passwords import password_error
 
@@ -58,8 +58,8 @@ class Country(fields.String):
     """A country as ISO 3166 alpha-2 code or English name. It loads as the code."""
 
     json_schema: ClassVar[dict[str, Any]] = {
-        "minLength": 2,
-        "description": "An ISO 3166 code of two letters or the English name.",
+        "enum": [*country_codes()],
+        "description": "An ISO 3166 code of two letters. The service also accepts the English name.",
     }
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Annotated
 from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.locales import LANGUAGES, is_time_zone
+from app.http.json_schema import described
 from app.http.validation import ABSENT, Absent, DateTimeMs, RequestBody, StrictBoolean
 from app.models.user_preference import Theme
 
@@ -24,6 +25,7 @@ def _timezone(*, required: bool) -> fields.String:
     return fields.String(required=required, validate=_is_zone)
 
 
+@described(pattern="^[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+)*$", description="A name of the IANA time zone database")
 def _is_zone(value: str) -> None:
     if not is_time_zone(value):
         raise ValidationError("Must be an IANA time zone.")

@@ -42,7 +42,9 @@ def read_event(payload: Entity) -> ProviderEvent:
 
 
 def current_state_event(kind: str, entity: Entity, received_at: datetime | None = None) -> ProviderEvent:
-    """Return the present state of an entity as an event. Equal states have equal ids. `received_at` makes a newer event.
+    """Return the present state of an entity as an event. Equal states have equal ids.
+
+    The time of the event is the later one of the change and `received_at`.
 
     Raises:
         MalformedEvent: the content is invalid.
@@ -71,8 +73,8 @@ def _state(kind: str, data: Entity, occurred_at: datetime) -> State | None:
     match kind.split("."):
         case ["subscription", _]:
             return _subscription(data)
-        case ["transaction", "completed" | "payment_failed" | "standing" as what]:
-            return _payment(data, occurred_at, failed=what == "payment_failed")
+        case ["transaction", "completed" | "payment_failed" | "standing" as action]:
+            return _payment(data, occurred_at, failed=action == "payment_failed")
         case ["adjustment", "created" | "updated" | "standing"]:
             return _refund(data)
         case ["customer", "created" | "updated" | "standing"]:

@@ -2,13 +2,15 @@
 
 import re
 from dataclasses import dataclass
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from marshmallow import ValidationError, fields, validate
 
 from app.core.limits import AiLimits
 from app.core.paths import path_error
+from app.http.json_schema import PATH, described
 from app.http.validation import IdField, RequestBody, RequestSchema, text
+from app.resources.ai.credentials import KEY_PATTERN, MODEL_PATTERN, PROVIDERS
 from app.resources.ai.editor_command import ToolName
 
 CODE_CHARACTERS = 64_000
@@ -17,7 +19,8 @@ DIFF_CHARACTERS = 200_000
 INSTRUCTION_CHARACTERS = 8_000
 MAX_MESSAGES = 500
 MAX_ISSUES = 50
-_LOCALE = re.compile(r"[A-Za-z]{2,3}([_-][A-Za-z0-9]{2,8}){0,3}")
+LOCALE_PATTERN = "^[A-Za-z]{2,3}([_-][A-Za-z0-9]{2,8}){0,3}$"
+_LOCALE = re.compile(LOCALE_PATTERN)
 
 
 def optional(max_characters: int, **kwargs: Any) -> fields.String:
@@ -25,24 +28,26 @@ def optional(max_characters: int, **kwargs: Any) -> fields.String:
     return fields.String(load_default=None, allow_none=True, validate=validate.Length(max=max_characters), **kwargs)
 
 
+@described(**PATH)
 def _plain_path(value: str) -> None:
     error = path_error(value) if value else None
     if error is not None:
         raise ValidationError(error)
 
 
+@described(pattern=LOCALE_PATTERN)
 def _locale(value: str) -> None:
     if not _LOCALE.fullmatch(value):
-        raise ValidationError("This is not a valid locale.")
+        raise ValidationError("Must be a locale such as en or pt-BR.")
 
 
 @dataclass(frozen=True, kw_only=True)
 class AiRequestBody(RequestBody):
     """Fields of every handler: a key of the caller and a project of which the caller is a member."""
 
-    api_key: Annotated[str | None, optional(512, data_key="apiKey")]
-    provider: Annotated[str | None, optional(32)]
-    model: Annotated[str | None, optional(80)]
+    api_key: Annotated[str | None, optional(512, data_key="apiKey", metadata={"pattern": KEY_PATTERN})]
+    provider: Annotated[str | None, optional(32, metadata={"enum": [*PROVIDERS, None]})]
+    model: Annotated[str | None, optional(80, metadata={"pattern": MODEL_PATTERN})]
     project_id: Annotated[str | None, IdField("prj", load_default=None, allow_none=True, data_key="projectId")]
 
 
@@ -77,6 +82,11 @@ def _messages(*, required: bool) -> fields.List[Any]:
 @dataclass(frozen=True, kw_only=True)
 class Command(AiRequestBody):
     """A command of the rich-text editor."""
+
+    RULES: ClassVar[dict[str, Any]] = {
+        "if": {"required": ["messages"], "properties": {"messages": {"type": "array", "minItems": 1}}},
+        "else": {"required": ["prompt"], "properties": {"prompt": {"type": "string", "minLength": 1}}},
+    }
 
     messages: Annotated[list[dict[str, Any]] | None, _messages(required=False)]
     prompt: Annotated[str | None, optional(INSTRUCTION_CHARACTERS * 4)]

@@ -142,7 +142,8 @@ class RemovedCredential(Schema):
 
 
 @described(pattern="^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$")
-def _plain_name(value: str) -> None:
+def plain_name(value: str) -> None:
+    """Check the name of a repository without its owner."""
     if not NAME.fullmatch(value) or ".." in value or value.lower().endswith((".git", ".lock", ".")):
         raise ValidationError("Must contain letters, digits, “.”, “_” and “-” only and start with a letter or digit.")
 
@@ -155,7 +156,7 @@ class NewRepository(RequestBody):
         Provider, LocalProviderName(required=True, validate=validate.Equal(Provider.LOCAL, error="Must be: local."))
     ]
     org_id: Annotated[str, IdField("org", required=True)]
-    name: Annotated[str, fields.String(required=True, validate=_plain_name)]
+    name: Annotated[str, fields.String(required=True, validate=plain_name)]
 
 
 class WhichRepositoriesQuery(TypedDict):

@@ -3,17 +3,12 @@
 from dataclasses import dataclass
 from typing import Annotated, Any
 
-from marshmallow import Schema, fields, validate
+from marshmallow import Schema, fields
 
-from app.http.validation import RequestBody, text
+from app.http.validation import RequestBody, text, web_url
 from app.resources.git_provider.schemas.credentials import Number
 
 OPTIONAL: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
-
-
-def _web_url() -> fields.Url:
-    length = validate.Length(max=2048)
-    return fields.Url(schemes={"http", "https"}, require_tld=False, load_default=None, allow_none=True, validate=length)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,7 +25,7 @@ class Code(RequestBody):
     """The callback parameters of provider B. With a state the stored redirect and verifier are used."""
 
     code: Annotated[str, text(1, 512)]
-    redirect_uri: Annotated[str | None, _web_url()]
+    redirect_uri: Annotated[str | None, web_url(**OPTIONAL)]
     code_verifier: Annotated[str | None, text(1, 512, **OPTIONAL)]
     state: Annotated[str | None, text(0, 512, **OPTIONAL)]
 
