@@ -1,5 +1,6 @@
 """Options and fixtures of all tests: the selection of a part of the suite, the application on each database, and users."""
 
+import gc
 import os
 import shutil
 import uuid
@@ -24,6 +25,13 @@ POSTGRESQL = os.environ.get("GALLEY_TEST_POSTGRESQL", "postgresql+psycopg://post
 
 
 pytest_plugins = ("tests.support.selection", "tests.support.loopback")
+
+
+def pytest_collection_finish() -> None:
+    """Exclude the imported modules from the garbage collection, and collect less often."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(50_000, 20, 20)
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])
@@ -69,8 +77,8 @@ def settings(store: str, tmp_path_factory: pytest.TempPathFactory) -> Settings:
 @pytest.fixture(scope="session")
 def app(settings: Settings) -> Iterator[Flask]:
     """Return the application on a migrated database."""
-    with application(settings) as made:
-        yield made
+    with application(settings) as flask_app:
+        yield flask_app
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +94,7 @@ def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
 @pytest.fixture
 def world(app: Flask) -> Iterator[World]:
     """Return the factory of users and projects. Remove waiting jobs and idle connections at the end."""
-    made = World(app)
-    yield made
-    made.drop_jobs()
-    made.close_connections()
+    new_world = World(app)
+    yield new_world
+    new_world.drop_jobs()
+    new_world.close_connections()

@@ -56,10 +56,10 @@ def app(tmp_path: Path) -> Iterator[Flask]:
     """Return an application on SQLite. Guards do not depend on the database."""
     with (
         Outside() as outside,
-        application(outside.settings(f"sqlite:///{tmp_path}/app.db", tmp_path)) as made,
+        application(outside.settings(f"sqlite:///{tmp_path}/app.db", tmp_path)) as flask_app,
     ):
-        made.extensions["outside"] = outside
-        yield made
+        flask_app.extensions["outside"] = outside
+        yield flask_app
 
 
 def _let_in(row: Expected, guard: Guard, form: Guard) -> list[str]:
@@ -75,10 +75,10 @@ def _survives(app: Flask, source: Path, row: Expected, names: list[str]) -> bool
 
 def _by_route(rows: list[Expected]) -> dict[tuple[str, str], list[Expected]]:
     """Group the rows by route. One row that detects a mutant is sufficient."""
-    found: dict[tuple[str, str], list[Expected]] = {}
+    values: dict[tuple[str, str], list[Expected]] = {}
     for row in rows:
-        found.setdefault(row.route, []).append(row)
-    return found
+        values.setdefault(row.route, []).append(row)
+    return values
 
 
 class TestMutants:

@@ -3,11 +3,13 @@
 On SQLite the web half runs in processes that gevent has patched, like the gunicorn workers. The worker half runs unpatched,
 like `flask worker` and the commands. The drivers that both use run in both kinds. On PostgreSQL both halves run unpatched:
 many route tests run waiting jobs in the test process, and the asyncio loop of that job engine cannot share a thread with
-greenlets. `tests/serving` drives gunicorn on both databases. A test without a database runs once, with SQLite.
+greenlets. `tests/serving` drives gunicorn on both databases. A test without a database, or with the marker `one_database`,
+runs with SQLite only.
 
 Usage: run.py [quick | coverage] [-j PROCESSES] [PYTEST-ARGUMENT ...]
 
-`coverage` runs the same parts, measures the branches of those on SQLite, and prints the report at the end.
+`coverage` runs the same parts, measures the branches of those on SQLite, and prints the report at the end. It stores the
+figure in `.coverage-figure`, which `make check` prints.
 """
 
 import os
@@ -27,8 +29,10 @@ from queue import SimpleQueue
 
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
+FIGURE = ROOT / ".coverage-figure"
 PROCESSES = 4
-WEB_SHARES, WORKER_SHARES = 6, 3
+WEB_SHARES = 6
+WORKER_SHARES = {"sqlite": 6, "postgresql": 1}
 TIMEOUT_S = 1500
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
 NO_TESTS_COLLECTED = 5
@@ -55,6 +59,8 @@ class Part:
     def run(self, number: int, more: Sequence[str]) -> tuple[int, str]:
         """Run the part and return its exit status and its output."""
         environment = os.environ | {"GALLEY_TEST_PROCESS": str(number)}
+        # All parts, and the commands that tests start, share the compiled modules.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         measure = ["-m", "coverage", "run", "--parallel-mode"] if self.is_measured else []
         command = [sys.executable, *measure, "-m", "pytest", *self.arguments, *more, *self.paths]
         if self.is_patched:
@@ -101,10 +107,10 @@ def parts(quick: bool, coverage: bool = False) -> Iterator[Part]:
 def _parts_of(store: str, is_measured: bool) -> Iterator[Part]:
     is_patched, arguments = store == "sqlite", (f"--store={store}",)
     yield Part(f"contract {store}", shares(CONTRACT, 1)[0], is_patched, arguments, is_measured)
+    for number, files in enumerate(shares(_worker_names(), WORKER_SHARES[store]), 1):
+        yield Part(f"worker {store} {number}", files, False, arguments, is_measured)
     for number, files in enumerate(shares((*WEB, *BOTH) if is_patched else WEB, WEB_SHARES), 1):
         yield Part(f"web {store} {number}", files, is_patched, arguments, is_measured)
-    for number, files in enumerate(shares(_worker_names(), WORKER_SHARES), 1):
-        yield Part(f"worker {store} {number}", files, False, arguments, is_measured)
 
 
 def shares(names: Sequence[str], number: int) -> list[tuple[str, ...]]:
@@ -169,10 +175,18 @@ def main(arguments: list[str]) -> int:
 
 
 def report_coverage() -> bool:
-    """Combine the measurements, print the report, and return whether the threshold of pyproject.toml is reached."""
-    subprocess.run([sys.executable, "-m", "coverage", "combine", "--quiet"], cwd=ROOT, check=True)
-    report = [sys.executable, "-m", "coverage", "report", "--skip-covered"]
-    return subprocess.run(report, cwd=ROOT, check=False).returncode == 0
+    """Combine the measurements, print the report, store its figure, and return whether all commands succeeded."""
+    coverage = [sys.executable, "-m", "coverage"]
+    subprocess.run([*coverage, "combine", "--quiet"], cwd=ROOT, check=True)
+    report = subprocess.run([*coverage, "report", "--skip-covered"], cwd=ROOT, check=False)
+    total = subprocess.run(
+        [*coverage, "report", "--format=total"], cwd=ROOT, check=False, capture_output=True, text=True
+    )
+    commit = subprocess.run(
+        ["git", "log", "-1", "--format=%h of %cs"], cwd=ROOT, check=True, capture_output=True, text=True
+    )
+    FIGURE.write_text(f"Coverage of statements and branches at {commit.stdout.strip()}: {total.stdout.strip()} %\n")
+    return report.returncode == total.returncode == 0
 
 
 if __name__ == "__main__":

@@ -98,11 +98,11 @@ class TestRunner:
         assert written_rows() == []
 
     def test_job_receives_the_drivers_it_uses(self, app):
-        given: list[object] = []
+        items: list[object] = []
 
-        self.call(app, lambda *, mail: given.append(mail), uses=("mail",))
+        self.call(app, lambda *, mail: items.append(mail), uses=("mail",))
 
-        assert given == ["the mail driver"]
+        assert items == ["the mail driver"]
 
     def test_progress_of_a_job_is_reported_with_its_id(self, app):
         reported = self.call(app, lambda *, progress: progress(3, 10), uses=("progress",))

@@ -1,6 +1,7 @@
 """Tests of the caller: its rows, and its objects of the database session."""
 
 import pytest
+import sqlalchemy as sa
 
 from app.access.caller import Caller, caller_of
 from app.database import session as transactions
@@ -78,3 +79,13 @@ class TestReading:
             find_caller(token).user.name = "Somebody else"
             with pytest.raises(RuntimeError, match="state READING"):
                 db.session.flush()
+
+    def test_object_created_in_a_transaction_contains_the_present_row(self, world: World) -> None:
+        token = world.person().token
+        with world.app.app_context():
+            caller = find_caller(token)
+            with db.engine.begin() as connection:
+                connection.execute(sa.update(User).where(User.id == caller.id).values(name="Changed"))
+            transactions.begin_write()
+            assert caller.user.name == "Changed"
+            db.session.rollback()

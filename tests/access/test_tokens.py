@@ -30,6 +30,7 @@ def _bearer(token: str, scheme: str = "Bearer") -> dict[str, str]:
     return {"Authorization": f"{scheme} {token}"}
 
 
+@pytest.mark.one_database
 class TestHeader:
     @pytest.mark.parametrize(
         ("value", "token"),
@@ -151,6 +152,7 @@ def counter(app: Flask) -> Iterator[RateCounter]:
     app.extensions["rates"] = before
 
 
+@pytest.mark.one_database
 @pytest.mark.usefixtures("counter")
 class TestRates:
     def test_rate_of_a_token_does_not_affect_other_tokens(self, app: Flask, world: World, counter: RateCounter) -> None:

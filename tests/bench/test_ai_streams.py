@@ -1,15 +1,13 @@
 """AI streams: added delay of the first and the other tokens, and the cost of a stream.
 
 The servers run on one core, the provider and the readers on the other. A TCP splice in place of the service is the limit.
-The LiteLLM proxy is the peer if `LITELLM` names its executable or the path contains one (`pip install 'litellm[proxy]'`
-in its own environment). The output contains medians of interleaved rounds. Prefer the processor time to the wall time.
+The LiteLLM proxy is the peer if it can be installed from PyPI. The output contains medians of interleaved rounds. Prefer the processor time to the wall time.
 """
 
 import asyncio
 import contextlib
 import os
 import secrets
-import shutil
 import statistics
 import sys
 from collections.abc import Awaitable, Callable, Iterator
@@ -21,6 +19,7 @@ from flask import Flask
 
 from tests.bench.ai_load import Provider, StreamObservation, read_many
 from tests.bench.large import application
+from tests.bench.peers import litellm as installed_litellm
 from tests.serving.one_worker import Started, cookies, process, service
 from tests.serving.processes import ROOT
 from tests.support.servers.ports import free_port
@@ -28,7 +27,6 @@ from tests.support.servers.ports import free_port
 STREAMS = 300
 TOKENS_A_SECOND = 20
 MASTER_KEY = f"sk-{secrets.token_hex(32)}"
-LITELLM = os.environ.get("LITELLM") or shutil.which("litellm")
 
 
 @pytest.fixture(scope="module")
@@ -78,14 +76,14 @@ def spliced(upstream: int) -> Iterator[Started]:
 
 
 @contextlib.contextmanager
-def litellm(home: Path, upstream: int) -> Iterator[Started]:
+def litellm(executable: Path, home: Path, upstream: int) -> Iterator[Started]:
     port, configuration = free_port(), home / "litellm.yaml"
     configuration.write_text(
         "model_list:\n- model_name: m\n  litellm_params:\n    model: openai/m\n    api_key: k\n"
         f"    api_base: http://127.0.0.1:{upstream}/v1\nlitellm_settings:\n  telemetry: false\n"
     )
     command = [
-        str(LITELLM),
+        str(executable),
         "--config",
         str(configuration),
         "--host",
@@ -115,12 +113,11 @@ def peers(home: Path, url: str, app: Flask, upstream: int) -> Iterator[list[Peer
         ours = stack.enter_context(service(home, url, upstream))
         found = [Peer("ours", ours, "/api/ai/command", cookies(app, STREAMS))]
         found.append(Peer("splice", stack.enter_context(spliced(upstream)), "/v1/x", [""] * STREAMS))
-        if LITELLM:
-            proxy = stack.enter_context(litellm(home, upstream))
+        executable = installed_litellm()
+        if executable is not None:
+            proxy = stack.enter_context(litellm(executable, home, upstream))
             header = f"Authorization: Bearer {MASTER_KEY}\r\n"
             found.append(Peer("LiteLLM", proxy, "/v1/chat/completions", [header] * STREAMS))
-        else:
-            print("\nthe LiteLLM proxy is not installed: no comparison with it")
         yield found
 
 
@@ -173,6 +170,30 @@ class TestFirstToken:
             added = sorted((each - floor) * 1000 for each in first[name])
             told = f"{added[len(added) // 10]:.1f} ms added (best tenth), {statistics.median(added):.1f} ms (median)"
             print(f"\nfirst token, {name}: {told}; processor time a call {statistics.median(took):.1f} ms", end="")
+
+
+class TestManyStarts:
+    def test_starts_in_one_second_are_printed(self, peers: list[Peer], upstream: int) -> None:
+        provider = Provider(tokens=20, every_s=0.05, port=upstream)
+
+        async def measure() -> None:
+            for peer in peers:
+                before = peer.started.cpu_s()
+                seen = await peer.read(STREAMS, spread_s=1)
+                refused = sum(not each.whole for each in seen)
+                first = sorted(each.first_s for each in seen if each.whole)
+                told = (
+                    f"{refused} refused (goal 0), first token p99 {first[int(len(first) * 0.99)]:.2f} s"
+                    if first
+                    else "all refused"
+                )
+                cost = (peer.started.cpu_s() - before) / STREAMS * 1000
+                print(
+                    f"\n{STREAMS} starts in a second, {peer.name}: {told}; processor time a stream {cost:.1f} ms",
+                    end="",
+                )
+
+        measured(peers, provider, measure)
 
 
 class TestManyStreams:

@@ -82,11 +82,11 @@ FROM generate_series(1, :events) AS n
 
 def fill() -> None:
     """Generate all rows."""
-    given = {"first": FIRST, "subscriptions": SUBSCRIPTIONS, "payments": EVENTS // 2, "events": EVENTS}
+    data = {"first": FIRST, "subscriptions": SUBSCRIPTIONS, "payments": EVENTS // 2, "events": EVENTS}
     with db.engine.execution_options(isolation_level="AUTOCOMMIT").connect() as connection:
         connection.execute(sa.text("SET statement_timeout = 0"))
         for statement in (SUBSCRIBED, PERIODS, PAID, REFUNDED, SUMMED, TOLD):
-            used = {name: value for name, value in given.items() if f":{name}" in statement}
+            used = {name: value for name, value in data.items() if f":{name}" in statement}
             connection.execute(sa.text(statement), used)
         connection.execute(sa.text("VACUUM ANALYZE"))
 

@@ -23,7 +23,11 @@ PAGES = (
     "?sort=-date&filter[tags][contains]=b7",
     "?sort=title&filter[date][gte]=2024-01-02",
     "?filter[date][gte]=2024-01-02&filter[title]=Post 777",
+    "?filter[tags][contains]=b7",
     "?filter[none]=x",
+    "?filter[title][missing]=true",
+    "?sort=-date&filter[date][missing]=true",
+    "?filter[none][missing]=true",
 )
 
 

@@ -21,18 +21,18 @@ PARTITIONS = 16
 
 @pytest.fixture
 def app(tmp_path: Path) -> Iterator[Flask]:
-    with postgresql_database() as url, large.application(tmp_path, url) as made:
+    with postgresql_database() as url, large.application(tmp_path, url) as flask_app:
         Population().fill()
-        yield made
+        yield flask_app
 
 
 class TestScale:
     def test_row_sizes_and_request_costs_are_printed(self, app: Flask, capsys: pytest.CaptureFixture[str]) -> None:
         world = World(app)
         person = world.person()
-        lines = ["\nbytes a row: table, rows, bytes, of which indexes"]
+        lines = ["\nbytes per row (table: rows, bytes with indexes, bytes of the indexes)"]
         lines += [f"  {name}: {rows}, {whole:.0f}, {indexes:.0f}" for name, rows, whole, indexes in row_sizes()]
-        lines.append("a request: statements, ms of CPU of this process")
+        lines.append("per request (route: statements, CPU ms of this process)")
         for name, call in _requests(world, person):
             call()
             with counted(current_app) as sent:
@@ -41,7 +41,7 @@ class TestScale:
             lines.append(f"  {name}: {len(sent)}, {taken / TIMES * 1_000:.1f}")
         touched, spread = _partitions()
         lines.append(
-            f"content_files in {PARTITIONS} partitions by project: {spread} rows each; a file's row asks {touched}"
+            f"content_files in {PARTITIONS} partitions: {spread} rows per partition; one file reads {touched} partition"
         )
         assert touched == 1
         with capsys.disabled():

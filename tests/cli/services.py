@@ -71,14 +71,14 @@ def populated_service(
 
 def contents(app: Flask) -> dict[str, tuple[int, str]]:
     """Return the number of rows of each table and a hash that does not depend on their order."""
-    found = {}
+    values = {}
     with app.app_context(), db.engine.connect() as connection:
         for table in tables.tables_of(connection, app.extensions["jobs"]):
             digest = LineDigest()
             for line in tables.lines_of(connection, table):
                 digest.add(line)
-            found[table.name] = (digest.lines, digest.sha256)
-    return found
+            values[table.name] = (digest.lines, digest.sha256)
+    return values
 
 
 def objects(app: Flask) -> dict[str, bytes]:

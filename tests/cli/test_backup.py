@@ -37,6 +37,13 @@ def s3(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:
         yield running
 
 
+@pytest.fixture(scope="module")
+def service(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Flask, Outside]]:
+    """Return a populated service with local storage. Tests add rows to it and delete none."""
+    with populated_service(store, tmp_path_factory.mktemp("populated") / "old") as populated:
+        yield populated
+
+
 @pytest.fixture(params=["local", "s3"])
 def storages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
     """Return the storage settings of the source and of the target."""
@@ -51,35 +58,46 @@ def storages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     return [{"driver": "s3", "s3_bucket": name, "s3_endpoint_url": server.url} for name in names]
 
 
+@pytest.fixture
+def source(
+    request: pytest.FixtureRequest, store: str, storages: list[dict[str, object]], tmp_path: Path
+) -> Iterator[tuple[Flask, Outside]]:
+    """Return a populated service with the first storage. An owner has called every route on the local one only."""
+    if not storages[0]:
+        yield request.getfixturevalue("service")
+        return
+    with populated_service(store, tmp_path / "old", walked=False, **storages[0]) as populated:
+        yield populated
+
+
 class TestBackupAndRestore:
     def test_restore_returns_equal_rows_objects_and_repositories(
-        self, store: str, storages: list[dict[str, object]], tmp_path: Path
+        self, store: str, source: tuple[Flask, Outside], storages: list[dict[str, object]], tmp_path: Path
     ) -> None:
-        walked = not storages[0]  # One driver is sufficient, and calls to S3 are slow.
-        with populated_service(store, tmp_path / "old", walked=walked, **storages[0]) as (old, outside):
-            World(old).person().post("/auth/forget-password", {"email": "owner@demo.example.org"}).ok()
-            code, told = command(old, "backup", tmp_path / "saved")
-            before = contents(old), objects(old), histories(old)
-            # The asset rows of the scene have no objects. The backup reports this.
-            assert code == (1 if "lacks" in told else 0), told
-            assert "The secrets in it are encrypted with k1" in told
-            settings = old.config["SETTINGS"]
-            with empty_service(store, tmp_path / "new", settings, **storages[1]) as new:
-                code, told = command(new, "restore", "--verify", tmp_path / "saved")
-                assert code == 0, told
-                assert told.endswith("Rows, media and repositories equal the backup.\n")
-                assert (contents(new), objects(new), histories(new)) == before
-                filled = {name for name, (rows, _) in before[0].items() if rows}
-                assert {"users", "content_texts", "git_credentials", "media_assets"} <= filled
-                assert before[1]
-                assert len(before[2]) >= 3
-                self._check_service(new, outside)
+        old, outside = source
+        World(old).person().post("/auth/forget-password", {"email": "owner@demo.example.org"}).ok()
+        code, told = command(old, "backup", tmp_path / "saved")
+        before = contents(old), objects(old), histories(old)
+        # The asset rows of the scene have no objects. The backup reports this.
+        assert code == (1 if "lacks" in told else 0), told
+        assert "The secrets in it are encrypted with k1" in told
+        settings = old.config["SETTINGS"]
+        with empty_service(store, tmp_path / "new", settings, **storages[1]) as new:
+            code, told = command(new, "restore", "--verify", tmp_path / "saved")
+            assert code == 0, told
+            assert told.endswith("Rows, media and repositories equal the backup.\n")
+            assert (contents(new), objects(new), histories(new)) == before
+            filled = {name for name, (rows, _) in before[0].items() if rows}
+            assert {"users", "content_texts", "git_credentials", "media_assets"} <= filled
+            assert before[1]
+            assert len(before[2]) >= 3
+            self._check_service(new, outside)
 
     def _check_service(self, new: Flask, outside: Outside) -> None:
         """Assert that mail, search, credentials and new rows work after the restore."""
         World(new).work_off(within_s=300)
         with new.app_context():
-            found = db.session.scalars(sa.select(Project).where(Project.name == "The Harbour Journal")).one()
+            project_row = db.session.scalars(sa.select(Project).where(Project.name == "The Harbour Journal")).one()
             kept = token_refresher(drivers.git)
             credential = db.session.execute(
                 sa.text("SELECT id FROM git_credentials WHERE provider = 'github'")
@@ -97,57 +115,57 @@ class TestBackupAndRestore:
         assert [hit["path"] for hit in me.get(f"/project-content/{mine}/search?q=lantern").ok()] == ["a.md"]
         assert owner.email == "owner@demo.example.org"
         with new.app_context():
-            index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == found.id)).first()
+            index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == project_row.id)).first()
             assert index is not None
             assert index.described_sha == index.commit_sha
 
-    def test_backup_during_writes_is_consistent(self, store: str, tmp_path: Path) -> None:
-        with populated_service(store, tmp_path / "old") as (old, _):
-            world, stop = World(old), threading.Event()
-            me = world.person()
-            org = organization(world, me)
-            name, there = repository(world, BINARY)
-            mine, head = project(world, me, org, name), there.head("main")
-            world.work_off(within_s=300)
-            saved: list[str] = []
-            faults: list[BaseException] = []
+    def test_backup_during_writes_is_consistent(
+        self, store: str, service: tuple[Flask, Outside], tmp_path: Path
+    ) -> None:
+        old, _ = service
+        world, stop = World(old), threading.Event()
+        me = world.person()
+        org = organization(world, me)
+        name, there = repository(world, BINARY)
+        mine, head = project(world, me, org, name), there.head("main")
+        world.work_off(within_s=300)
+        saved: list[str] = []
+        faults: list[BaseException] = []
 
-            def save_files() -> None:
-                try:
-                    while not stop.is_set():
-                        file = {"path": f"n{len(saved)}.md", "action": "create", "content": f"# {len(saved)}\n"}
-                        body = {"message": "Add", "base_sha": head, "files": [file]}
-                        made = me.post(f"/project-content/{mine}/commit", body).ok(201)
-                        saved.append(made["commit_sha"])
-                except BaseException as error:
-                    faults.append(error)
-
-            writer = threading.Thread(target=save_files)
-            writer.start()
+        def save_files() -> None:
             try:
-                while len(saved) < 3 and not faults:
-                    stop.wait(0.05)
-                begun = len(saved)
-                code, told = command(old, "backup", tmp_path / "saved")
-                ended = len(saved)
-            finally:
-                stop.set()
-                writer.join(30)
-            assert faults == []
-            assert "Saved" in told
-            assert code in (0, 1)
-            with empty_service(store, tmp_path / "new", old.config["SETTINGS"]) as new:
-                assert command(new, "restore", "--verify", tmp_path / "saved")[0] == 0
-                with new.app_context():
-                    entries = db.session.scalars(
-                        sa.select(ProjectLogEntry).where(ProjectLogEntry.project_id == mine)
-                    ).all()
-                    told_of = {entry.commit_sha for entry in entries} & set(saved)
-                    history = drivers.git.local.bundles.described(name)
-                    assert set(saved[:begun]) <= told_of
-                    assert told_of == set(saved[: len(told_of)])
-                    assert history is not None
-                    assert ended >= begun
+                while not stop.is_set():
+                    file = {"path": f"n{len(saved)}.md", "action": "create", "content": f"# {len(saved)}\n"}
+                    body = {"message": "Add", "base_sha": head, "files": [file]}
+                    made = me.post(f"/project-content/{mine}/commit", body).ok(201)
+                    saved.append(made["commit_sha"])
+            except BaseException as error:
+                faults.append(error)
+
+        writer = threading.Thread(target=save_files)
+        writer.start()
+        try:
+            while len(saved) < 3 and not faults:
+                stop.wait(0.05)
+            begun = len(saved)
+            code, told = command(old, "backup", tmp_path / "saved")
+            ended = len(saved)
+        finally:
+            stop.set()
+            writer.join(30)
+        assert faults == []
+        assert "Saved" in told
+        assert code in (0, 1)
+        with empty_service(store, tmp_path / "new", old.config["SETTINGS"]) as new:
+            assert command(new, "restore", "--verify", tmp_path / "saved")[0] == 0
+            with new.app_context():
+                history = drivers.git.local.bundles.described(name)
+                entries = db.session.scalars(sa.select(ProjectLogEntry).where(ProjectLogEntry.project_id == mine)).all()
+                told_of = {entry.commit_sha for entry in entries} & set(saved)
+                assert set(saved[:begun]) <= told_of
+                assert told_of == set(saved[: len(told_of)])
+                assert history is not None
+                assert ended >= begun
 
     def test_backup_of_sqlite_is_restored_to_postgresql(self, tmp_path: Path) -> None:
         from tests.conftest import postgresql_database
@@ -159,13 +177,13 @@ class TestBackupAndRestore:
                 code, told = command(new, "restore", "--verify", tmp_path / "saved")
                 assert code == 0, told
                 after = contents(new)
-                anew = {"content_texts", "content_links", "content_fields", "content_indexes"}
+                anew = {"content_texts", "content_links", "content_fields", "content_shapes", "content_indexes"}
                 assert {name: rows for name, rows in after.items() if name not in anew} == {
                     name: rows for name, rows in before[0].items() if name not in anew
                 }
                 assert (objects(new), histories(new)) == before[1:]
                 TestBackupAndRestore()._check_service(new, outside)
-                for name in ("content_texts", "content_fields"):
+                for name in ("content_texts", "content_fields", "content_shapes"):
                     assert contents(new)[name][0] >= before[0][name][0]
 
 
@@ -198,15 +216,15 @@ class TestOlderSchema:
 
 
 class TestSecrets:
-    def test_backup_contains_no_secret_in_clear(self, store: str, tmp_path: Path) -> None:
-        with populated_service(store, tmp_path / "old") as (old, outside):
-            command(old, "backup", tmp_path / "saved")
-            read = manifests.read(tmp_path / "saved")
-            text = b"".join(self._lines(tmp_path / "saved", read.tables))
-            assert outside.hosts.github.grants
-            assert not [token for token in outside.hosts.github.grants if token.encode() in text]
-            assert read.keys == ["k1"]
-            assert isinstance(Keyring(old.config["SETTINGS"].security.encryption_keys), Keyring)
+    def test_backup_contains_no_secret_in_clear(self, service: tuple[Flask, Outside], tmp_path: Path) -> None:
+        old, outside = service
+        command(old, "backup", tmp_path / "saved")
+        read = manifests.read(tmp_path / "saved")
+        text = b"".join(self._lines(tmp_path / "saved", read.tables))
+        assert outside.hosts.github.grants
+        assert not [token for token in outside.hosts.github.grants if token.encode() in text]
+        assert read.keys == ["k1"]
+        assert isinstance(Keyring(old.config["SETTINGS"].security.encryption_keys), Keyring)
 
     def _lines(self, saved: Path, sections: dict[str, Section]) -> Iterator[bytes]:
         for name, section in sections.items():

@@ -27,19 +27,19 @@ def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]
     home = tmp_path_factory.mktemp("service")
     with another_database(store, home) as url:
         settings = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
-        with application(settings) as made:
-            world = World(made)
+        with application(settings) as flask_app:
+            world = World(flask_app)
             me = world.person()
             name, _ = repository(world, BINARY)
             project(world, me, organization(world, me), name)
-            yield made
+            yield flask_app
 
 
 @pytest.fixture(scope="module")
 def backup(app: Flask, tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("backup") / "saved"
-    code, told = command(app, "backup", place)
-    assert code == 0, told
+    code, output = command(app, "backup", place)
+    assert code == 0, output
     return place
 
 
@@ -55,45 +55,45 @@ class TestRefusals:
             yield made
 
     def test_restore_to_a_database_with_rows_is_refused(self, app: Flask, saved: Path) -> None:
-        code, told = command(app, "restore", saved)
+        code, output = command(app, "restore", saved)
         assert code == 1
-        assert "This database is not empty" in told
+        assert "This database is not empty" in output
 
     def test_backup_to_a_folder_with_files_is_refused(self, app: Flask, saved: Path) -> None:
         before = sorted(saved.rglob("*"))
-        code, told = command(app, "backup", saved)
+        code, output = command(app, "backup", saved)
         assert (code, sorted(saved.rglob("*"))) == (1, before)
-        assert "is not empty" in told
+        assert "is not empty" in output
 
     def test_backup_on_a_full_disk_fails_and_leaves_no_manifest(self, app: Flask, tmp_path: Path) -> None:
         with files_of_at_most(100):
-            code, told = command(app, "backup", tmp_path / "cut")
+            code, output = command(app, "backup", tmp_path / "cut")
         assert code == 1
-        assert "cannot be written" in told
+        assert "cannot be written" in output
         assert command(app, "restore", tmp_path / "cut")[0] == 1
 
     def test_restore_without_a_manifest_is_refused(self, empty: Flask, tmp_path: Path) -> None:
-        code, told = command(empty, "restore", tmp_path / "nothing")
+        code, output = command(empty, "restore", tmp_path / "nothing")
         assert code == 1
-        assert "is not a complete backup" in told
+        assert "is not a complete backup" in output
 
     @pytest.mark.parametrize("text", ["[]", '{"format": 1}', '{"format": 1, "jobs": 3}'])
     def test_restore_with_an_incomplete_manifest_is_refused(self, empty: Flask, saved: Path, text: str) -> None:
         (saved / manifests.FILE).write_text(text)
-        code, told = command(empty, "restore", saved)
-        assert (code, told.startswith("Error: ")) == (1, True), told
+        code, output = command(empty, "restore", saved)
+        assert (code, output.startswith("Error: ")) == (1, True), output
 
     def test_restore_without_a_required_key_names_the_key(self, empty: Flask, saved: Path) -> None:
         self._change(saved, keys=["gone"])
-        code, told = command(empty, "restore", saved)
+        code, output = command(empty, "restore", saved)
         assert code == 1
-        assert "encrypted with gone. Add the key" in told
+        assert "encrypted with gone. Add the key" in output
 
     def test_restore_of_a_newer_schema_is_refused(self, empty: Flask, saved: Path) -> None:
         self._change(saved, revision="9999")
-        code, told = command(empty, "restore", saved)
+        code, output = command(empty, "restore", saved)
         assert code == 1
-        assert "A newer version created the backup" in told
+        assert "A newer version created the backup" in output
 
     @pytest.mark.parametrize("damage", ["flip", "cut", "lose"])
     def test_restore_of_a_damaged_table_restores_nothing(self, empty: Flask, saved: Path, damage: str) -> None:
@@ -105,25 +105,25 @@ class TestRefusals:
             place.write_bytes(raw[:-9])
         else:
             place.unlink()
-        code, told = command(empty, "restore", saved)
+        code, output = command(empty, "restore", saved)
         assert code == 1
-        assert "users.jsonl.zst of the backup" in told
+        assert "users.jsonl.zst of the backup" in output
         assert {rows for rows, _ in contents(empty).values()} == {0}
 
     def test_restore_of_a_damaged_object_or_missing_bundle_is_refused(self, empty: Flask, saved: Path) -> None:
         shutil.rmtree(saved / "repositories")
-        code, told = command(empty, "restore", saved)
+        code, output = command(empty, "restore", saved)
         assert code == 1
-        assert "is missing or damaged" in told
+        assert "is missing or damaged" in output
 
     def test_restore_does_not_overwrite_a_different_repository(self, empty: Flask, saved: Path) -> None:
         listed = read_all(section_path(saved, "repositories"), manifests.read(saved).repositories)
         name = json.loads(next(listed))[0]
         with empty.app_context():
             drivers.git.local.create(name)
-        code, told = command(empty, "restore", saved)
+        code, output = command(empty, "restore", saved)
         assert code == 1
-        assert f"different repository {name} exists" in told
+        assert f"different repository {name} exists" in output
 
     def test_verify_names_each_difference(self, empty: Flask, saved: Path) -> None:
         read = manifests.read(saved)
@@ -135,8 +135,8 @@ class TestRefusals:
         from app.cli.backup import _service
 
         with empty.app_context():
-            told = list(verify.differences(_service(), saved, read))
-        assert told == [f"table users differs: {users.lines} rows, {users.lines} saved"]
+            differences = list(verify.differences(_service(), saved, read))
+        assert differences == [f"table users differs: {users.lines} rows, {users.lines} saved"]
 
     def _change(self, saved: Path, **values: object) -> None:
         place = saved / manifests.FILE

@@ -22,9 +22,9 @@ class TestSummary:
         ):
             notify(world, event(kind, entity, START)).ok()
         options = ["billing", "summary", "--from", "2026-01-01", "--to", "2026-02-28", "--currency", "HUF"]
-        told = world.app.test_cli_runner().invoke(args=options)
-        assert told.exit_code == 0, told.output
-        lines = told.output.splitlines()
+        result = world.app.test_cli_runner().invoke(args=options)
+        assert result.exit_code == 0, result.output
+        lines = result.output.splitlines()
         assert lines[0] == "2026-01-01 to 2026-02-28"
         assert lines[2].split() == ["active", "trialing", "new", "canceled", "churn", "pre-orders"]
         assert lines[3].split()[:5] == ["1", "0", "1", "0", "0.00%"]
@@ -37,11 +37,11 @@ class TestSummary:
         ]
 
     def test_summary_with_reversed_days_is_refused(self, world: World) -> None:
-        told = world.app.test_cli_runner().invoke(
+        result = world.app.test_cli_runner().invoke(
             args=["billing", "summary", "--from", "2026-02-01", "--to", "2026-01-01"]
         )
-        assert told.exit_code == 1
-        assert "after the last" in told.output
+        assert result.exit_code == 1
+        assert "after the last" in result.output
 
 
 class TestReconcile:
@@ -55,6 +55,6 @@ class TestReconcile:
 
     def test_reconcile_with_a_failing_provider_prints_the_reason(self, world: World, paddle: Paddle) -> None:
         paddle.faults.append(Fault("GET", reply=Reply(403)))
-        told = world.app.test_cli_runner().invoke(args=["billing", "reconcile"])
-        assert told.exit_code == 1
-        assert "rejected the credentials or failed" in told.output
+        result = world.app.test_cli_runner().invoke(args=["billing", "reconcile"])
+        assert result.exit_code == 1
+        assert "rejected the credentials or failed" in result.output

@@ -1,6 +1,9 @@
 """Tests of `flask config`."""
 
+import pytest
 from flask import Flask
+
+pytestmark = pytest.mark.one_database
 
 
 class TestCheck:

@@ -59,10 +59,10 @@ class TestUpgrade:
         done = subprocess.run(
             [flask, "db", "upgrade"], cwd=PROJECT, env=os.environ | nowhere, capture_output=True, text=True
         )
-        told = done.stdout + done.stderr
-        assert (done.returncode, "The database cannot be migrated now; start again." in told) == (1, True), told
-        assert "Traceback" not in told
-        assert "hush" not in told
+        output = done.stdout + done.stderr
+        assert (done.returncode, "The database cannot be migrated now; start again." in output) == (1, True), output
+        assert "Traceback" not in output
+        assert "hush" not in output
 
     def test_upgrade_does_not_change_a_newer_schema(self, empty: Flask) -> None:
         _set_revision(empty, "9999")

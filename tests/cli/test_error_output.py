@@ -49,15 +49,15 @@ class TestDatabase:
     def test_unreachable_database_is_reported_without_its_password(
         self, unreachable: Flask, words: tuple[str, ...]
     ) -> None:
-        code, told = command(unreachable, *words)
-        assert (code, told.startswith("Error: The database cannot be used: ")) == (1, True), told
-        assert "hush" not in told
+        code, output = command(unreachable, *words)
+        assert (code, output.startswith("Error: The database cannot be used: ")) == (1, True), output
+        assert "hush" not in output
 
 
 class TestBackup:
     def test_backup_without_a_database_is_not_written(self, unreachable: Flask, tmp_path: Path) -> None:
-        code, told = command(unreachable, "backup", tmp_path / "saved")
-        assert (code, "The database cannot be used: " in told) == (1, True), told
+        code, output = command(unreachable, "backup", tmp_path / "saved")
+        assert (code, "The database cannot be used: " in output) == (1, True), output
         assert not (tmp_path / "saved" / "manifest.json").exists()
 
 

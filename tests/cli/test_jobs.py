@@ -35,9 +35,9 @@ class TestJobs:
         with quiet.app_context(), running_worker(engine, fail, {"cli.hopeless": Job("cli.hopeless", print, retries=0)}):
             until(lambda: "cli.hopeless" in command(quiet, "jobs", "dead")[1])
 
-        told = command(quiet, "jobs", "dead")[1]
-        assert told.endswith("cli.hopeless  PermanentFailure: the repository is gone\n")
-        assert "x_1" not in told
+        output = command(quiet, "jobs", "dead")[1]
+        assert output.endswith("cli.hopeless  PermanentFailure: the repository is gone\n")
+        assert "x_1" not in output
         assert command(quiet, "jobs", "retry", job_id) == (0, f"Job {job_id} waits again.\n")
         assert command(quiet, "jobs", "dead") == (0, "No job has failed permanently.\n")
         assert command(quiet, "jobs", "retry", job_id)[0] == 1

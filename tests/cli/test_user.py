@@ -25,10 +25,10 @@ class TestPromote:
 
     @pytest.mark.parametrize("email", ["nobody@mail.example.org", "nobody", ""])
     def test_promote_of_an_unknown_user_prints_a_message(self, app: Flask, email: str) -> None:
-        found = app.test_cli_runner().invoke(args=["user", "promote", email])
-        assert found.exit_code == 1
-        assert found.output.startswith("Error: ")
-        assert found.output.count("\n") == 1
+        response = app.test_cli_runner().invoke(args=["user", "promote", email])
+        assert response.exit_code == 1
+        assert response.output.startswith("Error: ")
+        assert response.output.count("\n") == 1
 
 
 class TestCreate:

@@ -35,9 +35,9 @@ class Browser:
 
     def do(self, what: str, handler: str, **scenario: Any) -> Any:
         cookie = f"session_token={self.site.owner.token}"
-        told = {"do": what, "api": f"{self.base}/api/ai/{handler}", "cookie": cookie, **scenario}
+        payload = {"do": what, "api": f"{self.base}/api/ai/{handler}", "cookie": cookie, **scenario}
         done = subprocess.run(
-            ["node", str(HERE / "client.mjs"), json.dumps(told)],
+            ["node", str(HERE / "client.mjs"), json.dumps(payload)],
             cwd=self.folder, capture_output=True, text=True, timeout=60,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr

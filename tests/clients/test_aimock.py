@@ -100,8 +100,8 @@ class TestAimock:
         arguments = "".join(event.text for event in events if isinstance(event, ToolDelta))
         assert (start.name, events[-1]) == ("search_files", Stop(StopReason.TOOLS))
         call = ToolCall(start.call_id, start.name, arguments)
-        told = Message(MessageRole.TOOL, '{"files": []}', call_id=start.call_id)
-        events = ask(model, user("find tea"), Message(MessageRole.ASSISTANT, "", (call,)), told)
+        tool_result = Message(MessageRole.TOOL, '{"files": []}', call_id=start.call_id)
+        events = ask(model, user("find tea"), Message(MessageRole.ASSISTANT, "", (call,)), tool_result)
         assert "".join(event.text for event in events if isinstance(event, TextDelta)) == "It is in tea.md."
 
     def test_refusals_raise_driver_errors(self, model: Model) -> None:

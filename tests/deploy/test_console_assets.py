@@ -3,6 +3,7 @@
 import gzip
 import importlib.util
 import json
+import re
 import shutil
 import subprocess
 from itertools import chain
@@ -70,6 +71,19 @@ class TestBuild:
             [built.node(), "--test", "test/*.test.ts"], cwd=built.WORK, capture_output=True, text=True, timeout=120
         )
         assert done.returncode == 0, done.stdout[-4000:]
+
+    def test_sources_have_no_type_error(self, built: ModuleType, tmp_path: Path) -> None:
+        """Install the compiler in a copy: the build itself needs no development packages."""
+        built.copy_sources(built.ASSETS, tmp_path)
+        options = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline"]
+        subprocess.run([*built.npm(), "ci", *options], cwd=tmp_path, check=True, capture_output=True, timeout=240)
+        compiler = tmp_path / "node_modules" / "typescript" / "bin" / "tsc"
+        with (tmp_path / "src" / "texts.ts").open("a") as file:
+            file.write('export const wrong: number = "text";\n')
+        done = subprocess.run(
+            [built.node(), compiler, "--noEmit"], cwd=tmp_path, capture_output=True, text=True, timeout=120
+        )
+        assert re.findall(r"^(\S+)\(\d+,\d+\): error (\w+)", done.stdout, re.MULTILINE) == [("src/texts.ts", "TS2322")]
 
     def test_scripts_are_smaller_than_their_limits(self, built: ModuleType) -> None:
         """The first script of a page, and each editor with all chunks that it loads, compressed."""

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import sqlalchemy as sa
 import yaml
 from flask import Flask
 
@@ -15,6 +14,8 @@ from app.factory import create_app
 from config import Settings
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 FOLDER = Path(__file__).resolve().parents[2] / "deploy" / "grafana"
 SUFFIXES = {"counter": ("",), "gauge": ("",), "histogram": ("_bucket", "_sum", "_count")}
 NAME = re.compile(r"\bgalley_[a-z_]+")
@@ -22,23 +23,20 @@ NAME = re.compile(r"\bgalley_[a-z_]+")
 
 def dashboard() -> list[str]:
     """Return the queries of the dashboard."""
-    told = json.loads((FOLDER / "galley.json").read_text())
-    return [target["expr"] for panel in told["panels"] for target in panel["targets"]]
+    content = json.loads((FOLDER / "galley.json").read_text())
+    return [target["expr"] for panel in content["panels"] for target in panel["targets"]]
 
 
 def alerts() -> list[str]:
     """Return the conditions of the alerts."""
-    told = yaml.safe_load((FOLDER / "alerts.yaml").read_text())
-    return [rule["expr"] for group in told["groups"] for rule in group["rules"]]
+    content = yaml.safe_load((FOLDER / "alerts.yaml").read_text())
+    return [rule["expr"] for group in content["groups"] for rule in group["rules"]]
 
 
 @pytest.fixture
 def text(app: Flask, world: World, tmp_path: Path) -> Iterator[str]:
     """Return the response of /metrics after a worker run and an unusual request."""
     world.work_off()
-    with app.app_context(), db.engine.begin() as connection:
-        if connection.dialect.name == "postgresql":  # On PostgreSQL a worker deletes its heartbeat when it ends.
-            connection.execute(sa.text("INSERT INTO procrastinate_workers DEFAULT VALUES"))
     settings = Settings.for_tests(tmp_path, DATABASE_URL=app.config["SETTINGS"].database.url, METRICS_TOKEN="m" * 32)
     measured = create_app(settings)
     client = measured.test_client()
@@ -47,9 +45,6 @@ def text(app: Flask, world: World, tmp_path: Path) -> Iterator[str]:
     yield client.get("/metrics", headers={"Authorization": "Bearer " + "m" * 32}).get_data(as_text=True)
     with measured.app_context():
         db.session.remove()
-        if db.engine.dialect.name == "postgresql":
-            with db.engine.begin() as connection:
-                connection.execute(sa.text("DELETE FROM procrastinate_workers"))
         db.engine.dispose()
 
 

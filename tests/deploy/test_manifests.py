@@ -17,6 +17,8 @@ from config import Settings
 from tests.deploy.test_dockerfile import PROCFILE, STAGES
 from tests.serving.processes import ROOT
 
+pytestmark = pytest.mark.one_database
+
 KUBERNETES = ROOT / "deploy" / "kubernetes"
 VERSION = "1.33"
 # Variables of the AWS client. They are not settings of the service.
@@ -39,8 +41,8 @@ GONE_WITHIN_S = 30
 
 
 def cluster() -> dict[str, str]:
-    told = dotenv_values(ROOT / "deploy" / "cluster.env", interpolate=False)
-    return {name: str(value) for name, value in told.items() if not name.startswith("CLUSTER_")}
+    content = dotenv_values(ROOT / "deploy" / "cluster.env", interpolate=False)
+    return {name: str(value) for name, value in content.items() if not name.startswith("CLUSTER_")}
 
 
 def compose() -> Any:
@@ -54,8 +56,8 @@ def of_compose(service: str) -> dict[str, str]:
         name, _, default = match[1].partition(":")
         return SECRETS[name] if default.startswith("?") else default.removeprefix("-")
 
-    told = {name: re.sub(r"\$\{([^}]+)\}", value_of, str(value)) for name, value in environment_of(service).items()}
-    return STAGES[-1].environment() | told
+    values = {name: re.sub(r"\$\{([^}]+)\}", value_of, str(value)) for name, value in environment_of(service).items()}
+    return STAGES[-1].environment() | values
 
 
 def environment_of(service: str) -> dict[str, str]:
@@ -64,8 +66,8 @@ def environment_of(service: str) -> dict[str, str]:
 
 
 def of_kubernetes() -> dict[str, str]:
-    told = dotenv_values(KUBERNETES / "base" / "galley.env", interpolate=False)
-    return STAGES[-1].environment() | {name: str(value) for name, value in told.items()} | IN_THE_SECRET
+    content = dotenv_values(KUBERNETES / "base" / "galley.env", interpolate=False)
+    return STAGES[-1].environment() | {name: str(value) for name, value in content.items()} | IN_THE_SECRET
 
 
 def manifests() -> Iterator[dict[str, Any]]:
@@ -124,11 +126,11 @@ class TestVariables:
 
 class TestProcesses:
     def test_processes_equal_those_of_the_procfile_and_the_migration(self) -> None:
-        wanted = {"web": PROCFILE["web"], "worker": PROCFILE["worker"], "migrate": "flask db upgrade"}
+        values = {"web": PROCFILE["web"], "worker": PROCFILE["worker"], "migrate": "flask db upgrade"}
         services = compose()["services"]
-        assert {name: " ".join(services[name]["command"]) for name in wanted} == wanted
+        assert {name: " ".join(services[name]["command"]) for name in values} == values
         kinds = {"web": "Deployment", "worker": "Deployment", "migrate": "Job"}
-        assert {name: " ".join(pod(kinds[name], name)["containers"][0]["command"]) for name in wanted} == wanted
+        assert {name: " ".join(pod(kinds[name], name)["containers"][0]["command"]) for name in values} == values
 
     def test_init_commands_exist(self, app: Flask) -> None:
         for name in ("web", "worker"):
@@ -139,19 +141,26 @@ class TestProcesses:
     def test_grace_period_is_longer_than_the_drain(self) -> None:
         for name in ("web", "worker"):
             assert int(compose()["services"][name]["stop_grace_period"].removesuffix("s")) > GONE_WITHIN_S
-            told = pod("Deployment", name)
+            pod_spec = pod("Deployment", name)
             stop = (
-                told["containers"][0].get("lifecycle", {}).get("preStop", {}).get("exec", {}).get("command", ["", "0"])
+                pod_spec["containers"][0]
+                .get("lifecycle", {})
+                .get("preStop", {})
+                .get("exec", {})
+                .get("command", ["", "0"])
             )
-            assert told["terminationGracePeriodSeconds"] >= int(stop[1]) + GONE_WITHIN_S
+            assert pod_spec["terminationGracePeriodSeconds"] >= int(stop[1]) + GONE_WITHIN_S
 
     def test_containers_cannot_run_as_root(self) -> None:
         run = " ".join(each.text for each in STAGES[-1].instructions if each.keyword == "RUN")
         uid = int(re.findall(r"useradd --uid (\d+)", run)[0])
         for kind, name in (("Deployment", "web"), ("Deployment", "worker"), ("Job", "migrate")):
-            told = pod(kind, name)
-            assert (told["securityContext"]["runAsNonRoot"], told["securityContext"]["runAsUser"]) == (True, uid)
-            for container in [*told["containers"], *told.get("initContainers", ())]:
+            pod_spec = pod(kind, name)
+            assert (pod_spec["securityContext"]["runAsNonRoot"], pod_spec["securityContext"]["runAsUser"]) == (
+                True,
+                uid,
+            )
+            for container in [*pod_spec["containers"], *pod_spec.get("initContainers", ())]:
                 assert container["securityContext"] == {
                     "allowPrivilegeEscalation": False,
                     "readOnlyRootFilesystem": True,
@@ -187,11 +196,11 @@ class TestPorts:
             for annotation, value in manifest("Ingress", name)["metadata"]["annotations"].items():
                 word = annotation.rpartition("/")[2].replace("-", "_")
                 word = {"proxy_body_size": "client_max_body_size"}.get(word, word)
-                found = re.search(rf"^\s*{word} (.+);", text, re.MULTILINE) or re.search(
+                match = re.search(rf"^\s*{word} (.+);", text, re.MULTILINE) or re.search(
                     rf"^\s*{word} (.+);", common, re.MULTILINE
                 )
-                assert found is not None, word
-                assert found[1].removesuffix("s") == value, word
+                assert match is not None, word
+                assert match[1].removesuffix("s") == value, word
 
     def test_compose_sets_all_variables_of_the_nginx_template(self) -> None:
         template = (ROOT / "deploy" / "nginx" / "galley.conf.template").read_text()

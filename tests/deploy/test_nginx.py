@@ -49,8 +49,8 @@ class Node:
             while b"\r\n\r\n" not in head and (piece := connection.recv(65536)):
                 head += piece
             head, _, body = head.partition(b"\r\n\r\n")
-            told = re.search(rb"content-length: (\d+)", head.lower())
-            missing = int(told[1]) - len(body) if told else 0
+            match = re.search(rb"content-length: (\d+)", head.lower())
+            missing = int(match[1]) - len(body) if match else 0
             while missing > 0 and (piece := connection.recv(65536)):
                 missing -= len(piece)
             if head:

@@ -249,6 +249,7 @@ class TestService:
         assert worst(findings_of(service_checks.mail, deployment, settings=settings(tmp_path)))[0] == Severity.WARNING
 
 
+@pytest.mark.one_database
 class TestSetup:
     @pytest.mark.parametrize(
         ("environment", "lacking"),
@@ -310,6 +311,7 @@ class Usage(NamedTuple):
     free: int
 
 
+@pytest.mark.one_database
 class TestMachine:
     def test_missing_git_is_a_failure_and_old_git_a_warning(
         self, deployment: Deployment, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -323,7 +325,7 @@ class TestMachine:
         assert (level, observed) == (Severity.WARNING, "Git 2.25.1 is older than 2.36")
 
     def test_unusable_sandbox_driver_is_a_warning(self, deployment: Deployment) -> None:
-        refusing = FailingDriver(SandboxUnavailable("This machine does not allow bubblewrap to confine previews"))
+        refusing = FailingDriver(SandboxUnavailable("The server does not permit bubblewrap to create user namespaces"))
         assert (
             worst(findings_of(host_checks.previews, with_driver(deployment, "sandbox", refusing)))[0]
             == Severity.WARNING

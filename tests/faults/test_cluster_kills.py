@@ -35,7 +35,7 @@ class TestWebNodes:
             names, created = traffic.stored_writes()
             with capsys.disabled():
                 print(f"\n{KILLS} kills, {traffic.acknowledged} acknowledged; {dict(traffic.answers)}")
-            assert cluster.told.read_text().count("was started again") >= KILLS
+            assert cluster.log_file.read_text().count("was started again") >= KILLS
         assert traffic.failures == []
         assert [name for name in traffic.logged if names[name] != 1] == []
         assert [path for path in traffic.saved if created[path] != 1] == []

@@ -33,7 +33,7 @@ def roll(cluster: Cluster) -> None:
 
 
 def report(capsys: pytest.CaptureFixture[str], cluster: Cluster, traffic: Traffic) -> None:
-    drained = [line for line in cluster.told.read_text().splitlines() if "drained" in line]
+    drained = [line for line in cluster.log_file.read_text().splitlines() if "drained" in line]
     with capsys.disabled():
         print(f"\n{dict(traffic.answers)}, slowest {traffic.slowest_s:.1f} s; {'; '.join(drained)}")
 

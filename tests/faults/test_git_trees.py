@@ -57,8 +57,8 @@ class TestLists:
     def test_unknown_head_keeps_the_index(self, deployment: HostedDeployment) -> None:
         workload = HostedWorkload(deployment, host="github")
         before = workload.current_tree()
-        astray = Reply(200, {"ref": "refs/heads/main", "object": {"type": "commit", "sha": "2" * 40, "url": "u"}})
-        with workload.with_faults(Fault(HEAD["github"], times=EVER, reply=astray)):
+        unknown_head = Reply(200, {"ref": "refs/heads/main", "object": {"type": "commit", "sha": "2" * 40, "url": "u"}})
+        with workload.with_faults(Fault(HEAD["github"], times=EVER, reply=unknown_head)):
             reply = workload.run_during_fault()[0]
             assert reply.status in (404, 409, 422, 502)
             assert workload.current_tree() == before

@@ -27,15 +27,15 @@ def rows(scene: Scene) -> list[Any]:
         sa.select(User.__table__).where(User.id.in_(people)).order_by(User.id),
     )
     with scene.app.app_context():
-        found = [[tuple(row) for row in db.session.execute(question)] for question in questions]
+        matches = [[tuple(row) for row in db.session.execute(question)] for question in questions]
         db.session.rollback()
-    return [*found, repository(scene).head("main")]
+    return [*matches, repository(scene).head("main")]
 
 
 def others(scene: Scene) -> list[Any]:
     """Return the organization and the project that no caller may change."""
     with scene.app.app_context():
-        found = [
+        matches = [
             [tuple(row) for row in db.session.execute(question)]
             for question in (
                 sa.select(Organization.__table__).where(Organization.id == scene.org_other),
@@ -44,7 +44,7 @@ def others(scene: Scene) -> list[Any]:
             )
         ]
         db.session.rollback()
-    return found
+    return matches
 
 
 def organizations_without_one_owner(app: Flask) -> list[str]:
@@ -58,9 +58,9 @@ def organizations_without_one_owner(app: Flask) -> list[str]:
         .having((sa.func.coalesce(sa.func.sum(owner), 0) != 1) | (sa.func.coalesce(sa.func.sum(named), 0) != 1))
     )
     with app.app_context():
-        found = list(db.session.scalars(question))
+        results = list(db.session.scalars(question))
         db.session.rollback()
-    return found
+    return results
 
 
 def repository(scene: Scene) -> GitRepo:

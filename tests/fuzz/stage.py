@@ -17,8 +17,16 @@ LONG = bool(os.environ.get("GALLEY_LONG"))
 SEED = int(os.environ.get("GALLEY_SEED", "7"))
 CALLERS = ("anonymous", "editor", "owner")
 UNVERSIONED = ("/healthz", "/readyz", "/metrics", "/media/", "/api/")
-OUTSIDE = frozenset({(("POST", "/auth/sign-in/social"), 503), (("POST", "/api/ai/seo-fix"), 502)})
-"""Errors of the doubles: the second social provider does not exist, and the model returns one fixed answer."""
+_HANDLERS = ("chat", "command", "copilot", "commit", "metadata", "code-edit", "code-explain", "seo-fix")
+OUTSIDE = frozenset(
+    {
+        (("POST", "/auth/sign-in/social"), 503),
+        (("POST", "/api/ai/seo-fix"), 502),
+        *((("POST", f"{AI}{name}"), 503) for name in _HANDLERS),
+    }
+)
+"""Errors of the doubles: the second social provider and three of the AI providers do not exist, and the model returns one
+fixed answer."""
 
 _CHANGES = re.compile(r"/(organization|project|user|auth|bucket/delete)\b(?!-)")
 _CONTENT = ("/project-content/", "/project-draft/", "/project-log/")

@@ -49,10 +49,10 @@ class Fuzz:
 
     def _valid(self, key: Key, name: str) -> dict[str, Any]:
         who = self.stage.caller(name)
-        given = self.stage.valid(key, who)
+        request_arguments = self.stage.valid(key, who)
         cookie = getattr(who, "token", None)
-        headers = {**given.get("headers", {})} | ({"Cookie": f"session_token={cookie}"} if cookie else {})
-        return given | {"headers": headers}
+        headers = {**request_arguments.get("headers", {})} | ({"Cookie": f"session_token={cookie}"} if cookie else {})
+        return request_arguments | {"headers": headers}
 
     def _try(self, key: Key, name: str, wire: Wire) -> None:
         looked = self.sent % LOOKED_AT_EVERY == 0
@@ -93,14 +93,14 @@ def fault_of(wire: Wire, status: int, headers: Headers, body: bytes) -> str | No
     if status < 400 or wire.method == "HEAD":
         return None
     try:
-        told = orjson.loads(body)
-        items = told["errorMessage"]
+        content = orjson.loads(body)
+        items = content["errorMessage"]
         fits = (
-            told["statusCode"] == status
-            and told["success"] is False
-            and isinstance(told["message"], str)
-            and bool(told["message"])
-            and _CODE.fullmatch(told["code"]) is not None
+            content["statusCode"] == status
+            and content["success"] is False
+            and isinstance(content["message"], str)
+            and bool(content["message"])
+            and _CODE.fullmatch(content["code"]) is not None
             and all(isinstance(item["path"], str) and isinstance(item["message"], str) for item in items)
         )
     except (ValueError, KeyError, TypeError):

@@ -4,6 +4,8 @@ import pytest
 
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 
 class TestTrailingSlashes:
     @pytest.mark.parametrize("path", ["/api/v1/auth/get-session/", "/healthz/"])
@@ -13,6 +15,6 @@ class TestTrailingSlashes:
 
     @pytest.mark.parametrize("path", ["/api/v1//auth/get-session", "/api//v1/auth/get-session"])
     def test_path_with_two_trailing_slashes_is_not_found(self, world: World, path: str) -> None:
-        told = world.anonymous().get(path, headers={"Host": "evil.example"})
-        told.fails(404, "NOT_FOUND")
-        assert "Location" not in told.headers
+        response = world.anonymous().get(path, headers={"Host": "evil.example"})
+        response.fails(404, "NOT_FOUND")
+        assert "Location" not in response.headers

@@ -43,10 +43,10 @@ class TestAccepted:
 class TestRefused:
     @pytest.mark.parametrize("coding", ["gzip", "br", "identity, gzip"])
     def test_compressed_body_raises_unsupported_media_type(self, coding: str) -> None:
-        given = EnvironBuilder(method="POST", data=b"{}", content_type="application/json")
-        given.headers["Content-Encoding"] = coding
+        environ_source = EnvironBuilder(method="POST", data=b"{}", content_type="application/json")
+        environ_source.headers["Content-Encoding"] = coding
         with pytest.raises(UnsupportedMediaType):
-            read_json(Request(given.get_environ()))
+            read_json(Request(environ_source.get_environ()))
 
     @pytest.mark.parametrize(
         "data",
@@ -100,8 +100,8 @@ class TestRefused:
             read_json(request('{"a": "' + "x" * 100 + '"}'), max_bytes=50)
 
     def test_body_above_the_limit_without_a_length_raises_payload_too_large(self) -> None:
-        given = request('{"a": "' + "x" * 100 + '"}')
-        given.environ["CONTENT_LENGTH"] = ""
-        given.environ["wsgi.input_terminated"] = True
+        environ_source = request('{"a": "' + "x" * 100 + '"}')
+        environ_source.environ["CONTENT_LENGTH"] = ""
+        environ_source.environ["wsgi.input_terminated"] = True
         with pytest.raises(PayloadTooLarge):
-            read_json(given, max_bytes=50)
+            read_json(environ_source, max_bytes=50)

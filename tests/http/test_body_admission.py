@@ -12,6 +12,8 @@ from app.http.body_admission import BodyAdmission, BodyBudget
 from app.http.endpoint import declaration_of
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 LIMITS = InputLimits(bodies_bytes=100, bodies_address_bytes=40, unauthenticated_bytes=10)
 
 

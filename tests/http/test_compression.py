@@ -8,6 +8,8 @@ from flask import Flask
 from app.rate_limiting.counter import RateCounter
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 
 class TestAcceptEncoding:
     @pytest.mark.parametrize(

@@ -6,6 +6,8 @@ from flask import Flask
 from app.http.headers import init_cors
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 OURS = "http://127.0.0.1:8000"
 
 

@@ -39,12 +39,14 @@ class TestDatabase:
         assert failed(app, raised(sa.exc.ProgrammingError, psycopg.errors.UndefinedTable)) == (500, None)
 
 
+@pytest.mark.one_database
 class TestBodies:
     @pytest.mark.parametrize("error", [InvalidChunkSize(b"zz"), LimitRequestHeaders("trailers"), NoMoreData()])
     def test_invalid_chunks_receive_400(self, app: Flask, error: Exception) -> None:
         assert failed(app, error) == (400, None)
 
 
+@pytest.mark.one_database
 class TestUpstreams:
     @pytest.mark.parametrize("error", [errors.BadGateway(), errors.GatewayTimeout(), errors.ServiceUnavailable()])
     def test_throttled_or_unavailable_upstream_has_retry_after(self, app: Flask, error: errors.AppError) -> None:

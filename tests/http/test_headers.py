@@ -1,8 +1,11 @@
 """Tests of the maximum size of request headers."""
 
+import pytest
 from flask import Flask
 
 from app.core.limits import InputLimits
+
+pytestmark = pytest.mark.one_database
 
 
 class TestSize:

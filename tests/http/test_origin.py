@@ -4,6 +4,8 @@ import pytest
 
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 
 class TestOrigin:
     @pytest.mark.parametrize("origin", ["https://evil.example.org", "null", "http://[::1", "http://a]b"])

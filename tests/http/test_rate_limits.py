@@ -52,6 +52,7 @@ def statuses(times: int, call: Callable[[], Any]) -> list[int]:
     return [call().status for _ in range(times)]
 
 
+@pytest.mark.one_database
 class TestSignIn:
     PASSWORD = "Another-Harbour-1"
 
@@ -108,10 +109,10 @@ class TestSignIn:
 
     def test_sign_in_failures_of_an_address_are_limited_to_thirty(self, world: World) -> None:
         browser = world.anonymous()
-        got = statuses(
+        received = statuses(
             31, lambda: browser.post("/auth/sign-in/email", {"email": email(), "password": "Wrong-password-1"})
         )
-        assert got == [401] * 30 + [429]
+        assert received == [401] * 30 + [429]
 
     def test_success_clears_the_failures_of_account_and_address(self, world: World) -> None:
         owner = self.owner(world)
@@ -142,6 +143,7 @@ class TestSignIn:
         assert got.count(429) == 10
 
 
+@pytest.mark.one_database
 class TestAddressRows:
     @pytest.mark.parametrize(
         ("path", "body", "times"),
@@ -154,12 +156,12 @@ class TestAddressRows:
         ],
     )
     def test_address_rows_count_every_request(self, world: World, path: str, body: dict[str, str], times: int) -> None:
-        got = statuses(times + 1, lambda: world.anonymous().post(path, body))
-        assert got == [400] * times + [429]
+        received = statuses(times + 1, lambda: world.anonymous().post(path, body))
+        assert received == [400] * times + [429]
 
     def test_callbacks_of_an_address_are_limited_to_thirty(self, world: World) -> None:
-        got = statuses(31, lambda: world.anonymous().get("/auth/callback/social_a"))
-        assert got == [302] * 30 + [429]
+        received = statuses(31, lambda: world.anonymous().get("/auth/callback/social_a"))
+        assert received == [302] * 30 + [429]
 
     def test_alias_of_a_route_shares_its_row(self, world: World) -> None:
         statuses(30, lambda: world.anonymous().post("/auth/verify-email", {}))
@@ -197,8 +199,8 @@ class TestStoredAddressRows:
 
     @pytest.mark.parametrize("path", ["/auth/forget-password", "/auth/request-password-reset"])
     def test_reset_requests_of_an_address_are_twenty_an_hour(self, world: World, path: str) -> None:
-        got = statuses(21, lambda: world.anonymous().post(path, {"email": email()}))
-        assert got == [200] * 20 + [429]
+        received = statuses(21, lambda: world.anonymous().post(path, {"email": email()}))
+        assert received == [200] * 20 + [429]
 
 
 class TestForgetPassword:
@@ -213,10 +215,11 @@ class TestForgetPassword:
         assert sum(person.email.encode() in file.read_bytes() for file in folder.glob("*.eml")) == 3
 
 
+@pytest.mark.one_database
 class TestRequestRows:
     def test_anonymous_requests_are_sixty_a_minute(self, world: World) -> None:
-        got = statuses(61, lambda: world.anonymous().get("/auth/get-session"))
-        assert got == [401] * 60 + [429]
+        received = statuses(61, lambda: world.anonymous().get("/auth/get-session"))
+        assert received == [401] * 60 + [429]
 
     def test_invalid_cookie_counts_as_anonymous(self, world: World) -> None:
         def ask() -> Any:
@@ -228,14 +231,14 @@ class TestRequestRows:
 
     def test_signed_in_writes_are_a_hundred_and_twenty_a_minute(self, world: World) -> None:
         person = world.person()
-        got = statuses(121, lambda: person.post("/user/check-limits", {}))
-        assert got == [200] * 120 + [429]
+        received = statuses(121, lambda: person.post("/user/check-limits", {}))
+        assert received == [200] * 120 + [429]
         person.get("/auth/get-session").ok()
 
     def test_signed_in_requests_are_six_hundred_a_minute(self, world: World) -> None:
         person, other = world.person(), world.person()
-        got = statuses(601, lambda: person.get("/auth/get-session"))
-        assert got == [200] * 600 + [429]
+        received = statuses(601, lambda: person.get("/auth/get-session"))
+        assert received == [200] * 600 + [429]
         other.get("/auth/get-session").ok()
 
     def test_health_check_is_not_limited(self, world: World) -> None:

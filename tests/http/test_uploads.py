@@ -28,8 +28,8 @@ def part(name: str, content: bytes, *, filename: str | None = None) -> bytes:
 
 def sending(stream: Any, length: int | None, content_type: str) -> RequestContext:
     """Return the context of a request with this body. A length of None means a chunked body."""
-    told = {"wsgi.input_terminated": True} if length is None else {"CONTENT_LENGTH": str(length)}
-    environ = {"wsgi.input": stream, "CONTENT_TYPE": content_type, **told}
+    values = {"wsgi.input_terminated": True} if length is None else {"CONTENT_LENGTH": str(length)}
+    environ = {"wsgi.input": stream, "CONTENT_TYPE": content_type, **values}
     return PLAIN.test_request_context("/", method="POST", environ_overrides=environ)
 
 

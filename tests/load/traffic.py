@@ -55,8 +55,8 @@ class TrafficResult:
 
     def quantile_ms(self, group: str, share: float) -> float:
         """Return a quantile of the response times of a group, in milliseconds."""
-        found = sorted(self.took_s[group])
-        return found[min(len(found) - 1, int(len(found) * share))] * 1000
+        results = sorted(self.took_s[group])
+        return results[min(len(results) - 1, int(len(results) * share))] * 1000
 
 
 class Connection:

@@ -20,10 +20,10 @@ class TestRequestIds:
             body = {"email": "lines@mail.example.org", "password": "Quiet-Harbour-9", "name": "Lines"}
             world.anonymous().post("/auth/sign-up/email", body, headers={"X-Request-Id": "the-id-of-mine"})
             world.work_off(within_s=120)
-            told = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
+            content = [json.loads(line) for line in capsys.readouterr().err.splitlines() if line.startswith("{")]
         finally:
             logging.getLogger().handlers = before
             lines.configure(app.config["SETTINGS"].log.format, app.config["SETTINGS"].log.level)
-        jobs = [line for line in told if line["event"] == "job_finished"]
+        jobs = [line for line in content if line["event"] == "job_finished"]
         assert "the-id-of-mine" in {line.get("request_id") for line in jobs}
-        assert "Quiet-Harbour-9" not in json.dumps(told)
+        assert "Quiet-Harbour-9" not in json.dumps(content)

@@ -20,14 +20,16 @@ from werkzeug.test import Client, TestResponse
 from app.core.permissions import Role
 from app.extensions import db, drivers
 from app.models.organization import Membership
-from app.preview_proxy import reader
 from app.preview_proxy.middleware import PreviewProxy
 from app.preview_proxy.websocket import _read_handshake
 from app.rate_limiting.counter import RateCounter
 from app.security.preview_links import COOKIE, PreviewLinkSigner
+from config import Settings
 from tests.resources.sandbox.conftest import PreviewSite, make_site
 from tests.support.watchdog import watchdog
 from tests.support.world import Person, World
+
+pytestmark = pytest.mark.one_database
 
 SERVER = b"""
 import http.server, json, os
@@ -208,11 +210,13 @@ class TestAdmission:
         assert window.get().status_code == 403
 
     def test_removed_member_is_disconnected_during_a_response(
-        self, app: Flask, project: PreviewSite, world: World, monkeypatch: pytest.MonkeyPatch
+        self, app: Flask, project: PreviewSite, world: World
     ) -> None:
-        monkeypatch.setattr(reader, "CHECK_S", 0.1)
         leaving = member(project, world)
         window = Window(app, project.created(leaving))
+        settings: Settings = app.config["SETTINGS"]
+        limits = replace(settings.limits, sandbox=replace(settings.limits.sandbox, membership_check_s=0.1))
+        window.client = Client(PreviewProxy(app, replace(settings, limits=limits)), use_cookies=False)
         window.enter()
         reading = window.get(f"/flood?{quote('HTTP/1.1 200 OK' + 2 * LINE + '|a')}", buffered=False)
         assert next(reading.response)
@@ -444,15 +448,12 @@ class TestLimits:
 
 
 class TestPages:
-    def test_failed_preview_shows_its_escaped_log(self, app: Flask, world: World) -> None:
+    def test_log_url_of_a_failed_start_shows_its_escaped_log(self, app: Flask, world: World) -> None:
         script = b'{"scripts": {"dev": "echo \\"<b>it broke</b>\\"; exit 1"}}'
         project = make_site(world, {"package.json": script})
-        project.create().fails(422)
-        record = project.record()
-        window = Window(app, {"previewUrl": record["preview_url"]})
-        with app.app_context():
-            links = PreviewLinkSigner(app.config["SETTINGS"].security.secret_key)
-        window.cookies[COOKIE] = links.cookie(record["sandbox_name"], project.owner.id)
+        window = Window(app, {"previewUrl": project.create().fails(422)["result"]["log_url"]})
+        assert window.get().status_code == 403
+        window.enter()
         response = window.get()
         assert response.status_code == 502
         assert "&lt;b&gt;it broke&lt;/b&gt;" in response.text

@@ -9,8 +9,9 @@ from http.client import HTTPException
 import pytest
 import sqlalchemy as sa
 
-from app.preview_proxy import reader
 from app.preview_proxy.reader import STEP_BYTES, BoundedReader
+
+CHECK_S = 0.01
 
 
 @pytest.fixture
@@ -18,12 +19,6 @@ def ends() -> Iterator[tuple[socket.socket, socket.socket]]:
     proxy_end, site_end = socket.socketpair()
     with proxy_end, site_end:
         yield proxy_end, site_end
-
-
-@pytest.fixture
-def frequent_checks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Check the membership every 10 ms."""
-    monkeypatch.setattr(reader, "CHECK_S", 0.01)
 
 
 def membership_ended() -> bool:
@@ -42,7 +37,7 @@ def send_later(site_end: socket.socket, content: bytes) -> threading.Timer:
 
 def test_read_beyond_the_step_limit_raises(ends: tuple[socket.socket, socket.socket]) -> None:
     proxy_end, site_end = ends
-    incoming = BoundedReader(proxy_end, lambda: True)
+    incoming = BoundedReader(proxy_end, lambda: True, check_s=CHECK_S)
     site_end.setblocking(False)
     taken, flood = 0, bytes(64 * 1024)
 
@@ -58,19 +53,18 @@ def test_read_beyond_the_step_limit_raises(ends: tuple[socket.socket, socket.soc
     assert take() > 0
 
 
-@pytest.mark.usefixtures("frequent_checks")
 class TestMembership:
     def test_ended_membership_raises_during_silence(self, ends: tuple[socket.socket, socket.socket]) -> None:
         with pytest.raises(HTTPException):
-            BoundedReader(ends[0], membership_ended).readinto(memoryview(bytearray(8)))
+            BoundedReader(ends[0], membership_ended, check_s=CHECK_S).readinto(memoryview(bytearray(8)))
 
     def test_ended_membership_raises_before_new_bytes_are_returned(
         self, ends: tuple[socket.socket, socket.socket]
     ) -> None:
         proxy_end, site_end = ends
-        incoming = BoundedReader(proxy_end, membership_ended)
+        incoming = BoundedReader(proxy_end, membership_ended, check_s=CHECK_S)
         site_end.sendall(b"late")
-        time.sleep(2 * reader.CHECK_S)
+        time.sleep(2 * CHECK_S)
         with pytest.raises(HTTPException):
             incoming.readinto(memoryview(bytearray(8)))
 
@@ -78,19 +72,16 @@ class TestMembership:
         proxy_end, site_end = ends
         sending = send_later(site_end, b"late")
         read = bytearray(8)
-        assert BoundedReader(proxy_end, lambda: True).readinto(memoryview(read)) == 4
+        assert BoundedReader(proxy_end, lambda: True, check_s=CHECK_S).readinto(memoryview(read)) == 4
         assert read[:4] == b"late"
         sending.join()
 
     def test_unavailable_database_keeps_the_connection(self, ends: tuple[socket.socket, socket.socket]) -> None:
         proxy_end, site_end = ends
         sending = send_later(site_end, b"late")
-        assert BoundedReader(proxy_end, database_unavailable).readinto(memoryview(bytearray(8))) == 4
+        assert BoundedReader(proxy_end, database_unavailable, check_s=CHECK_S).readinto(memoryview(bytearray(8))) == 4
         sending.join()
 
-    def test_silence_longer_than_the_limit_raises_timeout(
-        self, ends: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(reader, "SILENCE_S", 0.05)
+    def test_silence_longer_than_the_limit_raises_timeout(self, ends: tuple[socket.socket, socket.socket]) -> None:
         with pytest.raises(TimeoutError):
-            BoundedReader(ends[0], lambda: True).readinto(memoryview(bytearray(8)))
+            BoundedReader(ends[0], lambda: True, check_s=CHECK_S, silence_s=0.05).readinto(memoryview(bytearray(8)))

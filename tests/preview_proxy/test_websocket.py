@@ -13,12 +13,11 @@ from app.preview_proxy import websocket
 def test_silent_connection_ends_with_the_process_or_the_membership(
     monkeypatch: pytest.MonkeyPatch, draining: bool, allowed: bool
 ) -> None:
-    monkeypatch.setattr(websocket, "CHECK_S", 0.05)
     sandbox, inner = socket.socketpair()
     client, browser = socket.socketpair()
     with sandbox, inner, client, browser:
         ended = threading.Event()
-        arguments = (inner, client, lambda: allowed or not ended.is_set())
+        arguments = (inner, client, lambda: allowed or not ended.is_set(), 0.05)
         forwarding = threading.Thread(target=websocket._forward_to_client, args=arguments)
         forwarding.start()
         sandbox.sendall(b"still here")

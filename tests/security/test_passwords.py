@@ -3,6 +3,7 @@
 import pytest
 from argon2 import PasswordHasher, extract_parameters
 
+from app.core.limits import PasswordLimits
 from app.security.passwords import common_passwords, hash_password, password_error, verify_password
 
 EMAIL = "ada.lovelace@mail.example.org"
@@ -32,18 +33,17 @@ class TestHashing:
 
     def test_unknown_account_is_verified_at_the_cost_of_a_known_account(self, monkeypatch: pytest.MonkeyPatch) -> None:
         compared: list[str] = []
-        hasher = PasswordHasher()
+        verify = PasswordHasher.verify
 
-        class RecordingHasher:
-            def verify(self, hashed: str, password: bytes) -> bool:
-                compared.append(hashed)
-                return hasher.verify(hashed, password)
+        def record(hasher: PasswordHasher, stored: str, password: bytes) -> bool:
+            compared.append(stored)
+            return verify(hasher, stored, password)
 
-        stored = hash_password("correct horse battery")
-        verify_password(None, "the first makes what unknown ones are compared with")
-        monkeypatch.setattr("app.security.passwords._hasher", RecordingHasher())
-        assert not verify_password(stored, "wrong")
-        assert not verify_password(None, "wrong")
+        limits = PasswordLimits(memory_kib=64, iterations=3)
+        stored = hash_password("correct horse battery", limits=limits)
+        monkeypatch.setattr(PasswordHasher, "verify", record)
+        assert not verify_password(stored, "wrong", limits=limits)
+        assert not verify_password(None, "wrong", limits=limits)
         known, unknown = map(extract_parameters, compared)
         assert known == unknown
 

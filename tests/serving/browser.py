@@ -6,7 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
+
+EXPECT_WITHIN_MS = 60_000
+"""The other tests take the processors for seconds."""
 
 
 @contextmanager
@@ -16,6 +19,7 @@ def chromium() -> Iterator[Browser]:
     if program is None:
         assert not os.environ.get("CI"), "Chromium is not installed (Debian: apt-get install chromium)"
         pytest.skip("Chromium is not installed")
+    expect.set_options(timeout=EXPECT_WITHIN_MS)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
         yield browser

@@ -22,7 +22,7 @@ from tests.support.servers.ports import free_port
 from tests.support.servers.redis import Redis
 
 SERVER = "postgresql://postgres@127.0.0.1:5432"
-PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
+SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 
 
 class Cluster:
@@ -32,8 +32,8 @@ class Cluster:
         self.home, self.instance, self.database = home, home / "instance", database
         self.port, store, *self.web_ports = (free_port() for _ in range(4))
         self.base = f"http://127.0.0.1:{self.port}"
-        kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
-        self.env = kept | {
+        inherited = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+        self.env = inherited | {
             "INSTANCE_DIR": str(self.instance),
             "CLUSTER_PORT": str(self.port),
             "CLUSTER_WEB_PORTS": ",".join(map(str, self.web_ports)),
@@ -43,8 +43,8 @@ class Cluster:
             "LOG_LEVEL": "DEBUG",
             **environment,
         }
-        self.told = home / "cluster.log"
-        with self.told.open("wb") as log:
+        self.log_file = home / "cluster.log"
+        with self.log_file.open("wb") as log:
             self.process = subprocess.Popen(
                 [sys.executable, str(ROOT / "deploy" / "cluster.py")],
                 cwd=ROOT, env=self.env, stdout=log, stderr=subprocess.STDOUT, start_new_session=True,
@@ -53,9 +53,9 @@ class Cluster:
     def wait_for(self, line: str, within_s: float = 120) -> None:
         """Wait until the cluster prints a text or has ended."""
         deadline = time.monotonic() + within_s
-        while line not in self.told.read_text():
+        while line not in self.log_file.read_text():
             assert self.process.poll() is None, f"the cluster ended:\n{self.logs()}"
-            assert time.monotonic() < deadline, f"the cluster did not say {line!r}:\n{self.logs()}"
+            assert time.monotonic() < deadline, f"the cluster did not print {line!r}:\n{self.logs()}"
             time.sleep(0.1)
 
     def wait_for_job(self, name: str, within_s: float = 120) -> None:
@@ -85,7 +85,7 @@ class Cluster:
 
     def logs(self) -> str:
         """Return the last log lines of all nodes, for the report of a failing test."""
-        files = [self.told, *sorted((self.instance / "logs").glob("*.log"))]
+        files = [self.log_file, *sorted((self.instance / "logs").glob("*.log"))]
         return "\n".join(f"--- {file.name}\n{file.read_text(errors='replace')[-1500:]}" for file in files)
 
     @property
@@ -95,8 +95,11 @@ class Cluster:
 
     def is_up(self, port: int) -> bool:
         """Return whether the port accepts connections."""
-        with contextlib.suppress(OSError), urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as got:
-            return bool(got.status == 200)
+        with (
+            contextlib.suppress(OSError),
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=5) as response,
+        ):
+            return bool(response.status == 200)
         return False
 
     def shell(self) -> dict[str, str]:
@@ -125,7 +128,7 @@ def running(home: Path, **environment: str) -> Iterator[Cluster]:
     """Run a cluster. The test is skipped without Redis or other required programs where that is permitted."""
     if shutil.which("redis-server") is None:
         pytest.skip("redis-server is not installed")
-    if shutil.which("nginx", path=PLACES) is None and not os.environ.get("CI"):
+    if shutil.which("nginx", path=SEARCH_PATH) is None and not os.environ.get("CI"):
         pytest.skip("nginx is not installed")
     try:
         psycopg.connect(f"{SERVER}/postgres", connect_timeout=5).close()

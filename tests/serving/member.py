@@ -22,9 +22,9 @@ class Member(Visitor):
     def call(self, path: str, body: Any = None, *, method: str | None = None) -> Any:
         """Return the `result` of a successful call: POST with a body, GET without."""
         method = method or ("POST" if body is not None else "GET")
-        got = self.send(method, self.service.base + path, body, {"Accept": "application/json"}, timeout_s=300)
-        assert got.status in (200, 201), got.text
-        return got.json()["result"]
+        response = self.send(method, self.service.base + path, body, {"Accept": "application/json"}, timeout_s=300)
+        assert response.status in (200, 201), response.text
+        return response.json()["result"]
 
     def connect(self, folder: Path, name: str) -> str:
         """Create a project on a new repository with the files of a folder and return its id."""

@@ -66,9 +66,9 @@ def process(
     within_s: float = 90,
 ) -> Iterator[Started]:
     """Run a server on the first core for the length of the block."""
-    kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    inherited = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     started = subprocess.Popen(
-        command, cwd=ROOT, env=kept | dict(environment or {}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command, cwd=ROOT, env=inherited | dict(environment or {}), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     try:
         _wait(observed or port, started, within_s)

@@ -19,7 +19,7 @@ PASSED_ON = ("PATH", "HOME", "LANG", "CI", "VIRTUAL_ENV")
 class Service:
     """A running service. `env` is the environment of its commands."""
 
-    def __init__(self, home: Path, **environment: str) -> None:
+    def __init__(self, home: Path, root: Path = ROOT, **environment: str) -> None:
         self.home, self.port = home, free_port()
         self.base = f"http://127.0.0.1:{self.port}"
         kept = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
@@ -35,9 +35,9 @@ class Service:
             **environment,
         }
         self.log = (home / "service.log").open("wb")
-        command = [sys.executable, str(ROOT / "deploy" / "run.py")]
+        command = [sys.executable, str(root / "deploy" / "run.py")]
         self.process = subprocess.Popen(
-            command, cwd=ROOT, env=self.env, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True
+            command, cwd=root, env=self.env, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True
         )
 
     def wait(self, within_s: float = 90) -> None:
@@ -79,9 +79,9 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(home: Path, *, within_s: float = 90, **environment: str) -> Iterator[Service]:
-    """Run a service for the length of the block."""
-    service = Service(home, **environment)
+def running(home: Path, root: Path = ROOT, *, within_s: float = 90, **environment: str) -> Iterator[Service]:
+    """Run the service of a checkout for the length of the block."""
+    service = Service(home, root, **environment)
     try:
         service.wait(within_s)
         yield service

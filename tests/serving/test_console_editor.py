@@ -1,12 +1,13 @@
 """The editor in Chromium: a preview that follows the typed text, the log of a failed start, and images with descriptions."""
 
-import base64
 import re
+from pathlib import Path
 
 import pytest
 from playwright.sync_api import FrameLocator, Page, ViewportSize, expect
 
-from tests.serving.test_console_screens import FINDINGS, Console, console
+from tests.serving.member import Member
+from tests.serving.test_console_screens import FINDINGS, PNG, Console, console
 from tests.support.samples.gitrepo import GitRepo
 
 __all__ = ["console"]
@@ -15,9 +16,6 @@ WIDE: ViewportSize = {"width": 1280, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 FILE = "content/posts/fog-signals.md"
 START_MS = 60_000
-PNG = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
 
 
 @pytest.fixture(scope="module")
@@ -60,6 +58,22 @@ class TestPreviewPanel:
         expect(page.locator("iframe[data-preview-frame]")).to_be_hidden()
         assert "panel=" not in page.url
 
+    def test_page_without_a_generator_is_loaded_again_after_an_edit(
+        self, console: Console, project: str, tmp_path: Path
+    ) -> None:
+        page = console.page
+        (tmp_path / "index.html").write_text("<h1>Made by hand</h1>\n")
+        plain = f"/console/projects/{Member(console.service).connect(tmp_path, 'plain')}"
+        console.resize(WIDE, "light")
+        console.open(f"{plain}/edit/index.html?panel=preview", ".cm-content")
+        expect(frame_of(page).get_by_text("Made by hand")).to_be_visible(timeout=START_MS)
+        page.locator(".cm-content").click()
+        page.keyboard.press("Control+Home")
+        page.keyboard.type("Unsaved")
+        expect(frame_of(page).get_by_text("Unsaved")).to_be_visible(timeout=START_MS)
+        page.keyboard.press("Control+z")
+        expect(frame_of(page).get_by_text("Unsaved")).to_be_hidden(timeout=START_MS)
+
     def test_failed_start_shows_the_log_and_can_be_repeated(self, console: Console, project: str) -> None:
         page = console.page
         console.resize(WIDE, "light")
@@ -68,6 +82,7 @@ class TestPreviewPanel:
         repo.commit({".galley.yml": b"preview:\n  command: sh -c 'echo no boat; exit 3'\n  port: 4000\n"})
         console.open(f"{project}/preview", "main")
         page.get_by_role("button", name="Stop", exact=True).click()
+        page.wait_for_url("**done=stopped")
         console.open(f"{project}/edit/{FILE}?panel=preview", ".ProseMirror")
         expect(page.locator("[data-preview-log]")).to_contain_text("no boat", timeout=START_MS)
         repo.commit({".galley.yml": b"# nothing\n"})

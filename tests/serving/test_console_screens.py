@@ -1,5 +1,7 @@
 """The console in Chromium: accessibility, layout, policy violations, and a save by keyboard."""
 
+import base64
+import gzip
 import re
 import subprocess
 import sys
@@ -12,13 +14,21 @@ from playwright.sync_api import Page, ViewportSize, expect
 from tests.serving.browser import chromium
 from tests.serving.processes import ROOT, Service, running
 from tests.support.console_assets import build_assets
+from tests.support.samples.gitrepo import GitRepo
 
+MAX_PAGE_BYTES = 30 * 1024
 Theme = Literal["light", "dark"]
 VIEWS: tuple[tuple[ViewportSize, Theme], ...] = (
     ({"width": 1440, "height": 900}, "light"),
     ({"width": 390, "height": 844}, "dark"),
 )
-PUBLIC = dict.fromkeys(("/console/sign-in", "/console/sign-up", "/console/forgot-password"), "form")
+PUBLIC = dict.fromkeys(
+    (
+        *("/console/sign-in", "/console/sign-up", "/console/verify?email=a@mail.example.org"),
+        *("/console/forgot-password", "/console/reset-password?token=x", "/console/invitation", "/console/none"),
+    ),
+    "main",
+)
 SIGNED_IN = tuple(
     f"/console{path}"
     for path in (
@@ -26,9 +36,11 @@ SIGNED_IN = tuple(
         *("/account/connections", "/account/preferences", "/account/sessions", "/account/tokens"),
     )
 )
-ORGANIZATION = ("", "/members", "/service-accounts", "/settings", "/connect")
+ORGANIZATION = ("", "/members", "/service-accounts", "/settings", "/connect", "/connect?provider=gitlab")
 PAGES = {
-    **dict.fromkeys(("", "/content/", "/content/content/posts", "/search?q=fog", "/activity"), "main"),
+    **dict.fromkeys(("", "/content/", "/content/content/posts", "/content/content?view=tree&state=draft"), "main"),
+    **dict.fromkeys(("/search?q=fog", "/search?q=nothing", "/activity", "/history", "/media", "/preview"), "main"),
+    **dict.fromkeys(("/settings", "/edit/none.md"), "main"),
     "/edit/content/posts/fog-signals.md": ".ProseMirror",
     "/edit/content/posts/fog-signals.md?mode=source": ".cm-content",
     "/edit/hugo.toml": ".cm-content",
@@ -36,9 +48,22 @@ PAGES = {
 """Paths below a project, and the selector of an element that appears when the page is ready."""
 
 FILE = "content/posts/fog-signals.md"
+CHANGED = "content/docs/knots.md"
 HOST = {"GITLAB_URL": "http://127.0.0.1:9", "GITLAB_CLIENT_ID": "console", "GITLAB_CLIENT_SECRET": "secret"}
 """A Git host. The browser answers its requests."""
 
+CLONES = {"GIT_CLONE_HOSTS": "127.0.0.1"}
+SEND_WITHOUT_SESSION = """() => {
+  const form = document.createElement("form");
+  [form.method, form.action] = ["post", "/console/organizations"];
+  form.innerHTML = "<textarea name='name'>Two&#10;lines</textarea>";
+  document.body.append(form);
+  form.submit();
+}"""
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
 RECORDER = """
 window.problems = [];
 addEventListener("securitypolicyviolation", (event) => problems.push(`policy ${event.violatedDirective} ${event.blockedURI}`));
@@ -66,6 +91,12 @@ class Console:
         self.page.goto(self.service.base + path)
         self.page.locator(f"html.has-script {ready}").first.wait_for()
 
+    def organization(self) -> str:
+        """Return the path of the first organization of the home page."""
+        link = self.page.locator("main a[href^='/console/organizations/']").first.get_attribute("href")
+        assert link is not None
+        return link
+
     def sign_in(self) -> str:
         """Sign in and return the path of the demo project."""
         password = (self.service.home / "instance" / "demo_password").read_text().strip()
@@ -77,6 +108,15 @@ class Console:
         assert link is not None
         return "/".join(link.split("/")[:4])
 
+    def problems(self) -> dict[int, list[str]]:
+        """Return the findings and problems of the open page in both views by the width of the view."""
+        found = {}
+        for size, theme in VIEWS:
+            self.resize(size, theme)
+            found[size["width"]] = self.page.evaluate(FINDINGS)
+        self.resize(*VIEWS[0])
+        return {width: problems for width, problems in found.items() if problems}
+
     def resize(self, size: ViewportSize, theme: Theme) -> None:
         """Set the size of the page and the preferred theme."""
         self.page.set_viewport_size(size)
@@ -87,7 +127,7 @@ class Console:
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """Run the service with built assets and a browser."""
     axe = build_assets().WORK / "node_modules" / "axe-core" / "axe.min.js"
-    with running(tmp_path_factory.mktemp("console"), **HOST) as service, chromium() as browser:
+    with running(tmp_path_factory.mktemp("console"), **HOST, **CLONES) as service, chromium() as browser:
         service.wait_for("job=content.index")
         promote(service)
         page = browser.new_page()
@@ -104,9 +144,78 @@ def promote(service: Service) -> None:
 
 def history(service: Service) -> str:
     """Return the last change of the demo repository as a patch."""
-    [repository] = [head.parent for head in (service.home / "instance").rglob("HEAD") if "harbour-journal" in str(head)]
-    command = ["git", "-C", str(repository), "log", "-p", "-1", "--format=%s", "main"]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    return repository(service).text("log", "-p", "-1", "--format=%s", "main")
+
+
+def states(console: Console) -> Iterator[str]:
+    """Open the screens that follow from a form or from the change of another person, and yield their names."""
+    page = console.page
+    console.open("/console/sign-in")
+    page.evaluate(SEND_WITHOUT_SESSION)
+    page.get_by_role("button", name="Send again").wait_for()
+    yield "session ended"
+    console.open("/console/sign-in")
+    page.get_by_label("E-mail").fill("owner@demo.example.org")
+    page.get_by_label("Password", exact=True).fill("wrong")
+    page.get_by_role("button", name="Sign in", exact=True).click()
+    page.get_by_role("alert").wait_for()
+    yield "refused sign-in"
+    project, organization = console.sign_in(), console.organization()
+    console.open(f"{organization}/members")
+    page.get_by_label("E-mail").last.fill("new@mail.example.org")
+    page.get_by_role("button", name="Invite", exact=True).click()
+    page.get_by_role("heading", name="Open invitations").wait_for()
+    yield "open invitation"
+    console.open(f"{organization}/connect")
+    page.get_by_label("URL of a public repository").fill("http://127.0.0.1:9/docs")
+    page.get_by_role("button", name="Clone and connect").click()
+    page.wait_for_url("**/imports/**")
+    page.get_by_text("The repository was not connected.").wait_for(timeout=60_000)
+    yield "failed clone"
+    console.open("/console/account/tokens")
+    page.get_by_label("Name", exact=True).fill("Build")
+    page.get_by_role("button", name="Create token").click()
+    page.get_by_label("Secret").wait_for()
+    yield "secret of a token"
+    console.open(f"{project}/media")
+    page.get_by_label("Image", exact=True).set_input_files({"name": "pier.png", "mimeType": "image/png", "buffer": PNG})
+    page.get_by_role("button", name="Upload").click()
+    page.wait_for_url("**done=uploaded**")
+    image = page.get_by_role("link", name="pier.png")
+    while not image.count():
+        page.wait_for_timeout(200)
+        page.reload()
+    page.locator("html.has-script").wait_for()
+    yield "media"
+    image.click()
+    page.get_by_role("heading", name="Used in").wait_for()
+    yield "image"
+    console.open(f"{project}/edit/{CHANGED}", ".ProseMirror")
+    page.locator(".ProseMirror > p").last.click()
+    page.keyboard.press("End")
+    page.keyboard.type(" Mine.")
+    page.get_by_text("Draft stored").wait_for()
+    console.open(f"{project}/edit/{CHANGED}", ".ProseMirror")
+    yield "draft"
+    repo = repository(console.service)
+    repo.commit({CHANGED: repo.show(CHANGED).rstrip() + b" Theirs.\n"}, "Change the last paragraph")
+    console.open(f"{project}/edit/{CHANGED}")
+    yield "outdated draft"
+    page.get_by_role("link", name="Compare the versions").click()
+    page.get_by_role("heading", name="Mine").first.wait_for()
+    yield "conflict"
+    console.open(f"{project}/history/{CHANGED}")
+    page.get_by_role("button", name="Restore").first.wait_for()
+    yield "history"
+    page.get_by_role("link", name="Change the last paragraph").click()
+    page.get_by_role("heading", name="Comparison").wait_for()
+    yield "comparison"
+
+
+def repository(service: Service) -> GitRepo:
+    """Return the demo repository."""
+    [path] = (service.home / "instance").rglob("harbour-journal.git")
+    return GitRepo.existing(path)
 
 
 @pytest.mark.server
@@ -115,17 +224,22 @@ class TestBrowser:
         findings = {}
         for paths in (PUBLIC, None):
             if paths is None:
-                project = console.sign_in()
-                link = console.page.locator("main a[href^='/console/organizations/']").first.get_attribute("href")
-                paths = dict.fromkeys([*SIGNED_IN, *(f"{link}{path}" for path in ORGANIZATION)], "main")
+                project, organization = console.sign_in(), console.organization()
+                paths = dict.fromkeys([*SIGNED_IN, *(f"{organization}{path}" for path in ORGANIZATION)], "main")
                 paths |= {project + path: ready for path, ready in PAGES.items()}
             for path, ready in paths.items():
                 console.open(path, ready)
-                for size, theme in VIEWS:
-                    console.resize(size, theme)
-                    if problems := console.page.evaluate(FINDINGS):
-                        findings[path, theme, size["width"]] = problems
-        assert findings == {}
+                findings[path] = console.problems()
+        assert {path: problems for path, problems in findings.items() if problems} == {}
+
+    def test_states_of_screens_have_no_serious_finding_in_both_themes_and_sizes(self, console: Console) -> None:
+        console.page.context.clear_cookies()
+        findings = {}
+        for name in states(console):
+            console.page.locator("html.has-script main").wait_for()
+            findings[name] = console.problems()
+        assert {name: problems for name, problems in findings.items() if problems} == {}
+        assert len(findings) == 12
 
     def test_save_by_keyboard_changes_only_the_edited_line(self, console: Console) -> None:
         page = console.page
@@ -142,6 +256,26 @@ class TestBrowser:
         lines = [line for line in history(console.service).splitlines() if re.match(r"[+-](?![+-])", line)]
         assert [line[0] for line in lines] == ["-", "+"]
         assert lines[1] == "+" + lines[0][1:] + " Bring a chart."
+
+    def test_long_list_loads_rows_on_scroll_and_filters_typed_text(self, console: Console) -> None:
+        page = console.page
+        console.resize(*VIEWS[0])
+        project, rows = console.sign_in(), page.locator("#rows tr")
+        files = {f"content/many/page-{n:03}.md": f"# Page {n:03}\n".encode() for n in range(150)}
+        repository(console.service).commit(files, "Add many pages")
+        while not rows.count():
+            console.open(f"{project}/content/content/many")
+        expect(rows).to_have_count(100)
+        assert len(gzip.compress(page.request.get(page.url).body())) < MAX_PAGE_BYTES
+        rows.last.scroll_into_view_if_needed()
+        page.mouse.wheel(0, 2_000)
+        expect(rows).to_have_count(150)
+        expect(page.get_by_role("link", name="Load more")).to_have_count(0)
+        page.get_by_label("Filter").press_sequentially("page-14")
+        expect(rows).to_have_count(10)
+        expect(page.get_by_label("Filter")).to_be_focused()
+        assert page.url.endswith("/content/content/many?q=page-14&sort=name&state=all&view=list")
+        assert page.evaluate("problems") == []
 
     def test_administration_is_reached_from_the_navigation_and_searches(self, console: Console) -> None:
         page = console.page

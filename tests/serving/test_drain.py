@@ -18,6 +18,34 @@ import pytest
 from tests.support.servers.ports import free_port
 from tests.support.servers.service import ROOT, Service
 
+# A module that Python loads at the start. Each process writes a file in its exit handlers and one in its finalization.
+FINALIZATION = """
+import atexit, os, pathlib
+FOLDER = pathlib.Path(__file__).parent
+
+class Held:
+    def __init__(self, open_file, folder, process_id):
+        self.open_file, self.folder, self.process_id = open_file, folder, process_id
+
+    def __del__(self):
+        self.open_file(f"{self.folder}/finalized-{self.process_id()}", "w").close()
+
+held = Held(open, FOLDER, os.getpid)
+atexit.register(lambda: (FOLDER / f"handler-{os.getpid()}").touch())
+"""
+# The drain of a worker whose main greenlet sleeps, as that of gunicorn does.
+DRAIN = """
+import os, runpy, signal, types, gevent
+worker = types.SimpleNamespace(sockets=[], alive=True, handle_exit=lambda *_: None, is_serving=lambda: False)
+runpy.run_path("gunicorn.conf.py")["_install_drain"](worker)
+os.kill(os.getpid(), signal.SIGTERM)
+try:
+    gevent.sleep(30)
+except SystemExit:
+    print("ended")
+    raise
+"""
+
 
 @pytest.fixture
 def service(tmp_path: Path) -> Iterator[Service]:
@@ -73,6 +101,40 @@ class TestEnd:
         with pytest.raises(ConnectionRefusedError):
             connect(service)
         assert service.process.wait(30) == 0
+
+    def test_idle_worker_runs_its_exit_handlers_and_skips_the_finalization(self, tmp_path: Path) -> None:
+        (tmp_path / "sitecustomize.py").write_text(FINALIZATION)
+        with Service(tmp_path, workers=2, PYTHONPATH=str(tmp_path)) as service:
+            service.process.send_signal(signal.SIGTERM)
+            assert service.process.wait(30) == 0
+            master = service.process.pid
+        assert len(list(tmp_path.glob("handler-*"))) == 3
+        assert [file.name for file in tmp_path.glob("finalized-*")] == [f"finalized-{master}"]
+
+    def test_idle_job_worker_runs_its_exit_handlers_and_skips_the_finalization(self, tmp_path: Path) -> None:
+        (tmp_path / "sitecustomize.py").write_text(FINALIZATION)
+        service, log = Service(tmp_path), tmp_path / "worker.log"
+        environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)} | service.environment
+        with log.open("wb") as output:
+            worker = subprocess.Popen(
+                [Path(sys.executable).parent / "flask", "worker"],
+                cwd=ROOT, env=environment | {"LOG_LEVEL": "INFO"}, stdout=output, stderr=output,
+            )  # fmt: skip
+        try:
+            deadline = time.monotonic() + 40
+            while "worker_started" not in log.read_text():
+                assert time.monotonic() < deadline, log.read_text()
+                time.sleep(0.05)
+            worker.send_signal(signal.SIGTERM)
+            assert worker.wait(30) == 0
+        finally:
+            worker.kill()
+        assert (tmp_path / f"handler-{worker.pid}").exists()
+        assert not (tmp_path / f"finalized-{worker.pid}").exists()
+
+    def test_drain_without_connections_ends_the_main_greenlet(self) -> None:
+        ended = subprocess.run([sys.executable, "-c", DRAIN], cwd=ROOT, capture_output=True, text=True, timeout=40)
+        assert (ended.returncode, ended.stdout) == (0, "ended\n"), ended.stderr
 
     def test_idle_connection_does_not_delay_the_end(self, service: Service) -> None:
         with contextlib.closing(connect(service)):

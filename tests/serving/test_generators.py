@@ -1,4 +1,4 @@
-"""Preview of a site of each generator through the API: a first start, and a start with cached dependencies.
+"""Preview of a site of each generator through the API: a first start, a start with cached dependencies, unsaved edits.
 
 Generators that install packages need a registry and minutes; they run with GALLEY_LONG=1. The times are printed.
 """
@@ -11,13 +11,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
-from tests.serving.member import Member
+from tests.drivers.sandbox.machine import jails_of
+from tests.serving.member import Member, root_of
 from tests.serving.processes import Service, running
 from tests.serving.sites import QUICK, SITES
+from tests.serving.unsaved_edits import format_times, processor_s, seconds_until_visible
 
 LONG = bool(os.environ.get("GALLEY_LONG"))
-PROGRAMS = {"jekyll": "jekyll", **dict.fromkeys(("eleventy", "astro", "vite", "next"), "npm")}
+LOAD_TIMEOUT_MS = 120_000
+SETTLE_MS = 2000
+PROGRAMS = {
+    "jekyll": "jekyll",
+    **dict.fromkeys(("eleventy", "astro", "vite", "next", "vitepress", "docusaurus"), "npm"),
+}
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +37,15 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 @pytest.fixture(scope="module")
 def owner(service: Service) -> Member:
     return Member(service)
+
+
+def skip_unless_installable(generator: str) -> None:
+    """Skip a generator that needs GALLEY_LONG or a program that this machine lacks."""
+    if generator not in QUICK and not LONG:
+        pytest.skip("takes minutes and a package registry")
+    program = PROGRAMS.get(generator, "sh")
+    if shutil.which(program) is None:
+        pytest.skip(f"{program} is not installed")
 
 
 def lay_out(folder: Path, files: dict[str, bytes]) -> None:
@@ -45,12 +62,8 @@ def lay_out(folder: Path, files: dict[str, bytes]) -> None:
 def test_site_of_each_generator_is_served_at_first_and_later_starts(
     owner: Member, tmp_path: Path, generator: str
 ) -> None:
-    if generator not in QUICK and not LONG:
-        pytest.skip("takes minutes and a package registry")
-    program = PROGRAMS.get(generator, "sh")
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
-    files, expected = SITES[generator]
+    skip_unless_installable(generator)
+    files, expected, *_ = SITES[generator]
     lay_out(tmp_path, files)
     project = owner.connect(tmp_path, generator)
     took_s = []
@@ -63,3 +76,33 @@ def test_site_of_each_generator_is_served_at_first_and_later_starts(
         assert (page.status, expected in page.text) == (200, True), page.text
     warm = ", ".join(f"{each:.1f}" for each in took_s[1:])
     print(f"\n{generator}: first start to page {took_s[0]:.1f} s, later ones {warm} s")
+
+
+@pytest.mark.parametrize("generator", SITES)
+def test_unsaved_edit_of_each_generator_is_visible(
+    owner: Member, browser: Browser, tmp_path: Path, generator: str
+) -> None:
+    skip_unless_installable(generator)
+    site = SITES[generator]
+    lay_out(tmp_path, site.files)
+    project = owner.connect(tmp_path, f"{generator}-edited")
+    preview, times = owner.create(projectId=project), []
+    page = browser.new_page()
+    page.set_default_timeout(LOAD_TIMEOUT_MS)
+    page.goto(preview["previewUrl"])
+    page.get_by_text("Made by").first.wait_for()
+    owner.follow(owner.create(projectId=project)["previewUrl"])
+    page.wait_for_timeout(SETTLE_MS)
+    jail, used_s = jails_of(root_of(owner.service), preview["sandboxName"])[0], list[float]()
+    for number in range(6 if LONG else 2):
+        mark = f"Unsaved{number}"
+        content = site.files[site.source].decode().replace("Made by", f"{mark} by")
+        used_before_s, started = processor_s(jail), time.monotonic()
+        owner.create(projectId=project, onlyIfActive=True, uncommittedFile={"path": site.source, "content": content})
+        times.append(seconds_until_visible(owner, page, mark, started))
+        used_s.append(processor_s(jail) - used_before_s)
+    page.close()
+    owner.stop(preview)
+    print(f"\n{generator}: edit served/live {' '.join(map(format_times, times))} s; load {os.getloadavg()[0]:.0f}")
+    print(f"processor time of the sandbox {' '.join(f'{each:.1f}' for each in used_s)} s")
+    assert all(live if site.reloads else served for served, live in times), times

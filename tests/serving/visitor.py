@@ -57,10 +57,10 @@ class Visitor:
     def follow(self, url: str) -> VisitorResponse:
         """Send GET and follow the redirects."""
         for _ in range(5):
-            got = self.get(url)
-            if got.status not in (301, 302, 303, 307, 308):
-                return got
-            url = urljoin(url, got.headers["Location"])
+            response = self.get(url)
+            if response.status not in (301, 302, 303, 307, 308):
+                return response
+            url = urljoin(url, response.headers["Location"])
         raise AssertionError("redirected in circles")
 
     def cookie(self, host: str) -> str:

@@ -30,7 +30,7 @@ class TestVariables:
     def test_undocumented_variables_are_listed(self) -> None:
         added = set(Environment().fields) - set(DOCUMENTED)
         hosted = {"SANDBOX_MODULE_PROXY", "SANDBOX_API_URL", "SANDBOX_API_KEY", "SANDBOX_DOMAIN"}
-        assert added == hosted | {"PLAN_LIMITS", "DATABASE_POOL", "PROJECT_LOG_DAYS", "SIGN_UP"}
+        assert added == hosted | {"PLAN_LIMITS", "DATABASE_POOL", "PROJECT_LOG_DAYS", "SIGN_UP", "GIT_CLONE_HOSTS"}
 
 
 class TestContradictions:

@@ -1,5 +1,6 @@
 """Applications with their own settings, each on an empty database."""
 
+import dataclasses
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,17 +10,23 @@ import sqlalchemy as sa
 from flask import Flask
 from flask_migrate import upgrade
 
+from app.core.limits import PasswordLimits
 from app.extensions import db
 from app.factory import create_app
 from app.models.base import Base
 from config import Settings
 
 MIGRATIONS = Path(__file__).parents[2] / "migrations"
+FAST_HASHES = PasswordLimits(memory_kib=8, iterations=1)
+"""The least costs of argon2id. A hash of the production costs takes 30 to 50 ms."""
 
 
 def settings_for(home: Path, store: str, **more: object) -> Settings:
-    """Return the settings of a test application on the database `store`, with the variables in `more`."""
-    return Settings.for_tests(
+    """Return the settings of a test application on the database `store`, with the variables in `more`.
+
+    Its password hashes are cheap.
+    """
+    settings = Settings.for_tests(
         home,
         DATABASE_URL=store,
         MAIL_DRIVER="file",
@@ -29,6 +36,7 @@ def settings_for(home: Path, store: str, **more: object) -> Settings:
         GIT_BOT_EMAIL="bot@galley.example.org",
         **more,
     )
+    return dataclasses.replace(settings, limits=dataclasses.replace(settings.limits, password=FAST_HASHES))
 
 
 @contextmanager
@@ -42,6 +50,8 @@ def another_database(store: str, folder: Path) -> Iterator[str]:
     engine = sa.create_engine(url.set(database="postgres"), isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
     with engine.connect() as connection:
         connection.execute(sa.text(f"CREATE DATABASE {name}"))
+        # A test database needs no durability.
+        connection.execute(sa.text(f"ALTER DATABASE {name} SET synchronous_commit = off"))
     try:
         yield url.set(database=name).render_as_string(hide_password=False)
     finally:

@@ -107,8 +107,8 @@ def connect_github(person: Person, hosts: Hosts, installation: str) -> dict[str,
     url = person.post("/api/auth/provider_a/start", {}).ok()["url"]
     state = parse_qs(urlsplit(url).query)["state"][0]
     body = {"code": hosts.github.approve(login_of(person)), "installation_id": installation, "state": state}
-    made: dict[str, Any] = person.post("/api/auth/provider_a", body).ok()
-    return made
+    created: dict[str, Any] = person.post("/api/auth/provider_a", body).ok()
+    return created
 
 
 def connect_gitlab(person: Person, hosts: Hosts) -> dict[str, Any]:
@@ -116,8 +116,8 @@ def connect_gitlab(person: Person, hosts: Hosts) -> dict[str, Any]:
     url = person.post("/api/auth/provider_b/start", {}).ok()["url"]
     state = parse_qs(urlsplit(url).query)["state"][0]
     body = {"code": hosts.gitlab.approve(url, login_of(person)), "state": state}
-    made: dict[str, Any] = person.post("/api/auth/provider_b", body).ok()
-    return made
+    created: dict[str, Any] = person.post("/api/auth/provider_b", body).ok()
+    return created
 
 
 def new_project(person: Person, org: str, provider: str, repository: str, **more: Any) -> str:

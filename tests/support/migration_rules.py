@@ -35,8 +35,8 @@ def _of(call: ast.Call, made: set[str], *, contracts: bool) -> Iterator[str]:
         yield f"{name}: the older version may still use it; CONTRACTS is to say why it does not"
     if name == "add_column" and _text(call.args[0]) not in made:
         column = call.args[1]
-        told = {word.arg: word.value for word in column.keywords} if isinstance(column, ast.Call) else {}
-        if _is_false(told.get("nullable")) and "server_default" not in told:
+        values = {word.arg: word.value for word in column.keywords} if isinstance(column, ast.Call) else {}
+        if _is_false(values.get("nullable")) and "server_default" not in values:
             yield "add_column: not null without a server default; the older version does not write it"
     if name == "alter_column" and not contracts:
         words = {word.arg: word.value for word in call.keywords}

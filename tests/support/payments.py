@@ -58,8 +58,8 @@ def paying(store: str, home: Path, api_url: str) -> Settings:
 
 @pytest.fixture(scope="session")
 def app(settings: Settings) -> Iterator[Flask]:
-    with application(settings) as made:
-        yield made
+    with application(settings) as flask_app:
+        yield flask_app
 
 
 def notify(world: World, payload: Entity, *, secret: str = SECRETS[0], at: datetime | None = None) -> Answer:

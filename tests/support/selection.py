@@ -25,5 +25,7 @@ def _is_selected(item: pytest.Item, store: str | None, quick: bool) -> bool:
     """Return whether the options include a test. A test without a database belongs to SQLite."""
     if quick and any(item.get_closest_marker(name) for name in SLOW_MARKERS):
         return False
-    parameters = getattr(getattr(item, "callspec", None), "params", {})
-    return store is None or parameters.get("store", "sqlite") == store
+    database = getattr(getattr(item, "callspec", None), "params", {}).get("store", "sqlite")
+    if database != "sqlite" and item.get_closest_marker("one_database"):
+        return False
+    return store is None or database == store

@@ -18,12 +18,13 @@ def test_plain(): ...
 @pytest.mark.slow
 def test_long(): ...
 """
+ONE_DATABASE = MODULE.replace("import pytest", "import pytest\n\npytestmark = pytest.mark.one_database")
 
 
 @pytest.fixture
 def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     """Return a suite of three modules with these options."""
-    pytester.makeini("[pytest]\nmarkers = slow")
+    pytester.makeini("[pytest]\nmarkers =\n slow\n one_database")
     pytester.makepyfile(test_a=MODULE, test_b=MODULE, test_c=MODULE)
     return pytester
 
@@ -39,3 +40,9 @@ class TestSelection:
 
     def test_quick_option_excludes_slow_tests(self, suite: pytest.Pytester) -> None:
         assert count(suite, "--quick", "--store=sqlite") == 6
+
+    def test_module_marked_one_database_runs_on_sqlite_only(self, suite: pytest.Pytester) -> None:
+        suite.makepyfile(test_a=ONE_DATABASE)
+        assert count(suite, "--store=sqlite") == 9
+        assert count(suite, "--store=postgresql") == 2
+        assert count(suite) == 11

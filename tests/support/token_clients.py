@@ -22,11 +22,11 @@ def main(told: dict[str, object]) -> None:
     """Report readiness, wait for a line, request the token in every greenlet, and print the results."""
     app = create_app(Settings.for_tests(Path(str(told["home"])), **told["environment"]))  # type: ignore[arg-type]
     with app.app_context():
-        found = token_refresher(drivers.git)
+        refresher = token_refresher(drivers.git)
 
     def ask(_number: int) -> str:
         try:
-            return found.token(str(told["credential_id"]))
+            return refresher.token(str(told["credential_id"]))
         except DriverError as error:
             return type(error).__name__
 

@@ -28,8 +28,8 @@ def new_token(
     """Create a personal token, or a service account of an organization, and return the object with the secret."""
     path = f"/organization/{organization}/service-accounts" if organization else "/tokens"
     body = {"name": "Deploy", "scopes": list(scopes or ALL_SCOPES), "projects": projects} | more
-    made: dict[str, Any] = who.post(path, body).ok(201)
-    return made
+    created: dict[str, Any] = who.post(path, body).ok(201)
+    return created
 
 
 def program(

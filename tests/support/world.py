@@ -21,11 +21,18 @@ from app.security.secrets import hash_token, new_token
 from app.worker import JobRunner
 from tests.support.assertions import documented
 
-KEPT_CONNECTIONS = 2
+MAX_IDLE_CONNECTIONS = 2
 WAITING_JOBS = {
     "postgresql": "procrastinate_jobs WHERE status = 'todo'",
     "sqlite": "background_jobs WHERE state = 'waiting'",
 }
+UNFINISHED_JOBS = {
+    "postgresql": "procrastinate_jobs WHERE status = 'doing'"
+    " OR (status = 'todo' AND (scheduled_at IS NULL OR scheduled_at <= clock_timestamp()))",
+    "sqlite": "background_jobs WHERE state = 'running'"
+    " OR (state = 'waiting' AND run_at <= (julianday('now') - 2440587.5) * 86400.0)",
+}
+"""The running and the due jobs. A poll with one statement costs less than the counts of the engine."""
 
 
 class Answer:
@@ -104,8 +111,8 @@ class Person(Browser):
 
     def new_organization(self, name: str | None = None) -> str:
         """Create an organization and return its id."""
-        made = self.post("/organization", {"org_name": name or f"Org {secrets.token_hex(4)}"}).ok(201)
-        return str(made["org_id"])
+        created = self.post("/organization", {"org_name": name or f"Org {secrets.token_hex(4)}"}).ok(201)
+        return str(created["org_id"])
 
     def new_project(self, org_id: str, repository: str, **more: Any) -> str:
         """Connect a local repository and return the project's id."""
@@ -180,12 +187,12 @@ class World:
         try:
             deadline = time.monotonic() + within_s
             while not idle and time.monotonic() < deadline:
-                time.sleep(0.02)  # A call that was enqueued in this millisecond has no lag yet.
-                idle = self._idle()
+                time.sleep(0.02)
+                idle = self._is_idle()
         finally:
             stop.set()
             thread.join(120)
-        assert idle, "jobs are left over"
+        assert idle, "jobs still wait or run"
         assert not thread.is_alive(), "the worker did not end"
 
     def drop_jobs(self) -> None:
@@ -197,13 +204,13 @@ class World:
         """Close surplus connections. PostgreSQL has 100 connections for all test processes."""
         with self.app.app_context():
             pools = db.engine.pool, self.app.extensions["reading_engine"].pool
-            if any(isinstance(pool, sa.QueuePool) and pool.checkedin() > KEPT_CONNECTIONS for pool in pools):
+            if any(isinstance(pool, sa.QueuePool) and pool.checkedin() > MAX_IDLE_CONNECTIONS for pool in pools):
                 db.engine.dispose()
 
-    def _idle(self) -> bool:
+    def _is_idle(self) -> bool:
         with self.app.app_context(), db.engine.connect() as connection:
-            counts = self.app.extensions["jobs"].counts(connection)
-        return bool(counts.running == 0 and counts.lag_s == 0)
+            unfinished = UNFINISHED_JOBS[connection.dialect.name]
+            return not connection.scalar(sa.text(f"SELECT EXISTS (SELECT 1 FROM {unfinished})"))
 
 
 def _unperiodic() -> dict[str, Any]:

@@ -16,8 +16,8 @@ class TestSseReader:
     @pytest.mark.parametrize("size", [1, 2, 3, 5, 7, 64, 10_000])
     def test_events_do_not_depend_on_the_split_of_the_bytes(self, size: int) -> None:
         reader = SseReader()
-        found = [event for at in range(0, len(STREAM), size) for event in reader.feed(STREAM[at : at + size])]
-        assert found == EVENTS
+        matches = [event for at in range(0, len(STREAM), size) for event in reader.feed(STREAM[at : at + size])]
+        assert matches == EVENTS
 
     def test_endless_line_raises(self) -> None:
         reader = SseReader()

@@ -44,8 +44,8 @@ def get(client: HttpClient, script: Script, **options: Any) -> Any:
 
 class TestHttpClient:
     def test_response_of_any_status_is_returned_with_headers_and_body(self, client: HttpClient) -> None:
-        told = get(client, [answer(b'{"a": 1}', "ETag: 7", status="404 Not Found")])
-        assert (told.status, told.headers["etag"], told.json()) == (404, "7", {"a": 1})
+        response = get(client, [answer(b'{"a": 1}', "ETag: 7", status="404 Not Found")])
+        assert (response.status, response.headers["etag"], response.json()) == (404, "7", {"a": 1})
 
     def test_request_contains_json_query_and_headers(self, client: HttpClient) -> None:
         with RawPeer([answer(b"")]) as peer:
@@ -101,9 +101,9 @@ class TestHttpClient:
             get(client, [answer(bomb, "Content-Encoding: gzip")], max_bytes=1_000_000)
 
     def test_html_response_read_as_json_raises_upstream_error(self, client: HttpClient) -> None:
-        told = get(client, [answer(b"<html>Bad gateway</html>")])
+        response = get(client, [answer(b"<html>Bad gateway</html>")])
         with pytest.raises(UpstreamError):
-            told.json()
+            response.json()
 
     def test_invalid_http_raises_upstream_error_or_connection_dropped(self, client: HttpClient) -> None:
         with pytest.raises((UpstreamError, ConnectionDropped)):

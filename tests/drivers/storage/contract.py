@@ -91,10 +91,10 @@ class ObjectStoreContract:
 
     def test_head_returns_size_and_time(self, store: ObjectStore) -> None:
         put(store, "users/a", b"12345")
-        found = store.head("users/a")
-        assert found is not None
-        assert (found.key, found.size) == ("users/a", 5)
-        assert abs(datetime.now(UTC) - found.stored_at) < timedelta(minutes=1)
+        head = store.head("users/a")
+        assert head is not None
+        assert (head.key, head.size) == ("users/a", 5)
+        assert abs(datetime.now(UTC) - head.stored_at) < timedelta(minutes=1)
 
     def test_delete_is_idempotent(self, store: ObjectStore) -> None:
         put(store, "users/a", b"x")

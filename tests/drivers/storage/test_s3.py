@@ -60,8 +60,8 @@ class TestS3Store(ObjectStoreContract):
     def test_object_has_its_content_type(self, store: S3Store, server: S3Server) -> None:
         put(store, "users/a.png", b"x")
         client = boto3.session.Session().client("s3", endpoint_url=server.url, region_name="us-east-1")
-        told = client.head_object(Bucket=store._bucket, Key="users/a.png")
-        assert told["ContentType"] == "image/png"
+        head = client.head_object(Bucket=store._bucket, Key="users/a.png")
+        assert head["ContentType"] == "image/png"
 
     def test_list_reads_all_pages(self, server: S3Server, credentials: None) -> None:
         store = new_store(server)

@@ -3,9 +3,12 @@
 import socket
 import threading
 
+import pytest
 from flask import Flask, request
 
 from app.http.streaming import disconnects
+
+pytestmark = pytest.mark.one_database
 
 
 class TestWatch:

@@ -55,13 +55,13 @@ class TestStreamText:
 
 class TestStreamRewrite:
     def test_text_equals_the_code_of_the_diff(self) -> None:
-        found = read(
+        result = read(
             streams.stream_rewrite(
                 *stream_of(text_events("```\n", "new\nl", "ine\n", "```")), old="old\nline\n", path="a.txt"
             )
         )
-        edit = of_kind(found, "data-diff")[0]["data"]
-        assert text(found) == edit["code"] == "new\nline\n"
+        edit = of_kind(result, "data-diff")[0]["data"]
+        assert text(result) == edit["code"] == "new\nline\n"
         assert edit["diff"] == "--- a/a.txt\n+++ b/a.txt\n@@ -1,2 +1,2 @@\n-old\n+new\n line\n"
 
     @pytest.mark.parametrize(
@@ -71,10 +71,10 @@ class TestStreamRewrite:
     def test_incomplete_or_empty_answer_raises_without_a_diff(
         self, events: Sequence[Event], error: type[Exception]
     ) -> None:
-        given: list[bytes] = []
+        items: list[bytes] = []
         with pytest.raises(error):
-            given.extend(streams.stream_rewrite(*stream_of(events), old="x\n", path="a"))
-        assert b"data-diff" not in b"".join(given)
+            items.extend(streams.stream_rewrite(*stream_of(events), old="x\n", path="a"))
+        assert b"data-diff" not in b"".join(items)
         with pytest.raises(error):
             code.complete(conversation(FakeModel(events)), PROMPT, old="x\n", path="a")
 

@@ -43,8 +43,8 @@ def run_chat(model: FakeModel, library: FakeLibrary) -> list[dict[str, Any]]:
 class TestStreamChat:
     def test_next_round_sends_tool_results_and_tools_to_the_model(self) -> None:
         model, library = FakeModel(calls(READ), text_events("Green.")), FakeLibrary()
-        found = run_chat(model, library)
-        assert text(found) == "Green."
+        chat_parts = run_chat(model, library)
+        assert text(chat_parts) == "Green."
         assert model.asked[1].messages[1:] == (
             Message(MessageRole.ASSISTANT, "", (ToolCall("call_0", *READ),)),
             Message(MessageRole.TOOL, '{"path":"a.md"}', call_id="call_0"),
@@ -54,34 +54,34 @@ class TestStreamChat:
 
     def test_file_read_twice_is_one_source_document(self) -> None:
         other = ("read_file", '{"path": "b.md"}')
-        found = run_chat(FakeModel(calls(READ, other), calls(READ), text_events("x")), FakeLibrary())
-        assert [part["sourceId"] for part in of_kind(found, "source-document")] == ["a.md", "b.md"]
+        chat_parts = run_chat(FakeModel(calls(READ, other), calls(READ), text_events("x")), FakeLibrary())
+        assert [part["sourceId"] for part in of_kind(chat_parts, "source-document")] == ["a.md", "b.md"]
 
     def test_tool_problem_is_sent_to_model_and_reader(self) -> None:
         model = FakeModel(calls(READ), text_events("x"))
-        found = run_chat(model, FakeLibrary("Not there"))
-        assert [part["errorText"] for part in of_kind(found, "tool-output-error")] == ["Not there"]
+        chat_parts = run_chat(model, FakeLibrary("Not there"))
+        assert [part["errorText"] for part in of_kind(chat_parts, "tool-output-error")] == ["Not there"]
         assert model.asked[1].messages[-1].text == "Not there"
 
     def test_invalid_tool_arguments_are_sent_back_as_empty_object(self) -> None:
         """Providers reject a history with invalid JSON."""
         model, library = FakeModel(calls(("read_file", "{broken")), text_events("x")), FakeLibrary("No JSON")
-        found = run_chat(model, library)
-        assert kinds(found).count("tool-input-error") == 1
+        chat_parts = run_chat(model, library)
+        assert kinds(chat_parts).count("tool-input-error") == 1
         assert model.asked[1].messages[1].calls[0].arguments == "{}"
 
     def test_calls_per_round_are_bounded(self) -> None:
         model, library = FakeModel(calls(*[READ] * (MAX_CALLS_PER_ROUND + 3)), text_events("x")), FakeLibrary()
-        found = run_chat(model, library)
+        chat_parts = run_chat(model, library)
         assert len(library.used) == MAX_CALLS_PER_ROUND
-        assert len(of_kind(found, "tool-output-error")) == 3
+        assert len(of_kind(chat_parts, "tool-output-error")) == 3
 
     def test_rounds_are_bounded_and_last_prompt_contains_the_limit(self) -> None:
         model = FakeModel(*[calls(READ)] * (LIMITS.tool_rounds + 1))
-        found = run_chat(model, FakeLibrary())
+        chat_parts = run_chat(model, FakeLibrary())
         assert len(model.asked) == LIMITS.tool_rounds + 1
         assert [TOOL_LIMIT_PROMPT in prompt.system for prompt in model.asked] == [False] * LIMITS.tool_rounds + [True]
-        assert found[-1]["finishReason"] == "tool-calls"
+        assert chat_parts[-1]["finishReason"] == "tool-calls"
 
     @pytest.mark.parametrize(
         ("answers", "limits", "reason"),
@@ -95,6 +95,6 @@ class TestStreamChat:
         self, answers: Sequence[Sequence[Event]], limits: list[int], reason: str
     ) -> None:
         model = FakeModel(*answers)
-        found = run_chat(model, FakeLibrary())
+        chat_parts = run_chat(model, FakeLibrary())
         assert [prompt.max_tokens for prompt in model.asked] == limits
-        assert found[-1]["finishReason"] == reason
+        assert chat_parts[-1]["finishReason"] == reason

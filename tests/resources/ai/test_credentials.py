@@ -25,8 +25,8 @@ def ai(
 
 class TestReadCallerCredentials:
     def test_headers_take_precedence_over_the_body(self) -> None:
-        found = read_caller_credentials({"X-AI-Key": "h", "X-AI-Model": "m"}, CallerCredentials("b", "xai", "n"))
-        assert found == CallerCredentials("h", "xai", "m")
+        credentials = read_caller_credentials({"X-AI-Key": "h", "X-AI-Model": "m"}, CallerCredentials("b", "xai", "n"))
+        assert credentials == CallerCredentials("h", "xai", "m")
 
     @pytest.mark.parametrize("empty", [None, "", " "])
     def test_empty_values_are_none(self, empty: str | None) -> None:
@@ -69,12 +69,12 @@ class TestChoose:
         )
 
     def test_operators_key_uses_the_operators_model(self) -> None:
-        found = choose(CallerCredentials(None, "anthropic", "dear"), ai("openai", "gpt", key="op"))
-        assert found == Credentials("openai", ModelAccess("gpt", "op"), own=False)
+        credentials = choose(CallerCredentials(None, "anthropic", "dear"), ai("openai", "gpt", key="op"))
+        assert credentials == Credentials("openai", ModelAccess("gpt", "op"), own=False)
 
     def test_operators_server_without_a_key_is_chosen(self) -> None:
-        found = choose(NONE, ai("openai", "llama", "http://127.0.0.1:11434/v1"))
-        assert found == Credentials("openai", ModelAccess("llama", None), own=False)
+        credentials = choose(NONE, ai("openai", "llama", "http://127.0.0.1:11434/v1"))
+        assert credentials == Credentials("openai", ModelAccess("llama", None), own=False)
 
     @pytest.mark.parametrize("settings", [ai(), ai("openai"), ai(None, "gpt", key="op"), ai("openai", "gpt")])
     def test_without_a_key_raises_key_required(self, settings: Ai) -> None:

@@ -34,9 +34,9 @@ class TestRead:
         assert read(None, "x", context, max_characters=9).tool is ToolName.GENERATE
 
     def test_nodes_take_precedence_over_markdown(self) -> None:
-        told = command(children=NODES, markdown="# Old").prompt.system
-        assert "# Tea\n\nHot." in told
-        assert "# Old" not in told
+        output = command(children=NODES, markdown="# Old").prompt.system
+        assert "# Tea\n\nHot." in output
+        assert "# Old" not in output
 
     def test_edit_prompt_names_the_selection_or_the_document(self) -> None:
         assert (

@@ -13,6 +13,8 @@ from tests.resources.project_content.conftest import Site
 from tests.support.doubles.ai import AiDouble, say
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.one_database
+
 
 class TestEveryHandler:
     @pytest.mark.parametrize("name", BODIES)
@@ -44,8 +46,8 @@ class TestEveryHandler:
         double.script = [GOOD[name]]
         assert me.post(f"/api/ai/{name}", BODIES[name], headers=CLAUDE).status == 200
         assert (double.last.path, double.last.headers["x-api-key"]) == ("/v1/messages", "my-own-key")
-        given = {"apiKey": "other-key", "provider": "google", "model": "gemini-x"}
-        assert me.post(f"/api/ai/{name}", BODIES[name] | given).status == 200
+        values = {"apiKey": "other-key", "provider": "google", "model": "gemini-x"}
+        assert me.post(f"/api/ai/{name}", BODIES[name] | values).status == 200
         assert double.last.headers["authorization"] == "Bearer other-key"
         assert double.last.body["model"] == "gemini-x"
 
@@ -65,8 +67,8 @@ class TestEveryHandler:
     def test_invalid_provider_model_or_key_returns_400_with_path(
         self, me: Person, double: AiDouble, headers: dict[str, str], path: str
     ) -> None:
-        told = me.post("/api/ai/copilot", BODIES["copilot"], headers=headers).fails(400, None, path)
-        assert "k" * 600 not in str(told)
+        error = me.post("/api/ai/copilot", BODIES["copilot"], headers=headers).fails(400, None, path)
+        assert "k" * 600 not in str(error)
         assert double.asked == []
 
     @pytest.mark.parametrize("name", BODIES)
@@ -87,8 +89,8 @@ class TestEveryHandler:
     ) -> None:
         double.fault, double.fault_headers = fault, {"Retry-After": "9"}
         refused = me.post(f"/api/ai/{name}", BODIES[name], headers=OWN)
-        told = refused.fails(own)
-        assert told["code"] == "AI_KEY_REJECTED" or fault not in (401, 403)
+        error = refused.fails(own)
+        assert error["code"] == "AI_KEY_REJECTED" or fault not in (401, 403)
         assert fault != 429 or refused.headers["Retry-After"] == "9"
         ours = me.post(f"/api/ai/{name}", BODIES[name])
         ours.fails(house)

@@ -9,9 +9,11 @@ import pytest
 
 from tests.resources.ai.conftest import Limits
 from tests.resources.ai.streams import kinds, of_kind, parts, text
-from tests.resources.project_content.conftest import Site
+from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.doubles.ai import AiDouble, ModelReply, say
-from tests.support.world import Answer, Person
+from tests.support.world import Answer, Person, World
+
+pytestmark = pytest.mark.one_database
 
 FORMATS = {
     "openai": {"X-AI-Key": "my-own-key", "X-AI-Provider": "openai", "X-AI-Model": "m"},
@@ -71,10 +73,9 @@ def short_timeouts(limits: Limits) -> None:
 class Caller:
     """Caller of one handler in one response format."""
 
-    def __init__(self, site: Site, name: str, *, as_json: bool) -> None:
-        self.person: Person = site.owner
-        self.name, self.as_json = name, as_json
-        self.body = (JSONS if as_json else STREAMS)[name] | ({"projectId": site.project} if name == "chat" else {})
+    def __init__(self, person: Person, name: str, *, as_json: bool, project: str | None = None) -> None:
+        self.person, self.name, self.as_json = person, name, as_json
+        self.body = (JSONS if as_json else STREAMS)[name] | ({"projectId": project} if project else {})
 
     def ask(self, headers: dict[str, str]) -> Answer:
         wanted = AS_JSON if self.as_json and self.name == "code-edit" else {}
@@ -82,8 +83,16 @@ class Caller:
 
 
 @pytest.fixture(params=CALLS, ids=lambda call: f"{call[0]}-{'json' if call[1] else 'stream'}")
-def caller(request: pytest.FixtureRequest, site: Site, double: AiDouble) -> Caller:
-    return Caller(site, request.param[0], as_json=request.param[1])
+def caller(request: pytest.FixtureRequest, world: World, double: AiDouble) -> Caller:
+    """Return a caller of each handler. Only a chat needs a project."""
+    name, as_json = request.param
+    if name == "chat":
+        return chat_of(make_site(world, FILES))
+    return Caller(world.person(), name, as_json=as_json)
+
+
+def chat_of(site: Site) -> Caller:
+    return Caller(site.owner, "chat", as_json=False, project=site.project)
 
 
 class TestFaultBeforeReply:
@@ -93,8 +102,8 @@ class TestFaultBeforeReply:
         for fault, own, code, house in BEFORE:
             double.fault = fault
             refused = caller.ask(FORMATS[wire])
-            told = refused.fails(own, code)
-            assert "rubbish" not in str(told), fault
+            error = refused.fails(own, code)
+            assert "rubbish" not in str(error), fault
             assert (refused.headers.get("Retry-After") == "9") == (fault == 429), fault
             ours = caller.ask({})
             ours.fails(house)
@@ -120,14 +129,14 @@ class TestFaultDuringReply:
     @staticmethod
     def assert_ends_with_an_error(answer: Answer, case: tuple[str, int]) -> None:
         assert answer.status == 200
-        found = parts(answer)
-        assert kinds(found).count("error") == 1, case
-        assert kinds(found)[-1] == "error", case
-        assert found[-1]["errorText"], case
-        assert not {"finish", "data-diff"} & set(kinds(found)), case
-        assert "".join(WORDS).startswith(text(found).replace("\r", "")), case
-        assert "rubbish" not in str(found), case
-        assert case[1] == 4 or text(found) in ("", "one", "one\n"), case
+        stream_parts = parts(answer)
+        assert kinds(stream_parts).count("error") == 1, case
+        assert kinds(stream_parts)[-1] == "error", case
+        assert stream_parts[-1]["errorText"], case
+        assert not {"finish", "data-diff"} & set(kinds(stream_parts)), case
+        assert "".join(WORDS).startswith(text(stream_parts).replace("\r", "")), case
+        assert "rubbish" not in str(stream_parts), case
+        assert case[1] == 4 or text(stream_parts) in ("", "one", "one\n"), case
 
 
 class TestFaultDuringToolCall:
@@ -137,11 +146,11 @@ class TestFaultDuringToolCall:
         """The fault follows the name and half of the arguments."""
         double.script = [say(calls=[("read_file", {"path": "content/about.md", "start_line": 1})])]
         double.fault, double.fault_at = fault, 3 if wire == "openai" else 4
-        found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))
-        assert kinds(found).count("tool-input-start") == 1
-        assert kinds(found).count("tool-input-delta") == 1
-        assert kinds(found)[-1] == "error"
-        assert of_kind(found, "tool-output-available") == of_kind(found, "tool-input-available") == []
+        stream_parts = parts(chat_of(site).ask(FORMATS[wire]))
+        assert kinds(stream_parts).count("tool-input-start") == 1
+        assert kinds(stream_parts).count("tool-input-delta") == 1
+        assert kinds(stream_parts)[-1] == "error"
+        assert of_kind(stream_parts, "tool-output-available") == of_kind(stream_parts, "tool-input-available") == []
         assert len(double.asked) == 1
 
     @pytest.mark.parametrize("wire", FORMATS)
@@ -152,11 +161,11 @@ class TestFaultDuringToolCall:
         """The provider reports a complete answer."""
         turn = ModelReply(calls=[("read_file", arguments)])  # type: ignore[list-item]
         double.script = [turn, say("Sorry.")]
-        found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))
-        assert len(of_kind(found, "tool-input-error")) == 1
-        assert of_kind(found, "tool-output-available") == []
-        assert text(found) == "Sorry."
-        assert found[-1]["finishReason"] == "stop"
+        stream_parts = parts(chat_of(site).ask(FORMATS[wire]))
+        assert len(of_kind(stream_parts, "tool-input-error")) == 1
+        assert of_kind(stream_parts, "tool-output-available") == []
+        assert text(stream_parts) == "Sorry."
+        assert stream_parts[-1]["finishReason"] == "stop"
 
     @pytest.mark.parametrize("wire", FORMATS)
     def test_fault_in_a_later_round_is_an_error_part(self, site: Site, double: AiDouble, wire: str) -> None:
@@ -165,7 +174,7 @@ class TestFaultDuringToolCall:
             double.asked.clear()
             double.script = [say("Looking.", calls=[("search_files", {"query": "about"})]), say(*WORDS)]
             double.fault = fault
-            found = parts(Caller(site, "chat", as_json=False).ask(FORMATS[wire]))
-            assert kinds(found)[-1] == "error", fault
-            assert text(found).startswith("Looking."), fault
-            assert len(of_kind(found, "tool-output-available")) == 1, fault
+            stream_parts = parts(chat_of(site).ask(FORMATS[wire]))
+            assert kinds(stream_parts)[-1] == "error", fault
+            assert text(stream_parts).startswith("Looking."), fault
+            assert len(of_kind(stream_parts, "tool-output-available")) == 1, fault

@@ -11,6 +11,8 @@ from tests.resources.ai.streams import kinds, of_kind, parts, text
 from tests.support.doubles.ai import AiDouble, say
 from tests.support.world import Person
 
+pytestmark = pytest.mark.one_database
+
 CODE = "<h1>{{ .Title }}</h1>\n<p>old</p>\n"
 NEW = "<h1>{{ .Title }}</h1>\n<p>new</p>\n"
 
@@ -24,11 +26,11 @@ class TestCodeEdit:
     ) -> None:
         double.script = [say(*said)]
         body = {"code": CODE, "instruction": "Make it new", "path": "layouts/index.html", "language": "html"}
-        found = parts(me.post("/api/ai/code-edit", body))
-        data = of_kind(found, "data-diff")[0]["data"]
-        assert text(found) == data["code"] == NEW
+        stream_parts = parts(me.post("/api/ai/code-edit", body))
+        data = of_kind(stream_parts, "data-diff")[0]["data"]
+        assert text(stream_parts) == data["code"] == NEW
         assert data["path"] == "layouts/index.html"
-        assert kinds(found)[-4:] == ["text-end", "data-diff", "finish-step", "finish"]
+        assert kinds(stream_parts)[-4:] == ["text-end", "data-diff", "finish-step", "finish"]
         file = tmp_path / "layouts/index.html"
         file.parent.mkdir()
         file.write_text(CODE)
@@ -119,5 +121,5 @@ class TestSeoFix:
 
     @pytest.mark.parametrize("issues", [[], [{"id": "a"}], [{"id": "a", "message": "m"}] * 51, "x"])
     def test_invalid_issues_return_400_with_path(self, me: Person, double: AiDouble, issues: Any) -> None:
-        told = me.post("/api/ai/seo-fix", {"content": "x", "issues": issues}).fails(400)
-        assert told["errorMessage"][0]["path"].startswith("issues")
+        error = me.post("/api/ai/seo-fix", {"content": "x", "issues": issues}).fails(400)
+        assert error["errorMessage"][0]["path"].startswith("issues")

@@ -20,6 +20,8 @@ from tests.support.doubles.server import Double
 from tests.support.samples.gitrepo import SYMLINK
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 CANARY = "canary-outside-5512"
 TOOLS = ["search_files", "read_file"]
 
@@ -115,11 +117,11 @@ class TestHostileFiles:
     def ask(site: Site, path: str) -> str:
         said = [{"role": "user", "parts": [{"type": "text", "text": f"Read {path}"}]}]
         answer = site.owner.post("/api/ai/chat", {"projectId": site.project, "messages": said})
-        found = parts(answer)
-        assert found[-1]["type"] == "finish", found[-1]
-        opened = {part["sourceId"] for part in of_kind(found, "source-document")}
+        stream_parts = parts(answer)
+        assert stream_parts[-1]["type"] == "finish", stream_parts[-1]
+        opened = {part["sourceId"] for part in of_kind(stream_parts, "source-document")}
         assert opened <= {path, "link-to-host", "link-up"}, opened
-        return json.dumps(found, ensure_ascii=False)
+        return json.dumps(stream_parts, ensure_ascii=False)
 
     @staticmethod
     def assert_nothing_leaked(double: AiDouble, raw: str, path: str) -> None:

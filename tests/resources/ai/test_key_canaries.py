@@ -54,17 +54,17 @@ class TestKeys:
         double.script = [say("one\n", "two\n", "three\n", "four\n")]
         double.fault_body = f'{{"error": {{"message": "wrong token {key} ({key[:60]})", "param": "{key}"}}}}'.encode()
         double.fault_headers = {"X-Request-Id": key, "Retry-After": "1", "X-Key": key}
-        found = []
+        items = []
         with structlog.testing.capture_logs() as lines:
             for name, as_json in CALLS:
                 body: dict[str, Any] = (JSONS if as_json else STREAMS)[name] | more | {"projectId": site.project}
                 for fault in FAULTS:
                     double.fault = fault
                     sent = headers | (AS_JSON if as_json and name == "code-edit" else {})
-                    found.append(response_text(site.owner.again().post(f"/api/ai/{name}", body, headers=sent)))
+                    items.append(response_text(site.owner.again().post(f"/api/ai/{name}", body, headers=sent)))
         assert any(key in str(asked.headers) for asked in double.asked)
         assert not [asked.path for asked in double.asked if key in str(asked.body)]
-        assert not [each for each in found for canary in KEYS if canary in each]
+        assert not [each for each in items for canary in KEYS if canary in each]
         written = str(lines) + caplog.text
         assert "outbound.call" in written
         assert not [canary for canary in KEYS if canary in written]

@@ -34,8 +34,8 @@ class TestSchemas:
 
 class TestCommitMessage:
     def test_parts_are_cleaned_and_composed(self) -> None:
-        found = output_schemas.commit_message(COMMIT)
-        assert found["text"] == "feat(tea): add green tea\n\nIt sells.\n\nBetter."
+        result = output_schemas.commit_message(COMMIT)
+        assert result["text"] == "feat(tea): add green tea\n\nIt sells.\n\nBetter."
         assert output_schemas.commit_message(COMMIT | {"scope": "", "body": ""})["text"] == "feat: add green tea"
         assert output_schemas.commit_message(COMMIT | {"scope": ""})["scope"] is None
 
@@ -79,8 +79,8 @@ class TestPageMetadata:
 class TestFixedPage:
     def test_content_is_returned_with_its_white_space(self) -> None:
         check = output_schemas.fixed_page(["a", "b"])
-        found = check({"content": "\n# T\n", "changes": [{"id": "a", "summary": " Did  it "}], "more": 1})
-        assert found == {"content": "\n# T\n", "changes": [{"id": "a", "summary": "Did it"}]}
+        result = check({"content": "\n# T\n", "changes": [{"id": "a", "summary": " Did  it "}], "more": 1})
+        assert result == {"content": "\n# T\n", "changes": [{"id": "a", "summary": "Did it"}]}
 
     @pytest.mark.parametrize(
         "answer",

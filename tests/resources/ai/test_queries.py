@@ -57,10 +57,10 @@ class TestUsage:
     def test_parallel_calls_do_not_exceed_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(operator_tokens_a_day=1000)
         double.script = [say("x", tokens=(200, 50), pause_s=0.1)]
-        told = at_once(8, lambda: me.again().post("/api/ai/copilot", BODIES["copilot"]).status)
+        received = at_once(8, lambda: me.again().post("/api/ai/copilot", BODIES["copilot"]).status)
         used = me.get("/ai/usage").ok()["budget"]["used"]
-        assert set(told) == {200, 429}
-        assert used == 250 * told.count(200)
+        assert set(received) == {200, 429}
+        assert used == 250 * received.count(200)
 
     def test_fifth_parallel_stream_returns_429_until_one_ends(self, me: Person, double: AiDouble) -> None:
         double.fault = "stall"
@@ -79,8 +79,8 @@ class TestUsage:
 
     def test_parallel_streams_above_four_return_429(self, me: Person, double: AiDouble) -> None:
         double.script = [say("a", pause_s=0.4)]
-        told = at_once(8, lambda: me.again().post("/api/ai/command", ASK).status)
-        assert sorted(told) == [200] * 4 + [429] * 4
+        received = at_once(8, lambda: me.again().post("/api/ai/command", ASK).status)
+        assert sorted(received) == [200] * 4 + [429] * 4
 
     def test_expired_calls_of_a_dead_worker_do_not_count(self, me: Person, double: AiDouble) -> None:
         from datetime import timedelta

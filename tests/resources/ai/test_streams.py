@@ -17,6 +17,7 @@ from tests.support.world import Person, World
 
 
 class TestStreams:
+    @pytest.mark.one_database
     @pytest.mark.parametrize("name", STREAMS)
     @pytest.mark.parametrize("headers", [{}, CLAUDE])
     def test_frames_and_headers_conform_to_the_protocol(
@@ -28,14 +29,15 @@ class TestStreams:
         assert answer.headers["x-vercel-ai-ui-message-stream"] == "v1"
         assert answer.headers["Cache-Control"] == "no-cache"
         assert answer.headers["X-Accel-Buffering"] == "no"
-        found = parts(answer)
-        order = [kind for kind in kinds(found) if kind not in ("text-delta", "data-diff")]
+        stream_parts = parts(answer)
+        order = [kind for kind in kinds(stream_parts) if kind not in ("text-delta", "data-diff")]
         assert order == ["start", "start-step", "text-start", "text-end", "finish-step", "finish"]
-        assert found[0]["messageId"].startswith("msg_")
-        assert {part["id"] for part in found if part["type"].startswith("text-")} == {found[2]["id"]}
-        assert found[-1]["finishReason"] == "stop"
-        assert text(found).startswith("one\ntwo\nthree")
+        assert stream_parts[0]["messageId"].startswith("msg_")
+        assert {part["id"] for part in stream_parts if part["type"].startswith("text-")} == {stream_parts[2]["id"]}
+        assert stream_parts[-1]["finishReason"] == "stop"
+        assert text(stream_parts).startswith("one\ntwo\nthree")
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("name", STREAMS)
     @pytest.mark.parametrize("fault", ["garbage", "cut", "reset", "error", "stall"])
     def test_answer_cut_by_the_provider_ends_with_an_error_part(
@@ -43,19 +45,21 @@ class TestStreams:
     ) -> None:
         limits.set(idle_timeout_s=0.4)
         double.script, double.fault = [say("one\n", "two\n", "three\n", "four\n")], fault
-        found = parts(me.post(f"/api/ai/{name}", BODIES[name]))
-        assert kinds(found)[-1] == "error"
-        assert found[-1]["errorText"]
-        assert "finish" not in kinds(found)
-        assert "data-diff" not in kinds(found)
-        assert "rubbish" not in text(found)
+        stream_parts = parts(me.post(f"/api/ai/{name}", BODIES[name]))
+        assert kinds(stream_parts)[-1] == "error"
+        assert stream_parts[-1]["errorText"]
+        assert "finish" not in kinds(stream_parts)
+        assert "data-diff" not in kinds(stream_parts)
+        assert "rubbish" not in text(stream_parts)
 
+    @pytest.mark.one_database
     def test_endless_answer_ends_at_the_total_timeout(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(total_timeout_s=0.6)
         double.fault = "endless"
         assert kinds(parts(me.post("/api/ai/command", ASK)))[-1] == "error"
         double.wait_closed(double.last, 2)
 
+    @pytest.mark.one_database
     def test_pause_of_the_provider_sends_comments(self, me: Person, double: AiDouble, limits: Limits) -> None:
         limits.set(comment_interval_s=0.1)
         double.script = [say("a", "b", pause_s=0.4)]
@@ -90,9 +94,9 @@ class TestStreams:
         with world.app.app_context():
             db.session.execute(sa.delete(Membership).where(Membership.user_id == editor.id))
             db.session.commit()
-        found = parts(first + b"".join(reading))
+        stream_parts = parts(first + b"".join(reading))
         response.close()
-        assert found[-1] == {"type": "error", "errorText": "You are not allowed to do this"}
+        assert stream_parts[-1] == {"type": "error", "errorText": "You are not allowed to do this"}
 
 
 def _with_short_intervals(init: Any) -> Any:

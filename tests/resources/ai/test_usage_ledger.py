@@ -50,8 +50,8 @@ class TestBudget:
     def test_parallel_reservations_use_exactly_the_budget(self, me: Person) -> None:
         with me.app.app_context():
             meters = [meter(me.id) for _ in range(CALLS)]
-        told = Counter(at_once(CALLS, lambda: reserved(me, meters.pop())))
-        assert told == {"taken": ROOM, "AI_BUDGET_USED": CALLS - ROOM}
+        counts = Counter(at_once(CALLS, lambda: reserved(me, meters.pop())))
+        assert counts == {"taken": ROOM, "AI_BUDGET_USED": CALLS - ROOM}
         assert used(me) == ROOM * EACH
 
     def test_parallel_requests_use_at_most_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
@@ -61,12 +61,12 @@ class TestBudget:
         limits.set(operator_tokens_a_day=ROOM * cost)
         double.script = [say("x", tokens=(cost - 1, 1))]
         ask = {"prompt": "The quick"}
-        told = Counter(at_once(CALLS, lambda: str(me.again().post("/api/ai/copilot", ask).status)))
-        assert set(told) <= {"200", "429", "503"}
-        while told["200"] < ROOM and me.post("/api/ai/copilot", ask).status == 200:
-            told["200"] += 1
+        counts = Counter(at_once(CALLS, lambda: str(me.again().post("/api/ai/copilot", ask).status)))
+        assert set(counts) <= {"200", "429", "503"}
+        while counts["200"] < ROOM and me.post("/api/ai/copilot", ask).status == 200:
+            counts["200"] += 1
         me.post("/api/ai/copilot", ask).fails(429, "AI_BUDGET_USED")
-        assert told["200"] == len(double.asked) == ROOM
+        assert counts["200"] == len(double.asked) == ROOM
         assert used(me) == ROOM * cost
 
     def test_settle_releases_unused_tokens(self, me: Person) -> None:

@@ -12,6 +12,8 @@ from tests.support import factories
 from tests.support.doubles.ai import AiDouble, say
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.one_database
+
 CHILDREN = [
     {"type": "h1", "id": "b1", "children": [{"text": "Tea"}]},
     {"type": "p", "id": "b2", "children": [{"text": "It is "}, {"text": "hot", "bold": True}, {"text": "."}]},
@@ -25,8 +27,8 @@ class TestCommand:
         assert users_text(double) == "Write about tea"
 
     def test_prompt_and_markdown_are_sent_to_the_model(self, me: Person, double: AiDouble) -> None:
-        found = parts(me.post("/api/ai/command", {"prompt": "More", "ctx": {"markdown": "# Old"}}))
-        assert text(found) == "Hello"
+        stream_parts = parts(me.post("/api/ai/command", {"prompt": "More", "ctx": {"markdown": "# Old"}}))
+        assert text(stream_parts) == "Hello"
         assert "# Old" in system_of(double)
 
     def test_edit_prompt_contains_the_selection(self, me: Person, double: AiDouble) -> None:
@@ -43,14 +45,14 @@ class TestCommand:
             )
         ]  # fmt: skip
         body = ASK | {"ctx": {"children": CHILDREN, "toolName": "comment"}}
-        found = parts(me.post("/api/ai/command", body))
-        assert [part["data"] for part in of_kind(found, "data-comment")] == [
+        stream_parts = parts(me.post("/api/ai/command", body))
+        assert [part["data"] for part in of_kind(stream_parts, "data-comment")] == [
             {"comment": {"blockId": "b2", "comment": "Too hot?", "content": "hot"}, "status": "streaming"},
             {"comment": {"blockId": "b1", "comment": "Which tea?", "content": "Tea"}, "status": "streaming"},
             {"comment": None, "status": "finished"},
         ]
-        assert text(found) == ""
-        assert kinds(found)[-2:] == ["finish-step", "finish"]
+        assert text(stream_parts) == ""
+        assert kinds(stream_parts)[-2:] == ["finish-step", "finish"]
 
     @pytest.mark.parametrize(
         ("body", "path"),
@@ -109,20 +111,20 @@ class TestChat:
             say(calls=[("read_file", {"path": "content/posts/hello.md", "start_line": 1})]),
             say("It says hello."),
         ]
-        found = parts(self.ask(site, headers=headers) if not headers else site.owner.post(
+        stream_parts = parts(self.ask(site, headers=headers) if not headers else site.owner.post(
             "/api/ai/chat", ASK | {"projectId": site.project}, headers=headers))  # fmt: skip
-        outputs = of_kind(found, "tool-output-available")
+        outputs = of_kind(stream_parts, "tool-output-available")
         assert [file["path"] for file in outputs[0]["output"]["files"]] == ["content/posts/hello.md"]
         assert outputs[1]["output"]["text"] == POST.decode()
-        assert [part["input"] for part in of_kind(found, "tool-input-available")] == [
+        assert [part["input"] for part in of_kind(stream_parts, "tool-input-available")] == [
             {"query": "hello"},
             {"path": "content/posts/hello.md", "start_line": 1},
         ]
-        assert [(p["sourceId"], p["mediaType"]) for p in of_kind(found, "source-document")] == [
+        assert [(p["sourceId"], p["mediaType"]) for p in of_kind(stream_parts, "source-document")] == [
             ("content/posts/hello.md", "text/markdown")
         ]
-        assert text(found) == "Let me look.It says hello."
-        assert kinds(found).count("start-step") == kinds(found).count("finish-step") == 3
+        assert text(stream_parts) == "Let me look.It says hello."
+        assert kinds(stream_parts).count("start-step") == kinds(stream_parts).count("finish-step") == 3
         assert "Hello" in str(double.last.body["messages"][-1])
 
     def test_instructions_in_files_do_not_change_tools_or_project(
@@ -139,11 +141,13 @@ class TestChat:
             say(calls=[("delete_file", {"path": "content/about.md"})]),
             say("Done."),
         ]
-        found = parts(self.ask(site))
+        stream_parts = parts(self.ask(site))
         tools = [[tool["function"]["name"] for tool in asked.body["tools"]] for asked in double.asked]
         assert tools == [["search_files", "read_file"]] * 3
-        assert of_kind(found, "tool-output-available")[0]["output"]["text"] == evil
-        assert [part["errorText"] for part in of_kind(found, "tool-output-error")] == ["There is no tool delete_file"]
+        assert of_kind(stream_parts, "tool-output-available")[0]["output"]["text"] == evil
+        assert [part["errorText"] for part in of_kind(stream_parts, "tool-output-error")] == [
+            "There is no tool delete_file"
+        ]
         assert evil not in double.last.body["messages"][0]["content"]
 
     @pytest.mark.parametrize(
@@ -151,10 +155,10 @@ class TestChat:
     )
     def test_path_outside_the_project_is_a_tool_error(self, site: Site, double: AiDouble, path: str) -> None:
         double.script = [say(calls=[("read_file", {"path": path, "start_line": 1})]), say("No.")]
-        found = parts(self.ask(site))
-        assert len(of_kind(found, "tool-output-error")) == 1
-        assert of_kind(found, "source-document") == []
-        assert text(found) == "No."
+        stream_parts = parts(self.ask(site))
+        assert len(of_kind(stream_parts, "tool-output-error")) == 1
+        assert of_kind(stream_parts, "source-document") == []
+        assert text(stream_parts) == "No."
 
     def test_invalid_tool_arguments_are_reported_to_the_model(self, site: Site, double: AiDouble) -> None:
         class Broken(dict):  # type: ignore[type-arg]
@@ -163,16 +167,16 @@ class TestChat:
         turn = say(calls=[("search_files", {})])
         turn.calls = [("search_files", "nonsense")]  # type: ignore[list-item]
         double.script = [turn, say("Sorry.")]
-        found = parts(self.ask(site))
-        assert len(of_kind(found, "tool-input-error")) == 1
-        assert text(found) == "Sorry."
+        stream_parts = parts(self.ask(site))
+        assert len(of_kind(stream_parts, "tool-input-error")) == 1
+        assert text(stream_parts) == "Sorry."
 
     def test_rounds_are_bounded(self, site: Site, double: AiDouble) -> None:
         double.script = [say(calls=[("search_files", {"query": "hello"})])]
-        found = parts(self.ask(site))
+        stream_parts = parts(self.ask(site))
         assert len(double.asked) == 7
         assert "Look nothing more up" in system_of(double)
-        assert found[-1] == {"type": "finish", "finishReason": "tool-calls"}
+        assert stream_parts[-1] == {"type": "finish", "finishReason": "tool-calls"}
 
     def test_output_limit_covers_all_rounds(self, site: Site, double: AiDouble) -> None:
         double.script = [say(calls=[("search_files", {"query": "x"})], tokens=(10, 4000)), say("End", tokens=(10, 96))]

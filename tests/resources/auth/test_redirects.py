@@ -7,6 +7,8 @@ import pytest
 from tests.resources.auth.routes.test_social import HOME, providers, social_logins  # noqa: F401 (fixtures)
 from tests.support.new_account import Newcomer
 
+pytestmark = pytest.mark.one_database
+
 Make = Callable[..., Newcomer]
 EVIL = "evil.example.org"
 

@@ -29,8 +29,8 @@ def app(
     bucket = {"STORAGE_DRIVER": "s3", "S3_BUCKET": BUCKET, "S3_ENDPOINT_URL": server.url}
     bucket |= getattr(request, "param", {})
     settings = Settings.for_tests(tmp_path, MAIL_DRIVER="file", RATE_LIMIT_SCALE=100_000, **bucket)
-    with application(settings) as made:
-        yield made
+    with application(settings) as flask_app:
+        yield flask_app
 
 
 class TestS3Store:

@@ -28,6 +28,7 @@ def count_assets(app: Flask, *where: Any) -> int:
 
 
 class TestUpload:
+    @pytest.mark.one_database
     @pytest.mark.parametrize("name", FORMATS)
     def test_upload_of_each_format_returns_the_facts_of_the_stored_object(self, world: World, name: str) -> None:
         me = world.person()
@@ -50,42 +51,52 @@ class TestUpload:
         world.work_off()
         assert served(one, second).status == 200
 
+    @pytest.mark.one_database
     def test_metadata_is_removed(self, world: World) -> None:
         me = world.person()
         asset = upload(me, picture("JPEG", comment=MARK)).ok(201)
         assert MARK not in served(me, asset).response.data
 
+    @pytest.mark.one_database
     def test_animation_retains_its_frames(self, world: World) -> None:
         me = world.person()
         asset = upload(me, animation("GIF", 4)).ok(201)
         assert opened(served(me, asset).response.data).n_frames == 4  # type: ignore[attr-defined]
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("content", [SCRIPT, b"<svg/>", b"words", b"%PDF-1.7", b""])
     def test_unsupported_content_returns_415(self, world: World, content: bytes) -> None:
         upload(world.person(), content).fails(415, "UNSUPPORTED_IMAGE")
 
+    @pytest.mark.one_database
     def test_truncated_picture_returns_400(self, world: World) -> None:
         upload(world.person(), picture()[:40]).fails(400, "INVALID_IMAGE", "file")
 
+    @pytest.mark.one_database
     def test_animation_above_the_frame_limit_returns_413(self, world: World) -> None:
         upload(world.person(), animation("GIF", 101)).fails(413, "IMAGE_TOO_LARGE")
 
+    @pytest.mark.one_database
     def test_body_above_the_limit_returns_413(self, world: World) -> None:
         upload(world.person(), picture() + bytes(10_500_000)).fails(413, "TOO_LARGE")
 
+    @pytest.mark.one_database
     def test_file_in_another_field_returns_400(self, world: World) -> None:
         me = world.person()
         me.call("POST", "/bucket/upload", **form(picture(), name="other")).fails(400, None, "file")
 
+    @pytest.mark.one_database
     def test_json_body_returns_415(self, world: World) -> None:
         world.person().post("/bucket/upload", {"file": "x"}).fails(415, "WRONG_MEDIA_TYPE")
 
     @pytest.mark.parametrize(
         ("field", "value"), [("folder", "../etc"), ("org_id", "x"), ("project_id", f"org_{GHOST}")]
     )
+    @pytest.mark.one_database
     def test_invalid_field_returns_400_with_path(self, world: World, field: str, value: str) -> None:
         upload(world.person(), **{field: value}).fails(400, "VALIDATION_FAILED", field)
 
+    @pytest.mark.one_database
     def test_empty_fields_are_ignored(self, world: World) -> None:
         assert upload(world.person(), folder="", org_id="", project_id="").ok(201)["key"].startswith("users/")
 

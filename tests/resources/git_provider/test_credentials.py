@@ -51,9 +51,9 @@ class TestCreate:
     def test_times_are_accepted_as_iso_or_milliseconds(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         times = {"access_token_expires_at": 1_900_000_000_000, "refresh_token_expires_at": "2031-01-02T03:04:05+01:00"}
-        made = me.post("/git-provider/create", credential_body(me, hosts, **times)).ok(201)
-        assert made["access_token_expires_at"] == "2030-03-17T17:46:40.000Z"
-        assert made["refresh_token_expires_at"] == "2031-01-02T02:04:05.000Z"
+        created = me.post("/git-provider/create", credential_body(me, hosts, **times)).ok(201)
+        assert created["access_token_expires_at"] == "2030-03-17T17:46:40.000Z"
+        assert created["refresh_token_expires_at"] == "2031-01-02T02:04:05.000Z"
 
     def test_installation_of_another_account_returns_403(self, world: World, hosts: Hosts) -> None:
         me = world.person()
@@ -62,8 +62,8 @@ class TestCreate:
         me.post("/git-provider/create", body | {"installation_id": theirs.installation}).fails(
             403, "INSTALLATION_NOT_VISIBLE"
         )
-        made = me.post("/git-provider/create", body | {"installation_id": int(mine.installation)}).ok(201)
-        assert made["installation_id"] == mine.installation
+        created = me.post("/git-provider/create", body | {"installation_id": int(mine.installation)}).ok(201)
+        assert created["installation_id"] == mine.installation
 
     @pytest.mark.parametrize(
         ("change", "path"),

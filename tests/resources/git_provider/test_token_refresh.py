@@ -195,7 +195,7 @@ class TestRefreshFailure:
 class TestParallelProcesses:
     def start(self, world: World, hosts: Hosts, folder: Path, credential_id: str, name: str) -> subprocess.Popen[str]:
         settings = world.app.config["SETTINGS"]
-        told = {
+        payload = {
             "home": str(settings.server.instance_dir),
             "environment": hosts.environment() | {"DATABASE_URL": settings.database.url},
             "credential_id": credential_id,
@@ -214,7 +214,7 @@ class TestParallelProcesses:
             text=True,
         )
         assert process.stdin is not None
-        process.stdin.write(json.dumps(told))
+        process.stdin.write(json.dumps(payload))
         process.stdin.close()
         return process
 
@@ -230,15 +230,15 @@ class TestParallelProcesses:
         hosts.gitlab.latency_s = 0.4
         running = [self.start(world, hosts, tmp_path, made, str(number)) for number in range(4)]
         self.release(tmp_path, 4)
-        got = []
+        items = []
         for process in running:
             assert process.stdout is not None
-            got += json.loads(process.stdout.read())
+            items += json.loads(process.stdout.read())
             process.stdout.close()
             process.wait(30)
-        assert len(got) == 200
-        assert len(set(got)) == 1
-        assert got[0] in hosts.gitlab.grants
+        assert len(items) == 200
+        assert len(set(items)) == 1
+        assert items[0] in hosts.gitlab.grants
         assert len(hosts.gitlab.calls(RENEWAL)) == 1
 
     def test_process_killed_before_the_write_leaves_a_credential_that_needs_reconnect(

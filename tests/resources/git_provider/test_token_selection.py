@@ -212,6 +212,7 @@ class TestGitLab:
             del hosts.gitlab.refreshing[token]
 
 
+@pytest.mark.one_database
 class TestConnectRepository:
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
     def test_project_without_a_connected_account_returns_422(self, world: World, hosts: Hosts, provider: str) -> None:

@@ -59,20 +59,20 @@ def add_user(email: str, *, verified: bool = True) -> User:
 
 def rows_of(*ids: str) -> list[list[Any]]:
     """Return all rows of these customers without generated columns."""
-    found = []
+    items = []
     for table in TABLES:
         columns = [column for column in table.__table__.columns if column.name not in MADE_UP]
         column = {BillingEvent: BillingEvent.entity_id, BillingCustomer: BillingCustomer.id}.get(table)
         if table is SubscriptionPeriod:
-            wanted = SubscriptionPeriod.subscription_id.in_(
+            condition = SubscriptionPeriod.subscription_id.in_(
                 sa.select(Subscription.id).where(Subscription.customer_id.in_(ids))
             )
         else:
-            wanted = (table.customer_id if column is None else column).in_(ids)
-        found.append(sorted(map(tuple, db.session.execute(sa.select(*columns).where(wanted))), key=repr))
+            condition = (table.customer_id if column is None else column).in_(ids)
+        items.append(sorted(map(tuple, db.session.execute(sa.select(*columns).where(condition))), key=repr))
     sums = [BillingDay.revenue_minor, BillingDay.refunds_minor, BillingDay.billed_millionths, BillingDay.billed_count]
     days = db.session.execute(sa.select(BillingDay.day, *sums).where(BillingDay.currency == CURRENCY))
-    return [*found, sorted(tuple(row) for row in days if any(row[1:]))]
+    return [*items, sorted(tuple(row) for row in days if any(row[1:]))]
 
 
 def six_events(email: str) -> tuple[str, list[Entity]]:
@@ -195,8 +195,8 @@ class TestOwner:
         ]
         for told in reversed(events) if payment_first else events:
             store_event(read_event(told))
-        wanted = sa.select(Order).where(Order.subscription_provider_id == data["id"])
-        owners = {order.provider_id: order.user_id for order in db.session.scalars(wanted)}
+        statement = sa.select(Order).where(Order.subscription_provider_id == data["id"])
+        owners = {order.provider_id: order.user_id for order in db.session.scalars(statement)}
         assert owners == {paid["id"]: named.id, apart["id"]: other.id}
 
     def test_owner_without_a_known_user_is_the_verified_user_of_the_email(self):

@@ -36,11 +36,11 @@ class TestReconcile:
     def test_missed_events_are_stored_once(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         data = subscription(user_id=me.id, started_at=NOW - 3 * DAY)
-        told = event("subscription.created", data, NOW - 3 * DAY)
+        billing_event = event("subscription.created", data, NOW - 3 * DAY)
         ended = data | {"status": "canceled", "canceled_at": rfc3339(NOW - DAY)}
         missed = event("subscription.canceled", ended, NOW - DAY)
-        notify(world, told).ok()
-        paddle.add(told, missed, event("product.created", {"id": "pro_1"}, NOW - DAY))
+        notify(world, billing_event).ok()
+        paddle.add(billing_event, missed, event("product.created", {"id": "pro_1"}, NOW - DAY))
         assert run(world) == ReconciliationResult(examined=3, stored=1)
         assert run(world) == ReconciliationResult(examined=3, stored=0)
         assert me.get(f"/order/{me.id}").ok()["subscriptions"][0]["status"] == "canceled"
@@ -63,8 +63,8 @@ class TestReconcile:
         paddle.add(who, data, paid, back)
         assert run(world).stored == 4
         assert run(world).stored == 0
-        found = me.get(f"/order/{me.id}").ok()
-        assert (found["active_package"], found["orders"][0]["status"]) == ("Pro", "refunded")
+        result = me.get(f"/order/{me.id}").ok()
+        assert (result["active_package"], result["orders"][0]["status"]) == ("Pro", "refunded")
 
     def test_equal_state_with_a_newer_timestamp_is_not_stored(self, world: World, paddle: Paddle) -> None:
         data = subscription(started_at=NOW - 10 * DAY)
@@ -81,8 +81,8 @@ class TestReconcile:
         paddle.add(data | {"status": "paused", "updated_at": rfc3339(NOW - 4 * DAY)})
         assert run(world).stored == 1
         with world.app.app_context():
-            wanted = sa.select(Subscription.status).where(Subscription.provider_id == data["id"])
-            assert db.session.scalars(wanted).one() == "paused"
+            statement = sa.select(Subscription.status).where(Subscription.provider_id == data["id"])
+            assert db.session.scalars(statement).one() == "paused"
 
     def test_events_stored_before_a_failure_are_committed(self, world: World, paddle: Paddle) -> None:
         data = transaction(at=NOW - DAY)
@@ -91,8 +91,8 @@ class TestReconcile:
         with pytest.raises(UpstreamError):
             run(world)
         with world.app.app_context():
-            wanted = sa.select(Order.status).where(Order.provider_id == data["id"])
-            assert db.session.scalars(wanted).one() == "completed"
+            statement = sa.select(Order.status).where(Order.provider_id == data["id"])
+            assert db.session.scalars(statement).one() == "completed"
 
     def test_reconciliation_is_a_daily_job(self, world: World) -> None:
         declared = registry["billing.reconcile"]

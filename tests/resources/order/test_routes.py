@@ -34,17 +34,17 @@ class TestHistory:
         ]
         for one in paid:
             notify(world, event("transaction.completed", one, START)).ok()
-        found = me.get(f"/order/{me.id}").ok()
-        (shown,) = found["subscriptions"]
+        result = me.get(f"/order/{me.id}").ok()
+        (shown,) = result["subscriptions"]
         assert shown.pop("subscription_id").startswith("sub_")
         assert shown == {
             "provider_subscription_id": data["id"], "plan": "Pro", "status": "active", "amount": 2900,
             "currency": "USD", "interval": "month", "frequency": 1, "current_period_end": "2026-02-01T00:00:00.000Z",
             "cancel_at": None, "createdAt": "2026-01-01T00:00:00.000Z",
         }  # fmt: skip
-        assert found["active_package"] == "Pro"
-        assert {order["number"] for order in found["orders"]} == {one["invoice_number"] for one in paid}
-        first = next(order for order in found["orders"] if order["amount"] == 2900)
+        assert result["active_package"] == "Pro"
+        assert {order["number"] for order in result["orders"]} == {one["invoice_number"] for one in paid}
+        first = next(order for order in result["orders"] if order["amount"] == 2900)
         assert first.pop("order_id").startswith("ord_")
         assert first == {
             "number": paid[0]["invoice_number"], "status": "completed", "plan": "Pro", "amount": 2900,
@@ -68,9 +68,9 @@ class TestHistory:
         me = world.person()
         data = subscribe(world, paddle, me)
         notify(world, event("subscription.canceled", data | {"status": "canceled"}, START + timedelta(1))).ok()
-        found = me.get(f"/order/{me.id}").ok()
-        assert found["active_package"] is None
-        assert [one["status"] for one in found["subscriptions"]] == ["canceled"]
+        result = me.get(f"/order/{me.id}").ok()
+        assert result["active_package"] is None
+        assert [one["status"] for one in result["subscriptions"]] == ["canceled"]
 
     def test_history_of_another_user_returns_403_except_for_platform_admins(self, world: World) -> None:
         me, stranger, admin = world.person(), world.person(), world.person(admin=True)
@@ -189,9 +189,9 @@ class TestUpdatePaymentMethod:
     def test_update_payment_method_returns_a_checkout(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         data = subscribe(world, paddle, me)
-        found = me.get(f"/order/update-payment-method/{data['id']}").ok()
-        assert found["checkout_url"] == f"https://pay.example.org/?_ptxn={found['transaction_id']}"
-        assert found["client_token"] == TOKEN
+        result = me.get(f"/order/update-payment-method/{data['id']}").ok()
+        assert result["checkout_url"] == f"https://pay.example.org/?_ptxn={result['transaction_id']}"
+        assert result["client_token"] == TOKEN
 
     def test_request_of_another_user_returns_404(self, world: World, paddle: Paddle) -> None:
         data = subscribe(world, paddle, world.person())
@@ -217,9 +217,9 @@ class TestPreOrder:
             "plan": "Pro", "email": "me@mail.example.org", "billing_period": "year", "country": "Germany",
             "source": "pricing", "user_id": "usr_another", "price": 1,
         }  # fmt: skip
-        made = me.post("/order/pre-order", body).ok(201)
+        created = me.post("/order/pre-order", body).ok(201)
         with world.app.app_context():
-            row = db.session.get_one(PreOrder, made["pre_order_id"])
+            row = db.session.get_one(PreOrder, created["pre_order_id"])
             found = (row.user_id, row.plan, row.email, row.billing_period, row.country, row.source)
         assert found == (me.id, "Pro", "me@mail.example.org", "year", "DE", "pricing")
 
@@ -238,10 +238,10 @@ class TestSummary:
         owner.new_organization()
         owner.get("/order/summary").fails(403)
         world.anonymous().get("/order/summary").fails(401)
-        found = admin.get("/order/summary").ok()
+        result = admin.get("/order/summary").ok()
         today = datetime.now(UTC).date()
-        assert found["to"] == today.isoformat()
-        assert found["from"][:4] == str(today.year - 1)
+        assert result["to"] == today.isoformat()
+        assert result["from"][:4] == str(today.year - 1)
 
     def test_summary_contains_the_figures_of_each_month(self, world: World, paddle: Paddle) -> None:
         me, admin = world.person(), world.person(admin=True)
@@ -249,8 +249,8 @@ class TestSummary:
         paid = transaction(1200, of=data, currency="ISK")
         notify(world, event("transaction.completed", paid)).ok()
         notify(world, event("adjustment.created", adjustment(paid, 200), START + timedelta(days=40))).ok()
-        found = admin.get("/order/summary?from=2026-01-01&to=2026-02-28&currency=ISK").ok()
-        assert found["currencies"]["ISK"] == {
+        result = admin.get("/order/summary?from=2026-01-01&to=2026-02-28&currency=ISK").ok()
+        assert result["currencies"]["ISK"] == {
             "mrr": 100, "arr": 1200, "revenue": 1200, "refunds": 200, "net_revenue": 1000, "arpu": 100, "active": 1,
             "by_plan": [{"plan": "Pro", "mrr": 100, "active": 1}],
             "by_month": [
@@ -258,7 +258,7 @@ class TestSummary:
                 {"month": "2026-02", "revenue": 0, "refunds": 200, "mrr": 100},
             ],
         }  # fmt: skip
-        assert (found["active_subscriptions"], found["new_subscriptions"], found["churn_rate"]) == (1, 1, 0.0)
+        assert (result["active_subscriptions"], result["new_subscriptions"], result["churn_rate"]) == (1, 1, 0.0)
 
     @pytest.mark.parametrize(
         ("query", "path"),

@@ -1,4 +1,4 @@
-"""Tests that the billing summary equals figures that the test computes from 200 generated subscriptions."""
+"""Tests that the billing summary equals figures that the test computes from 120 generated subscriptions."""
 
 import random
 from collections import Counter, defaultdict
@@ -160,11 +160,11 @@ def expected_summary(stories: list[SubscriptionStory], first: date, last: date, 
     new = sum(since <= story.started < until for story in stories)
     canceled = sum(story.ended is not None and since <= story.ended < until for story in stories)
     at_start = sum(story.monthly(since) > 0 for story in stories)
-    found = {one: figures([s for s in stories if s.currency == one], since, until) for one in CURRENCIES}
+    values = {one: figures([s for s in stories if s.currency == one], since, until) for one in CURRENCIES}
     return {
         "from": first.isoformat(),
         "to": last.isoformat(),
-        "currencies": {one: billed for one, billed in found.items() if billed is not None},
+        "currencies": {one: billed for one, billed in values.items() if billed is not None},
         "active_subscriptions": sum(story.monthly(until) > 0 for story in stories),
         "trialing_subscriptions": sum((story.at(until) or "?")[0] == "trialing" for story in stories),
         "new_subscriptions": new,
@@ -210,9 +210,9 @@ def figures(stories: list[SubscriptionStory], since: datetime, until: datetime) 
 def billed(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> Iterator[tuple[Flask, HistoryGenerator]]:
-    """Return an application with a new database that contains the shuffled events of 200 subscriptions."""
+    """Return an application with a new database that contains the shuffled events of 120 subscriptions."""
     writer, home = HistoryGenerator(), tmp_path_factory.mktemp("billed")
-    for number in range(200):
+    for number in range(120):
         writer.write(number)
     if request.param == "sqlite":
         yield from _application_with_events(f"sqlite:///{home}/app.db", home, writer)
@@ -243,7 +243,7 @@ def summary_of(app: Flask, first: date | None, last: date | None, only: str | No
 class TestSummary:
     def test_histories_contain_all_kinds_of_events(self, billed: tuple[Flask, HistoryGenerator]):
         kinds = Counter(payload["event_type"] for payload in billed[1].events)
-        assert len(billed[1].stories) == 200
+        assert len(billed[1].stories) == 120
         assert {story.currency for story in billed[1].stories} == set(CURRENCIES)
         assert (
             min(kinds[f"subscription.{one}"] for one in ("activated", "paused", "resumed", "past_due", "canceled")) > 20

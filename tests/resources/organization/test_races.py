@@ -59,10 +59,10 @@ class TestTransfer:
         org = me.new_organization()
         for member in (one, two):
             me.patch(f"/organization/member/{org}", {"email": member.email, "role": "admin"}).ok()
-        found = _send_in_parallel(
+        received = _send_in_parallel(
             me, "POST", f"/organization/transfer/{org}", {"member_id": one.id}, {"member_id": two.id}
         )
-        assert found[200] == 1
+        assert received[200] == 1
         shown = one.get(f"/organization/{org}").ok()
         assert [member["user_id"] for member in shown["members"] if member["role"] == "owner"] == [shown["owner"]]
 

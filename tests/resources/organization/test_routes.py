@@ -27,8 +27,8 @@ MEMBER = {"user_id", "email", "full_name", "image", "role", "status", "joined_at
 
 
 def invite(by: Person, org: str, email: str, role: str = "editor") -> dict[str, object]:
-    found: dict[str, object] = by.patch(f"/organization/member/{org}", {"email": email, "role": role}).ok()
-    return found
+    result: dict[str, object] = by.patch(f"/organization/member/{org}", {"email": email, "role": role}).ok()
+    return result
 
 
 def roles_by_email(who: Person, org: str) -> dict[str, tuple[str, str]]:
@@ -48,12 +48,17 @@ def verify_email(app: Flask, user_id: str) -> None:
 class TestCreate:
     def test_create_returns_the_caller_as_owner(self, world: World) -> None:
         me = world.person()
-        made = me.post("/organization", {"org_name": "Acme", "settings": {"a": 1}}).ok(201)
-        assert (set(made), set(made["members"][0])) == (OBJECT, MEMBER)
-        assert (made["org_name"], made["owner"], made["default"], made["status"]) == ("Acme", me.id, False, "active")
-        (member,) = made["members"]
+        created = me.post("/organization", {"org_name": "Acme", "settings": {"a": 1}}).ok(201)
+        assert (set(created), set(created["members"][0])) == (OBJECT, MEMBER)
+        assert (created["org_name"], created["owner"], created["default"], created["status"]) == (
+            "Acme",
+            me.id,
+            False,
+            "active",
+        )
+        (member,) = created["members"]
         assert (member["user_id"], member["role"], member["status"]) == (me.id, "owner", "active")
-        assert me.get(f"/organization/{made['org_id']}").ok() == made
+        assert me.get(f"/organization/{created['org_id']}").ok() == created
 
     @pytest.mark.parametrize("name", ["https://evil.example.org", "Win at www.evil.example.org", "evil.com/login"])
     def test_name_with_a_url_returns_400_with_path(self, world: World, name: str) -> None:
@@ -76,8 +81,8 @@ class TestCreate:
 
     def test_empty_image_is_stored_as_null(self, world: World) -> None:
         me = world.person()
-        made = me.post("/organization", {"org_name": "Acme", "org_image": ""}).ok(201)
-        assert me.patch(f"/organization/{made['org_id']}", {"org_image": ""}).ok()["org_image"] is None
+        created = me.post("/organization", {"org_name": "Acme", "org_image": ""}).ok(201)
+        assert me.patch(f"/organization/{created['org_id']}", {"org_image": ""}).ok()["org_image"] is None
 
     def test_invalid_field_has_one_error(self, world: World) -> None:
         answer = world.person().post("/organization", {"org_name": ""}).fails(400, None, "org_name")
@@ -142,11 +147,11 @@ class TestList:
         me = world.person()
         active, archived = me.new_organization(), me.new_organization()
         me.patch(f"/organization/status/{archived}", {"status": "archived"}).ok()
-        found = {
+        values = {
             status: [one["org_id"] for one in me.get(f"/organization/user?status={status}").ok()]
             for status in ("active", "archived", "all")
         }
-        assert found == {"active": [active], "archived": [archived], "all": [active, archived]}
+        assert values == {"active": [active], "archived": [archived], "all": [active, archived]}
         me.get("/organization/user?status=gone").fails(400, "VALIDATION_FAILED", "status")
 
     def test_list_runs_at_most_three_statements(self, app: Flask, world: World) -> None:
@@ -174,8 +179,8 @@ class TestInvite:
     def test_verified_user_becomes_a_member_and_receives_a_mail(self, app: Flask, world: World) -> None:
         me, other = world.person(), world.person()
         org = me.new_organization()
-        wanted = {"email": other.email, "role": "admin", "user_id": other.id, "status": "active"}
-        assert invite(me, org, other.email.upper(), "admin") == wanted
+        expected = {"email": other.email, "role": "admin", "user_id": other.id, "status": "active"}
+        assert invite(me, org, other.email.upper(), "admin") == expected
         world.work_off()
         assert roles_by_email(other, org)[other.email] == ("admin", "active")
         assert len(Mailbox(app.config["SETTINGS"].mail.directory, other.email).texts()) == 1
@@ -185,8 +190,8 @@ class TestInvite:
         me = world.person()
         org, guest = me.new_organization(), f"{me.id[-8:]}@mail.example.org"
         for role in ("admin", "editor"):
-            wanted = {"email": guest, "role": role, "user_id": None, "status": "invited"}
-            assert invite(me, org, guest, role) == wanted
+            expected = {"email": guest, "role": role, "user_id": None, "status": "invited"}
+            assert invite(me, org, guest, role) == expected
         world.work_off()
         assert roles_by_email(me, org)[guest] == ("editor", "invited")
         assert len(Mailbox(app.config["SETTINGS"].mail.directory, guest).texts()) == 2
@@ -255,8 +260,8 @@ def _members(app: Flask, org: str) -> list[dict[str, str]]:
     from app.resources.organization import queries
 
     with app.app_context():
-        found: list[dict[str, str]] = queries.details(db.session.get_one(Organization, org))["members"]
-        return found
+        result: list[dict[str, str]] = queries.details(db.session.get_one(Organization, org))["members"]
+        return result
 
 
 @pytest.fixture
@@ -273,8 +278,8 @@ class TestUpdateRole:
     def test_member_is_selected_by_id_or_email(self, team: Team) -> None:
         owner, admin, editor, org = team
         path = f"/organization/update-role/{org}"
-        wanted = {"user_id": editor.id, "role": "admin"}
-        assert owner.patch(path, {"member_id": editor.id, "role": "admin"}).ok() == wanted
+        expected = {"user_id": editor.id, "role": "admin"}
+        assert owner.patch(path, {"member_id": editor.id, "role": "admin"}).ok() == expected
         assert admin.patch(path, {"email": editor.email, "role": "editor"}).ok()["role"] == "editor"
 
     def test_user_id_is_accepted_as_member_id(self, team: Team) -> None:

@@ -30,8 +30,8 @@ class DraftSite:
         return self.repo.text("rev-parse", f"main:{FILE}")
 
     def put(self, content: str = "typed\n", *, who: Person | None = None, file: str = FILE, **body: Any) -> Any:
-        given = {"content": content, "base_blob_sha": self.blob()} | body
-        return (who or self.owner).put(f"/project-draft/{self.project}", given, query_string={"file": file})
+        values = {"content": content, "base_blob_sha": self.blob()} | body
+        return (who or self.owner).put(f"/project-draft/{self.project}", values, query_string={"file": file})
 
     def get(self, *, who: Person | None = None, **query: str) -> Any:
         return (who or self.owner).get(f"/project-draft/{self.project}", query_string=query)
@@ -81,8 +81,8 @@ class TestPut:
         body = {"message": "Save", "base_sha": site.repo.head(), "files": [change]}
         site.put("typed\n")
         site.owner.post(f"/project-content/{site.project}/commit", body).ok(201)
-        told = site.get(file=FILE).ok()
-        assert (told["conflict"], told["base_blob_sha"], told["current_blob_sha"]) == (True, base, site.blob())
+        result = site.get(file=FILE).ok()
+        assert (result["conflict"], result["base_blob_sha"], result["current_blob_sha"]) == (True, base, site.blob())
         assert site.put("again", base_blob_sha=base).ok()["conflict"] is True
         assert site.put("again").ok()["conflict"] is False
 

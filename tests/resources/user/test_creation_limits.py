@@ -22,6 +22,6 @@ class TestPlan:
         me = world.person()
         org_id = me.new_organization()
         notify(world, event("subscription.created", subscription(plan="Patron", user_id=me.id))).ok()
-        found = me.post("/user/check-limits").ok()
-        assert found["projects"]["per_organization"][org_id]["limit"] == 26
-        assert found["members"]["per_organization"][org_id]["limit"] == 51
+        result = me.post("/user/check-limits").ok()
+        assert result["projects"]["per_organization"][org_id]["limit"] == 26
+        assert result["members"]["per_organization"][org_id]["limit"] == 51

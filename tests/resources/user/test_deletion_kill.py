@@ -106,8 +106,8 @@ def _new_account(app: Flask, world: World) -> tuple[Person, set[str], dict[str, 
 
 def _rows(app: Flask, names: set[str]) -> dict[str, int]:
     """Count the rows with one of the names by table, without the tables of the job queue."""
-    found = rows_naming(app, names)
-    return {table: count for table, count in found.items() if "job" not in table and "procrastinate" not in table}
+    rows = rows_naming(app, names)
+    return {table: count for table, count in rows.items() if "job" not in table and "procrastinate" not in table}
 
 
 def _delete(deleting_process: "subprocess.Popen[str]", point: int, person: Person) -> int:

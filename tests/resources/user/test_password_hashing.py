@@ -1,6 +1,6 @@
 """Tests that no route holds a database connection while it hashes or compares a password."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -8,37 +8,29 @@ from argon2 import PasswordHasher
 from flask import Flask
 
 from app.extensions import db
-from app.security.passwords import _dummy_hash
 from tests.support.new_account import Newcomer
 
 Make = Callable[..., Newcomer]
 NEW = "Another-Harbour-1"
 
 
-class RecordingHasher:
-    """Password hasher that records the number of connections in use before each call."""
-
-    def __init__(self, hasher: PasswordHasher, held: Callable[[], int]) -> None:
-        self._hasher, self._held, self.noted = hasher, held, list[int]()
-
-    def hash(self, *args: Any) -> str:
-        self.noted.append(self._held())
-        return self._hasher.hash(*args)
-
-    def verify(self, *args: Any) -> bool:
-        self.noted.append(self._held())
-        return self._hasher.verify(*args)
-
-
 @pytest.fixture
-def recording_hasher(app: Flask, monkeypatch: pytest.MonkeyPatch) -> Iterator[RecordingHasher]:
+def connections_in_use(app: Flask, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return the numbers of connections in use, recorded before each call of argon2."""
     with app.app_context():
         engines: list[Any] = [db.engine, app.extensions["reading_engine"]]
-    hasher = RecordingHasher(PasswordHasher(1, 8, 1), lambda: sum(engine.pool.checkedout() for engine in engines))
-    monkeypatch.setattr("app.security.passwords._hasher", hasher)
-    _dummy_hash.cache_clear()
-    yield hasher
-    _dummy_hash.cache_clear()
+    numbers: list[int] = []
+
+    def recording(method: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            numbers.append(sum(engine.pool.checkedout() for engine in engines))
+            return method(*args)
+
+        return call
+
+    for name in ("hash", "verify"):
+        monkeypatch.setattr(PasswordHasher, name, recording(getattr(PasswordHasher, name)))
+    return numbers
 
 
 ASKS: dict[str, Callable[[Newcomer], Any]] = {
@@ -61,20 +53,18 @@ ASKS: dict[str, Callable[[Newcomer], Any]] = {
 
 class TestPasswordHashing:
     @pytest.mark.parametrize("name", ASKS)
-    def test_hashing_request_uses_no_connection(
-        self, newcomer: Make, recording_hasher: RecordingHasher, name: str
-    ) -> None:
+    def test_hashing_request_uses_no_connection(self, newcomer: Make, connections_in_use: list[int], name: str) -> None:
         person = newcomer().join()
-        recording_hasher.noted.clear()
+        connections_in_use.clear()
         ASKS[name](person)
-        assert recording_hasher.noted
-        assert set(recording_hasher.noted) == {0}
+        assert connections_in_use
+        assert set(connections_in_use) == {0}
 
-    def test_password_reset_uses_no_connection(self, newcomer: Make, recording_hasher: RecordingHasher) -> None:
+    def test_password_reset_uses_no_connection(self, newcomer: Make, connections_in_use: list[int]) -> None:
         person = newcomer().join()
         person.post("/auth/forget-password", {"email": person.email}).ok()
         person.world.work_off()
-        recording_hasher.noted.clear()
+        connections_in_use.clear()
         body = {"newPassword": NEW, "token": person.mailbox.tokens()[-1]}
         person.post("/auth/reset-password", body).ok()
-        assert recording_hasher.noted == [0]
+        assert connections_in_use == [0]

@@ -28,8 +28,8 @@ def subscribe(world: World, person: Person, plan: str, status: str = "active") -
 
 def numbers(world: World, person: Person) -> tuple[int, int, int, int]:
     with world.app.app_context():
-        found = limits_for(person.id, limits=LIMITS, plans=PLANS)
-    return found.organizations, found.projects, found.projects_per_organization, found.members
+        plan_limits = limits_for(person.id, limits=LIMITS, plans=PLANS)
+    return plan_limits.organizations, plan_limits.projects, plan_limits.projects_per_organization, plan_limits.members
 
 
 class TestLimitsFor:

@@ -160,12 +160,12 @@ class TestDelete:
 
 def _rows_naming(user_id: str) -> list[str]:
     """Return the tables with a row that refers to the user."""
-    found = []
+    items = []
     for table in Base.metadata.sorted_tables:
         columns = [key.parent for key in table.foreign_keys if key.column.table.name == "users"]
         if columns and db.session.execute(sa.select(table).where(sa.or_(*(c == user_id for c in columns)))).first():
-            found.append(table.name)
-    return found
+            items.append(table.name)
+    return items
 
 
 class TestMassAssignment:

@@ -12,9 +12,9 @@ from tests.support.world import World
 class TestRead:
     def test_read_without_stored_preferences_returns_the_defaults(self, world: World) -> None:
         person = world.person()
-        got = person.get(f"/user-preference/{person.id}").ok()
-        assert got.items() >= {"theme": "system", "language": "en", "timezone": "UTC", "impersonate": False}.items()
-        assert got["user_id"] == person.id
+        result = person.get(f"/user-preference/{person.id}").ok()
+        assert result.items() >= {"theme": "system", "language": "en", "timezone": "UTC", "impersonate": False}.items()
+        assert result["user_id"] == person.id
 
     def test_read_of_another_user_returns_403(self, world: World) -> None:
         person, admin = world.person(), world.person(admin=True)
@@ -58,8 +58,8 @@ class TestChange:
         person = world.person()
         path = f"/user-preference/{person.id}"
         person.patch(path, {"language": "ja", "user_id": "usr_x"}).ok()
-        got = person.patch(path, {"theme": "light"}).ok()
-        assert (got["language"], got["user_id"]) == ("ja", person.id)
+        result = person.patch(path, {"theme": "light"}).ok()
+        assert (result["language"], result["user_id"]) == ("ja", person.id)
 
     def test_empty_change_is_ignored(self, world: World) -> None:
         person = world.person()

@@ -47,10 +47,10 @@ class Recorder:
 
     def _shown(self, name: str, value: str) -> str:
         """Return a header without the secret that it must carry."""
-        found = SESSION.match(value) if name == "Set-Cookie" else None
-        if found is None:
+        match = SESSION.match(value) if name == "Set-Cookie" else None
+        if match is None:
             return value
-        self.sessions.add(found[2])
+        self.sessions.add(match[2])
         return SESSION.sub(r"\1=", value)
 
 
@@ -98,12 +98,12 @@ def _bytes(value: Any) -> bytes:
 
 def hits(secrets: Iterable[str], places: dict[str, bytes]) -> list[tuple[str, str, str]]:
     """Return the occurrences of each secret with their context. A six-digit code counts only as a separate term."""
-    found = []
+    items = []
     for secret in secrets:
         text = re.escape(secret.encode())
-        wanted = re.compile(rb"(?<![\w.:-])" + text + rb"(?![\w.-])" if secret.isdecimal() else text)
+        pattern = re.compile(rb"(?<![\w.:-])" + text + rb"(?![\w.-])" if secret.isdecimal() else text)
         for where, place in places.items():
-            for hit in wanted.finditer(place):
-                found.append((where, secret[:16], repr(place[max(0, hit.start() - 80) : hit.end() + 40])))
+            for hit in pattern.finditer(place):
+                items.append((where, secret[:16], repr(place[max(0, hit.start() - 80) : hit.end() + 40])))
                 break
-    return found
+    return items

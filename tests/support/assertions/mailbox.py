@@ -4,6 +4,8 @@ import email
 import email.policy
 import re
 from email.message import EmailMessage
+from email.parser import BytesHeaderParser
+from functools import cache
 from pathlib import Path
 from typing import cast
 
@@ -19,9 +21,9 @@ class Mailbox:
 
     def mails(self) -> list[EmailMessage]:
         """Return the messages."""
-        files = sorted(self.folder.glob("*.eml"))
+        files = [file for file in sorted(self.folder.glob("*.eml")) if _recipient(file) == self.address]
         parsed = [email.message_from_bytes(file.read_bytes(), policy=email.policy.default) for file in files]
-        return [cast("EmailMessage", mail) for mail in parsed if str(mail["to"]).lower() == self.address]
+        return [cast("EmailMessage", mail) for mail in parsed]
 
     def texts(self) -> list[str]:
         """Return the subject and the text part of each mail."""
@@ -38,3 +40,10 @@ class Mailbox:
     def tokens(self) -> list[str]:
         """Return the token in the fragment of each link."""
         return [link.partition("#token=")[2] for link in self.links()]
+
+
+@cache
+def _recipient(file: Path) -> str:
+    """Return the address of a mail. The folder has the mails of all tests of a process, so each file is read once."""
+    with file.open("rb") as content:
+        return str(BytesHeaderParser(policy=email.policy.default).parse(content)["to"]).lower()

@@ -114,8 +114,8 @@ class AiDouble:
 
 def openai_events(reply: ModelReply) -> Iterator[bytes]:
     def chunk(delta: dict[str, Any], reason: str | None = None) -> bytes:
-        told = {"id": "c", "object": "chat.completion.chunk", "model": "m"}
-        return _data(told | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
+        payload = {"id": "c", "object": "chat.completion.chunk", "model": "m"}
+        return _data(payload | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
     yield chunk({"role": "assistant", "content": ""})
     for text in reply.text:

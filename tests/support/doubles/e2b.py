@@ -118,15 +118,15 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _api(self, double: E2B, body: bytes) -> None:
         parts = urlsplit(self.path)
-        told = json.loads(body) if body else None
-        double.journal.append((self.command, parts.path, told))
+        content = json.loads(body) if body else None
+        double.journal.append((self.command, parts.path, content))
         if self.headers.get("X-API-Key") != KEY:
             return self._json(401, {"code": 401, "message": "Invalid API key"})
         if double.refuse is not None:
             return self._json(double.refuse, {"code": double.refuse, "message": "refused"})
         if (self.command, parts.path) == ("POST", "/sandboxes"):
-            assert told is not None
-            vm = Vm(double.home, told)
+            assert content is not None
+            vm = Vm(double.home, content)
             double.vms[vm.id] = vm
             return self._json(201, self._sandbox(vm))
         if (self.command, parts.path) == ("GET", "/v2/sandboxes"):
@@ -142,23 +142,23 @@ class _Handler(BaseHTTPRequestHandler):
                 double.vms.pop(vm.id).kill()
                 return self._json(204)
             case ("POST", "timeout"):
-                vm.until = time.monotonic() + told["timeout"]
+                vm.until = time.monotonic() + content["timeout"]
                 return self._json(204)
             case ("POST", "connect"):
-                vm.until = max(vm.until, time.monotonic() + told["timeout"])
+                vm.until = max(vm.until, time.monotonic() + content["timeout"])
                 return self._json(200, self._sandbox(vm))
             case ("PUT", "network"):
-                vm.network = told
+                vm.network = content
                 return self._json(204)
         return self._json(404, {"code": 404, "message": "no such route"})
 
     def _list(self, double: E2B, query: dict[str, list[str]]) -> None:
         double.find("")
-        wanted = dict(parse_qsl(query["metadata"][0]))
-        found = [vm for vm in double.vms.values() if wanted.items() <= vm.told["metadata"].items()]
+        expected = dict(parse_qsl(query["metadata"][0]))
+        matches = [vm for vm in double.vms.values() if expected.items() <= vm.told["metadata"].items()]
         at, size = int(query.get("nextToken", ["0"])[0]), 2
-        more = {"X-Next-Token": str(at + size)} if at + size < len(found) else {}
-        self._json(200, [{"sandboxID": vm.id, "metadata": vm.told["metadata"]} for vm in found[at : at + size]], more)
+        more = {"X-Next-Token": str(at + size)} if at + size < len(matches) else {}
+        self._json(200, [{"sandboxID": vm.id, "metadata": vm.told["metadata"]} for vm in matches[at : at + size]], more)
 
     @staticmethod
     def _sandbox(vm: Vm) -> dict[str, Any]:

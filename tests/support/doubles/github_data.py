@@ -83,10 +83,10 @@ class GitData(Repositories):
         return Reply(200, {"sha": tree, "url": f"{self.url}/api/t", "tree": told, "truncated": cut})
 
     def _entry(self, repo: Repository, entry: Entry) -> dict[str, Any]:
-        told: dict[str, Any] = {"path": entry.path, "mode": entry.mode, "type": entry.type, "sha": entry.sha}
+        payload: dict[str, Any] = {"path": entry.path, "mode": entry.mode, "type": entry.type, "sha": entry.sha}
         if entry.size is not None:
-            told["size"] = entry.size
-        return told if entry.type == "commit" else told | {"url": f"{self.url}/api/o/{entry.sha}"}
+            payload["size"] = entry.size
+        return payload if entry.type == "commit" else payload | {"url": f"{self.url}/api/o/{entry.sha}"}
 
     def _too_large(self, told: list[dict[str, Any]]) -> bool:
         return len(told) > self.tree_entries or sum(len(entry["path"]) + 180 for entry in told) > self.tree_bytes
@@ -118,8 +118,8 @@ class GitData(Repositories):
         content = repo.git.git("cat-file", "blob", sha)
         if "raw" in call.headers.get("Accept", ""):
             return Reply(200, content)
-        told = {"sha": sha, "node_id": "b", "size": len(content), "url": f"{self.url}/api/b", "encoding": "base64"}
-        return Reply(200, told | {"content": base64.encodebytes(content).decode()})
+        payload = {"sha": sha, "node_id": "b", "size": len(content), "url": f"{self.url}/api/b", "encoding": "base64"}
+        return Reply(200, payload | {"content": base64.encodebytes(content).decode()})
 
     @route("POST", f"{REPO}/git/blobs")
     def create_blob(self, call: Call, owner: str, name: str) -> Reply:

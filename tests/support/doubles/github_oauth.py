@@ -117,12 +117,12 @@ class Accounts(Double):
             return Reply(
                 200, {"error": error, "error_description": "The code or token passed is incorrect or expired."}
             )
-        told: dict[str, Any] = {"access_token": self.user_token(login), "token_type": "bearer", "scope": ""}
+        payload: dict[str, Any] = {"access_token": self.user_token(login), "token_type": "bearer", "scope": ""}
         if self.expiring:
             renewal = f"ghr_{secrets.token_hex(30)}"
             self.refreshing[renewal] = login
-            told |= {"expires_in": USER_S, "refresh_token": renewal, "refresh_token_expires_in": REFRESH_S}
-        return Reply(200, told)
+            payload |= {"expires_in": USER_S, "refresh_token": renewal, "refresh_token_expires_in": REFRESH_S}
+        return Reply(200, payload)
 
     @route("POST", "/api/app/installations/{number}/access_tokens")
     def installation_tokens(self, call: Call, number: str) -> Reply:
@@ -136,8 +136,8 @@ class Accounts(Double):
         if names and not names <= installation.repositories:
             return Reply(422, {"message": "There is at least one repository that does not exist or is not accessible"})
         ends = datetime.fromtimestamp(time.time() + self.installation_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        told = {"token": self.installation_token(int(number), names), "expires_at": ends, "permissions": {}}
-        return Reply(201, told | {"repository_selection": "selected"})
+        payload = {"token": self.installation_token(int(number), names), "expires_at": ends, "permissions": {}}
+        return Reply(201, payload | {"repository_selection": "selected"})
 
     def name_of(self, number: int) -> str:
         """Return the name of a repository by its id."""

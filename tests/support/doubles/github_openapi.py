@@ -111,10 +111,10 @@ class Description:
     def _body_faults(self, call: Call, operation: dict[str, Any]) -> list[str]:
         if "requestBody" not in operation:
             return ["takes no body"] if call.body else []
-        wanted = self._resolved(operation["requestBody"])
+        expected = self._resolved(operation["requestBody"])
         if not call.body:
-            return ["needs a body"] if wanted.get("required") else []
-        return self._schema_faults(wanted["content"]["application/json"]["schema"], call.data)
+            return ["needs a body"] if expected.get("required") else []
+        return self._schema_faults(expected["content"]["application/json"]["schema"], call.data)
 
     def _schema_faults(self, schema: dict[str, Any] | None, value: Any) -> list[str]:
         if schema is None:

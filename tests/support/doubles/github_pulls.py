@@ -16,14 +16,14 @@ class Pulls(GitData):
     def pulls(self, call: Call, owner: str, name: str) -> Reply:
         repo = self.repo(call, owner, name)
         state, head, base = call.one("state", "open"), call.one("head"), call.one("base")
-        found = [
+        matches = [
             pull
             for pull in reversed(repo.pulls)
             if state in ("all", pull["state"])
             and (not head or head == f"{owner}:{pull['head']['ref']}")
             and (not base or base == pull["base"]["ref"])
         ]
-        return self.paged(call, found, *call.page())
+        return self.paged(call, matches, *call.page())
 
     @route("POST", f"{REPO}/pulls")
     def create_pull(self, call: Call, owner: str, name: str) -> Reply:

@@ -100,8 +100,8 @@ class Repositories(Accounts):
 
     @route("GET", "/api/installation/repositories")
     def installation_repositories(self, call: Call) -> Reply:
-        found = [self._facts(each) for each in self.repositories.values() if self.reaches(call, each.name)]
-        return self.paged(call, found, *call.page(), items="repositories")
+        matches = [self._facts(each) for each in self.repositories.values() if self.reaches(call, each.name)]
+        return self.paged(call, matches, *call.page(), items="repositories")
 
     @route("GET", "/api/user/installations/{number}/repositories")
     def user_repositories(self, call: Call, number: str) -> Reply:
@@ -109,13 +109,13 @@ class Repositories(Accounts):
         if installation is None:
             return Reply(404, NOT_FOUND)
         seen = (each for each in self.repositories.values() if each.name in installation.repositories)
-        found = [self._facts(each) for each in seen if self.reaches(call, each.name)]
-        return self.paged(call, found, *call.page(), items="repositories")
+        matches = [self._facts(each) for each in seen if self.reaches(call, each.name)]
+        return self.paged(call, matches, *call.page(), items="repositories")
 
     @route("GET", "/api/user/repos")
     def own_repositories(self, call: Call) -> Reply:
-        found = [self._facts(each) for each in self.repositories.values() if self.reaches(call, each.name)]
-        return self.paged(call, found, *call.page())
+        matches = [self._facts(each) for each in self.repositories.values() if self.reaches(call, each.name)]
+        return self.paged(call, matches, *call.page())
 
     def sees(self, login: str, installation: Any) -> bool:
         return super().sees(login, installation) or any(
@@ -125,11 +125,11 @@ class Repositories(Accounts):
     @route("GET", f"{REPO}/branches")
     def branches(self, call: Call, owner: str, name: str) -> Reply:
         repo = self.repo(call, owner, name)
-        found = [
+        matches = [
             {"name": branch, "commit": {"sha": sha, "url": ""}, "protected": branch in repo.protected}
             for branch, sha in sorted(repo.git.branch_heads().items())
         ]
-        return self.paged(call, found, *call.page())
+        return self.paged(call, matches, *call.page())
 
     @route("GET", f"{REPO}/contents/{{path:path}}")
     def contents(self, call: Call, owner: str, name: str, path: str) -> Reply:
@@ -140,16 +140,16 @@ class Repositories(Accounts):
             return Reply(404, NOT_FOUND)
         if entry.type == "tree":
             return Reply(200, [{"name": each.path, "type": each.type} for each in repo.git.ls(entry.sha)])
-        told = {"name": entry.path, "path": path, "sha": entry.sha, "size": entry.size}
+        payload = {"name": entry.path, "path": path, "sha": entry.sha, "size": entry.size}
         if entry.type == "commit":
-            return Reply(200, told | {"type": "submodule"})
+            return Reply(200, payload | {"type": "submodule"})
         content = repo.git.git("cat-file", "blob", entry.sha)
         if entry.mode == "120000":
-            return Reply(200, told | {"type": "symlink", "target": content.decode()})
+            return Reply(200, payload | {"type": "symlink", "target": content.decode()})
         if len(content) > INLINE_BYTES:
-            return Reply(200, told | {"type": "file", "encoding": "none", "content": ""})
+            return Reply(200, payload | {"type": "file", "encoding": "none", "content": ""})
         return Reply(
-            200, told | {"type": "file", "encoding": "base64", "content": base64.encodebytes(content).decode()}
+            200, payload | {"type": "file", "encoding": "base64", "content": base64.encodebytes(content).decode()}
         )
 
     @route("GET", f"{REPO}/commits")
@@ -182,11 +182,16 @@ class Repositories(Accounts):
         facts = repo.git.commit_facts(sha)
         author = facts["author"]
         date = datetime.fromisoformat(author["date"]).astimezone(UTC)
-        told = {**author, "date": date.strftime("%Y-%m-%dT%H:%M:%SZ")}
+        payload = {**author, "date": date.strftime("%Y-%m-%dT%H:%M:%SZ")}
         return {
             "sha": sha,
             "html_url": f"{self.url}/{repo.name}/commit/{sha}",
-            "commit": {"message": facts["message"], "author": told, "committer": told, "tree": {"sha": facts["tree"]}},
+            "commit": {
+                "message": facts["message"],
+                "author": payload,
+                "committer": payload,
+                "tree": {"sha": facts["tree"]},
+            },
             "parents": [{"sha": each} for each in facts["parents"]],
         }
 
@@ -215,17 +220,17 @@ class Repositories(Accounts):
 
 def _file(difference: Difference) -> dict[str, Any]:
     sha = difference.old_sha if difference.status == "D" else difference.new_sha
-    told = {"sha": sha, "filename": difference.new_path, "status": _STATUS[difference.status]}
-    return told | ({"previous_filename": difference.old_path} if difference.status == "R" else {})
+    payload = {"sha": sha, "filename": difference.new_path, "status": _STATUS[difference.status]}
+    return payload | ({"previous_filename": difference.old_path} if difference.status == "R" else {})
 
 
 def _counted(git: Plumbing, old: str, new: str) -> list[dict[str, Any]]:
     """Return the files with counts, which are zero for a binary file, and with a patch if there is text."""
-    found = []
+    items = []
     for each, patch in zip(git.diff(old, new), git.patches(old, new), strict=True):
         text = patch if patch.startswith("@@ ") else ""
         signs = [line[:1] for line in text.split("\n")]
         counts = {"additions": signs.count("+"), "deletions": signs.count("-")}
         counts["changes"] = sum(counts.values())
-        found.append(_file(each) | counts | ({"patch": text} if text else {}))
-    return found
+        items.append(_file(each) | counts | ({"patch": text} if text else {}))
+    return items

@@ -85,8 +85,8 @@ class Accounts(Double):
             return Reply(400, {"error": "invalid_grant", "error_description": "The provided grant is invalid."})
         renewal = secrets.token_hex(32)
         self.refreshing[renewal] = username
-        told: dict[str, Any] = {"access_token": self.token(username), "token_type": "Bearer", "expires_in": LIFE_S}
-        return Reply(200, told | {"refresh_token": renewal, "scope": "api", "created_at": int(time.time())})
+        payload: dict[str, Any] = {"access_token": self.token(username), "token_type": "Bearer", "expires_in": LIFE_S}
+        return Reply(200, payload | {"refresh_token": renewal, "scope": "api", "created_at": int(time.time())})
 
     def _by_refresh(self, form: dict[str, str]) -> str | None:
         return self.refreshing.pop(form["refresh_token"], None)

@@ -15,9 +15,9 @@ class Merges(Commits):
     @route("GET", f"{PROJECT}/merge_requests")
     def list_merges(self, call: Call, project: str) -> Reply:
         at, state = self.project(call, project), call.one("state", "all")
-        wanted = {name: call.one(name) for name in ("source_branch", "target_branch") if call.one(name)}
-        found = [each for each in reversed(at.merges) if state in ("all", each["state"])]
-        return self.paged(call, [each for each in found if wanted.items() <= each.items()])
+        expected = {name: call.one(name) for name in ("source_branch", "target_branch") if call.one(name)}
+        matches = [each for each in reversed(at.merges) if state in ("all", each["state"])]
+        return self.paged(call, [each for each in matches if expected.items() <= each.items()])
 
     @route("POST", f"{PROJECT}/merge_requests")
     def create_merge(self, call: Call, project: str) -> Reply:

@@ -71,10 +71,10 @@ class Projects(Accounts):
 
     @route("GET", PROJECT)
     def get_project(self, call: Call, project: str) -> Reply:
-        found = self.project(call, project)
-        level = 20 if self.me(call).username in found.readers else 30
+        project_data = self.project(call, project)
+        level = 20 if self.me(call).username in project_data.readers else 30
         access = {"project_access": {"access_level": level, "notification_level": 3}, "group_access": None}
-        return Reply(200, self.facts(found) | {"permissions": access})
+        return Reply(200, self.facts(project_data) | {"permissions": access})
 
     def branch_facts(self, project: Project, name: str, sha: str) -> dict[str, Any]:
         default, protected = name == project.default_branch, name in project.protected
@@ -119,10 +119,10 @@ class Projects(Accounts):
         return Reply(204)
 
     def commit_of(self, at: Project, name: str) -> str:
-        found = at.git.resolve(name)
-        if found is None:
+        commit_sha = at.git.resolve(name)
+        if commit_sha is None:
             raise Stop(404, {"message": "404 Commit Not Found"})
-        return found
+        return commit_sha
 
     @route("GET", f"{REPOSITORY}/tree")
     def tree(self, call: Call, project: str) -> Reply:
@@ -173,8 +173,14 @@ class Projects(Accounts):
     def get_file(self, call: Call, project: str, path: str) -> Reply:
         at, entry, headers = self._file(call, project, path)
         content = base64.b64encode(at.git.git("cat-file", "blob", entry.sha)).decode()
-        told = {"file_path": path, "blob_id": entry.sha, "size": entry.size, "encoding": "base64", "content": content}
-        return Reply(200, told | {"last_commit_id": headers["X-Gitlab-Last-Commit-Id"]}, headers)
+        payload = {
+            "file_path": path,
+            "blob_id": entry.sha,
+            "size": entry.size,
+            "encoding": "base64",
+            "content": content,
+        }
+        return Reply(200, payload | {"last_commit_id": headers["X-Gitlab-Last-Commit-Id"]}, headers)
 
     @route("GET", f"{REPOSITORY}/files/{{path}}/raw")
     def raw_file(self, call: Call, project: str, path: str) -> Reply:
@@ -194,9 +200,9 @@ class Projects(Accounts):
         if ".." not in ref:
             ref = self.commit_of(at, ref or at.default_branch)
         order = ["--topo-order"] if call.one("order") == "topo" else []
-        found = self.paged(call, at.git.log(*order, ref, path=call.one("path") or None, limit=100_000))
-        found.body = [self.commit_facts(at, sha) for sha in found.body]
-        return found
+        page = self.paged(call, at.git.log(*order, ref, path=call.one("path") or None, limit=100_000))
+        page.body = [self.commit_facts(at, sha) for sha in page.body]
+        return page
 
     @route("GET", f"{REPOSITORY}/commits/{{sha}}")
     def get_commit(self, call: Call, project: str, sha: str) -> Reply:
@@ -250,8 +256,8 @@ class Projects(Accounts):
             }
             for each, patch in zip(at.git.diff(old, new), at.git.patches(old, new), strict=True)
         ]
-        told = {"commits": [], "compare_same_ref": old == new, "compare_timeout": len(diffs) > self.compare_files}
-        return Reply(200, told | {"diffs": diffs[: self.compare_files]})
+        payload = {"commits": [], "compare_same_ref": old == new, "compare_timeout": len(diffs) > self.compare_files}
+        return Reply(200, payload | {"diffs": diffs[: self.compare_files]})
 
     @route("GET", f"{REPOSITORY}/merge_base")
     def merge_base(self, call: Call, project: str) -> Reply:
@@ -260,9 +266,11 @@ class Projects(Accounts):
         shas = [sha for name in names if (sha := at.git.resolve(name))]
         if len(shas) != len(names) or len(names) < 2:
             return Reply(400, {"message": "400 Bad request - Could not find ref"})
-        found = at.git.merge_base(*shas)
+        base_sha = at.git.merge_base(*shas)
         return (
-            Reply(200, self.commit_facts(at, found)) if found else Reply(404, {"message": "404 Merge Base Not Found"})
+            Reply(200, self.commit_facts(at, base_sha))
+            if base_sha
+            else Reply(404, {"message": "404 Merge Base Not Found"})
         )
 
 

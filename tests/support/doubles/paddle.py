@@ -34,8 +34,8 @@ class Paddle(Double):
             raise self._fault(403, "authentication_malformed")
 
     def _fault(self, status: int, code: str) -> Stop:
-        told = {"type": "request_error", "code": code, "detail": f"The double says {code}."}
-        return Stop(status, {"error": told, "meta": {"request_id": name("req")}})
+        payload = {"type": "request_error", "code": code, "detail": f"The double says {code}."}
+        return Stop(status, {"error": payload, "meta": {"request_id": name("req")}})
 
     def _one(self, kind: str, wanted: str) -> Entity:
         found = self.kept[kind].get(wanted)
@@ -73,14 +73,14 @@ class Paddle(Double):
     def cancel(self, call: Call, wanted: str) -> Reply:
         when = call.data["effective_from"]
         with self.lock:
-            found = self._one("subscriptions", wanted)
-            if found["status"] == "canceled":
+            item = self._one("subscriptions", wanted)
+            if item["status"] == "canceled":
                 raise self._fault(400, "subscription_update_when_canceled")
-            if found["scheduled_change"] and when == "next_billing_period":
+            if item["scheduled_change"] and when == "next_billing_period":
                 raise self._fault(400, "subscription_locked_pending_changes")
             self.cancellations.append((wanted, when))
-            self._end(found, when)
-            return self._answer(found)
+            self._end(item, when)
+            return self._answer(item)
 
     def _end(self, found: Entity, when: str) -> None:
         now = rfc3339(datetime.now(UTC))
@@ -95,8 +95,8 @@ class Paddle(Double):
 
     @route("GET", "/subscriptions/{wanted}/update-payment-method-transaction")
     def payment_update(self, _call: Call, wanted: str) -> Reply:
-        found = self._one("subscriptions", wanted)
-        if found["status"] == "canceled":
+        item = self._one("subscriptions", wanted)
+        if item["status"] == "canceled":
             raise self._fault(400, "subscription_update_when_canceled")
         made = name("txn")
         return self._answer({"id": made, "checkout": {"url": f"https://pay.example.org/?_ptxn={made}"}})

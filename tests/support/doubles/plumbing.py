@@ -69,12 +69,12 @@ class Plumbing(GitRepo):
     def ls(self, tree: str, *, recursive: bool = False) -> list[Entry]:
         """Return the entries and folders. Raise GitFailed if the tree does not exist."""
         flags = ["-r", "-t"] if recursive else []
-        found = []
+        items = []
         for record in git(self.folder, "ls-tree", *flags, "-l", "-z", "--full-tree", tree).split(b"\0")[:-1]:
             about, path = record.split(b"\t", 1)
             mode, kind, sha, size = about.decode().split()
-            found.append(Entry(mode, kind, sha, None if size == "-" else int(size), path.decode()))
-        return found
+            items.append(Entry(mode, kind, sha, None if size == "-" else int(size), path.decode()))
+        return items
 
     def find(self, commit: str, path: str) -> Entry | None:
         """Return the entry of a path."""
@@ -130,8 +130,8 @@ class Plumbing(GitRepo):
         return True
 
     def branch_heads(self) -> dict[str, str]:
-        told = git(self.folder, "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads/").decode()
-        return dict(line.split(" ") for line in told.splitlines())
+        text = git(self.folder, "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads/").decode()
+        return dict(line.split(" ") for line in text.splitlines())
 
     def log(self, *revisions: str, path: str | None = None, skip: int = 0, limit: int = 100) -> list[str]:
         """Return the shas, newest first."""
@@ -157,24 +157,24 @@ class Plumbing(GitRepo):
     def diff(self, old: str, new: str, *, renames: bool = True) -> list[Difference]:
         """Return the differences. `old` may be the empty tree."""
         flags = ["-M"] if renames else ["--no-renames"]
-        told = git(self.folder, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", *flags, old, new).decode()
-        fields = iter(told.split("\0")[:-1])
-        found = []
+        text = git(self.folder, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", *flags, old, new).decode()
+        fields = iter(text.split("\0")[:-1])
+        items = []
         for about in fields:
             old_mode, new_mode, old_sha, new_sha, status = about[1:].split(" ")
             first = next(fields)
             last = next(fields) if status[0] in "RC" else first
-            found.append(Difference(status[0], old_mode, new_mode, old_sha, new_sha, first, last))
-        return found
+            items.append(Difference(status[0], old_mode, new_mode, old_sha, new_sha, first, last))
+        return items
 
     def empty_tree(self) -> str:
         return git(self.folder, "mktree").decode().strip()
 
     def patches(self, old: str, new: str) -> list[str]:
         """Return the text of each difference in the order of `diff`: its hunks, or the line about binary files."""
-        told = git(self.folder, "diff-tree", "-r", "-p", "-M", "--no-color", old, new).decode(errors="replace")
-        found: list[str] = []
-        for section in re.split(r"^diff --git .*\n", told, flags=re.MULTILINE)[1:]:
+        text = git(self.folder, "diff-tree", "-r", "-p", "-M", "--no-color", old, new).decode(errors="replace")
+        items: list[str] = []
+        for section in re.split(r"^diff --git .*\n", text, flags=re.MULTILINE)[1:]:
             body = re.search(r"^(@@ |Binary files )", section, re.MULTILINE)
-            found.append(section[body.start() :] if body else "")
-        return found
+            items.append(section[body.start() :] if body else "")
+        return items

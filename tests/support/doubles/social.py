@@ -121,8 +121,8 @@ class SocialDouble(ThreadingHTTPServer):
             "email_verified": grant.verified,
             "name": grant.name,
         } | grant.claims
-        told = {name: value for name, value in claims.items() if value is not None}
-        return jwt.encode({"alg": "RS256", "kid": self.key.kid or ""}, told, self.signing)
+        values = {name: value for name, value in claims.items() if value is not None}
+        return jwt.encode({"alg": "RS256", "kid": self.key.kid or ""}, values, self.signing)
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -138,11 +138,11 @@ class _Handler(BaseHTTPRequestHandler):
         letter = self.path.split("/")[1]
         token = self.server.exchange(letter, form)
         if letter == "a":
-            told = {"access_token": token, "token_type": "bearer", "scope": "read:user,user:email"}
-            self._answer(told if token else {"error": "bad_verification_code"})
+            payload = {"access_token": token, "token_type": "bearer", "scope": "read:user,user:email"}
+            self._answer(payload if token else {"error": "bad_verification_code"})
         elif token:
-            told = {"access_token": token, "token_type": "Bearer", "expires_in": 3600}
-            self._answer(told | {"id_token": self.server.id_token(self.server.tokens[token])})
+            payload = {"access_token": token, "token_type": "Bearer", "expires_in": 3600}
+            self._answer(payload | {"id_token": self.server.id_token(self.server.tokens[token])})
         else:
             self._answer({"error": "invalid_grant"}, 400)
 

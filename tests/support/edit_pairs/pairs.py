@@ -121,11 +121,11 @@ class Pairs:
 
     def statuses(self) -> dict[str, int]:
         """Return the number of responses by status and code."""
-        told = Counter(
+        counts = Counter(
             str(save.answer.status) if save.answer.status == 201 else f"{save.answer.status} {save.answer.json['code']}"
             for save in self.saves
         )
-        return dict(sorted(told.items()))
+        return dict(sorted(counts.items()))
 
     def _pair(self, number: int) -> None:
         base = self.site.git.head()

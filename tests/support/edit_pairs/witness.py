@@ -60,9 +60,9 @@ class Witness:
 
 
 def _commits_since(git: Plumbing, start: str) -> Iterator[BranchCommit]:
-    told = git.text(
+    text = git.text(
         "log", "--reverse", "--format=%x01%H%x02%P%x02%s%x02", "--name-only", "--no-renames", f"{start}..main"
     )
-    for record in told.split("\x01")[1:]:
+    for record in text.split("\x01")[1:]:
         sha, parents, subject, paths = record.split("\x02")
         yield BranchCommit(sha, parents.split(), subject, frozenset(paths.split()))

@@ -100,12 +100,12 @@ class GitRepo:
 
     def entries(self, commit: str = "main") -> dict[str, tuple[str, str, str, int | None]]:
         """Return {path: (type, mode, sha, size)} from `git ls-tree -r -l`."""
-        found = {}
+        values = {}
         for record in self.git("ls-tree", "-r", "-l", "-z", "--full-tree", commit).split(b"\0")[:-1]:
             about, path = record.split(b"\t", 1)
             mode, kind, sha, size = about.decode().split()
-            found[path.decode()] = kind, mode, sha, None if size == "-" else int(size)
-        return found
+            values[path.decode()] = kind, mode, sha, None if size == "-" else int(size)
+        return values
 
     def show(self, path: str, commit: str = "main") -> bytes:
         return self.git("cat-file", "blob", f"{commit}:{path}")

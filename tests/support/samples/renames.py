@@ -70,11 +70,11 @@ def all_paths(repo: GitRepo) -> list[str]:
 
 def numstat(repo: GitRepo, base: str, head: str) -> dict[str, tuple[str | None, int | None, int | None]]:
     """Return {path: (previous path, additions, deletions)} from `git diff --numstat`."""
-    found = {}
+    values = {}
     records = iter(repo.git("diff", "--numstat", "-z", base, head).decode().split("\0")[:-1])
     for record in records:
         added, removed, path = record.split("\t", 2)
         previous = None if path else next(records)
         counts = [None if text == "-" else int(text) for text in (added, removed)]
-        found[path or next(records)] = (previous, *counts)
-    return found
+        values[path or next(records)] = (previous, *counts)
+    return values

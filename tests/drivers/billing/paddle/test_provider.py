@@ -326,8 +326,8 @@ class TestListing:
         known = [event("customer.created", customer("a@mail.example.org"), START + timedelta(days=d)) for d in range(9)]
         paddle.add(*known)
         paddle.page_size = 2
-        found = list(billing.list_events(START + timedelta(days=3)))
-        assert [one.id for one in found] == [one["event_id"] for one in reversed(known[3:])]
+        results = list(billing.list_events(START + timedelta(days=3)))
+        assert [one.id for one in results] == [one["event_id"] for one in reversed(known[3:])]
 
     def test_current_state_returns_customers_subscriptions_payments_and_refunds(
         self, paddle: Paddle, billing: PaddleBilling
@@ -338,9 +338,9 @@ class TestListing:
         back, long_ago = adjustment(paid, 100), adjustment(before, 100)
         paddle.add(sub, payer, paid, before, back, long_ago)
         paddle.page_size = 1
-        found = list(billing.current_state(START))
-        assert [one.state.provider_id for one in found] == [payer["id"], sub["id"], paid["id"], back["id"]]
-        assert [one.id for one in billing.current_state(START)] == [one.id for one in found]
+        results = list(billing.current_state(START))
+        assert [one.state.provider_id for one in results] == [payer["id"], sub["id"], paid["id"], back["id"]]
+        assert [one.id for one in billing.current_state(START)] == [one.id for one in results]
         assert paddle.calls("GET /transactions")[0].one("updated_at[GTE]") == rfc3339(START)
 
     def test_current_state_skips_unreadable_objects(self, paddle: Paddle, billing: PaddleBilling):

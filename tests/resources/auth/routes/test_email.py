@@ -255,8 +255,8 @@ class TestSignIn:
         other = person.elsewhere()
         assert other.token
         assert other.token != person.token
-        got = other.get("/auth/get-session")
-        assert set(got.ok()["session"]) == {
+        response = other.get("/auth/get-session")
+        assert set(response.ok()["session"]) == {
             "id",
             "userId",
             "createdAt",
@@ -265,7 +265,7 @@ class TestSignIn:
             "ipAddress",
             "userAgent",
         }
-        assert other.token not in got.response.get_data(as_text=True)
+        assert other.token not in response.response.get_data(as_text=True)
 
     def test_cookie_is_http_only_and_persistent(self, newcomer: Make) -> None:
         cookie = newcomer().join().sign_in().headers["Set-Cookie"]

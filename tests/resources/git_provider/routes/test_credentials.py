@@ -29,11 +29,11 @@ class TestCreateRepository:
     def test_create_returns_a_repository_that_can_be_connected(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()
-        made = me.post("/provider/repositories", _body(org, "site")).ok(201)
-        assert set(made) == ITEM
-        assert (made["owner"], made["name"], made["default_branch"]) == (org, "site", "main")
-        assert (world.git_root / f"{made['full_name']}.git").is_dir()
-        assert me.new_project(org, made["full_name"])
+        created = me.post("/provider/repositories", _body(org, "site")).ok(201)
+        assert set(created) == ITEM
+        assert (created["owner"], created["name"], created["default_branch"]) == (org, "site", "main")
+        assert (world.git_root / f"{created['full_name']}.git").is_dir()
+        assert me.new_project(org, created["full_name"])
 
     def test_existing_name_of_the_organization_returns_409(self, world: World) -> None:
         me = world.person()
@@ -91,8 +91,8 @@ class TestListRepositories:
         me = world.person()
         org = me.new_organization()
         names = [create_repository(me, org, name) for name in ("alpha", "beta_1", "beta-2")]
-        found = me.get("/git-provider/repositories?provider=local&search=BETA_").ok()
-        assert [item["name"] for item in found] == ["beta_1"]
+        result = me.get("/git-provider/repositories?provider=local&search=BETA_").ok()
+        assert [item["name"] for item in result] == ["beta_1"]
         seen, cursor = [], ""
         for _ in range(3):
             page = me.get(f"/git-provider/repositories?provider=local&limit=1{cursor}")

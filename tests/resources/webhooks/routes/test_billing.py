@@ -25,8 +25,8 @@ FORGERIES, REPLAYS = 9_000, 1_000
 
 def known(world: World, event_id: str) -> int:
     with world.app.app_context():
-        wanted = sa.select(sa.func.count()).select_from(BillingEvent).where(BillingEvent.id == event_id)
-        return db.session.scalars(wanted).one()
+        statement = sa.select(sa.func.count()).select_from(BillingEvent).where(BillingEvent.id == event_id)
+        return db.session.scalars(statement).one()
 
 
 class TestReceive:
@@ -50,8 +50,8 @@ class TestReceive:
         assert statuses(together([partial(notify, world, payload) for payload in payloads * 3])) == {200: 9}
         assert [known(world, payload["event_id"]) for payload in payloads] == [1, 1, 1]
         with world.app.app_context():
-            wanted = sa.select(sa.func.count()).select_from(Order).where(Order.provider_id == data["id"])
-            assert db.session.scalars(wanted).one() == 1
+            statement = sa.select(sa.func.count()).select_from(Order).where(Order.provider_id == data["id"])
+            assert db.session.scalars(statement).one() == 1
 
     def test_unknown_event_type_is_acknowledged_and_not_stored(self, world: World) -> None:
         payload = event("product.updated", {"id": "pro_1"})

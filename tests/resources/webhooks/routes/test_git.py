@@ -175,6 +175,7 @@ class TestPush:
         assert site.waiting() == 0
 
 
+@pytest.mark.one_database
 class TestNumberOfCalls:
     """Tests of the number of calls to provider A after a push of ten files, without one call per file text."""
 
@@ -238,6 +239,7 @@ class TestUnreliableDelivery:
         assert len(logged) == len(set(logged))
 
 
+@pytest.mark.one_database
 class TestForgery:
     def test_wrong_secret_or_signature_returns_400(self, site: GitHubSite) -> None:
         for wrong in ({"secret": "guess"}, {"signature": ""}, {"signature": "sha256="}, {"signature": "ümläut"}):

@@ -1,0 +1,100 @@
+"""Saves of 1 and 100 files to a repository of this machine: CPU time of the server and its Git processes.
+
+The peers are decap-server, which commits in a work tree, and `git fast-import` of the same files. All are interleaved in
+one run. The servers run on the first core. A request is sent to the API of each server as its editor sends it.
+"""
+
+import itertools
+import subprocess
+from collections.abc import Callable
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from statistics import median
+
+import orjson
+import pytest
+import requests
+
+from tests.bench import large, peers
+from tests.bench.galley import Galley
+from tests.bench.servers import Server
+from tests.support.samples.gitrepo import GitRepo
+
+FILES, ROUNDS = 2_000, 12
+SIZES = (1, 100)
+GOALS = {1: (20, 0.25), 100: (35, 0.30)}
+Save = Callable[[int, int], float]
+"""(round, number of files) → CPU seconds."""
+
+
+class TestSaves:
+    def test_cpu_per_save_is_printed(
+        self, both: list[Galley], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        with ExitStack() as stack:
+            saves: dict[str, Save] = {each.name: partial(_save, each) for each in both}
+            saves["fast-import"] = partial(_import, large.make_repository(tmp_path / "plain.git", FILES))
+            decap = stack.enter_context(peers.decap(_work_tree(tmp_path)))
+            if decap is not None:
+                saves["decap"] = partial(_save_with_decap, decap)
+            taken: dict[tuple[str, int], list[float]] = {}
+            for number, files, name in itertools.product(range(ROUNDS + 2), SIZES, saves):
+                taken.setdefault((name, files), []).append(saves[name](number, files) * 1_000)
+        lines = ["\nCPU of a save to a local repository, with the programs that it runs"]
+        for files in SIZES:
+            cost = {name: median(taken[name, files][2:]) for name in saves}
+            limit, goal = GOALS[files]
+            lines.append(f"  {files} files: {', '.join(f'{name} {ms:.1f} ms' for name, ms in cost.items())}")
+            if "decap" in cost:
+                ratios = ", ".join(f"{each.name} {cost[each.name] / cost['decap']:.2f}" for each in both)
+                lines.append(f"    of decap: {ratios} (goal ≤ {goal}); goal ≤ {limit} ms")
+        with capsys.disabled():
+            print("\n".join(lines))
+
+
+def _save(each: Galley, number: int, files: int) -> float:
+    repository = GitRepo.existing(each.service.world.git_root / f"bench/{each.name.lower()}.git")
+    changes = [
+        {"path": path, "action": "update", "content": content} for path, content in _contents(number, files).items()
+    ]
+    body = {"message": "Save", "base_sha": repository.head(), "files": changes}
+    client, before_s = each.service.client(each.person), each.server.cpu_s()
+    url = f"{each.service.url}/api/v1/project-content/{each.projects[0]}/commit"
+    answer = client.post(url, data=orjson.dumps(body), headers={"Content-Type": "application/json"}, timeout=60)
+    assert answer.status_code == 201, answer.text
+    return each.server.cpu_s() - before_s
+
+
+def _save_with_decap(server: Server, number: int, files: int) -> float:
+    entries = [
+        {"slug": Path(path).stem, "path": path, "raw": content} for path, content in _contents(number, files).items()
+    ]
+    options = {"collectionName": "posts", "commitMessage": "Save", "useWorkflow": False, "status": "draft"}
+    parameters = {"branch": "main", "dataFiles": entries, "assets": [], "options": options}
+    body = {"action": "persistEntry", "params": parameters}
+    before_s = server.cpu_s()
+    answer = requests.post(f"http://127.0.0.1:{server.port}/api/v1", json=body, timeout=60)
+    assert answer.ok, answer.text
+    return server.cpu_s() - before_s
+
+
+def _import(repository: GitRepo, number: int, files: int) -> float:
+    contents = {path: content.encode() for path, content in _contents(number, files).items()}
+    return large.cpu_taken(lambda: repository.commit(dict(contents)))
+
+
+def _contents(number: int, files: int) -> dict[str, str]:
+    return {
+        f"content/section-{n // 200:04}/post-{n:06}.md": f"---\ntitle: Post {n}\n---\n\nChanged {number} {files}\n"
+        for n in range(files)
+    }
+
+
+def _work_tree(folder: Path) -> Path:
+    bare = large.make_repository(folder / "decap.git", FILES)
+    tree = folder / "decap"
+    subprocess.run(["git", "clone", "--quiet", "--branch", "main", bare.folder, tree], check=True)
+    for name, value in (("user.name", "A"), ("user.email", "a@mail.example.org")):
+        subprocess.run(["git", "-C", tree, "config", name, value], check=True)
+    return tree

@@ -1,0 +1,132 @@
+"""A person at the console: a browser that is used with the pointer, or with the keyboard alone, in one of the languages."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from playwright.sync_api import Browser, FilePayload, Locator, Page
+
+from app.console.translation import translations
+
+TAB_STOPS = 150
+"""The focus reaches everything on a page with fewer steps."""
+
+FOCUS = """each => document.activeElement === each
+  && (each.matches("[contenteditable], .visually-hidden") || getComputedStyle(each).outlineStyle !== "none")"""
+"""JavaScript: the element has the focus, and the focus is visible."""
+
+WITHIN_S = 60.0
+
+
+class Person:
+    """One browser context. `faults` contains script errors, refused resources and requests to other origins."""
+
+    def __init__(
+        self,
+        browser: Browser,
+        base: str,
+        *,
+        language: str = "en",
+        width: int = 1280,
+        has_scripts: bool = True,
+        has_pointer: bool = True,
+    ) -> None:
+        self.base, self.language, self.has_scripts, self.has_pointer = base, language, has_scripts, has_pointer
+        self.faults: list[str] = []
+        self.context = browser.new_context(
+            locale=language,
+            viewport={"width": width, "height": 844},
+            java_script_enabled=has_scripts,
+            reduced_motion="reduce",
+        )
+        self.context.set_default_timeout(WITHIN_S * 1000)
+        self.page: Page = self.context.new_page()
+        self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
+        self.page.on("console", lambda message: self._note(message.type, message.text))
+        self.page.on("request", lambda request: self._check(request.url))
+
+    def _note(self, kind: str, text: str) -> None:
+        if kind == "error" and "status of 4" not in text:
+            self.faults.append(f"console: {text}")
+
+    def _check(self, url: str) -> None:
+        is_preview = (urlsplit(url).hostname or "").endswith(".localhost")
+        if not url.startswith((self.base, "data:", "blob:")) and not is_preview:
+            self.faults.append(f"request: {url}")
+
+    def say(self, text: str, **values: str) -> str:
+        """Return a text in the language of the person."""
+        return (
+            translations(self.language).gettext(text) % values if values else translations(self.language).gettext(text)
+        )
+
+    def open(self, url: str) -> None:
+        """Type an address."""
+        self.page.goto(url if url.startswith("http") else self.base + url)
+
+    def open_until(self, url: str, shows: Callable[[], bool]) -> None:
+        """Load a page again until a background job has changed it."""
+        deadline = time.monotonic() + WITHIN_S
+        self.open(url)
+        while not shows():
+            assert time.monotonic() < deadline, f"{url} does not change:\n{self.page.locator('main').inner_text()}"
+            self.page.wait_for_timeout(200)
+            self.open(url)
+
+    def press(self, name: str, within: Locator | None = None) -> None:
+        """Press the first button of this name."""
+        self.use((within or self.page).get_by_role("button", name=self.say(name), exact=True).first)
+
+    def follow(self, name: str) -> None:
+        """Follow the first visible link of this name. A narrow page has the navigation in a drawer."""
+        link = self.page.get_by_role("link", name=self.say(name), exact=True).first
+        menu = self.page.locator(".drawer-toggle")
+        if not link.count() and menu.is_visible():
+            self.use(menu)
+        self.use(link)
+
+    def use_entry(self, title: str) -> None:
+        """Open an entry of a list, whose name is no text of the console."""
+        self.use(self.page.get_by_role("link", name=title).first)
+
+    def fill(self, label: str, value: str) -> None:
+        """Replace the value of a field."""
+        self.fill_in(self.page.get_by_label(self.say(label), exact=True).first, value)
+
+    def fill_in(self, field: Locator, value: str) -> None:
+        """Replace the value of a field."""
+        if self.has_pointer:
+            field.fill(value)
+            return
+        self.reach(field)
+        self.page.keyboard.press("Control+a")
+        self.page.keyboard.insert_text(value)
+
+    def choose_file(self, label: str, file: Path | FilePayload) -> None:
+        """Choose the file of a field."""
+        field = self.page.get_by_label(self.say(label), exact=True)
+        if self.has_pointer:
+            field.set_input_files(file)
+            return
+        self.reach(field)
+        with self.page.expect_file_chooser() as chooser:
+            self.page.keyboard.press("Space")
+        chooser.value.set_files(file)
+
+    def use(self, target: Locator) -> None:
+        """Press a button or follow a link."""
+        if self.has_pointer:
+            target.click()
+            return
+        self.reach(target)
+        self.page.keyboard.press("Enter")
+
+    def reach(self, target: Locator) -> None:
+        """Move the focus to an element with the Tab key, and check that the focus is visible."""
+        target.wait_for(state="attached")
+        for _ in range(TAB_STOPS):
+            if target.evaluate(FOCUS):
+                return
+            self.page.keyboard.press("Tab")
+        raise AssertionError(f"the Tab key does not reach {target}")

@@ -1,0 +1,160 @@
+"""The complete use of the console in Chromium: from the sign-up to a colleague who edits in a second browser.
+
+`git log -p` is the judge: a commit contains the edited lines and no others.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.serving import documentation
+from tests.serving.console_steps import (
+    FILE,
+    FIRST,
+    Repository,
+    connect,
+    edit,
+    edit_with_image,
+    invite,
+    resolve_conflict,
+    restore,
+    sign_up,
+)
+from tests.serving.person import Person
+from tests.serving.processes import ROOT, Service, running
+from tests.support.console_assets import build_assets
+from tests.support.samples.gitrepo import GitRepo
+
+START_S = 240
+DEMO = ROOT / "app" / "cli" / "demo_site"
+LAST = "Sit on the quay with your eyes shut"
+NO_REGISTRY = {"npm_config_registry": "http://127.0.0.1:9"}
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A language, a width, scripts or plain forms, and the pointer or the keyboard."""
+
+    language: str = "en"
+    width: int = 1280
+    has_scripts: bool = True
+    has_pointer: bool = True
+
+
+VARIANTS = {
+    "plain forms": Variant(has_scripts=False),
+    "keyboard, Arabic, narrow": Variant("ar", 390, has_pointer=False),
+}
+if os.environ.get("GALLEY_LONG"):
+    VARIANTS |= {
+        "pointer": Variant(),
+        "keyboard": Variant(has_pointer=False),
+        "narrow": Variant(width=390),
+        "Arabic": Variant("ar"),
+    }
+
+
+@pytest.fixture
+def service(request: pytest.FixtureRequest) -> Service:
+    variant: Variant = request.getfixturevalue("variant")
+    running: Service = request.getfixturevalue("service_with_scripts" if variant.has_scripts else "service_without_npm")
+    return running
+
+
+@pytest.fixture(scope="module")
+def service_with_scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    build_assets()
+    with running(tmp_path_factory.mktemp("console"), within_s=START_S) as service:
+        yield service
+
+
+@pytest.fixture(scope="module")
+def service_without_npm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    """Run a new checkout. The npm registry cannot be reached, so it has no scripts."""
+    home = tmp_path_factory.mktemp("plain")
+    root = home / "checkout"
+    shutil.copytree(ROOT / "app", root / "app", ignore=shutil.ignore_patterns("static", "node_modules"))
+    for name in ("deploy", "migrations"):
+        shutil.copytree(ROOT / name, root / name)
+    for file in (path for path in ROOT.iterdir() if path.is_file()):
+        shutil.copy2(file, root / file.name)
+    (root / ".venv").symlink_to(ROOT / ".venv")
+    with running(home, root, within_s=START_S, npm_config_cache=str(home / "cache"), **NO_REGISTRY) as service:
+        assert "The console works without scripts" in (home / "service.log").read_text()
+        yield service
+
+
+@pytest.mark.server
+@pytest.mark.slow
+@pytest.mark.parametrize("variant", VARIANTS.values(), ids=VARIANTS.keys())
+def test_flow_changes_only_the_edited_lines(
+    service: Service, browser: Browser, variant: Variant, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    name = re.sub(r"\W+", "-", request.node.callspec.id).lower()
+    person = person_of(browser, service, variant)
+    sign_up(person, service, f"{name}@mail.example.org")
+    person.fill("Name", "Pier")
+    person.press("Create organization")
+    person.page.wait_for_url("**/organizations/**")
+    demo = GitRepo(
+        tmp_path / "demo", {str(f.relative_to(DEMO)): f.read_bytes() for f in DEMO.rglob("*") if f.is_file()}
+    )
+    project, connected = connect(person, service, demo, "main", f"harbour-{name}", tmp_path)
+
+    edit_with_image(person, project)
+    assert connected.changed() == [
+        *("-title: Fog signals", "+title: Signals in fog"),
+        *(f"-{line_of(demo, FIRST)}", f"+Listen. {line_of(demo, FIRST)}"),
+        *(f"-{line_of(demo, LAST)}", f"+{line_of(demo, LAST)}![The pier](/low-tide.png)"),
+    ]
+    resolve_conflict(person, project, connected)
+    restore(person, connected)
+
+    source, commit = documentation.repository(tmp_path / "documentation")
+    page = documentation.editable(source, commit)
+    docs, connected_docs = connect(person, service, source, commit, f"docs-{name}", tmp_path)
+    person.open_until(
+        f"{docs}/search?q={page.title}", lambda: person.page.get_by_role("main").get_by_text(page.path).count() > 0
+    )
+    person.page.goto(f"{service.base}{docs}/edit/{page.path}")
+    edit(person, title="New title", text="Edited. ")
+    assert connected_docs.changed() == [
+        *(f"-{page.title_line}", f"+{page.title_line.replace(page.title, 'New title')}"),
+        *(f"-{page.paragraph}", f"+Edited. {page.paragraph}"),
+    ]
+
+    colleague = person_of(browser, service, variant)
+    invite(person, colleague, service, f"colleague-{name}@mail.example.org")
+    colleague.open(f"{docs}/edit/{page.path}")
+    edit(colleague, title="Newer title", text="")
+    assert [line[0] for line in connected_docs.changed()] == ["-", "+"]
+    assert "Nell" in source_author(connected_docs)
+    assert [person.faults, colleague.faults] == [[], []]
+
+
+def person_of(browser: Browser, service: Service, variant: Variant) -> Person:
+    """Return a new person with a browser."""
+    return Person(
+        browser,
+        service.base,
+        language=variant.language,
+        width=variant.width,
+        has_scripts=variant.has_scripts,
+        has_pointer=variant.has_pointer,
+    )
+
+
+def line_of(repo: GitRepo, start: str) -> str:
+    """Return the line of the page that starts with a text."""
+    return next(line for line in repo.show(FILE).decode().splitlines() if line.startswith(start))
+
+
+def source_author(connected: Repository) -> str:
+    """Return the author and co-authors of the last commit."""
+    return connected.repo.text("log", "-1", "--format=%an %b", "main")
