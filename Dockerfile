@@ -1,5 +1,5 @@
-# The image of the server, the worker and the migrations; which of them a container is, its command says. For traces:
-# --build-arg EXTRAS="-r requirements-otel.txt". `deploy/prove_dockerfile.py` runs these very steps where there is no Docker.
+# The image of the server, the worker and the migrations. The command of the container selects one of them.
+# For traces: --build-arg EXTRAS="-r requirements-otel.txt". `deploy/prove_dockerfile.py` runs the same steps without Docker.
 FROM debian:trixie-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv
 ARG EXTRAS=""
@@ -31,7 +31,7 @@ RUN python -m compileall -q .
 USER galley
 VOLUME /data
 EXPOSE 8000
-# The server and the worker drain for 25 s and are gone within 30: `docker stop -t 35`.
+# The server and the worker drain for 25 s and exit within 30 s: `docker stop -t 35`.
 STOPSIGNAL SIGTERM
 HEALTHCHECK --interval=10s --timeout=3s --start-period=20s CMD ["python", "-c", "import os, urllib.request as r; r.urlopen(f'http://127.0.0.1:{os.environ[\"PORT\"]}/healthz', timeout=2)"]
 CMD ["gunicorn", "wsgi:app"]

@@ -44,8 +44,9 @@ timeout = 30
 graceful_timeout = 25
 # gevent workers also apply this timeout to the header of a request.
 keepalive = InputLimits.header_timeout_s
-# The worker class limits the request line and all headers together; gunicorn's C parser would not use it.
-http_parser = "python"
+# The parser in C if it is installed. The worker class limits the request line and all headers together for both parsers.
+http_parser = "auto"
+limit_request_line = 0
 limit_request_fields = 64
 limit_request_field_size = InputLimits.header_bytes
 # `TRUSTED_HOPS` decides the client address. gunicorn evaluates no forwarding header.
@@ -70,7 +71,7 @@ LAST_CONNECTIONS_S = 0.5
 # While a worker ends, it closes connections that are idle for this time. It is longer than `keepalive_timeout` of the
 # nginx template, so that nginx does not use a connection that is being closed.
 IDLE_CONNECTION_S = 6.0
-IDLE_CHECK_S = 0.2
+IDLE_CHECK_S = 0.1
 
 
 def when_ready(server: Any) -> None:
@@ -101,9 +102,11 @@ def _install_drain(worker: Any) -> None:
             reject_new_connections(listener)
         gevent.sleep(LAST_CONNECTIONS_S)
         worker.handle_exit(number, frame)
-        while True:
+        while worker.is_serving():
             worker.close_idle_connections(IDLE_CONNECTION_S)
             gevent.sleep(IDLE_CHECK_S)
+        # gevent raises this in the main greenlet, which checks only once per second whether it must end.
+        sys.exit(0)
 
     def begin(number: int, frame: object) -> None:
         signals.append(number)

@@ -32,10 +32,14 @@ EXCEPTIONS = [
     ("app/console/*.py", r"console_\w+|max_\w+", "attributes of flask.g, read with g.get, and of the request"),
     (
         "app/console/*.py",
-        r"panel|insert_into|was_sent|organization_url|may|project_url|is_checked|checked|errors",
+        r"panel|insert_into|was_sent|organization_url|other_projects|may|project_url|is_checked|checked|errors",
         "used by templates, or a field of a query schema",
     ),
-    ("app/console/*_fields.py", r"is_required|is_unfit|kind_name|is_wide|other_names", "used by templates"),
+    (
+        "app/console/*_fields.py",
+        r"is_required|is_unfit|kind_name|is_wide|other_names|items_name|image_names",
+        "used by templates",
+    ),
     ("app/resources/project_content/folder_listing.py", r"is_draft|changed_by|changed_at", "used by templates"),
     ("app/resources/api_token/service.py", r"token_hint", "column that a schema reads by name"),
     ("app/resources/user/service.py", r"has_password", "field of a response"),

@@ -77,7 +77,9 @@ def install_system_packages(packages: Mapping[str, tuple[str, str]]) -> None:
         apt("install", "-y", "--no-install-recommends", *new)
     lost = missing(packages)
     for package in lost:
-        say(f"Not installed: {package}. Without it there is no {packages[package][1]}.")
+        say(
+            f"Not installed: {package}. Without it there is no {packages[package][1]}. On Debian: apt-get install {package}"
+        )
     if NEEDED in lost:
         sys.exit(1)
 
