@@ -1,20 +1,14 @@
-"""Readable reports of failed previews: the end of the log without escape codes, and a hint for known causes."""
+"""Hints for the known causes of failed previews."""
 
 import re
 from collections.abc import Sequence
 
-TAIL_BYTES = 4 * 1024
+from app.runtimes.log_text import plain
+
 SEARCHED_CHARACTERS = 128 * 1024
 MAX_NAME_CHARACTERS = 200
 """Longest part of a log in a hint. The patterns below bound their repetitions: the site chooses the text."""
 
-_ESCAPES = re.compile(
-    r"\x1b\[[0-?]*[ -/]*[@-~]"  # control sequences: colours, cursor
-    r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)"  # operating system commands: titles, links
-    r"|\x1b[PX^_][^\x1b]*\x1b\\"  # device control and other strings
-    r"|\x1b[ -/]*[0-~]"  # other escape sequences
-    r"|[\x00-\x08\x0b-\x1f\x7f\x80-\x9f]"
-)
 _PROGRAMS = {
     ("ruby", "bundle", "bundler", "jekyll", "gem"): "Install Ruby and Bundler on the machine that runs previews.",
     ("node", "npm", "npx", "corepack"): "Install Node.js and npm on the machine that runs previews.",
@@ -138,17 +132,6 @@ _ERROR_LINE = re.compile(
     re.MULTILINE,
 )
 _DISK = re.compile(r"No space left on device|ENOSPC|EDQUOT")
-
-
-def log_tail(log: str) -> str:
-    """Return the last 4 KiB of a log without escape codes and control characters."""
-    text = plain(log).encode()[-TAIL_BYTES:]
-    return text.decode(errors="ignore")
-
-
-def plain(text: str) -> str:
-    """Return a text without escape codes and control characters."""
-    return _ESCAPES.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 
 def hint_for(

@@ -4,10 +4,9 @@ import hashlib
 import re
 import tomllib
 from collections.abc import Callable, Collection
-from typing import Any, TypeGuard
+from typing import Any
 
-import yaml
-
+from app.runtimes.python_packages import SPHINX_THEMES, THEME_PACKAGES, mkdocs_packages, sphinx_packages
 from app.runtimes.recipe import HOST, PORT, Recipe
 
 Read = Callable[[str], bytes | None]
@@ -17,86 +16,6 @@ REQUIREMENT_FILES = ("docs/requirements.txt", "doc/requirements.txt", "requireme
 REQUIREMENT_NAME = re.compile(r"(?:docs/|doc/)?requirements[\w.-]*\.txt")
 PREFERRED = ("doc", "mkdocs", "sphinx")
 GROUPS = ("docs", "doc", "documentation", "mkdocs", "sphinx")
-BUILT_IN_PLUGINS = {
-    "search",
-    "meta",
-    "tags",
-    "blog",
-    "social",
-    "privacy",
-    "offline",
-    "group",
-    "info",
-    "optimize",
-    "typeset",
-    "projects",
-}
-# Packages whose name does not follow from the name of the plugin.
-PLUGIN_PACKAGES = {
-    "git-revision-date-localized": "mkdocs-git-revision-date-localized-plugin",
-    "git-revision-date": "mkdocs-git-revision-date-plugin",
-    "git-authors": "mkdocs-git-authors-plugin",
-    "git-committers": "mkdocs-git-committers-plugin-2",
-    "awesome-pages": "mkdocs-awesome-pages-plugin",
-    "awesome-nav": "mkdocs-awesome-nav",
-    "minify": "mkdocs-minify-plugin",
-    "redirects": "mkdocs-redirects",
-    "macros": "mkdocs-macros-plugin",
-    "mkdocstrings": "mkdocstrings[python]",
-    "gen-files": "mkdocs-gen-files",
-    "literate-nav": "mkdocs-literate-nav",
-    "section-index": "mkdocs-section-index",
-    "monorepo": "mkdocs-monorepo-plugin",
-    "include-markdown": "mkdocs-include-markdown-plugin",
-    "glightbox": "mkdocs-glightbox",
-    "mermaid2": "mkdocs-mermaid2-plugin",
-    "rss": "mkdocs-rss-plugin",
-    "exclude": "mkdocs-exclude",
-    "table-reader": "mkdocs-table-reader-plugin",
-    "autorefs": "mkdocs-autorefs",
-    "swagger-ui-tag": "mkdocs-swagger-ui-tag",
-    "mkdocs-jupyter": "mkdocs-jupyter",
-}
-BUILT_IN_THEMES = {"mkdocs", "readthedocs", None}
-THEME_PACKAGES = {"material": "mkdocs-material", "cinder": "mkdocs-cinder", "bootstrap": "mkdocs-bootstrap"}
-EXTENSION_PACKAGES = {
-    "pymdownx": "pymdown-extensions",
-    "callouts": "markdown-callouts",
-    "mdx_gh_links": "mdx-gh-links",
-    "mkdocs-click": "mkdocs-click",
-    "mdx_truly_sane_lists": "mdx-truly-sane-lists",
-    "markdown_include": "markdown-include",
-}
-SPHINX_THEMES = {
-    "sphinx_rtd_theme": "sphinx-rtd-theme",
-    "furo": "furo",
-    "pydata_sphinx_theme": "pydata-sphinx-theme",
-    "sphinx_book_theme": "sphinx-book-theme",
-    "sphinx_material": "sphinx-material",
-    "press": "sphinx-press-theme",
-    "shibuya": "shibuya",
-    "sphinxawesome_theme": "sphinxawesome-theme",
-}
-SPHINX_EXTENSIONS = {
-    "myst_parser": "myst-parser",
-    "myst_nb": "myst-nb",
-    "recommonmark": "recommonmark",
-    "sphinx_copybutton": "sphinx-copybutton",
-    "sphinx_design": "sphinx-design",
-    "sphinx_tabs.tabs": "sphinx-tabs",
-    "nbsphinx": "nbsphinx",
-    "numpydoc": "numpydoc",
-    "sphinx_autodoc_typehints": "sphinx-autodoc-typehints",
-    "sphinxcontrib.mermaid": "sphinxcontrib-mermaid",
-    "sphinx_rtd_theme": "sphinx-rtd-theme",
-    "sphinxext.opengraph": "sphinxext-opengraph",
-    "sphinx_inline_tabs": "sphinx-inline-tabs",
-    "autoapi.extension": "sphinx-autoapi",
-    "sphinx_click": "sphinx-click",
-    "sphinx_gallery.gen_gallery": "sphinx-gallery",
-}
-
-
 RELOAD_SCRIPT = (
     "<script>new WebSocket(`${location.protocol.replace('http', 'ws')}//${location.host}/websocket-reload`)"
     ".onmessage = () => location.reload()</script>"
@@ -120,17 +39,15 @@ _GENERATOR_PACKAGES = {
 
 def mkdocs(paths: Collection[str], read: Read, folder: str) -> Recipe:
     """Return the recipe of a folder with `mkdocs.yml`."""
-    config = _mapping(_load(read("mkdocs.yml")))
     # With Click 8.3.0, MkDocs does not watch the files unless the option is given.
     serve = ("python3", "-m", "mkdocs", "serve", "--livereload", "--dev-addr", f"{HOST}:{PORT}")
-    return _recipe(serve, ["mkdocs", *_mkdocs_packages(config)], paths, read, folder, own="mkdocs")
+    return _recipe(serve, ["mkdocs", *mkdocs_packages(read("mkdocs.yml"))], paths, read, folder, own="mkdocs")
 
 
 def sphinx(source: str, paths: Collection[str], read: Read, folder: str) -> Recipe:
     """Return the recipe of a folder whose Sphinx sources are below `source`."""
-    config = (read(f"{source}conf.py") or b"").decode(errors="replace")
     options = ("--host", HOST, "--port", PORT, source.rstrip("/") or ".", "/tmp/html")  # noqa: S108 (inside the jail)
-    packages = ["sphinx", "sphinx-autobuild", *_sphinx_packages(config)]
+    packages = ["sphinx", "sphinx-autobuild", *sphinx_packages(read(f"{source}conf.py"))]
     return _recipe(("python3", "-c", SPHINX_SERVER, *options), packages, paths, read, folder, own="sphinx")
 
 
@@ -193,11 +110,11 @@ def _project_dependencies(content: bytes | None, own: str) -> list[str]:
         **_mapping(_mapping(document.get("project")).get("optional-dependencies")),
         **_mapping(document.get("dependency-groups")),
     }
-    lists = [groups[name] for name in GROUPS if isinstance(groups.get(name), list)]
-    lists += [value for value in groups.values() if isinstance(value, list)]
-    lists.append(_mapping(document.get("project")).get("dependencies") or [])
-    for candidates in lists:
-        texts = [item for item in candidates if isinstance(item, str) and not item.startswith("-")]
+    candidates = [*(groups.get(name) for name in GROUPS), *groups.values()]
+    candidates.append(_mapping(document.get("project")).get("dependencies"))
+    for items in candidates:
+        listed = items if isinstance(items, list) else []
+        texts = [item for item in listed if isinstance(item, str) and not item.startswith("-")]
         if not _GENERATOR_PACKAGES[own].isdisjoint(map(_package_name, texts)):
             return texts
     return []
@@ -207,49 +124,6 @@ def _package_name(requirement: str) -> str:
     """Return the name of a requirement in the normalized form of PEP 503."""
     match = re.match(r"\s*([\w.-]+)", requirement)
     return re.sub(r"[-_.]+", "-", match[1]).lower() if match is not None else ""
-
-
-def _mkdocs_packages(config: dict[str, Any]) -> list[str]:
-    theme = config.get("theme")
-    name = _mapping(theme).get("name") if isinstance(theme, dict) else theme
-    packages = [] if name in BUILT_IN_THEMES or not _is_name(name) else [THEME_PACKAGES.get(name, f"mkdocs-{name}")]
-    plugins = config.get("plugins") or []
-    for plugin in plugins if isinstance(plugins, list | dict) else []:
-        plugin_name = next(iter(plugin), None) if isinstance(plugin, dict) else plugin
-        if _is_name(plugin_name) and plugin_name not in BUILT_IN_PLUGINS and "/" not in plugin_name:
-            packages.append(PLUGIN_PACKAGES.get(plugin_name, f"mkdocs-{plugin_name.removeprefix('mkdocs-')}"))
-    for extension in config.get("markdown_extensions") or []:
-        extension_name = next(iter(extension), None) if isinstance(extension, dict) else extension
-        package = EXTENSION_PACKAGES.get(str(extension_name).partition(".")[0])
-        packages += [package] if package is not None else []
-    return list(dict.fromkeys(packages))
-
-
-def _sphinx_packages(config: str) -> list[str]:
-    strings = re.findall(r"['\"]([\w.]+)['\"]", config)
-    packages = [SPHINX_EXTENSIONS[name] for name in strings if name in SPHINX_EXTENSIONS]
-    theme = re.search(r"(?m)^html_theme\s*=\s*['\"]([\w-]+)['\"]", config)
-    if theme is not None and theme[1] in SPHINX_THEMES:
-        packages.append(SPHINX_THEMES[theme[1]])
-    return list(dict.fromkeys(packages))
-
-
-def _is_name(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and re.fullmatch(r"[\w./-]{1,100}", value) is not None
-
-
-class _Loader(yaml.SafeLoader):
-    """Loader that reads unknown tags (`!ENV`, `!!python/name:`) as null."""
-
-
-_Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
-
-
-def _load(content: bytes | None) -> Any:
-    try:
-        return yaml.load(content or b"", _Loader)  # noqa: S506 (a safe loader)
-    except (yaml.YAMLError, ValueError, RecursionError):
-        return {}
 
 
 def _mapping(value: Any) -> dict[str, Any]:

@@ -245,6 +245,19 @@ class TestOtherGenerators:
         install = choose_recipe(files, files.get, ADDRESS).install[0]
         assert install[-4:] == ("mkdocs", "pymdown-extensions", "markdown-callouts", "mdx-gh-links")
 
+    @pytest.mark.parametrize("value", ["5", "[5]", "{5: 5}", "[[]]", "[{}]"])
+    @pytest.mark.parametrize("name", ["theme", "plugins", "markdown_extensions", "theme: {name", "theme: {custom_dir"])
+    def test_mkdocs_options_of_another_type_add_no_package(self, name: str, value: str) -> None:
+        files = {"mkdocs.yml": f"{name}: {value}{'}' * name.count('{')}\n".encode()}
+        assert choose_recipe(files, files.get, ADDRESS).install[0][-1] == "mkdocs"
+
+    @pytest.mark.parametrize(
+        "project", ["dependencies = 5", "optional-dependencies = 5", "optional-dependencies.docs = 5"]
+    )
+    def test_dependencies_of_another_type_are_ignored(self, project: str) -> None:
+        files = {"mkdocs.yml": b"", "pyproject.toml": f"[project]\n{project}\n".encode()}
+        assert choose_recipe(files, files.get, ADDRESS).install[0][-1] == "mkdocs"
+
     @pytest.mark.parametrize("folder", ["", "public", "docs", "dist"])
     def test_plain_pages_are_served_as_static_files(self, folder: str) -> None:
         path = f"{folder}/index.html" if folder else "index.html"

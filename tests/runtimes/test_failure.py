@@ -1,16 +1,8 @@
-"""Tests of hints for known causes and of the end of a log."""
+"""Tests of hints for known causes."""
 
 import pytest
 
-from app.runtimes.failure import hint_for, hint_for_code, log_tail
-
-
-def test_log_tail_removes_escape_codes_and_keeps_the_end() -> None:
-    log = "x" * 9000 + "\x1b[31mred\x1b[0m \x1b]8;;http://a\x07link\x1b]8;;\x07\x00\r\nlast é\n"
-    tail = log_tail(log)
-    assert tail.endswith("red link\nlast é\n")
-    assert len(tail.encode()) <= 4096
-    assert "\x1b" not in tail
+from app.runtimes.failure import hint_for, hint_for_code
 
 
 @pytest.mark.parametrize(
