@@ -71,11 +71,8 @@ EXCEPTIONS = [
     ("app/observability/gunicorn_logger.py", r"\w+", "interface of gunicorn, which loads the class by name"),
     ("app/factory.py", r"ensure_sync|merge_slashes|strict_slashes|dumps|loads", "interface of Flask"),
     ("app/http/api_document/failures.py", r"\w+", "fields of a schema"),
-    (
-        "app/http/validation.py",
-        r"Meta|load_querystring|handle_error|_serialize",
-        "interface of Marshmallow and webargs",
-    ),
+    ("app/http/validation.py", r"Meta|_serialize", "interface of Marshmallow"),
+    ("app/http/loading.py", r"load_querystring|handle_error", "interface of webargs"),
     ("app/preview_proxy/reader.py", r"readable|readinto", "interface of io.RawIOBase"),
     ("app/resources/system/metrics.py", r"collect", "interface of prometheus-client"),
     ("app/resources/*.py", r"account_(id|name)|last_refreshed_at|installation_token_\w+|invited_by|sent_at", "columns"),

@@ -15,8 +15,8 @@ from app.core.errors import InvalidRequest
 from app.database import session
 from app.http import rate_limits
 from app.http.endpoint import declaration_of
+from app.http.loading import flatten, instance
 from app.http.request_steps import RequestSteps
-from app.http.validation import flatten, instance
 
 View = Callable[..., Response]
 

@@ -178,7 +178,7 @@ def _field(field: SchemaField, value: Any, path: tuple[str, ...], suggest: Sugge
         options=options,
         is_unfit=len(options) > len(_declared_options(field)),
         is_image=field.type is FieldType.IMAGE,
-        default=_default(field) if value is None else "",
+        default=_shown(field.default) if value is None and field.default is not None else "",
         suggestions=tuple(suggest(field.collection)) if field.type is FieldType.RELATION and field.collection else (),
     )
 
@@ -235,10 +235,6 @@ def _options(field: SchemaField, value: Any, kind: InputKind) -> tuple[Option, .
     values = [next((own for own in present if is_same(own, option)), option) for option in options]
     others = [own for own in present if not any(is_same(own, option) for option in options)]
     return tuple(Option(_text(each), _shown(each)) for each in [*values, *others])
-
-
-def _default(field: SchemaField) -> str:
-    return _shown(field.default) if field.default is not None else ""
 
 
 def _shown(value: Any) -> str:

@@ -17,7 +17,7 @@ from app.console.saving import edit_url
 from app.core.errors import InvalidRequest
 from app.database import session
 from app.http.envelope import json_response
-from app.http.validation import flatten, instance
+from app.http.loading import flatten, instance
 from app.resources.sandbox import prepare, service
 from app.resources.sandbox import routes as sandbox
 from app.resources.sandbox.schemas import CreateSandbox

@@ -1,7 +1,4 @@
-"""Selection of the drivers from the settings. No other module names an implementation.
-
-An implementation is imported when it is selected, so a node loads no unused client library.
-"""
+"""Selection of the drivers from the settings. An implementation is imported when it is selected."""
 
 from dataclasses import dataclass
 
@@ -60,12 +57,11 @@ def build_drivers(settings: Settings, engine: sa.Engine) -> Drivers:
 
 def git_hosts(settings: Settings) -> GitHosts:
     """Return the configured Git hosts: local bare repositories, GitHub and GitLab."""
-    bot = Person(settings.git.bot_name, settings.git.bot_email)
+    git = settings.git
+    bot = Person(git.bot_name, git.bot_email)
     shared = SharedState(http=HttpClient(limits=settings.limits.outbound), budgets=rate_budgets(settings))
     hold = file_locks_in(settings.server.instance_dir / "turns")
-    local = None
-    if settings.git.local_enabled:
-        local = LocalGit(settings.git.local_root, bot=bot, clone_hosts=settings.git.clone_hosts)
+    local = LocalGit(git.local_root, bot=bot, clone_hosts=git.clone_hosts) if git.local_enabled else None
     return GitHosts(
         local,
         github=github_host(settings, bot, shared, hold),

@@ -16,8 +16,9 @@ from app.database.errors import is_deadlock
 from app.extensions import current_settings
 from app.http import body as bodies
 from app.http import body_admission, caching, idempotency, rate_limits, uploads
+from app.http.loading import load, load_query
 from app.http.results import render
-from app.http.validation import RequestBody, load, load_query
+from app.http.validation import RequestBody
 
 if TYPE_CHECKING:
     from app.http.endpoint import Declaration

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from flask import Response, request
 
 from app.http import envelope
-from app.http.validation import instance
+from app.http.loading import instance
 
 if TYPE_CHECKING:
     from app.http.endpoint import Declaration

@@ -1,19 +1,12 @@
-"""Base classes, fields and loaders of Marshmallow schemas. Errors are reported as dotted paths."""
+"""Base classes and fields of Marshmallow schemas."""
 
-from collections.abc import Iterator, Mapping
 from datetime import datetime
 from enum import Enum
-from functools import cache
 from typing import Any, ClassVar, get_type_hints
-from urllib.parse import unquote_to_bytes
 
-from flask import Request
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, pre_load, validate
-from webargs.flaskparser import FlaskParser
-from werkzeug.datastructures import MultiDict
 
 from app.core import clock
-from app.core.errors import FieldError, InvalidRequest
 from app.core.ids import is_id
 from app.core.limits import InputLimits
 from app.core.names import name_error
@@ -35,82 +28,6 @@ class PassthroughSchema(Schema):
     def dump(self, obj: Any, *, many: bool | None = None) -> Any:
         """Return the object unchanged. Serialising every field would cost more than reading the rows."""
         return obj
-
-
-class Parser(FlaskParser):
-    """The webargs parser for JSON that `app.http.body` has checked."""
-
-    DEFAULT_UNKNOWN_BY_LOCATION = dict.fromkeys(FlaskParser.DEFAULT_UNKNOWN_BY_LOCATION, EXCLUDE)
-
-    def load_querystring(self, req: Request, schema: Schema) -> Any:
-        """Load the query parameters. An empty optional parameter counts as absent."""
-        needed = {field.data_key or name for name, field in schema.load_fields.items() if field.required}
-        arguments = req.args.items(multi=True)
-        return self._makeproxy(MultiDict((name, value) for name, value in arguments if value or name in needed), schema)
-
-    def handle_error(self, error: ValidationError, *_args: Any, **_kwargs: Any) -> Any:
-        """Convert the nested messages of Marshmallow into the list of the envelope."""
-        raise InvalidRequest(fields=list(flatten(error.messages))) from error
-
-
-parser = Parser()
-
-
-@cache
-def instance(schema: type[Schema], *, many: bool = False) -> Schema:
-    """Return the shared instance of a schema class. Instances have no state, and creating one is expensive."""
-    return schema(many=many)
-
-
-def load_query(schema: type[Schema], http_request: Request) -> Any:
-    """Return the values of a query string like `load`. Raises InvalidRequest with one item per error, also for bytes that are not UTF-8."""
-    for pair in http_request.query_string.split(b"&") if b"%" in http_request.query_string else ():
-        name, _, value = pair.partition(b"=")
-        try:
-            unquote_to_bytes(value.replace(b"+", b" ")).decode()
-        except UnicodeDecodeError as error:
-            raise InvalidRequest.field(name.decode("ascii", "replace"), "This is not valid UTF-8") from error
-    return parser.parse(instance(schema), http_request, location="query")
-
-
-def load(schema: type[Schema], data: Mapping[str, Any], *, is_change: bool) -> Any:
-    """Return the values of a body: a dictionary, or the `RequestBody` that the schema belongs to.
-
-    `is_change` is true for PATCH and PUT.
-
-    Raises:
-        InvalidRequest: the body does not fit the schema. It names every field.
-    """
-    loader = instance(schema)
-    try:
-        return loader.load(dict(_without_empty_strings(loader, data, is_change=is_change)))
-    except ValidationError as error:
-        raise InvalidRequest(fields=list(flatten(error.messages))) from error
-
-
-def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change: bool) -> Iterator[tuple[str, Any]]:
-    """Yield the fields of a body. An empty string in an optional field is absent in a POST, and null in a change.
-
-    A field that cannot be null receives the empty string in a change (contract, section 0).
-    """
-    known = {field.data_key or name: field for name, field in loader.load_fields.items()}
-    for name, value in data.items():
-        field = known.get(name) if value == "" else None
-        if field is None or (field.required and not is_change):
-            yield name, value
-        elif is_change:
-            yield name, None if field.allow_none else value
-
-
-def flatten(messages: Any, path: str = "") -> Iterator[FieldError]:
-    """Yield nested messages as dotted paths: `{"files": {0: {"path": ["…"]}}}` as `files.0.path: …`."""
-    if isinstance(messages, dict):
-        for key, inner in messages.items():
-            inner_path = path if key in ("_schema", "json", "query") else f"{path}.{key}".strip(".")
-            yield from flatten(inner, inner_path)
-    else:
-        for message in messages if isinstance(messages, list) else [messages]:
-            yield FieldError(path, str(message))
 
 
 class Absent(Enum):

@@ -7,7 +7,8 @@ import pytest
 from marshmallow import ValidationError, fields
 
 from app.core.errors import InvalidRequest
-from app.http.validation import ABSENT, Absent, RequestBody, load
+from app.http.loading import load
+from app.http.validation import ABSENT, Absent, RequestBody
 
 
 @dataclass(frozen=True, kw_only=True)

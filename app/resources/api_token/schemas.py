@@ -9,7 +9,8 @@ from marshmallow import ValidationError, fields, post_load, validate
 from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.core.limits import TokenLimits
-from app.http.validation import DateTimeMs, IdField, NameField, RequestBody, RequestSchema, instance
+from app.http.loading import instance
+from app.http.validation import DateTimeMs, IdField, NameField, RequestBody, RequestSchema
 from app.models.api_token import ApiToken
 from app.resources.api_token.service import IssuedToken, TokenChanges, TokenValues
 

@@ -15,7 +15,8 @@ from typing import NamedTuple
 
 from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing
-from app.drivers.git.local.commands import READ_BYTES, pipe, start, wait_readable, write_all
+from app.drivers.git.local.commands import start
+from app.drivers.git.local.pipes import READ_BYTES, pipe, wait_readable, write_all
 
 MAX_IDLE = 16
 IDLE_S = 120.0

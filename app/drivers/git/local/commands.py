@@ -14,10 +14,10 @@ from app.concurrency import child_processes
 from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 from app.core import outbound
 from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from app.drivers.git.local.pipes import READ_BYTES, pipe, wait_readable
 
 log = logging.getLogger(__name__)
 
-READ_BYTES = 1 << 18
 MAX_LOGGED_BYTES = 2000
 FULL_DISK_MESSAGES = ("No space left on device", "Out of diskspace", "Disk quota exceeded")
 # Only the command line configures Git: no configuration files, no hooks, no replacement objects, no prompts.
@@ -143,18 +143,6 @@ def input_file(data: Iterable[bytes]) -> IO[bytes]:
     return file
 
 
-def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes to a pipe, which may accept a part of them or none at once."""
-    poller = select.poll()
-    poller.register(descriptor, select.POLLOUT)
-    remaining = memoryview(data)
-    while remaining:
-        try:
-            remaining = remaining[os.write(descriptor, remaining) :]
-        except BlockingIOError:
-            poller.poll()
-
-
 def stream(directory: Path, *arguments: str, timeout_s: float) -> Iterator[bytes]:
     """Yield the output of a command in pieces as they arrive. Raise an error at the end unless the command succeeded.
 
@@ -181,30 +169,12 @@ def stream(directory: Path, *arguments: str, timeout_s: float) -> Iterator[bytes
         raise _failure(arguments, returncode, bytes(messages))
 
 
-def pipe(stack: ExitStack) -> tuple[IO[bytes], IO[bytes]]:
-    """Open a pipe without buffers, closed with the stack: the end to read and the end to write."""
-    reading, writing = os.pipe()
-    return stack.enter_context(os.fdopen(reading, "rb", 0)), stack.enter_context(os.fdopen(writing, "wb", 0))
-
-
 def fields(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Split a stream at its NUL bytes. Every field ends with a NUL byte, including the last one."""
     incomplete = b""
     for piece in pieces:
         *complete, incomplete = (incomplete + piece).split(b"\0")
         yield from complete
-
-
-def wait_readable(poller: "select.poll", timeout_s: float) -> list[tuple[int, int]]:
-    """Wait until one of the registered pipes can be read.
-
-    Raises:
-        UpstreamTimeout: no pipe became readable within `timeout_s`.
-    """
-    ready = poller.poll(timeout_s * 1000)
-    if not ready:
-        raise UpstreamTimeout("Git did not respond in time")
-    return ready
 
 
 def _wait(process: ChildProcess, timeout_s: float, watch: Callable[[], None] | None = None) -> int:
