@@ -13,6 +13,7 @@ from pathlib import Path
 from tests.support.servers.ports import free_port
 
 ROOT = Path(__file__).resolve().parents[2]
+START_S = 240
 PASSED_ON = ("PATH", "HOME", "LANG", "CI", "VIRTUAL_ENV")
 
 
@@ -40,22 +41,22 @@ class Service:
             command, cwd=root, env=self.env, stdout=self.log, stderr=subprocess.STDOUT, start_new_session=True
         )
 
-    def wait(self, within_s: float = 90) -> None:
+    def wait(self) -> None:
         """Wait until the service responds."""
-        deadline = time.monotonic() + within_s
+        deadline = time.monotonic() + START_S
         while time.monotonic() < deadline and self.process.poll() is None:
             with (
                 contextlib.suppress(OSError),
-                urllib.request.urlopen(f"{self.base}/healthz", timeout=2) as answer,
+                urllib.request.urlopen(f"{self.base}/healthz", timeout=10) as answer,
             ):
                 if answer.status == 200:
                     return
             time.sleep(0.1)
         raise AssertionError(f"the service does not answer:\n{(self.home / 'service.log').read_text()[-3000:]}")
 
-    def wait_for(self, line: str, within_s: float = 60) -> None:
+    def wait_for(self, line: str) -> None:
         """Wait until the log contains a finished job with this text."""
-        deadline = time.monotonic() + within_s
+        deadline = time.monotonic() + START_S
         while time.monotonic() < deadline:
             if any("job_finished" in entry and line in entry for entry in self.log_lines()):
                 return
@@ -79,11 +80,11 @@ class Service:
 
 
 @contextlib.contextmanager
-def running(home: Path, root: Path = ROOT, *, within_s: float = 90, **environment: str) -> Iterator[Service]:
+def running(home: Path, root: Path = ROOT, **environment: str) -> Iterator[Service]:
     """Run the service of a checkout for the length of the block."""
     service = Service(home, root, **environment)
     try:
-        service.wait(within_s)
+        service.wait()
         yield service
     finally:
         service.stop()

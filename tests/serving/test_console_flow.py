@@ -31,7 +31,6 @@ from tests.serving.processes import ROOT, Service, running
 from tests.support.console_assets import build_assets
 from tests.support.samples.gitrepo import GitRepo
 
-START_S = 240
 DEMO = ROOT / "app" / "cli" / "demo_site"
 LAST = "Sit on the quay with your eyes shut"
 NO_REGISTRY = {"npm_config_registry": "http://127.0.0.1:9"}
@@ -70,7 +69,7 @@ def service(request: pytest.FixtureRequest) -> Service:
 @pytest.fixture(scope="module")
 def service_with_scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     build_assets()
-    with running(tmp_path_factory.mktemp("console"), within_s=START_S) as service:
+    with running(tmp_path_factory.mktemp("console")) as service:
         yield service
 
 
@@ -85,7 +84,7 @@ def service_without_npm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Se
     for file in (path for path in ROOT.iterdir() if path.is_file()):
         shutil.copy2(file, root / file.name)
     (root / ".venv").symlink_to(ROOT / ".venv")
-    with running(home, root, within_s=START_S, npm_config_cache=str(home / "cache"), **NO_REGISTRY) as service:
+    with running(home, root, npm_config_cache=str(home / "cache"), **NO_REGISTRY) as service:
         assert "The console works without scripts" in (home / "service.log").read_text()
         yield service
 
