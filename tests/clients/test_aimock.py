@@ -56,7 +56,7 @@ def base() -> Iterator[str]:
         process.wait(10)
 
 
-def _wait(url: str, process: "subprocess.Popen[bytes]", within_s: float = 20) -> None:
+def _wait(url: str, process: "subprocess.Popen[bytes]", within_s: float = 120) -> None:
     until = time.monotonic() + within_s
     while time.monotonic() < until and process.poll() is None:
         try:

@@ -26,7 +26,7 @@ class BlockProducer:
                 elif isinstance(step, Exception):
                     raise step
                 else:
-                    step.wait(5)
+                    step.wait(60)
         finally:
             self.ended.set()
 
@@ -37,7 +37,7 @@ def short_interval(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def until(condition: Any) -> None:
-    end = time.monotonic() + 5
+    end = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < end
         time.sleep(0.01)
@@ -57,7 +57,7 @@ class TestPrefetch:
         blocks = prefetch(making.blocks())
         assert next(blocks) == b"0"
         gate.set()
-        assert making.ended.wait(5)
+        assert making.ended.wait(60)
         assert without_empty(blocks) == [b"x" * 20]
 
     def test_prefetch_yields_empty_blocks_while_waiting(self) -> None:
@@ -87,7 +87,7 @@ class TestPrefetch:
         blocks = prefetch(making.blocks())
         next(blocks)
         blocks.close()
-        assert making.ended.wait(5)
+        assert making.ended.wait(60)
         assert making.made < 1000
 
 

@@ -78,7 +78,7 @@ class NginxFront:
         self.log = (home / "nginx.log").open("wb")
         nginx = str(shutil.which("nginx", path=PLACES))
         self.process = subprocess.Popen([nginx, *cluster_nginx.command(home)[1:]], stdout=self.log, stderr=self.log)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=2):
                 return
@@ -87,14 +87,14 @@ class NginxFront:
             time.sleep(0.05)
 
     def send(self, method: str, path: str = "/", **more: object) -> requests.Response:
-        return requests.request(method, f"http://127.0.0.1:{self.port}{path}", timeout=20, **more)  # type: ignore[arg-type]
+        return requests.request(method, f"http://127.0.0.1:{self.port}{path}", timeout=120, **more)  # type: ignore[arg-type]
 
     def request_count(self) -> int:
         return sum(len(node.heads) for node in self.nodes)
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(60)
         self.log.close()
         for node in self.nodes:
             with contextlib.suppress(OSError):
@@ -156,7 +156,7 @@ class TestForwarding:
         def stream(connection: socket.socket, _head: bytes) -> None:
             kind = b"Content-Type: text/event-stream\r\nX-Accel-Buffering: no\r\nConnection: close\r\n"
             connection.sendall(b"HTTP/1.1 200 OK\r\n" + kind + b"\r\ndata: 1\n\n")
-            if heard.wait(20):
+            if heard.wait(60):
                 connection.sendall(b"data: 2\n\n")
 
         for node in front.nodes:
@@ -175,7 +175,7 @@ class TestForwarding:
 
         for node in front.nodes:
             node.talk = echo
-        with socket.create_connection(("127.0.0.1", front.port), timeout=20) as client:
+        with socket.create_connection(("127.0.0.1", front.port), timeout=120) as client:
             words = "GET / HTTP/1.1\r\nHost: 01.preview.localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
             client.sendall(words.encode())
             assert client.recv(12) == b"HTTP/1.1 101"

@@ -34,7 +34,7 @@ def log_of(home: Path, name: str = "one") -> str:
 
 
 def await_lines(home: Path, number: int) -> None:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 120
     while len(log_of(home).splitlines()) < number:
         assert time.monotonic() < deadline, log_of(home)
         time.sleep(0.02)

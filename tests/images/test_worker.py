@@ -153,7 +153,7 @@ def _kill_next_process() -> None:
     os.kill(_image_processes()[0], signal.SIGKILL)
 
 
-def _wait_until(condition: Callable[[], object], within_s: float = 30) -> None:
+def _wait_until(condition: Callable[[], object], within_s: float = 120) -> None:
     deadline = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < deadline

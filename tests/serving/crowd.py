@@ -144,7 +144,7 @@ def _database(app: Flask) -> dict[str, int]:
         return found
 
 
-async def _until(condition: Callable[[], bool], within_s: float = 30) -> None:
+async def _until(condition: Callable[[], bool], within_s: float = 120) -> None:
     until = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < until

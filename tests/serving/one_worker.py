@@ -63,7 +63,7 @@ def process(
     environment: Mapping[str, str] | None = None,
     *,
     observed: int = 0,
-    within_s: float = 90,
+    within_s: float = 240,
 ) -> Iterator[Started]:
     """Run a server on the first core for the length of the block."""
     inherited = {name: os.environ[name] for name in PASSED_ON if name in os.environ}

@@ -119,7 +119,7 @@ def read_until(answer: http.client.HTTPResponse, wanted: bytes) -> bytes:
     return read
 
 
-def wait_for(condition: Callable[[], bool], within_s: float = 20) -> None:
+def wait_for(condition: Callable[[], bool], within_s: float = 120) -> None:
     until = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < until

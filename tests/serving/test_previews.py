@@ -75,7 +75,7 @@ class TestSite:
         text = "---\ntitle: A new keel\ndate: 2026-04-18\n---\n\nUnsaved words.\n"
         answer = owner.create(onlyIfActive=True, uncommittedFile={"path": POST, "content": text})
         assert answer["uncommittedSynced"] is True
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 120
         while time.monotonic() < deadline:
             page = owner.get(host_of(preview) + "/posts/a-new-keel/")
             if "Unsaved words." in page.text:

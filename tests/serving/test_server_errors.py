@@ -46,7 +46,7 @@ class Reply:
 
 def exchange(service: Service, data: bytes) -> Reply:
     received = b""
-    with socket.create_connection(("127.0.0.1", service.port), timeout=20) as connection:
+    with socket.create_connection(("127.0.0.1", service.port), timeout=120) as connection:
         with contextlib.suppress(OSError):
             connection.sendall(data)
         with contextlib.suppress(ConnectionResetError):

@@ -31,7 +31,7 @@ def main(told: dict[str, object]) -> None:
             return type(error).__name__
 
     Path(str(told["ready"])).touch()
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 120
     while not Path(str(told["go"])).exists() and time.monotonic() < deadline:
         time.sleep(0.005)
     count = int(str(told["greenlets"]))

@@ -155,9 +155,9 @@ class TestOverTls:
             with connection:
                 connection.recv(65536)
                 connection.sendall(HEAD + b"\r\n")
-                has_head.wait(10)
+                has_head.wait(60)
                 connection.sendall(first + chunk(b"b"))
-                has_all.wait(10)
+                has_all.wait(60)
 
         serving = threading.Thread(target=serve)
         serving.start()

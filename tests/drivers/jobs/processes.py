@@ -97,7 +97,7 @@ def worker_process(url: str, run_log: RunLog, timing: JobTimings) -> Iterator[su
         yield process
     finally:
         process.kill()
-        process.wait(5)
+        process.wait(60)
 
 
 def main() -> None:

@@ -51,7 +51,7 @@ def serving(body: str) -> str:
     return SERVER.replace("{body}", body)
 
 
-def wait_for(host: SandboxHost, reference: str, *phases: Phase, within_s: float = 30) -> SandboxStatus:
+def wait_for(host: SandboxHost, reference: str, *phases: Phase, within_s: float = 120) -> SandboxStatus:
     deadline = time.monotonic() + within_s
     while True:
         view = host.status(reference)
@@ -220,7 +220,7 @@ class SandboxContract:
         assert [fetch(host, reference)[0] for _ in range(50)] == [200] * 50
 
 
-def wait_for_end(host: SandboxHost, reference: str, within_s: float = 10) -> None:
+def wait_for_end(host: SandboxHost, reference: str, within_s: float = 60) -> None:
     deadline = time.monotonic() + within_s
     while host.status(reference).phase is not Phase.ENDED:
         assert time.monotonic() < deadline

@@ -12,14 +12,14 @@ pytestmark = pytest.mark.one_database
 
 
 class TestWatch:
-    def test_disconnect_calls_the_callback_within_a_second(self, app: Flask) -> None:
+    def test_disconnect_calls_the_callback(self, app: Flask) -> None:
         near, far = socket.socketpair()
         left = threading.Event()
         with near, app.test_request_context(environ_overrides={disconnects.SOCKET: near}):
             disconnects.on_disconnect(request, left.set)
             assert not left.wait(0.8)
             far.close()
-            assert left.wait(1)
+            assert left.wait(60)
 
     def test_ended_watch_does_not_call_the_callback(self, app: Flask) -> None:
         near, far = socket.socketpair()

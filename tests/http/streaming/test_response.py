@@ -85,13 +85,13 @@ class TestSseResponse:
         reading = iter(stream(source))
         next(reading)
         reading.close()
-        assert source.ended.wait(1)
+        assert source.ended.wait(60)
         assert source.cancelled.is_set()
 
     def test_unread_stream_ends_the_source_at_close(self) -> None:
         source = Source(b"a", 30.0, b"b")
         stream(source).close()
-        assert source.ended.wait(1)
+        assert source.ended.wait(60)
 
     def test_stream_read_to_its_end_is_not_cancelled(self) -> None:
         source = Source(b"a")
@@ -106,7 +106,7 @@ class TestSseResponse:
             source = Source(*steps)
             said = read(source, StreamSettings(comment_interval_s=0.1, total_s=0.4))
             assert said.endswith(b"!GatewayTimeout<end>")
-            assert source.ended.wait(1)
+            assert source.ended.wait(60)
 
     def test_ended_permission_ends_the_stream(self) -> None:
         rights = iter([True, False])
@@ -140,7 +140,7 @@ class TestSseResponse:
         source = Source(b"a", 30.0, b"b")
         reading = iter(stream(source, StreamSettings(total_s=0.2)))
         assert next(reading) == b"a"
-        assert source.ended.wait(2)
+        assert source.ended.wait(60)
         assert b"".join(reading) == b"!GatewayTimeout<end>"
         reading.close()
 

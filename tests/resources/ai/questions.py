@@ -42,7 +42,7 @@ def users_text(double: AiDouble) -> str:
     return str(double.last.body["messages"][-1]["content"])
 
 
-def wait_for(condition: Any, within_s: float = 3) -> None:
+def wait_for(condition: Any, within_s: float = 120) -> None:
     until = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < until

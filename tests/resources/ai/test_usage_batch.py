@@ -76,7 +76,7 @@ class TestWrite:
         @contextlib.contextmanager
         def begin(_engine: sa.Engine) -> Iterator[sa.Connection]:
             tried.append(None)
-            assert all_wait.wait(10)
+            assert all_wait.wait(60)
             raise LOST
             yield
 

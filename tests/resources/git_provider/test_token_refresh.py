@@ -219,7 +219,7 @@ class TestParallelProcesses:
         return process
 
     def release(self, folder: Path, count: int) -> None:
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
         while len(list(folder.glob("ready-*"))) < count and time.monotonic() < deadline:
             time.sleep(0.02)
         assert len(list(folder.glob("ready-*"))) == count
@@ -235,7 +235,7 @@ class TestParallelProcesses:
             assert process.stdout is not None
             items += json.loads(process.stdout.read())
             process.stdout.close()
-            process.wait(30)
+            process.wait(120)
         assert len(items) == 200
         assert len(set(items)) == 1
         assert items[0] in hosts.gitlab.grants
@@ -253,11 +253,11 @@ class TestParallelProcesses:
         hosts.gitlab.faults.append(Fault(RENEWAL, delay_s=3))
         process = self.start(world, hosts, tmp_path, made, "0")
         self.release(tmp_path, 1)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not [call for call in hosts.gitlab.calls(RENEWAL) if call.status] and time.monotonic() < deadline:
             time.sleep(0.01)
         process.send_signal(signal.SIGKILL)
-        process.wait(10)
+        process.wait(120)
         assert process.stdout is not None
         process.stdout.close()
         with later(seconds=token_refresh.LEASE.total_seconds() + 1), pytest.raises(ReconnectRequired):

@@ -36,7 +36,7 @@ def root_of(site: PreviewSite) -> Path:
     return root
 
 
-def wait_until(condition: Callable[[], bool], within_s: float = 10) -> None:
+def wait_until(condition: Callable[[], bool], within_s: float = 120) -> None:
     deadline = time.monotonic() + within_s
     while not condition():
         assert time.monotonic() < deadline

@@ -90,7 +90,7 @@ class TestCreate:
             thread.join()
         assert set(statuses) <= {200, 201}
         assert site.created()["sandboxId"] == first["sandboxId"]
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while len(site.held()) != 1:
             assert time.monotonic() < deadline
             time.sleep(0.05)

@@ -53,7 +53,7 @@ class S3Server:
              "--auth-key", f"{self.access_key},{self.secret_key}", "--dir-cache-time", "10ms", "--no-checksum"],
             stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )  # fmt: skip
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 120
         while not _listens(self.port):
             assert self.process.poll() is None, "rclone ended"
             assert time.monotonic() < deadline, "rclone does not listen"
@@ -72,10 +72,10 @@ class S3Server:
         """Stop the started process."""
         self.process.terminate()
         try:
-            self.process.wait(10)
+            self.process.wait(120)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            self.process.wait(10)
+            self.process.wait(120)
 
 
 def _listens(port: int) -> bool:

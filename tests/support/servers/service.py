@@ -74,7 +74,7 @@ class Service:
             stdout=self._log,
             stderr=self._log,
         )
-        deadline = time.monotonic() + 40
+        deadline = time.monotonic() + 120
         while not self._answers():
             assert self.process.poll() is None, "gunicorn ended"
             assert time.monotonic() < deadline, "gunicorn does not answer"
@@ -93,7 +93,7 @@ class Service:
 
     def _answers(self) -> bool:
         try:
-            return requests.get(f"{self.url}/healthz", timeout=2).ok
+            return requests.get(f"{self.url}/healthz", timeout=10).ok
         except requests.RequestException:
             return False
 

@@ -129,7 +129,7 @@ class UniqueCalls(Suite):
 
     def test_unique_call_during_a_run_is_stored(self, jobs, defer):
         go = threading.Event()
-        recorder = Recorder(lambda call: go.wait(5))
+        recorder = Recorder(lambda call: go.wait(60))
 
         with running_worker(jobs, recorder):
             defer("index", unique="index:1")
@@ -159,7 +159,7 @@ class UniqueCalls(Suite):
     def test_failed_run_is_retried_although_its_key_is_taken(self, jobs, defer, state):
         go = threading.Event()
         fail_once = failing(OSError(), times=1)
-        recorder = Recorder(lambda call: (go.wait(5), fail_once(call)))
+        recorder = Recorder(lambda call: (go.wait(60), fail_once(call)))
 
         with running_worker(jobs, recorder, concurrency=1):
             first = defer("index", unique="index:1")

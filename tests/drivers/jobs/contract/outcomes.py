@@ -96,7 +96,7 @@ class CallStatus(Suite):
 
         def behave(call: JobRun) -> None:
             jobs.report(call.id, 3, 10)
-            go.wait(5)
+            go.wait(60)
             jobs.report(call.id, 10, 10)
 
         def progress() -> tuple[object, ...]:
@@ -117,7 +117,7 @@ class CallStatus(Suite):
         def behave(call: JobRun) -> None:
             if call.name == "bad":
                 raise PermanentFailure("no")
-            go.wait(5)
+            go.wait(60)
 
         bad = defer("bad")
         defer("later", delay=timedelta(hours=1))

@@ -14,7 +14,7 @@ from tests.drivers.jobs.processes import job_engine_for, open_engine
 from tests.drivers.jobs.stores import FAST
 
 
-def until(condition: Callable[[], object], within_s: float = 8.0) -> None:
+def until(condition: Callable[[], object], within_s: float = 60.0) -> None:
     """Wait until the condition is true. Fail after `within_s`."""
     deadline = time.monotonic() + within_s
     while not condition():
@@ -35,7 +35,7 @@ def running_worker(
         yield
     finally:
         stop.set()
-        thread.join(10)
+        thread.join(60)
         assert not thread.is_alive(), "the worker did not stop"
 
 

@@ -39,7 +39,7 @@ class Periodic(Suite):
         go = threading.Event()
         declared = {"tick": Job("tick", print, every=timedelta(seconds=0.1))}
 
-        with running_worker(jobs, Recorder(lambda call: go.wait(5)), declared, concurrency=1):
+        with running_worker(jobs, Recorder(lambda call: go.wait(60)), declared, concurrency=1):
             time.sleep(1)
             with database.begin() as connection:
                 counts = jobs.counts(connection)
@@ -87,7 +87,7 @@ class WorkerFailures(Suite):
         job_id = defer("die")
         for killed in range(1, FAST.poison_limit + 1):
             with worker_process(url, run_log, JobTimings(**{**vars(FAST), "lease_s": 0.6})) as process:
-                assert process.wait(20) == -9
+                assert process.wait(60) == -9
             assert len(run_log.read()) == killed
 
         def letters() -> list[str]:
@@ -115,7 +115,7 @@ class WorkerFailures(Suite):
 
     def test_run_longer_than_the_grace_period_is_requeued_without_a_failure(self, jobs, database, defer, state):
         go = threading.Event()
-        recorder = Recorder(lambda call: go.wait(5))
+        recorder = Recorder(lambda call: go.wait(60))
         job_id = defer("endless")
 
         with running_worker(jobs, recorder):

@@ -50,7 +50,7 @@ class TestTables(_OnSqlite, contract.Tables): ...
 class TestBusyDatabase(_OnSqlite, contract.Suite):
     def test_outcome_is_written_after_another_writer(self, jobs, database, defer, state):
         held = threading.Event()
-        recorder = Recorder(lambda call: held.wait(5))
+        recorder = Recorder(lambda call: held.wait(60))
         job_id = defer("busy")
 
         with running_worker(jobs, recorder):

@@ -68,7 +68,7 @@ class TestDroppedConnections(_OnPostgres, contract.Suite):
 
     def test_dropped_connections_do_not_lose_outcomes_or_calls(self, jobs, defer, state, cut):
         go = threading.Event()
-        recorder = Recorder(lambda call: go.wait(5))
+        recorder = Recorder(lambda call: go.wait(60))
         with running_worker(jobs, recorder):
             first = defer("first")
             until(lambda: recorder.runs)
@@ -86,7 +86,7 @@ class TestDroppedConnections(_OnPostgres, contract.Suite):
                 connection.exec_driver_sql(f"ALTER FUNCTION {old} RENAME TO {new}")
 
         go = threading.Event()
-        recorder = Recorder(lambda call: go.wait(5))
+        recorder = Recorder(lambda call: go.wait(60))
         job_id = defer("first")
         with running_worker(jobs, recorder):
             until(lambda: recorder.runs)
@@ -102,7 +102,7 @@ class TestDroppedConnections(_OnPostgres, contract.Suite):
 class TestLeases(_OnPostgres, contract.Suite):
     def test_worker_without_the_lease_does_not_end_the_call(self, jobs, database, defer, state):
         go = threading.Event()
-        recorder = Recorder(lambda call: go.wait(5))
+        recorder = Recorder(lambda call: go.wait(60))
         job_id = defer("slow")
         with running_worker(jobs, recorder):
             until(lambda: recorder.runs)
@@ -129,7 +129,7 @@ class TestParallelCalls(_OnPostgres, contract.Suite):
         together = threading.Barrier(8)
 
         def call() -> None:
-            together.wait(5)
+            together.wait(60)
             with database.begin() as connection:
                 ids.append(jobs.defer(connection, JobCall("index", unique="index:1")))
 
@@ -137,7 +137,7 @@ class TestParallelCalls(_OnPostgres, contract.Suite):
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(10)
+            thread.join(60)
 
         assert len([job_id for job_id in ids if job_id]) == 1
         assert len(ids) == 8
