@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any
 
 from flask import Flask
+from werkzeug.test import TestResponse
 
+from tests.contract.example_requests import VARIANTS, requests_of
 from tests.contract.matrix import filled, opened
-from tests.contract.requests import DOUBLES, SPOILS, Key, arguments, ids_of
+from tests.contract.requests import DOUBLES, SPOILS, Key, ids_of
 from tests.contract.scene import PASSWORD, Scene
 from tests.resources.bucket.uploads import upload
 from tests.support.world import World
@@ -19,19 +21,17 @@ SHA = re.compile(r"\b[0-9a-f]{40}\b")
 LOOPBACK = re.compile(r"http://(?:127\.0\.0\.1|localhost)(?::\d+)?")
 TIME = re.compile(r"\b20\d\d-\d\d-\d\dT[0-9:.]+(Z|\+00:00)")
 HEX = re.compile(r"\b([Rr]|Org |Project |acme/r)?[0-9a-f]{12}\b")
-SECRET = re.compile(r"([?&](?:state|token|code_challenge|nonce|s)=)[^&\"#]+")
+RANDOM = re.compile(r"\b(?:[0-9a-f]{64}|[0-9a-f]{32}|[0-9a-f]{16})\b")
+LOGIN = re.compile(r"\bl(?=[a-z0-9]*\d)[a-z0-9]{12}\b", re.IGNORECASE)
+SECRET = re.compile(r"([?&](?:state|token|preview_token|code_challenge|nonce|s)=)[^&\"#]+")
 API_TOKEN = re.compile(r"glly_[0-9A-Za-z]{49}")
 LIST_LENGTH = 3
+TEXT_LINES = 6
 CALLERS = {"order_read_summary": "platform_admin", "organization_leave": "admin"}
 """Callers of operations that refuse the owner."""
 
-WRITTEN = frozenset(
-    {
-        *("git_provider_create", "git_provider_rotate", "git_provider_provider_create", "git_provider_provider_rotate"),
-        *("webhooks_billing_receive", "webhooks_git_receive_a", "webhooks_git_receive_b"),
-    }
-)
-"""Operations whose examples are written by hand, because they need a token or a signature."""
+WRITTEN = frozenset({"webhooks_billing_receive", "webhooks_git_receive_a", "webhooks_git_receive_b"})
+"""Operations whose examples are written by hand, because they need a signature."""
 
 
 class Recorder:
@@ -49,31 +49,32 @@ class Recorder:
         return scene
 
     def record(self, method: str, path: str, operation: dict[str, Any]) -> dict[str, Any]:
-        """Return `{request, status, media_type, response}` of one operation."""
-        scene, key = self.scene, self._key(method, path, operation)
-        if key in SPOILS or method in ("delete",):
+        """Return `{request, responses}` of one operation, with one response for each status and media type."""
+        scene, key, name = self.scene, self._key(method, path, operation), operation["operationId"]
+        if key in SPOILS or method == "delete" or name in VARIANTS:
             scene = self._scene()
         who = scene.double("owner") if key in DOUBLES else scene.caller("owner")
-        who = scene.caller(CALLERS[operation["operationId"]]) if operation["operationId"] in CALLERS else who
+        who = scene.caller(CALLERS[name]) if name in CALLERS else who
         ids = ids_of(scene, key, who)
-        if operation["operationId"] == "user_delete":
+        if name == "user_delete":
             who = scene.double("owner")
             ids["id"] = getattr(who, "id", "")
-        sent = arguments(scene, key, who)
-        response = opened(who, key[0], filled(key[1], ids), sent)
-        if response.status_code >= 300:
-            self.problems.append(f"{key}: {response.status_code} {response.get_data(as_text=True)[:300]}")
-        example: dict[str, Any] = {"status": response.status_code, "media_type": response.mimetype}
-        if "json" in sent and "requestBody" in operation:
-            example["request"] = sent["json"]
-        elif "data" in sent:
-            example["request"] = {"folder": "users", "file": "(bytes of an image)"}
-        example["response"] = (
-            _events(response.get_data(as_text=True))
-            if response.mimetype == "text/event-stream"
-            else response.get_json()
-        )
-        return json.loads(normalised(json.dumps(shortened(example), ensure_ascii=False)))
+        example: dict[str, Any] = {"responses": {}}
+        for sent in requests_of(name, scene, key, who):
+            response = opened(who, key[0], filled(key[1], ids), sent)
+            if response.status_code >= 300:
+                self.problems.append(f"{key}: {response.status_code} {response.get_data(as_text=True)[:300]}")
+                continue
+            if "json" in sent and "requestBody" in operation:
+                example.setdefault("request", sent["json"])
+            elif "data" in sent:
+                example["request"] = {"folder": "users", "file": "(bytes of an image)"}
+            status = str(response.status_code)
+            declared = operation["responses"].get(status, {}).get("content", {})
+            # A range such as `*/*` stands for the type of the file.
+            for media_type in [response.mimetype] if response.mimetype in declared else declared:
+                example["responses"].setdefault(status, {}).setdefault(media_type, content_of(response))
+        return json.loads(normalised(json.dumps(shortened(dict(sorted(example.items()))), ensure_ascii=False)))
 
     def _key(self, method: str, path: str, operation: dict[str, Any]) -> Key:
         """Return the key of the request data. It contains the names of the variables as served."""
@@ -84,9 +85,16 @@ class Recorder:
         raise LookupError(operation["operationId"])
 
 
-def _events(text: str) -> list[Any]:
-    lines = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
-    return [json.loads(line) for line in lines if line != "[DONE]"]
+def content_of(response: TestResponse) -> Any:
+    """Return the value of a JSON response, the first and the last events of a stream, or the first lines of a text."""
+    text = response.get_data(as_text=True)
+    if response.mimetype == "text/event-stream":
+        lines = [line.removeprefix("data: ") for line in text.splitlines() if line.startswith("data: ")]
+        events = [json.loads(line) for line in lines if line != "[DONE]"]
+        return events if len(events) <= LIST_LENGTH else [*events[: LIST_LENGTH - 1], events[-1]]
+    if response.is_json:
+        return response.get_json()
+    return "".join(text.splitlines(keepends=True)[:TEXT_LINES])
 
 
 def shortened(value: Any) -> Any:
@@ -105,6 +113,8 @@ def normalised(text: str) -> str:
 
     text = ID.sub(lambda match: f"{match[1]}_01jcq8m4w{number(match):017d}", text)
     text = SHA.sub(lambda match: f"{number(match):02d}" + "5f2c9a1b7e3d4068" * 2 + "5f2c9a", text)
+    text = RANDOM.sub(lambda match: f"{number(match):02d}{'5f2c9a1b7e3d4068' * 4}"[: len(match[0])], text)
+    text = LOGIN.sub("octavia", text)
     text = ADDRESS.sub(lambda match: f"{match[1].rstrip('-')}@example.org", text)
     text = LOOPBACK.sub("https://galley.example.org", text)
     text = text.replace(PASSWORD, "Tidal-Lantern-Meadow")

@@ -13,7 +13,7 @@ FOLDER = Path(__file__).with_name("examples")
 
 @functools.cache
 def recorded(tag: str) -> dict[str, dict[str, Any]]:
-    """Return the examples of a tag by operation id: `{request, status, media_type, response}`."""
+    """Return the examples of a tag by operation id: `{request, responses}`, with responses by status and media type."""
     file = FOLDER / f"{tag}.json"
     examples: dict[str, dict[str, Any]] = json.loads(file.read_text(encoding="utf-8")) if file.is_file() else {}
     return examples
@@ -32,12 +32,13 @@ def _add(operation: dict[str, Any], example: dict[str, Any]) -> None:
     for content in operation.get("requestBody", {}).get("content", {}).values():
         if "request" in example:
             content["example"] = example["request"]
-    response = operation["responses"].get(str(example["status"]), {})
-    content = response.get("content", {}).get(example["media_type"])
-    if content is None:
-        return
-    if example["media_type"] == "text/event-stream":
-        events = enumerate(example["response"], 1)
-        content["examples"] = {f"event-{number}": {"value": event} for number, event in events}
-    else:
-        content["example"] = example["response"]
+    for status, responses in example["responses"].items():
+        contents = operation["responses"].get(status, {}).get("content", {})
+        for media_type, response in responses.items():
+            if media_type not in contents:
+                continue
+            if media_type == "text/event-stream":
+                events = enumerate(response, 1)
+                contents[media_type]["examples"] = {f"event-{number}": {"value": event} for number, event in events}
+            else:
+                contents[media_type]["example"] = response

@@ -47,7 +47,7 @@ def _success(method: str, path: str, declared: Declaration, status: int) -> dict
         headers = references(["X-Request-Id", "Location"])
         return {"description": f"{declared.redirect.rstrip('.')}.", "headers": headers}
     content: dict[str, Any] = {}
-    if declared.events is not None:
+    if declared.events is not None and status != declared.other_status:
         content[EVENTS] = {"schema": _events(declared)}
     if declared.media_type is not None:
         schema = TEXT if declared.media_type.startswith("text/") else BYTES

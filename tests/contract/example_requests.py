@@ -1,0 +1,92 @@
+"""Requests of operations that have several successes: one request for each status and media type, in the order of sending."""
+
+import dataclasses
+import secrets
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
+
+from app.extensions import drivers
+from tests.contract import git_requests
+from tests.contract.requests import Key, arguments
+from tests.contract.scene import Scene
+from tests.support.world import Browser
+
+JSON, EVENTS = {"Accept": "application/json"}, {"Accept": "text/event-stream"}
+Requests = Iterable[dict[str, Any]]
+
+
+def requests_of(operation_id: str, scene: Scene, key: Key, who: Browser) -> Requests:
+    """Return the arguments for the test client. Each request is sent before the next one is made."""
+    make = VARIANTS.get(operation_id)
+    return make(scene, key, who) if make else [arguments(scene, key, who)]
+
+
+def _connected_twice(scene: Scene, key: Key, who: Browser) -> Requests:
+    sent = {"json": git_requests.WHOLE[key](scene, who)}
+    return [sent, sent]
+
+
+def _after_connecting(scene: Scene, key: Key, who: Browser) -> Requests:
+    who.post("/git-provider/create", git_requests.WHOLE["POST", "/git-provider/create"](scene, who)).ok(200, 201)
+    return [arguments(scene, key, who)]
+
+
+def _rotated(scene: Scene, key: Key, who: Browser) -> Requests:
+    return [{"json": git_requests.WHOLE["POST", "/git-provider/rotate"](scene, who)}]
+
+
+def _twice(scene: Scene, key: Key, who: Browser) -> Requests:
+    return [arguments(scene, key, who)] * 2
+
+
+def _as_json_and_as_events(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
+    for headers in (EVENTS, JSON):
+        yield arguments(scene, key, who) | {"headers": headers}
+
+
+def _unchanged_and_changed(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
+    same = arguments(scene, key, who)
+    yield same
+    file = {"path": same["json"]["file"], "action": "update", "content": f"# {secrets.token_hex(6)}\n"}
+    commit = {"message": "Change a page", "base_sha": scene.head, "files": [file]}
+    saved = scene.owner.again().post(f"/project-content/{scene.project}/commit", commit).ok(201)
+    yield {"json": same["json"] | {"base_sha": saved["commit_sha"]}}
+
+
+def _preview(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
+    site = [
+        {"path": "index.html", "action": "create", "content": "<h1>A page</h1>\n"},
+        *({"path": path, "action": "delete"} for path in ("hugo.toml", "content/posts/hello.md")),
+    ]
+    commit = {"message": "Serve a page", "base_sha": scene.head, "files": site}
+    scene.owner.again().post(f"/project-content/{scene.project}/commit", commit).ok(201)
+    body = {"projectId": scene.project}
+    yield {"json": body, "headers": JSON}
+    yield {"json": body, "headers": JSON}
+    who.post("/api/sandbox/stop", body).ok()
+    yield {"json": body, "headers": EVENTS}
+    with scene.app.app_context():
+        for name in drivers.sandbox.list_sandboxes():
+            drivers.sandbox.stop(name)
+
+
+def _with_metrics_token(scene: Scene, key: Key, who: Browser) -> Iterator[dict[str, Any]]:
+    settings, token = scene.app.config["SETTINGS"], secrets.token_hex(16)
+    scene.app.config["SETTINGS"] = dataclasses.replace(settings, metrics_token=token)
+    yield {"headers": {"Authorization": f"Bearer {token}"}}
+    scene.app.config["SETTINGS"] = settings
+
+
+VARIANTS: dict[str, Callable[[Scene, Key, Browser], Requests]] = {
+    "ai_code_edit": _as_json_and_as_events,
+    "git_provider_create": _connected_twice,
+    "git_provider_provider_create": _connected_twice,
+    "git_provider_list_connected": _after_connecting,
+    "git_provider_provider_list_connected": _after_connecting,
+    "git_provider_rotate": _rotated,
+    "git_provider_provider_rotate": _rotated,
+    "project_content_restore": _unchanged_and_changed,
+    "project_schema_adopt": _twice,
+    "sandbox_create": _preview,
+    "system_show_metrics": _with_metrics_token,
+}
