@@ -1,6 +1,7 @@
 """Word lint of the names, docstrings and comments."""
 
 import importlib.util
+import shutil
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -10,16 +11,20 @@ import pytest
 FILE = Path(__file__).resolve().parents[2] / ".ci" / "word_lint.py"
 
 
-@pytest.fixture(scope="module")
-def lint() -> ModuleType:
+def load(file: Path) -> ModuleType:
     """Return the script as a module."""
-    spec = importlib.util.spec_from_file_location("word_lint", FILE)
+    spec = importlib.util.spec_from_file_location("word_lint", file)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     sys.modules["word_lint"] = module
     spec.loader.exec_module(module)
     return module
+
+
+@pytest.fixture(scope="module")
+def lint() -> ModuleType:
+    return load(FILE)
 
 
 class TestFindings:
@@ -68,10 +73,12 @@ class TestMain:
         assert lint.main(["--check"]) == 0, capsys.readouterr().out
 
     def test_finding_of_a_path_is_printed_and_returns_1(
-        self, lint: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        (tmp_path / "app").mkdir()
+        """The copy of the script checks the project that contains it."""
+        for folder in (".ci", "app"):
+            (tmp_path / folder).mkdir()
+        shutil.copy(FILE, tmp_path / ".ci")
         (tmp_path / "app" / "module.py").write_text("found = 1\n")
-        monkeypatch.setattr(lint, "ROOT", tmp_path)
-        assert lint.main(["app"]) == 1
+        assert load(tmp_path / ".ci" / FILE.name).main(["app"]) == 1
         assert capsys.readouterr().out == "app/module.py:1: name: found\n"

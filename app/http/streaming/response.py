@@ -25,18 +25,17 @@ from app.observability.metrics import STREAMS
 
 log = structlog.get_logger(__name__)
 
-DRAIN_GRACE_S = 10
-
 draining: Callable[[], bool] = lambda: False  # noqa: E731 (set by the server at SIGTERM)
 
 
 @dataclass(frozen=True)
 class StreamSettings:
-    """The keep-alive interval, the interval of the permission checks and the maximum duration of a stream."""
+    """The keep-alive interval, the interval of the permission checks, and the maximum durations of a stream and of its drain."""
 
     comment_interval_s: float = 10
     check_s: float = 10
     total_s: float = 120
+    drain_grace_s: float = 10
 
 
 @dataclass(frozen=True)
@@ -180,7 +179,7 @@ class _Stream:
             if self._events.allowed is not None and not is_still_allowed(self._events.allowed):
                 return PermissionDenied()
         if draining():
-            self._drain_until = self._drain_until or now_s + DRAIN_GRACE_S
+            self._drain_until = self._drain_until or now_s + self._timing.drain_grace_s
             if now_s >= self._drain_until:
                 return ServiceUnavailable("The service is restarting. Try again in a moment")
         return None

@@ -163,8 +163,7 @@ class TestSseResponse:
         assert list(sse_response(events).response) == [b"a", b"b", b"<end>"]
 
     def test_draining_server_ends_streams_with_an_error(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(streaming, "DRAIN_GRACE_S", 0.2)
         monkeypatch.setattr(streaming, "draining", lambda: True)
         assert read(Source(b"a")) == b"a<end>"
-        said = read(Source(b"a", 30.0), StreamSettings(comment_interval_s=0.1))
-        assert said.endswith(b"!ServiceUnavailable<end>")
+        output = read(Source(b"a", 30.0), StreamSettings(drain_grace_s=0.2))
+        assert output.endswith(b"!ServiceUnavailable<end>")

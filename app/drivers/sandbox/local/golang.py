@@ -30,9 +30,9 @@ def go_bin() -> str:
 
 
 @cache
-def go_root() -> Path | None:
+def go_root(usual_program: str = USUAL_PROGRAM) -> Path | None:
     """Return the folder of the installation that contains the standard library and `bin/go`."""
-    program = shutil.which("go") or USUAL_PROGRAM
+    program = shutil.which("go") or usual_program
     try:
         output = subprocess.run([program, "env", "GOROOT"], capture_output=True, timeout=TIMEOUT_S, check=True).stdout
     except (OSError, subprocess.SubprocessError):

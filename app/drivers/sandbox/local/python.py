@@ -53,9 +53,9 @@ def select_python(declared: str | None, available: Sequence[PythonProgram] | Non
 
 
 @cache
-def installations() -> tuple[PythonProgram, ...]:
+def installations(system_folders: tuple[str, ...] = SYSTEM_FOLDERS) -> tuple[PythonProgram, ...]:
     """Return the Pythons of the system, of the `PATH` and of this process. The default comes first."""
-    programs = [f"{folder}/{name}" for folder in SYSTEM_FOLDERS for name in NAMES]
+    programs = [f"{folder}/{name}" for folder in system_folders for name in NAMES]
     programs += [path for path in map(shutil.which, NAMES) if path is not None]
     programs.append(f"{sys.base_prefix}/bin/python3")
     described = [_describe(program) for program in dict.fromkeys(programs) if Path(program).exists()]

@@ -8,7 +8,7 @@ import pytest
 
 from app.drivers.errors import UpstreamError, UpstreamRejected, UpstreamThrottled
 from app.drivers.git.errors import BranchMoved, PathConflict, RepositoryUnavailable
-from app.drivers.git.github import revisions
+from app.drivers.git.github.comparison import MAX_FILES
 from app.drivers.git.github.provider import GitHubProvider
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
 from tests.drivers.git.contract import GitContract, Make, PathConflictContract, Subject
@@ -64,19 +64,16 @@ class TestGitHub(GitContract, PathConflictContract):
 class TestGitHubRevisions(RevisionsContract):
     """The contract of past commits, and comparisons that GitHub truncates."""
 
-    def test_comparison_beyond_the_file_limit_of_github_uses_contents(
-        self, old: Subject, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(revisions, "MAX_FILES", 1)
+    def test_comparison_that_github_does_not_return_uses_contents(self, old: Subject, host: GitHub) -> None:
+        host.faults.append(Fault("/compare/", times=99, reply=Reply(404, {"message": "Not Found"})))
         self.test_comparison_equals_git_diff_numstat(old)
 
-    def test_very_large_comparison_has_no_counts(self, make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(revisions, "MAX_FILES", 1)
+    def test_comparison_beyond_the_file_limit_of_github_has_no_counts(self, make: Make) -> None:
         subject = make({"a.md": b"a\n", "b.md": b"b\n"})
         base = subject.git.head()
-        head = subject.git.commit({f"new/{number:03}.md": b"x\n" for number in range(101)} | {"b.md": None})
+        head = subject.git.commit({f"new/{number:03}.md": b"x\n" for number in range(MAX_FILES)} | {"b.md": None})
         differences = revisions_of(subject).compare(subject.repo, base, head)
-        assert (len(differences.files), differences.truncated) == (102, True)
+        assert (len(differences.files), differences.truncated) == (MAX_FILES + 1, True)
         assert tuple(differences.files[0]) == ("b.md", None, "removed", None, None)
         assert {(file.status, file.additions) for file in differences.files[1:]} == {("added", None)}
 

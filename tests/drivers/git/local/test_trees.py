@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from app.drivers.git.local import trees
 from app.drivers.git.local.catfile import CatFiles
-from app.drivers.git.local.trees import LocalTree, RecentTrees
+from app.drivers.git.local.trees import MAX_NAMES, MAX_TREES, LocalTree, RecentTrees
 from tests.support.samples.gitrepo import GitRepo
 
 
@@ -29,15 +28,21 @@ def test_recent_tree_is_returned_once_for_its_commit_and_repository(tmp_path: Pa
     assert recent.take(repo.folder, head) is None
 
 
-def test_large_and_replaced_trees_are_not_cached(
-    tmp_path: Path, objects: CatFiles, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    repo = GitRepo(tmp_path / "r.git", {f"{n}.md": b"a" for n in range(10)})
-    tree, recent = LocalTree(objects, repo.folder, repo.head()), RecentTrees()
-    for number in range(trees.MAX_TREES + 1):
+def write_tree(repo: GitRepo, number: int) -> str:
+    """Write a tree with many names of the same blob, which costs less than an import of files. Return its sha."""
+    blob = repo.text("rev-parse", "main:a.md")
+    lines = "".join(f"100644 blob {blob}\t{n}.md\n" for n in range(number))
+    return repo.git("mktree", data=lines.encode()).decode().strip()
+
+
+def test_large_and_replaced_trees_are_not_cached(tmp_path: Path, objects: CatFiles) -> None:
+    repo, recent = GitRepo(tmp_path / "r.git", {"a.md": b"a"}), RecentTrees()
+    tree = LocalTree(objects, repo.folder, repo.head())
+    for number in range(MAX_TREES + 1):
         recent.add(repo.folder, str(number), tree)
     assert recent.take(repo.folder, "0") is None
     assert recent.take(repo.folder, "1") is tree
-    monkeypatch.setattr(trees, "MAX_NAMES", 9)
-    recent.add(repo.folder, "large", tree)
-    assert recent.take(repo.folder, "large") is None
+    for number, is_cached in ((MAX_NAMES, True), (MAX_NAMES + 1, False)):
+        large = write_tree(repo, number)
+        recent.add(repo.folder, large, LocalTree(objects, repo.folder, large))
+        assert (recent.take(repo.folder, large) is not None) == is_cached

@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from app.drivers.errors import UpstreamRejected
-from app.drivers.sandbox.local import python
 from app.drivers.sandbox.local.python import PythonProgram, installations, select_python
 
 SYSTEM = PythonProgram((3, 11, 2), "/usr/bin/python3.11", "/usr")
@@ -53,9 +52,8 @@ class TestInstallations:
         assert PythonProgram((3, 14, 2), f"{tmp_path}/bin/python3.14", str(tmp_path)) in installations()
 
     def test_wrappers_and_failing_programs_are_ignored(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(python, "SYSTEM_FOLDERS", ())
         write_program(tmp_path / "bin", "python3.14", "3, 14, 2", tmp_path / "elsewhere")
         (tmp_path / "bin" / "python3.13").write_text("#!/bin/sh\nexit 127\n")
         (tmp_path / "bin" / "python3.13").chmod(0o755)
         monkeypatch.setenv("PATH", f"{tmp_path}/bin")
-        assert [each.version for each in installations()] == [sys.version_info[:3]]
+        assert [program.version for program in installations(())] == [sys.version_info[:3]]

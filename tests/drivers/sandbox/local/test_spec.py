@@ -77,9 +77,12 @@ class TestGo:
         assert {"source": str(go), "inside": golang.MOUNTED_ROOT} in specified["mounts"]
         assert f"{golang.MOUNTED_ROOT}/bin" in specified["environment"]["PATH"].split(":")
 
-    def test_machine_without_go_is_rejected(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_machine_without_go_has_no_installation(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", "/nonexistent")
-        monkeypatch.setattr(golang, "USUAL_PROGRAM", "/nonexistent/go")
+        assert golang.go_root("/nonexistent/go") is None
+
+    def test_go_that_does_not_start_is_rejected(self, go: Path) -> None:
+        (go / "bin" / "go").write_text("#!/nonexistent\n")
         with pytest.raises(UpstreamRejected) as rejected:
             specify(Recipe(("hugo",), tools=("go",)))
         assert rejected.value.code == "RUNTIME_UNAVAILABLE"
