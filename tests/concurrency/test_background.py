@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from app.concurrency import background as module
 from app.concurrency.background import BUFFERED_BLOCKS, prefetch, run_with_heartbeat
 
 
@@ -29,11 +28,6 @@ class BlockProducer:
                     step.wait(60)
         finally:
             self.ended.set()
-
-
-@pytest.fixture(autouse=True)
-def short_interval(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "HEARTBEAT_S", 0.02)
 
 
 def until(condition: Any) -> None:
@@ -92,35 +86,39 @@ class TestPrefetch:
 
 
 class TestRunWithHeartbeat:
-    def read(self, call: Any) -> tuple[list[bytes], Any]:
-        items: list[Any] = []
+    def read(self, heartbeats: Generator[bytes, None, Any]) -> tuple[list[bytes], Any]:
+        results: list[Any] = []
 
         def blocks() -> Generator[bytes, None, None]:
-            items.append((yield from run_with_heartbeat(call)))
+            results.append((yield from heartbeats))
 
-        return list(blocks()), items[0]
+        return list(blocks()), results[0]
 
     def test_heartbeat_yields_until_the_call_returns(self) -> None:
-        signs, given = self.read(lambda: time.sleep(0.1) or 7)
-        assert given == 7
-        assert signs
-        assert set(signs) == {b""}
+        gate = threading.Event()
+        heartbeats = run_with_heartbeat(lambda: gate.wait(30) and 7)
+        assert [next(heartbeats), next(heartbeats)] == [b"", b""]
+        gate.set()
+        remaining, result = self.read(heartbeats)
+        assert set(remaining) <= {b""}
+        assert result == 7
 
     def test_heartbeat_raises_the_failure_of_the_call(self) -> None:
         def call() -> None:
             raise ValueError("no")
 
         with pytest.raises(ValueError, match="no"):
-            self.read(call)
+            self.read(run_with_heartbeat(call))
 
     def test_heartbeat_close_waits_for_the_call(self) -> None:
-        over = threading.Event()
+        gate, ended = threading.Event(), threading.Event()
 
         def call() -> None:
-            time.sleep(0.2)
-            over.set()
+            gate.wait(30)
+            ended.set()
 
-        blocks = run_with_heartbeat(call)
-        next(blocks)
-        blocks.close()
-        assert over.is_set()
+        heartbeats = run_with_heartbeat(call)
+        next(heartbeats)
+        threading.Timer(0.2, gate.set).start()
+        heartbeats.close()
+        assert ended.is_set()

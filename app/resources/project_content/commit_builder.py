@@ -74,17 +74,17 @@ class SaveConflict(Conflict):
         )
 
 
-def write(source: Source, save: SaveRequest) -> Commit:
+def write(source: Source, save: SaveRequest, *, deadline_s: float = DEADLINE_S) -> Commit:
     """Create the commit.
 
     Raises:
         SaveConflict: one of the paths has changed, or the paths do not fit the tree.
-        Conflict: the branch moved at every attempt.
+        Conflict: the branch moved at every attempt before the deadline.
     """
     message = create_git_commit_message(save.message, save.trailers, save.description)
     changes = [edit.change for edit in save.edits]
     with source.git.branch_lock(source.repo, source.branch):
-        until = time.monotonic() + DEADLINE_S
+        until = time.monotonic() + deadline_s
         for attempt in range(ATTEMPTS):
             if attempt and time.monotonic() > until:
                 break

@@ -31,10 +31,10 @@ START_ABANDONED_MESSAGE = "The process that was starting the preview has ended; 
 
 
 @contextmanager
-def start_heartbeat(sandbox_id: str, start_id: str) -> Iterator[None]:
+def start_heartbeat(sandbox_id: str, start_id: str, interval_s: float = HEARTBEAT_INTERVAL_S) -> Iterator[None]:
     """Write the heartbeat in the background while the block runs."""
     done = threading.Event()
-    start_background("sandbox-heartbeat", lambda: _write(sandbox_id, start_id, done))
+    start_background("sandbox-heartbeat", lambda: _write(sandbox_id, start_id, interval_s, done))
     try:
         yield
     finally:
@@ -66,8 +66,8 @@ def recover_start(sandbox: Sandbox, host: SandboxHost) -> None:
             )
 
 
-def _write(sandbox_id: str, start_id: str, done: threading.Event) -> None:
-    while not done.wait(HEARTBEAT_INTERVAL_S):
+def _write(sandbox_id: str, start_id: str, interval_s: float, done: threading.Event) -> None:
+    while not done.wait(interval_s):
         try:
             with session.write_transaction():
                 service.record_start_heartbeat(sandbox_id, start_id)

@@ -1,17 +1,20 @@
-"""Tests of saves on a branch that other commits move."""
+"""A save on a branch that moves with every attempt."""
 
 import pytest
 
-from app.resources.project_content import commit_builder
+from app.core.errors import Conflict
+from app.database import session
+from app.drivers.git.port import Action, FileChange
+from app.extensions import db, drivers
+from app.models.project import Project
+from app.resources.project_content.commit_builder import FileEdit, SaveRequest, write
+from app.resources.project_content.source import source_of
 from tests.support.doubles.server import Fault
 from tests.support.git_hosts import Hosts, connect_github, login_of, new_project
 from tests.support.world import World
 
 
-def test_save_on_a_moving_branch_after_the_deadline_returns_branch_busy(
-    world: World, hosts: Hosts, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(commit_builder, "DEADLINE_S", 0.0)
+def test_save_on_a_moving_branch_after_the_deadline_returns_branch_busy(world: World, hosts: Hosts) -> None:
     me = world.person()
     site = hosts.on_github(login_of(me))
     connect_github(me, hosts, site.installation)
@@ -19,10 +22,17 @@ def test_save_on_a_moving_branch_after_the_deadline_returns_branch_busy(
     world.work_off()
     moves = "PATCH .*/git/refs/heads/main$"
     hosts.github.faults.append(Fault(moves, times=99, first=lambda: site.git.commit({"other.md": b"x"}, "Theirs")))
-    file = {"path": "new.md", "action": "create", "content": "x"}
-    body = {"message": "Mine", "base_sha": site.git.head(), "files": [file]}
-    me.post(f"/project-content/{project}/commit", body).fails(409, "BRANCH_BUSY")
+    save = SaveRequest(site.git.head(), [FileEdit(FileChange("new.md", Action.CREATE, b"x"))], "Mine")
+    with world.app.app_context():
+        session.start_reading()
+        source = source_of(db.session.get_one(Project, project), drivers.git)
+        session.release_connection()
+        with pytest.raises(Conflict) as conflict:
+            write(source, save, deadline_s=0)
+    assert conflict.value.code == "BRANCH_BUSY"
     assert len(hosts.github.calls(moves)) == 1
     assert "Mine" not in site.git.text("log", "--format=%s", "main")
     hosts.github.faults.clear()
+    file = {"path": "new.md", "action": "create", "content": "x"}
+    body = {"message": "Mine", "base_sha": save.base_sha, "files": [file]}
     me.post(f"/project-content/{project}/commit", body).ok(201)

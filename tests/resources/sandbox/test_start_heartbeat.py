@@ -7,7 +7,8 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core.errors import ServiceUnavailable
-from app.resources.sandbox import service, start_heartbeat
+from app.resources.sandbox import service
+from app.resources.sandbox.start_heartbeat import start_heartbeat
 
 
 def test_start_heartbeat_failed_write_is_repeated(app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +25,6 @@ def test_start_heartbeat_failed_write_is_repeated(app: Flask, monkeypatch: pytes
             raise faults.pop()
         recorded.set()
 
-    monkeypatch.setattr(start_heartbeat, "HEARTBEAT_INTERVAL_S", 0.01)
     monkeypatch.setattr(service, "record_start_heartbeat", record)
-    with app.app_context(), start_heartbeat.start_heartbeat("sbx_any", "start"):
+    with app.app_context(), start_heartbeat("sbx_any", "start", interval_s=0.01):
         assert recorded.wait(30)

@@ -107,10 +107,10 @@ class PaddleCalls:
         date = reply.headers.get("Date")
         return _data(reply, dict), parsedate_to_datetime(date) if date else None
 
-    def pages(self, path: str, operation: HasParameters) -> Iterator[Any]:
+    def pages(self, path: str, operation: HasParameters, max_pages: int = MAX_PAGES) -> Iterator[Any]:
         """Yield every entity of a list. The number of pages is limited."""
         following: str | None = self._client.format_uri_parameters(path, operation)
-        for _ in range(MAX_PAGES):
+        for _ in range(max_pages):
             if following is None:
                 return
             reply = retry(lambda url=following: self._client.get_raw(url), self._retry_options)  # type: ignore[misc]

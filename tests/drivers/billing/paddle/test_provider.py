@@ -6,9 +6,11 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from paddle_billing.Resources.Subscriptions.Operations.ListSubscriptions import ListSubscriptions
 
 from app.core.limits import OutboundLimits
 from app.drivers.billing.paddle.provider import PaddleBilling
+from app.drivers.billing.paddle.transport import PaddleCalls
 from app.drivers.billing.port import (
     CustomerState,
     InvalidSignature,
@@ -28,6 +30,7 @@ from app.drivers.errors import (
     UpstreamTimeout,
     UpstreamUnavailable,
 )
+from app.drivers.http.client import HttpClient
 from tests.support.doubles.paddle import KEY, Paddle
 from tests.support.doubles.paddle_data import (
     START,
@@ -348,11 +351,10 @@ class TestListing:
         paddle.add(good, bad)
         assert [one.state.provider_id for one in billing.current_state(START)] == [good["id"]]
 
-    def test_current_state_with_too_many_pages_raises_upstream_error(
-        self, paddle: Paddle, billing: PaddleBilling, monkeypatch
-    ):
-        monkeypatch.setattr("app.drivers.billing.paddle.transport.MAX_PAGES", 5)
-        paddle.add(*[subscription() for _ in range(9)])
+    def test_list_with_too_many_pages_raises_upstream_error(self, paddle: Paddle):
+        paddle.add(*[subscription() for _ in range(6)])
         paddle.page_size = 1
+        calls = PaddleCalls(HttpClient(limits=HURRIED), paddle.url, KEY, limits=HURRIED)
+        assert len(list(calls.pages("/subscriptions", ListSubscriptions(), max_pages=7))) == 6
         with pytest.raises(UpstreamError, match="has too many pages"):
-            list(billing.current_state(START))
+            list(calls.pages("/subscriptions", ListSubscriptions(), max_pages=5))
