@@ -37,6 +37,12 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
     return ROUTES.sub(lambda found: "\n".join(reference().routes(found[1].replace(" ", "").split(","))), markdown)
 
 
+def on_post_template(output_content: str, template_name: str, config: MkDocsConfig) -> str:
+    """Leave out the error page. Its links are absolute, so they work at the root of a web server only."""
+    del config
+    return "" if template_name == "404.html" else output_content
+
+
 def tour() -> str:
     """Return the curl tour of the README."""
     text = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -1,21 +1,32 @@
 """Tests of the documentation site: a strict build, and agreement with the code."""
 
+import functools
 import importlib.util
 import os
 import re
 import subprocess
 import sys
+import threading
 from html.parser import HTMLParser
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from types import ModuleType
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote, urldefrag, urljoin, urlsplit
 
 import pytest
+import urllib3
 
 from app.settings.variables import Environment
 
 ROOT = Path(__file__).resolve().parents[2]
 ELSEWHERE = re.compile(r"""(?:src|href)=["']?(?:https?:)?//(?!github\.com|squidfunk|127\.0\.0\.1|zensical)[^"'> ]+""")
+
+
+class QuietHandler(SimpleHTTPRequestHandler):
+    """Serves the site without a log."""
+
+    def log_message(self, *_: object) -> None:
+        """Write nothing."""
 
 
 class Links(HTMLParser):
@@ -81,7 +92,7 @@ class TestSite:
         assert found == []
 
     def test_links_refer_to_existing_files_and_anchors(self, site: Path) -> None:
-        pages = {page: Links(page) for page in site.rglob("*.html") if page.name != "404.html"}
+        pages = {page: Links(page) for page in site.rglob("*.html")}
         broken = [
             (page.name, link)
             for page, links in pages.items()
@@ -89,6 +100,26 @@ class TestSite:
             if not urlsplit(link).scheme and not is_valid_link(page, link, pages)
         ]
         assert broken == []
+
+    def test_links_work_over_http(self, site: Path) -> None:
+        handler = functools.partial(QuietHandler, directory=site)
+        with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+            thread = threading.Thread(target=server.serve_forever)
+            thread.start()
+            try:
+                base = f"http://127.0.0.1:{server.server_port}/"
+                addresses = {
+                    urldefrag(urljoin(base + page.relative_to(site).as_posix(), link)).url
+                    for page in site.rglob("*.html")
+                    for link in Links(page).targets
+                    if not urlsplit(link).scheme
+                }
+                broken = {url for url in addresses if urllib3.request("GET", url).status != 200}
+            finally:
+                server.shutdown()
+                thread.join()
+        assert len(addresses) > 50
+        assert broken == set()
 
     def test_reference_lists_nested_fields(self, site: Path) -> None:
         page = (site / "api" / "content.html").read_text(encoding="utf-8")
