@@ -84,7 +84,7 @@ def _recipe(
 
 
 def _requirements(paths: Collection[str], read: Read, own: str) -> list[str]:
-    """Return pip arguments for what the repository lists: requirement files, else groups of pyproject.toml."""
+    """Return pip arguments for the requirements of the repository: requirement files, else groups of pyproject.toml."""
     files = [name for name in REQUIREMENT_FILES if name in paths]
     files += sorted(path for path in paths if REQUIREMENT_NAME.fullmatch(path) and any(w in path for w in PREFERRED))
     chosen = [name for name in dict.fromkeys(files) if _mentions(read(name), own)] or files[:1]

@@ -15,7 +15,7 @@ class NoSandboxes:
         """Refuse the request."""
         raise SandboxUnavailable("Previews are disabled on this installation")
 
-    def start(self, order: SandboxSpec, files: Iterable[SiteFile]) -> Never:
+    def start(self, spec: SandboxSpec, files: Iterable[SiteFile]) -> Never:
         """Refuse the request."""
         raise SandboxUnavailable("Previews are disabled on this installation")
 

@@ -102,7 +102,7 @@ class SandboxHost(Protocol):
     def check(self) -> None:
         """Check that sandboxes can run. Raises SandboxUnavailable."""
 
-    def start(self, order: SandboxSpec, files: Iterable[SiteFile]) -> str:
+    def start(self, spec: SandboxSpec, files: Iterable[SiteFile]) -> str:
         """Start a sandbox and return its reference at once. `status` reports the progress.
 
         Raises:

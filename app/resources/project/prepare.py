@@ -27,7 +27,7 @@ class PreparedProject:
 
 
 def prepare_project(scope: Scope, body: NewProject) -> PreparedProject:
-    """Read repository and branch with the credential of the caller, and detect what the body does not name."""
+    """Read repository and branch with the credential of the caller, and detect the values that the body does not contain."""
     target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
     reached = verify_access(target, scope.organization.id, hosts=drivers.git, actor=scope.actor)
     sent = body.sent()

@@ -117,7 +117,7 @@ def _is_equal(version: TreeEntry, now: TreeEntry) -> bool:
 
 
 def _require_file(path: str, version: TreeEntry, now: TreeEntry | None) -> None:
-    """Refuse what a save cannot write: a submodule, and a link that is created or replaces a file."""
+    """Refuse an entry that a save cannot write: a submodule, and a link that is created or replaces a file."""
     is_link = version.mode == SYMLINK
     was_link = is_link if now is None else now.mode == SYMLINK
     if version.type == EntryType.COMMIT or (now is not None and now.type == EntryType.COMMIT):

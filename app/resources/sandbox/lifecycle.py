@@ -106,7 +106,7 @@ def _count(sandbox: Sandbox, count_start: Callable[[], None]) -> None:
 def _restart(
     sandbox: Sandbox, host: SandboxHost, limits: SandboxLimits, count_start: Callable[[], None]
 ) -> Sandbox | None:
-    """Stop what the host runs and begin a new start of the row. Return None if the sandbox has ended."""
+    """Stop the sandbox on the host and begin a new start of the row. Return None if the sandbox has ended."""
     host_id = sandbox.host_id
     count_start()
     with session.write_transaction():

@@ -88,12 +88,12 @@ class SandboxStarter:
         session.release_connection()
         commit = request.commit_sha or source.git.head(source.repo, source.branch)
         site = Site(source, commit, request.extra or {})
-        order = SandboxSpec(start_id, owner, site.recipe(address, hints), lifetime_s, network)
+        spec = SandboxSpec(start_id, owner, site.recipe(address, hints), lifetime_s, network)
         with session.write_transaction():
             if not service.set_commit(sandbox, commit, start_id=start_id):
                 return
         session.release_connection()
-        reference = self.host.start(order, site.files())
+        reference = self.host.start(spec, site.files())
         with session.write_transaction():
             is_current = service.set_host_id(sandbox, reference, start_id=start_id)
         session.release_connection()

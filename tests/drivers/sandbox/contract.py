@@ -87,8 +87,8 @@ class SandboxContract:
 
     @staticmethod
     def start(host: SandboxHost, recipe: Recipe, files: list[SiteFile] | None = None, lifetime_s: float = 60) -> str:
-        order = SandboxSpec(uuid.uuid4().hex, "prj_owner", recipe, lifetime_s)
-        return host.start(order, SITE if files is None else files)
+        spec = SandboxSpec(uuid.uuid4().hex, "prj_owner", recipe, lifetime_s)
+        return host.start(spec, SITE if files is None else files)
 
     def running(self, host: SandboxHost, recipe: Recipe | None = None, lifetime_s: float = 60) -> str:
         reference = self.start(host, recipe or static(), lifetime_s=lifetime_s)
@@ -204,9 +204,9 @@ class SandboxContract:
         assert set(host.list_sandboxes()) == {one, other}
 
     def test_list_returns_references_with_names(self, host: SandboxHost) -> None:
-        order = SandboxSpec(uuid.uuid4().hex, "prj_owner", static(), 60)
-        reference = host.start(order, SITE)
-        assert host.list_sandboxes() == {reference: order.name}
+        spec = SandboxSpec(uuid.uuid4().hex, "prj_owner", static(), 60)
+        reference = host.start(spec, SITE)
+        assert host.list_sandboxes() == {reference: spec.name}
 
     def test_second_driver_of_the_same_host_lists_the_sandbox(self, host: SandboxHost, again: SandboxHost) -> None:
         reference = self.running(host)

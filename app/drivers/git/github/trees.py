@@ -63,7 +63,7 @@ class GitHubTrees:
         return {path: entry for path, entry in results.items() if entry is not None}
 
     def list_folder(self, commit: str, path: str, limit: int) -> list[TreeEntry]:
-        """Return what a folder contains directly, at most `limit` entries, in one call."""
+        """Return the direct entries of a folder, at most `limit` entries, in one call."""
         try:
             answer = self._repository.folder(commit, path) if path else self._repository.tree(commit)
         except GitObjectMissing:

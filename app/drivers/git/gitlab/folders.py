@@ -80,7 +80,7 @@ class PartialTree:
         return TreeEntry(path, "blob", EXECUTABLE if facts.executable else PLAIN, facts.sha, facts.size)
 
     def list_folder(self, folder: str, limit: int) -> list[TreeEntry]:
-        """Return what a folder contains directly, at most `limit` entries."""
+        """Return the direct entries of a folder, at most `limit` entries."""
         return list(islice(self._listing(folder), limit))
 
     def _listing(self, folder: str, *, recursive: bool = False) -> Iterator[TreeEntry]:

@@ -38,7 +38,7 @@ class GitLabTrees:
         return {path: entry for path, entry in results.items() if entry is not None}
 
     def list_folder(self, commit: str, path: str, limit: int) -> list[TreeEntry]:
-        """Return what a folder contains directly, at most `limit` entries."""
+        """Return the direct entries of a folder, at most `limit` entries."""
         require_shas(commit)
         return PartialTree(self._project, commit).list_folder(path, limit)
 

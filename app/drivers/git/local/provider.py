@@ -95,7 +95,7 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return list_tree(folder, commit, timeout_s=self._timeout_s)
 
     def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
-        """Return what a folder contains directly, at most `limit` entries."""
+        """Return the direct entries of a folder, at most `limit` entries."""
         folder = self._folder(repo)
         entries = islice(self._tree(folder, commit).list_folder(path), limit)
         listed = [PathChange(entry.path, entry) for entry in entries]

@@ -47,7 +47,7 @@ class LocalTree:
         return TreeEntry(path, entry_type(mode), mode, sha, None) if mode else None
 
     def list_folder(self, path: str) -> Iterator[TreeEntry]:
-        """Yield what a folder contains directly, without sizes; nothing if the path is not a folder."""
+        """Yield the direct entries of a folder without sizes; nothing if the path is not a folder."""
         folder = self.find(path) if path else TreeEntry("", FOLDER, "040000", self._root, None)
         if folder is None or folder.type != FOLDER:
             return

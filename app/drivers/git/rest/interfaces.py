@@ -17,7 +17,7 @@ class TreeReader(Protocol):
         """Return the entries of the paths that exist at a commit."""
 
     def list_folder(self, commit: str, path: str, limit: int) -> Sequence[TreeEntry]:
-        """Return what a folder contains directly, at most `limit` entries."""
+        """Return the direct entries of a folder, at most `limit` entries."""
 
     def changes(self, old: str, new: str) -> Iterator[PathChange]:
         """Yield every path that differs between two commits."""

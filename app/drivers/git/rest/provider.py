@@ -127,7 +127,7 @@ class RestGitProvider(GitProvider, PullRequests, Generic[Calls]):
         return (entry for entry in self._trees(self._at(repo)).full_tree(commit) if entry.type != FOLDER)
 
     def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
-        """Return what a folder contains directly, at most `limit` entries."""
+        """Return the direct entries of a folder, at most `limit` entries."""
         return self._trees(self._at(repo)).list_folder(commit, path, limit)
 
     def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:

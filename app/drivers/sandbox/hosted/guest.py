@@ -30,14 +30,14 @@ MISSING_COMMAND, KILLED = 127, (9, 137)
 
 def main() -> None:
     """Unpack and install the site, wait for the release, and serve it. Each failure is written to the status."""
-    order = json.loads((HERE / "order.json").read_text())
+    instructions = json.loads((HERE / "instructions.json").read_text())
     write_status("installing")
     SITE.mkdir(exist_ok=True)
     with tarfile.open(HERE / "site.tar") as archive:
         unpack(archive, SITE)
-    install_until = time.monotonic() + order["install_timeout_s"]
-    for command in order["install"]:
-        process = start(order, command)
+    install_until = time.monotonic() + instructions["install_timeout_s"]
+    for command in instructions["install"]:
+        process = start(instructions, command)
         try:
             status = abs(process.wait(max(0, install_until - time.monotonic())))
         except subprocess.TimeoutExpired:
@@ -45,14 +45,14 @@ def main() -> None:
             return fail("installing", "The installation took too long", "install_timeout")
         if status != 0:
             return fail("installing", f"The installation ended with status {status}", cause_of(status))
-    if order["install"]:
+    if instructions["install"]:
         write_status("installed")
         until = time.monotonic() + GO_WITHIN_S
         while not (HERE / "go").exists():
             time.sleep(STEP_S)
             if time.monotonic() > until:
                 return fail("installing", "The sandbox was not released", "ended")
-    return serve(order)
+    return serve(instructions)
 
 
 def unpack(archive: tarfile.TarFile, folder: Path) -> None:
@@ -73,12 +73,12 @@ def contained(archive: tarfile.TarFile, folder: Path) -> "Iterator[tarfile.TarIn
             yield member
 
 
-def serve(order: dict) -> None:  # type: ignore[type-arg]
+def serve(instructions: dict) -> None:  # type: ignore[type-arg]
     """Run the server until it ends. Write the status when it responds."""
     write_status("starting")
-    server = start(order, order["serve"])
+    server = start(instructions, instructions["serve"])
     write_status("waiting")
-    ready, until = False, time.monotonic() + order["serve_timeout_s"]
+    ready, until = False, time.monotonic() + instructions["serve_timeout_s"]
     while server.poll() is None:
         if not ready and responds():
             ready = True
@@ -88,10 +88,12 @@ def serve(order: dict) -> None:  # type: ignore[type-arg]
             others = [str(port) for port in ports if port != int(os.environ["PORT"])]
             cause = "port" if len(others) == len(ports) else "response"
             end(server)
-            text = f"The server did not answer on port {os.environ['PORT']} within {order['serve_timeout_s']:.0f} s"
+            text = (
+                f"The server did not answer on port {os.environ['PORT']} within {instructions['serve_timeout_s']:.0f} s"
+            )
             return fail("waiting", text + (f". It listens on port {', '.join(others)}" if others else ""), cause)
         time.sleep(STEP_S)
-        if (HERE / "log").stat().st_size > order["log_bytes"]:
+        if (HERE / "log").stat().st_size > instructions["log_bytes"]:
             log_end = tail().encode()
             os.truncate(HERE / "log", 0)
             (HERE / "log").write_bytes(log_end)
@@ -100,14 +102,14 @@ def serve(order: dict) -> None:  # type: ignore[type-arg]
     return fail("waiting", f"The server ended with status {status}", cause_of(status))
 
 
-def start(order: dict, command: list) -> "subprocess.Popen[bytes]":  # type: ignore[type-arg]
+def start(instructions: dict, command: list) -> "subprocess.Popen[bytes]":  # type: ignore[type-arg]
     """Start a command in the folder of the site. A missing program ends with the status 127, as in a shell."""
-    environment = {**os.environ, **order["environment"]}
-    environment["PATH"] = os.pathsep.join([*order["path"], environment.get("PATH", os.defpath)])
+    environment = {**os.environ, **instructions["environment"]}
+    environment["PATH"] = os.pathsep.join([*instructions["path"], environment.get("PATH", os.defpath)])
     arguments = [part.replace("{port}", environment["PORT"]).replace("{host}", environment["HOST"]) for part in command]
     with (HERE / "log").open("ab") as log:
         log.write(f"$ {' '.join(arguments)}\n".encode())
-        folder = SITE / order["folder"]
+        folder = SITE / instructions["folder"]
         try:
             return subprocess.Popen(
                 arguments,

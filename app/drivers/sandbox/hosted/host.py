@@ -67,15 +67,15 @@ class HostedSandboxes:
     def check(self) -> None:
         """Do nothing. `start` reports an unavailable service."""
 
-    def start(self, order: SandboxSpec, files: Iterable[SiteFile]) -> str:
+    def start(self, spec: SandboxSpec, files: Iterable[SiteFile]) -> str:
         """Create a microVM, upload the site and the guest program, and return the id of the microVM."""
         site = _archive(files, min(self._limits.disk_bytes, UPLOAD_BYTES))
-        recipe = _with_tools(order.recipe)
+        recipe = _with_tools(spec.recipe)
         try:
             machine = self._api.create(
                 TEMPLATE,
-                timeout_s=math.ceil(order.lifetime_s),
-                metadata={**self._metadata, "name": order.name},
+                timeout_s=math.ceil(spec.lifetime_s),
+                metadata={**self._metadata, "name": spec.name},
                 network=self._network(recipe),
             )
         except SandboxEnded as error:  # the service returns 404 for an unknown template
@@ -84,7 +84,7 @@ class HostedSandboxes:
             for path, content in (
                 ("site.tar", site),
                 ("run.py", GUEST.read_bytes()),
-                ("order.json", self._order(recipe)),
+                ("instructions.json", self._instructions(recipe)),
             ):
                 self._api.upload(machine, f"galley/{path}", content)
             self._api.run(machine, START, {"PORT": str(PORT_INSIDE), "HOST": "0.0.0.0"})  # noqa: S104 (the microVM's)
@@ -160,7 +160,7 @@ class HostedSandboxes:
         network: dict[str, Any] = {"denyOut": ["0.0.0.0/0"], "allowPublicTraffic": False}
         return network | {"maskRequestHost": f"localhost:{PORT_INSIDE}"} | ({"allowOut": hosts} if hosts else {})
 
-    def _order(self, recipe: Recipe) -> bytes:
+    def _instructions(self, recipe: Recipe) -> bytes:
         bins = [f"{recipe.folder}/node_modules/.bin".strip("/")]
         data = {
             "install": recipe.install,

@@ -42,17 +42,17 @@ async def main(serving: int, control: int) -> int:
     ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0)  # Processes of the site must not read this process.
     channel = socket.socket(fileno=control)
     reader, writer = await asyncio.open_connection(sock=channel, limit=LINE_BYTES)
-    order: dict[str, Any] = json.loads(await reader.readline())
-    _limit(order["limits"])
+    instructions: dict[str, Any] = json.loads(await reader.readline())
+    _limit(instructions["limits"])
     tasks = [asyncio.create_task(_handle_requests(reader, writer))]
-    await asyncio.start_unix_server(_inward(order["port"]), sock=socket.socket(fileno=serving))
+    await asyncio.start_unix_server(_inward(instructions["port"]), sock=socket.socket(fileno=serving))
     gate = Gate(writer)
     await asyncio.start_server(gate.connect, "127.0.0.1", EGRESS_PORT)
-    status = await _install(order, writer)
+    status = await _install(instructions, writer)
     if status == 0:
-        gate.is_open = order["network"]
+        gate.is_open = instructions["network"]
         _send(writer, phase="starting")
-        status = await _run(order["serve"], order["environment"])
+        status = await _run(instructions["serve"], instructions["environment"])
         _send(writer, ended=status, during="serve")
     await writer.drain()
     for task in tasks:
@@ -85,13 +85,13 @@ class Gate:
         writer.close()
 
 
-async def _install(order: dict[str, Any], writer: asyncio.StreamWriter) -> int:
-    for command in order["install"]:
-        status = await _run(command, order["environment"])
+async def _install(instructions: dict[str, Any], writer: asyncio.StreamWriter) -> int:
+    for command in instructions["install"]:
+        status = await _run(command, instructions["environment"])
         if status != 0:
             _send(writer, ended=status, during="install")
             return status
-    for folder in order["cache_folders"] if order["install"] else ():
+    for folder in instructions["cache_folders"] if instructions["install"] else ():
         with contextlib.suppress(OSError):
             Path(folder).mkdir()
     return 0

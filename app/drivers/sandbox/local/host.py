@@ -75,25 +75,25 @@ class LocalSandboxes:
         """Start an empty jail, at most once per minute. Raises SandboxUnavailable."""
         check_confinement()
 
-    def start(self, order: SandboxSpec, files: Iterable[SiteFile]) -> str:
+    def start(self, spec: SandboxSpec, files: Iterable[SiteFile]) -> str:
         """Write the folder, start the supervisor and return the name."""
         check_confinement()
         evict_old(self._root / CACHE)
-        folder = self._root / check_name(order.name)
+        folder = self._root / check_name(spec.name)
         folder.mkdir(parents=True, mode=0o700)
         with ExitStack() as on_failure:
-            on_failure.callback(self.stop, order.name)
-            self._fill(folder, order, files)
+            on_failure.callback(self.stop, spec.name)
+            self._fill(folder, spec, files)
             on_failure.pop_all()
-        return order.name
+        return spec.name
 
-    def _fill(self, folder: Path, order: SandboxSpec, files: Iterable[SiteFile]) -> None:
-        user = outer_user(order.name)
-        cache = cache_entry_for(self._root / CACHE, order.owner, order.recipe)
+    def _fill(self, folder: Path, spec: SandboxSpec, files: Iterable[SiteFile]) -> None:
+        user = outer_user(spec.name)
+        cache = cache_entry_for(self._root / CACHE, spec.owner, spec.recipe)
         image = supports_images(self._root) if self._images is None else self._images
-        spec = specification(
+        document = specification(
             folder,
-            order,
+            spec,
             cache,
             user=user,
             image=image,
@@ -102,7 +102,7 @@ class LocalSandboxes:
             install_timeout_s=self._install_timeout_s,
             serve_timeout_s=self._serve_timeout_s,
         )
-        (folder / "spec.json").write_text(json.dumps(spec))
+        (folder / "spec.json").write_text(json.dumps(document))
         (folder / "disk").mkdir(mode=0o755)
         if image:
             disk_image.create(folder / "disk.img", size_bytes=self._limits.disk_bytes, files=self._limits.files)

