@@ -44,12 +44,12 @@ def delete_unfinished_rows(after: timedelta) -> None:
         delete_assets(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.stored_at.is_(None), old)).all())
 
 
-def delete_objects_without_row(store: ObjectStore, after: timedelta) -> int:
+def delete_objects_without_row(store: ObjectStore, after: timedelta, batch_size: int = BATCH) -> int:
     """Delete objects without a row and return their number. Other folders of the bucket are ignored."""
     before, deleted = clock.now() - after, 0
     for prefix in PREFIXES:
         objects = store.list(prefix)
-        while batch := list(islice(objects, BATCH)):
+        while batch := list(islice(objects, batch_size)):
             for stored in _without_row(batch, before):
                 store.delete(stored.key)
                 deleted += 1
@@ -58,10 +58,10 @@ def delete_objects_without_row(store: ObjectStore, after: timedelta) -> int:
     return deleted
 
 
-def delete_rows_without_object(store: ObjectStore, after: timedelta) -> int:
+def delete_rows_without_object(store: ObjectStore, after: timedelta, batch_size: int = BATCH) -> int:
     """Delete rows whose object does not exist and return their number."""
     missing, checked = [], 0
-    for keys in _stored_keys(clock.now() - after):
+    for keys in _stored_keys(clock.now() - after, batch_size):
         checked += len(keys)
         missing += [key for key in keys if store.head(key) is None]
     if len(missing) > MASS_LOSS_THRESHOLD and len(missing) * 2 > checked:
@@ -81,7 +81,7 @@ def _without_row(objects: Sequence[StoredObject], before: datetime) -> list[Stor
     return [stored for stored in old if asset_key(stored.key) not in known]
 
 
-def _stored_keys(before: datetime) -> Iterator[Sequence[str]]:
+def _stored_keys(before: datetime, batch_size: int) -> Iterator[Sequence[str]]:
     last = ""
     while True:
         session.start_reading()
@@ -89,7 +89,7 @@ def _stored_keys(before: datetime) -> Iterator[Sequence[str]]:
             sa.select(MediaAsset.key)
             .where(MediaAsset.key > last, MediaAsset.stored_at < before)
             .order_by(MediaAsset.key)
-            .limit(BATCH)
+            .limit(batch_size)
         ).all()
         session.release_connection()
         if not keys:

@@ -37,7 +37,9 @@ COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size", "fol
 Progress = Callable[[int, int | None], None]
 
 
-def update_index(index: ContentIndex, source: Source, progress: Progress, *, reads_history: bool = False) -> None:
+def update_index(
+    index: ContentIndex, source: Source, progress: Progress, *, reads_history: bool = False, batch_size: int = BATCH
+) -> None:
     """Index the present head of the branch. Reads outside transactions and writes in short ones. Idempotent.
 
     With `reads_history`, a new generation contains the last commits of its files. Other hosts than this server need a
@@ -47,7 +49,7 @@ def update_index(index: ContentIndex, source: Source, progress: Progress, *, rea
     if index.commit_sha == head:
         _confirm(index)
     elif not _incremental(index, source, head):
-        _index_from_scratch(index, source, head, progress, reads_history=reads_history)
+        _index_from_scratch(index, source, head, progress, reads_history=reads_history, batch_size=batch_size)
     _enqueue_followers(index.id)
 
 
@@ -96,11 +98,11 @@ def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
 
 
 def _index_from_scratch(
-    index: ContentIndex, source: Source, head: str, progress: Progress, *, reads_history: bool
+    index: ContentIndex, source: Source, head: str, progress: Progress, *, reads_history: bool, batch_size: int
 ) -> None:
     index_id, generation, files = index.id, _start_generation(index), 0
     last = _read_last_commits(source, head) if reads_history else {}
-    for batch in bulk.batches(source.git.tree(source.repo, head), BATCH):
+    for batch in bulk.batches(source.git.tree(source.repo, head), batch_size):
         files += sum(e.type == "blob" for e in batch)
         with session.write_transaction():
             rows = ((index_id, generation, *e, folded(e.path), last.get(e.path)) for e in batch)

@@ -25,10 +25,10 @@ MAX_BRANCHES = 50
 
 
 @job("webhooks.follow_remote", every=INTERVAL, retries=0, uses=("git",))
-def follow_remote(*, git: GitHosts) -> None:
+def follow_remote(*, git: GitHosts, max_branches: int = MAX_BRANCHES) -> None:
     """Check the heads of the working branches whose last check is oldest. Enqueue an index run for each that moved."""
     session.start_reading()
-    due = _due()
+    due = _due(max_branches)
     with session.write_transaction():
         db.session.execute(
             sa.update(ContentIndex).where(ContentIndex.id.in_(due)).values(looked_at=utcnow_ms()),
@@ -42,7 +42,7 @@ def follow_remote(*, git: GitHosts) -> None:
                     indexing.ask(index)
 
 
-def _due() -> list[str]:
+def _due(max_branches: int) -> list[str]:
     checked_at = ContentIndex.looked_at
     rows = db.session.scalars(
         sa.select(ContentIndex.id)
@@ -55,7 +55,7 @@ def _due() -> list[str]:
             sa.or_(checked_at.is_(None), checked_at < utcnow_ms() - POLL_INTERVAL),
         )
         .order_by(sa.nulls_first(checked_at), ContentIndex.id)
-        .limit(MAX_BRANCHES)
+        .limit(max_branches)
     )
     return list(rows)
 

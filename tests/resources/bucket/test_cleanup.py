@@ -4,7 +4,6 @@ import io
 import os
 from datetime import timedelta
 
-import pytest
 import sqlalchemy as sa
 from flask import Flask
 
@@ -17,7 +16,7 @@ from app.models.media import MediaAsset, MediaUpload
 from app.models.user import User
 from app.resources.bucket import cleanup, jobs
 from tests.resources.bucket.uploads import upload
-from tests.support.world import World
+from tests.support.world import Person, World
 
 DAY = timedelta(days=1)
 ORPHAN = "users/" + "a" * 32 + "-" + "b" * 16 + ".png"
@@ -37,6 +36,15 @@ def put(objects: LocalStore, key: str, *, old: bool) -> str:
         before = place.stat().st_mtime - DAY.total_seconds() - 60
         os.utime(place, (before, before))
     return key
+
+
+def insert_rows(me: Person, keys: list[str]) -> None:
+    """Insert the rows of pictures that were stored two days ago."""
+    picture = {"uploader_id": me.id, "mimetype": "image/png", "size": 1, "width": 1, "height": 1, "hash": "0" * 64}
+    with me.app.app_context():
+        rows = [picture | {"key": key, "stored_at": clock.now() - 2 * DAY} for key in keys]
+        db.session.execute(sa.insert(MediaAsset), rows)
+        db.session.commit()
 
 
 def unfinished(app: Flask, key: str, *, old: bool) -> None:
@@ -110,13 +118,8 @@ class TestSweep:
     ) -> None:
         me = world.person()
         keys = [f"users/{number:032x}-{'d' * 16}.png" for number in range(40)]
+        insert_rows(me, keys)
         with app.app_context():
-            for key in keys:
-                db.session.add(
-                    MediaAsset(key=key, uploader_id=me.id, mimetype="image/png", size=1, width=1, height=1,
-                               hash="0" * 64, stored_at=clock.now() - 2 * DAY)
-                )  # fmt: skip
-            db.session.commit()
             assert cleanup.delete_rows_without_object(objects, DAY) == 0
             session.release_connection()
             assert db.session.scalar(sa.select(sa.func.count()).where(MediaAsset.key.in_(keys))) == 40
@@ -137,16 +140,26 @@ class TestSweep:
             assert db.session.scalar(sa.select(sa.func.count()).where(MediaUpload.user_id == me.id)) == 1
 
     def test_sweep_of_several_batches_checks_all_rows_and_objects(
-        self, app: Flask, objects: LocalStore, world: World, monkeypatch: pytest.MonkeyPatch
+        self, app: Flask, objects: LocalStore, world: World
     ) -> None:
-        monkeypatch.setattr(cleanup, "BATCH", 3)
-        kept = [upload(world.person()).ok(201)["key"] for _ in range(5)]
-        lost = [put(objects, f"orgs/{number:032x}-{'e' * 16}.gif", old=True) for number in range(10)]
-        for key in kept:
+        complete = [f"users/{number:032x}-{'e' * 16}.png" for number in range(10)]
+        without_object = [f"users/{'0' * 32}-{'d' * 16}.png", f"users/{'f' * 32}-{'f' * 16}.png"]
+        without_row = [f"users/{number:032x}-{'f' * 16}.gif" for number in range(10)]
+        insert_rows(world.person(), complete + without_object)
+        for key in complete + without_row:
             put(objects, key, old=True)
-        sweep(app, objects, world)
-        assert [objects.head(key) for key in lost] == [None] * 10
-        assert all(objects.head(key) for key in kept)
+        asset = MediaAsset
+        with app.app_context():
+            assert cleanup.delete_objects_without_row(objects, DAY, batch_size=3) >= len(without_row)
+            assert cleanup.delete_rows_without_object(objects, DAY, batch_size=3) >= len(without_object)
+            stored = db.session.scalars(sa.select(asset.key).where(asset.key.in_(complete + without_object))).all()
+            db.session.execute(sa.delete(asset).where(asset.key.in_(complete)))
+            db.session.commit()
+        assert set(stored) == set(complete)
+        assert all(objects.head(key) for key in complete)
+        assert not any(objects.head(key) for key in without_row)
+        for key in complete:
+            objects.delete(key)
 
 
 class TestDeleteObjects:

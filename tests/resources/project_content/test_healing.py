@@ -1,5 +1,10 @@
 """Tests of the recovery after the end of a process during indexing or a save, and of random changes of a branch."""
 
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import repeat
+from typing import Any, cast
+
 import pytest
 import sqlalchemy as sa
 from flask import Flask
@@ -7,7 +12,7 @@ from flask import Flask
 from app.access.caller import caller_of
 from app.access.scope import AuthContext, Scope
 from app.database import session
-from app.drivers.git.port import Action, FileChange
+from app.drivers.git.port import Action, FileChange, GitProvider, PathChange
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile
@@ -24,24 +29,34 @@ class Died(BaseException):
     """A simulated kill. No code of the application catches it."""
 
 
+class ManyChanges:
+    """A Git provider that reports more changes than an index run applies one by one."""
+
+    def __init__(self, git: GitProvider) -> None:
+        self.git = git
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.git, name)
+
+    def changes(self, *_arguments: object) -> Iterator[PathChange]:
+        return repeat(PathChange("many.md", None), indexing.MAX_INCREMENTAL_CHANGES + 1)
+
+
 def reindex(site: Site) -> None:
     site.owner.post(site.path("/reindex"), {}).ok(202)
     site.world.work_off()
 
 
 class TestKillDuringIndexing:
-    def test_old_tree_is_served_until_the_new_generation_is_complete(
-        self, world: World, app: Flask, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
+    def test_old_tree_is_served_until_the_new_generation_is_complete(self, world: World, app: Flask) -> None:
         site = make_site(world, FILES | {f"old/{n}.md": b"old\n" for n in range(40)})
         before, old_head = site.oracle(), site.repo.head()
         site.repo.commit({f"old/{n}.md": None for n in range(40)} | {f"new/{n}.md": b"new\n" for n in range(60)})
-        monkeypatch.setattr(indexing, "MAX_INCREMENTAL_CHANGES", 10)
-        monkeypatch.setattr(indexing, "BATCH", 20)
         for batches in (1, 2, 3):
-            self._kill_after(app, site, batches)
+            with pytest.raises(Died):
+                self._index(app, site, died_after=batches)
             assert (site.tree()["commit_sha"], site.blobs()) == (old_head, before)
-        reindex(site)
+        self._index(app, site)
         assert site.blobs() == site.oracle()
         with app.app_context():
             index = indexes.find(db.session.get_one(Project, site.project), "main")
@@ -49,12 +64,13 @@ class TestKillDuringIndexing:
             generations = sa.select(ContentFile.generation).where(ContentFile.index_id == index.id).distinct()
             assert db.session.scalars(generations).all() == [index.generation]
 
-    def _kill_after(self, app: Flask, site: Site, batches: int) -> None:
-        seen: list[int] = []
+    def _index(self, app: Flask, site: Site, died_after: int | None = None) -> None:
+        """Index the branch as a new generation in batches of 20 files, and die after a number of batches."""
+        batches: list[int] = []
 
-        def die_later(done: int, _total: int | None) -> None:
-            seen.append(done)
-            if len(seen) == batches:
+        def progress(done: int, _total: int | None) -> None:
+            batches.append(done)
+            if len(batches) == died_after:
                 raise Died
 
         with app.app_context():
@@ -62,9 +78,12 @@ class TestKillDuringIndexing:
             project = db.session.get_one(Project, site.project)
             index = indexes.find(project, "main")
             assert index is not None
-            with pytest.raises(Died):
-                indexing.update_index(index, source_of(project, drivers.git), die_later)
-            db.session.rollback()
+            source = source_of(project, drivers.git)
+            many = replace(source, git=cast(GitProvider, ManyChanges(source.git)))
+            try:
+                indexing.update_index(index, many, progress, batch_size=20)
+            finally:
+                db.session.rollback()
 
 
 class TestKillDuringSave:

@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from sqlalchemy import select
+from sqlalchemy import insert, select
 
 from app.core.permissions import Role
 from app.extensions import db
 from app.models.organization import Membership
 from app.models.project_draft import ProjectDraft
-from app.resources.project_draft import service
+from app.resources.project_draft.service import MAX_DRAFTS
 from tests.support import factories
 from tests.support.world import Person, World
 
@@ -105,8 +105,12 @@ class TestPut:
     def test_invalid_request_returns_400_with_path(self, site: DraftSite, query: Any, body: Any, path: str) -> None:
         site.owner.put(f"/project-draft/{site.project}", body, query_string=query).fails(400, None, path)
 
-    def test_draft_above_the_limit_returns_403(self, site: DraftSite, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(service, "MAX_DRAFTS", 2)
+    def test_draft_above_the_limit_returns_403(self, site: DraftSite) -> None:
+        ids = {"project_id": site.project, "user_id": site.owner.id, "branch": "main"}
+        with site.world.app.app_context():
+            rows = [ids | {"file": f"{number}.md", "content": ""} for number in range(MAX_DRAFTS - 2)]
+            db.session.execute(insert(ProjectDraft), rows)
+            db.session.commit()
         site.put(file="a.md")
         site.put(file="b.md")
         site.put(file="c.md").fails(403, "LIMIT_REACHED")

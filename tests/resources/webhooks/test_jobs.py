@@ -20,9 +20,9 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
     return hosted[0]
 
 
-def follow(world: World) -> None:
+def follow(world: World, max_branches: int = jobs.MAX_BRANCHES) -> None:
     with world.app.app_context():
-        jobs.follow_remote(git=drivers.git)
+        jobs.follow_remote(git=drivers.git, max_branches=max_branches)
         db.session.remove()
     world.work_off()
 
@@ -90,14 +90,13 @@ class TestFollowRemote:
         assert site.sha == site.repository.git.head()
 
     def test_run_is_bounded_and_polls_the_oldest_first(
-        self, world: World, hosts: Hosts, no_other_branch_due: None, monkeypatch: pytest.MonkeyPatch
+        self, world: World, hosts: Hosts, no_other_branch_due: None
     ) -> None:
-        monkeypatch.setattr(jobs, "MAX_BRANCHES", 1)
         first, second = PolledSite(world, hosts), PolledSite(world, hosts)
         heads = [site.repository.git.commit({"x": b"y"}) for site in (first, second)]
-        follow(world)
+        follow(world, max_branches=1)
         assert [site.sha for site in (first, second)] != heads
-        follow(world)
+        follow(world, max_branches=1)
         assert [site.sha for site in (first, second)] == heads
 
     def test_failing_repository_does_not_stop_the_others(
