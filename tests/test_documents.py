@@ -10,6 +10,7 @@ from app.cli import COMMANDS
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "guides").glob("*.md")])
+NAME = re.compile(r"[\w-]+\.(?:py|md|toml|html)\b|[A-Za-z_]\w+")
 GROUPS = {command.name: command for command in COMMANDS}
 TOP = {"app", "deploy", "docs", "migrations", "tests", ".ci"}
 PLACEHOLDERS = {"app/x/y.py", "tests/x/test_y.py"}
@@ -38,6 +39,20 @@ def test_architecture_names_every_package() -> None:
     text = (ROOT / "docs" / "architecture.md").read_text()
     packages = {path.parent.name for path in (ROOT / "app").glob("*/__init__.py")}
     assert {name for name in packages if f"`app/{name}`" not in text} == set()
+
+
+def test_names_in_the_recipes_exist() -> None:
+    text = (ROOT / "docs" / "howto.md").read_text()
+    spans = re.findall(r"`([^`\n]+)`", re.sub(r"^ *```.*?^ *```", "", text, flags=re.MULTILINE | re.DOTALL))
+    folders = [ROOT / name for name in ("app", "tests", "docs", "deploy")]
+    files = [
+        file for folder in folders for file in folder.rglob("*") if file.suffix in (".py", ".md", ".toml", ".html")
+    ]
+    sources = {word for file in files if file.suffix == ".py" for word in re.findall(r"\w+", file.read_text())}
+    known = sources | {file.name for file in [*files, *ROOT.iterdir()]}
+    words = {name for span in spans if "/" not in span and " " not in span for name in NAME.findall(span)}
+    assert len(words) > 50
+    assert {name for name in words if name not in known} == set()
 
 
 @pytest.mark.parametrize("page", DOCUMENTS, ids=lambda page: page.relative_to(ROOT).as_posix())
