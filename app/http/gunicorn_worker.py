@@ -5,9 +5,7 @@ gunicorn imports this module before it patches the standard library, so everythi
 
 import contextlib
 import socket
-import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine, UnsupportedTransferCoding
@@ -51,8 +49,8 @@ class GalleyWorker(GeventWorker):
 
     def __init__(self, *arguments: Any, **options: Any) -> None:
         super().__init__(*arguments, **options)  # type: ignore[no-untyped-call]
-        self._clients: dict[int, socket.socket] = {}
-        self._waiting_since: dict[socket.socket, float] = {}
+        self._waiting_since: dict[socket.socket, float | None] = {}
+        """The open connections. The value is None while a request is answered."""
 
     def init_process(self) -> None:
         """Use the limited request, then serve."""
@@ -76,23 +74,17 @@ class GalleyWorker(GeventWorker):
 
     def handle(self, listener: Any, client: Any, addr: Any) -> None:
         """Serve a connection in the present greenlet."""
-        greenlet = threading.get_ident()
-        self._clients[greenlet] = client
+        self._waiting_since[client] = time.monotonic()
         try:
             super().handle(listener, client, addr)  # type: ignore[no-untyped-call]
         finally:
-            del self._clients[greenlet]
-
-    @contextlib.contextmanager
-    def timeout_ctx(self) -> Iterator[None]:
-        """Limit the wait for the next request of the present connection."""
-        client = self._clients[threading.get_ident()]
-        self._waiting_since[client] = time.monotonic()
-        try:
-            with super().timeout_ctx():  # type: ignore[no-untyped-call]
-                yield
-        finally:
             del self._waiting_since[client]
+
+    def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
+        """Answer a request. Meanwhile its connection is not idle."""
+        self._waiting_since[sock] = None
+        super().handle_request(listener_name, req, sock, addr)  # type: ignore[no-untyped-call]
+        self._waiting_since[sock] = time.monotonic()
 
     def is_serving(self) -> bool:
         """Return whether a connection is open or waits to be accepted."""
@@ -101,12 +93,12 @@ class GalleyWorker(GeventWorker):
         listeners = [listener for listener in self.sockets if listener.fileno() >= 0]
         pending, _, _ = select.select(listeners, [], [], 0)
         sleep(0)  # let the greenlet of an accepted connection start, because `handle` registers the connection
-        return bool(pending or self._clients)
+        return bool(pending or self._waiting_since)
 
     def close_idle_connections(self, idle_s: float) -> None:
         """End the connections that have waited for a request for `idle_s` seconds. A received request is still answered."""
         for client, since_s in list(self._waiting_since.items()):
-            if time.monotonic() - since_s >= idle_s:
+            if since_s is not None and time.monotonic() - since_s >= idle_s:
                 with contextlib.suppress(OSError):
                     client.shutdown(socket.SHUT_RD)
 

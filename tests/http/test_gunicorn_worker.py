@@ -1,13 +1,14 @@
 """Tests of the end of a worker: idle connections and connections that delay the exit; limits of a request head."""
 
 import socket
-import threading
+import time
 from collections.abc import Iterator
 
 import pytest
 from gunicorn.config import Config
 from gunicorn.http.errors import LimitRequestHeaders, LimitRequestLine
 from gunicorn.http.unreader import IterUnreader
+from gunicorn.workers.ggevent import GeventWorker
 
 from app.http.gunicorn_worker import MAX_HEAD_BYTES, MAX_LINE_BYTES, BoundedRequest, GalleyWorker
 
@@ -21,11 +22,10 @@ def connection() -> Iterator[tuple[socket.socket, socket.socket]]:
     server.close()
 
 
-def waiting(server: socket.socket) -> GalleyWorker:
-    """Return a worker with the present greenlet as the server of the connection."""
+def connected(listeners: list[socket.socket], *clients: socket.socket) -> GalleyWorker:
+    """Return a worker with these listeners and open connections that wait for a request."""
     worker = GalleyWorker.__new__(GalleyWorker)
-    worker._clients, worker._waiting_since = {threading.get_ident(): server}, {}
-    worker.cfg = type("Config", (), {"keepalive": 30})()
+    worker.sockets, worker._waiting_since = listeners, dict.fromkeys(clients, time.monotonic())
     return worker
 
 
@@ -34,30 +34,30 @@ class TestCloseIdleConnections:
         self, connection: tuple[socket.socket, socket.socket]
     ) -> None:
         client, server = connection
-        worker = waiting(server)
-        with worker.timeout_ctx():
-            client.sendall(b"GET")
-            worker.close_idle_connections(0)
-            assert server.recv(10) == b"GET"  # Received bytes stay readable.
-            assert server.recv(10) == b""
+        client.sendall(b"GET")
+        connected([], server).close_idle_connections(0)
+        assert server.recv(10) == b"GET"  # Received bytes stay readable.
+        assert server.recv(10) == b""
 
-    def test_close_idle_connections_keeps_recent_and_busy_connections(
+    def test_close_idle_connections_keeps_a_connection_with_a_request(
+        self, connection: tuple[socket.socket, socket.socket], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        client, server = connection
+        worker = connected([], server)
+        monkeypatch.setattr(GeventWorker, "handle_request", lambda *_: worker.close_idle_connections(0))
+        worker.handle_request(None, None, server, None)
+        client.sendall(b"GET")
+        assert server.recv(10) == b"GET"
+        worker.close_idle_connections(0)
+        assert server.recv(10) == b""
+
+    def test_close_idle_connections_keeps_a_recent_connection(
         self, connection: tuple[socket.socket, socket.socket]
     ) -> None:
         client, server = connection
-        worker = waiting(server)
-        with worker.timeout_ctx():
-            worker.close_idle_connections(60)
-        worker.close_idle_connections(0)
+        connected([], server).close_idle_connections(60)
         client.sendall(b"GET")
         assert server.recv(10) == b"GET"
-
-
-def connected(listeners: list[socket.socket], *clients: socket.socket) -> GalleyWorker:
-    """Return a worker with these listeners and open connections."""
-    worker = GalleyWorker.__new__(GalleyWorker)
-    worker.sockets, worker._clients = listeners, dict(enumerate(clients))
-    return worker
 
 
 class TestIsServing:
