@@ -23,7 +23,7 @@ def verify(project_id: str, branch: str | None) -> None:
     project = db.session.get(Project, project_id) if is_id(project_id, "prj") else None
     if project is None:
         raise click.ClickException(f"There is no project {project_id}.")
-    row = indexes.find(project, branch or project.branch)
+    row = indexes.find(project.id, branch or project.branch)
     if row is None or row.commit_sha is None:
         raise click.ClickException("This branch has no index.")
     source = source_of(project, drivers.git, branch=branch)

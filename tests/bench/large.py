@@ -59,7 +59,7 @@ def index_of(app: Flask, project_id: str) -> tuple[ContentIndex, Source]:
     session.start_reading()
     db.session.expire_all()
     project = db.session.get_one(Project, project_id)
-    index = indexes.find(project, project.branch)
+    index = indexes.find(project.id, project.branch)
     assert index is not None
     return index, source_of(project, app.extensions["drivers"].git)
 

@@ -29,7 +29,7 @@ def main(home: str, url: str, project_id: str) -> float:
     with app.app_context():
         session.start_reading()
         project = db.session.get_one(Project, project_id)
-        index = indexes.find(project, project.branch)
+        index = indexes.find(project.id, project.branch)
         assert index is not None
         source = source_of(project, app.extensions["drivers"].git)
         before, most, stop = resident_mb(), [0.0], threading.Event()

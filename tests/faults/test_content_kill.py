@@ -131,7 +131,7 @@ class Site:
         with self.service.app.app_context():
             session.start_reading()
             project = db.session.get_one(Project, self.project)
-            index = indexes.find(project, "main")
+            index = indexes.find(project.id, "main")
             assert index is not None
             assert list(differences(index, source_of(project, drivers.git))) == []
             db.session.rollback()

@@ -51,6 +51,7 @@ class SaveRequest:
 class Saved:
     """A commit that the host accepted, with its save."""
 
+    project_id: str
     branch: str
     commit: Commit
     save: SaveRequest

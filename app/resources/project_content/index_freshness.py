@@ -32,10 +32,10 @@ def ensure_index(
     except RepositoryUnavailable as error:
         source.git.repository(source.repo)
         raise NotFound("There is no such branch") from error
-    index = indexes.find(project, ref)
+    index = indexes.find(project.id, ref)
     if index is None or index.commit_sha != head:
         with session.write_transaction():
-            index = indexes.ensure(project, ref)
+            index = indexes.ensure(project.id, ref)
             indexing.ask(index, priority=10)
     return index
 

@@ -11,25 +11,33 @@ from app.models.project import Project
 from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.project_content import cleanup, indexing
 
+# Built once: the construction of a statement costs more than its execution.
+_OF_BRANCH = sa.select(ContentIndex).where(
+    ContentIndex.project_id == sa.bindparam("project_id"), ContentIndex.branch == sa.bindparam("branch")
+)
+_LOCKED = _OF_BRANCH.with_for_update().execution_options(populate_existing=True)
 
-def find(project: Project, branch: str) -> ContentIndex | None:
-    """Return the index of a branch, or None."""
-    return db.session.scalar(
-        sa.select(ContentIndex).where(ContentIndex.project_id == project.id, ContentIndex.branch == branch)
-    )
+
+def find(project_id: str, branch: str, *, lock: bool = False) -> ContentIndex | None:
+    """Return the index of a branch, or None. With `lock`, lock the row until the transaction ends."""
+    statement = _LOCKED if lock else _OF_BRANCH
+    return db.session.scalar(statement, {"project_id": project_id, "branch": branch})
 
 
-def ensure(project: Project, branch: str) -> ContentIndex:
-    """Return the index of a branch. Create it and enqueue its update if it does not exist. Safe under concurrency."""
-    existing = find(project, branch)
+def ensure(project_id: str, branch: str, *, lock: bool = False) -> ContentIndex:
+    """Return the index of a branch as `find` does. Create it and enqueue its update if it does not exist.
+
+    Safe under concurrency.
+    """
+    existing = find(project_id, branch, lock=lock)
     if existing is not None:
         return existing
-    index = ContentIndex(project_id=project.id, branch=branch, status=IndexStatus.QUEUED)
+    index = ContentIndex(project_id=project_id, branch=branch, status=IndexStatus.QUEUED)
     try:
         with db.session.begin_nested():
             db.session.add(index)
     except IntegrityError:  # another request created it, or deleted the project
-        existing = find(project, branch)
+        existing = find(project_id, branch, lock=lock)
         if existing is None:
             raise
         return existing
@@ -44,11 +52,6 @@ def is_behind(status: IndexStatus, commit_sha: str | None, head: Callable[[], st
     except RepositoryUnavailable:
         return status == IndexStatus.READY
     return present != commit_sha or status == IndexStatus.STALE
-
-
-def lock(index: ContentIndex) -> ContentIndex:
-    """Lock the row until the transaction ends and return its present state."""
-    return db.session.get_one(ContentIndex, index.id, with_for_update=True, populate_existing=True)
 
 
 def delete_branch(project: Project, branch: str) -> None:

@@ -15,7 +15,7 @@ from app.core import clock
 from app.database import bulk, session
 from app.drivers.errors import DriverError
 from app.drivers.git.errors import GitObjectMissing
-from app.drivers.git.port import CommitInfo, PathChange
+from app.drivers.git.port import CommitInfo, PathChange, TreeEntry
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
@@ -33,8 +33,19 @@ MAX_INCREMENTAL_CHANGES = 20_000
 MAX_HISTORY_COMMITS = 1_000
 """Older commits of a longer push get no log entries. Their last-commit facts are read on demand."""
 
+_FILES: sa.Table = sa.inspect(ContentFile).local_table  # type: ignore[assignment]
+_REPLACED = (
+    sa.delete(_FILES)
+    .where(
+        _FILES.c.index_id == sa.bindparam("index_id"),
+        _FILES.c.generation == sa.bindparam("generation"),
+        _FILES.c.path.in_(sa.bindparam("paths", expanding=True)),
+    )
+    .returning(_FILES.c.path, _FILES.c.type)
+)
 COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size", "folded", "last_commit")
 Progress = Callable[[int, int | None], None]
+LastCommits = Mapping[str, Mapping[str, str]]
 
 
 def update_index(
@@ -105,8 +116,7 @@ def _index_from_scratch(
     for batch in bulk.batches(source.git.tree(source.repo, head), batch_size):
         files += sum(e.type == "blob" for e in batch)
         with session.write_transaction():
-            rows = ((index_id, generation, *e, folded(e.path), last.get(e.path)) for e in batch)
-            bulk.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
+            _insert(index_id, generation, batch, last)
             db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index_id).values(progress=files))
         progress(files, None)
     with session.write_transaction():
@@ -118,14 +128,22 @@ def _index_from_scratch(
     _drop_generations(index_id, generation)
 
 
-def _read_last_commits(source: Source, head: str) -> dict[str, str]:
-    """Return the last commits of the files as JSON by path. An unreadable history does not prevent the index."""
+def _read_last_commits(source: Source, head: str) -> LastCommits:
+    """Return the last commits of the files by path. An unreadable history does not prevent the index."""
     try:
-        last = last_commits(islice(source.git.history(source.repo, head), MAX_HISTORY_COMMITS))
+        return last_commits(islice(source.git.history(source.repo, head), MAX_HISTORY_COMMITS))
     except DriverError as error:
         log.warning("content.history_unreadable", error=type(error).__name__)
         return {}
-    return {path: orjson.dumps(commit).decode() for path, commit in last.items()}
+
+
+def _insert(index_id: str, generation: int, entries: Iterable[TreeEntry], last: LastCommits) -> None:
+    """Insert the rows of files. A driver takes JSON as text."""
+    rows = (
+        (index_id, generation, *e, folded(e.path), orjson.dumps(last[e.path]).decode() if e.path in last else None)
+        for e in entries
+    )
+    bulk.insert(db.session.connection(), _FILES, COLUMNS, rows)
 
 
 def _start_generation(index: ContentIndex) -> int:
@@ -154,35 +172,19 @@ def _lock(index_id: str) -> ContentIndex | None:
     )
 
 
-def apply(
-    index: ContentIndex, commit_sha: str, changes: Sequence[PathChange], last: Mapping[str, Mapping[str, str]]
-) -> dict[str, str]:
+def apply(index: ContentIndex, commit_sha: str, changes: Sequence[PathChange], last: LastCommits) -> dict[str, str]:
     """Change the rows of the present generation and move the index to `commit_sha`, in the running transaction.
 
     The cost depends on the number of changes, not on the size of the tree. Returns the previous type of each changed path.
     """
-    file, here = ContentFile, (ContentFile.index_id == index.id, ContentFile.generation == index.generation)
+    here = {"index_id": index.id, "generation": index.generation}
     before: dict[str, str] = {}
     for part in bulk.batches((change.path for change in changes), 500):
-        previous = db.session.execute(sa.select(file.path, file.type).where(*here, file.path.in_(part)))
+        previous = db.session.execute(_REPLACED, here | {"paths": part})
         before.update({path: kind for path, kind in previous})  # noqa: C416 (rows are not tuples to the type checker)
-        db.session.execute(
-            sa.delete(file).where(*here, file.path.in_(part)).execution_options(synchronize_session=False)
-        )
-    present = [
-        {
-            "index_id": index.id,
-            "generation": index.generation,
-            **c.entry._asdict(),
-            "folded": folded(c.path),
-            "last_commit": last.get(c.path),
-        }
-        for c in changes
-        if c.entry is not None
-    ]
-    if present:
-        db.session.execute(sa.insert(file), present)
-    index.files += sum(row["type"] == "blob" for row in present) - sum(kind == "blob" for kind in before.values())
+    _insert(index.id, index.generation, [c.entry for c in changes if c.entry is not None], last)
+    index.files += sum(c.entry is not None and c.entry.type == "blob" for c in changes)
+    index.files -= sum(kind == "blob" for kind in before.values())
     index.snapshot_changes = tree_parts.extend_changes(index, commit_sha, (change.path for change in changes))
     index.commit_sha = commit_sha
     _mark_ready(index)
@@ -196,7 +198,7 @@ def folded(path: str) -> str | None:
 
 
 def _events(
-    changes: Iterable[PathChange], before: Mapping[str, str], last: Mapping[str, Mapping[str, str]], head: str
+    changes: Iterable[PathChange], before: Mapping[str, str], last: LastCommits, head: str
 ) -> tuple[FileEvent, ...]:
     def action(change: PathChange) -> LogAction:
         if change.entry is None:

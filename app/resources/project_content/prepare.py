@@ -143,13 +143,14 @@ def commit_to_host(scope: Scope, save: SaveRequest, branch: str | None) -> Saved
     """
     named = attribution_of(scope.actor, scope.grant)
     save = replace(save, trailers=named.trailers, author=named.author)
+    project_id = scope.project.id  # The transaction expires the project.
     source = source_of(scope.project, drivers.git, branch=branch, actor=scope.actor)
     with session.write_transaction():
-        index = indexes.ensure(scope.project, source.branch)
+        index = indexes.ensure(project_id, source.branch)
         jobs.enqueue(
             "content.index", delay=VERIFY_DELAY, unique=f"content.check:{index.id}", lock=f"content:{index.id}",
             priority=LOWEST_PRIORITY, index_id=index.id,
         )  # fmt: skip
     session.release_connection()
     earlier = find_earlier_commit(source, save) if scope.is_retry else None
-    return Saved(source.branch, earlier or commit_builder.write(source, save), save)
+    return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)

@@ -65,7 +65,7 @@ def _part_of_tree(scope: Scope, query: TreeArguments, index: ContentIndex | None
 
 def save_result(scope: Scope, outcome: Saved | NoChange) -> ViewResult:
     """Record a save in the log and the index. The status is 201 with a commit, 200 without a difference."""
-    result = service.record_save(scope.project, outcome, by=scope.actor, grant=scope.grant)
+    result = service.record_save(outcome, by=scope.actor, grant=scope.grant)
     return ViewResult(result, 200 if isinstance(outcome, NoChange) else 201)
 
 

@@ -231,7 +231,7 @@ def restore(*, scope: Scope, body: RestoreVersion, prepared: Saved | NoChange) -
 )
 def edit_front_matter(*, scope: Scope, body: EditFrontMatter, prepared: Saved | NoChange) -> dict[str, object]:
     """Change keys of the front matter of a file and no other byte of it. Without a change there is no commit."""
-    return service.record_save(scope.project, prepared, by=scope.actor, grant=scope.grant)
+    return service.record_save(prepared, by=scope.actor, grant=scope.grant)
 
 
 @blueprint.post("/<project_id>/reindex")

@@ -22,28 +22,26 @@ def reindex(project: Project) -> dict[str, str | None]:
     """Enqueue an update of the index of the working branch. Raises Disconnected."""
     if not project.repository:
         raise Disconnected
-    index = indexes.ensure(project, project.branch)
+    index = indexes.ensure(project.id, project.branch)
     if index.status == IndexStatus.FAILED:
         index.status = IndexStatus.QUEUED
     return {"job_id": indexing.ask(index, priority=10), "status": str(index.status)}
 
 
-def record_save(
-    project: Project, saved: Saved | NoChange, *, by: User, grant: TokenGrant | None = None
-) -> dict[str, object]:
+def record_save(saved: Saved | NoChange, *, by: User, grant: TokenGrant | None = None) -> dict[str, object]:
     """Write a commit to the project log and, if it is the next one of the index, to the index. Return the response."""
     if isinstance(saved, NoChange):
         return {"commit_sha": saved.commit_sha, "branch": saved.branch, "files": [], "url": None}
     commit = saved.commit
     actions = dict(_actions(saved.save))
     events = tuple(FileEvent(path, action, commit.sha) for path, action in actions.items())
-    index = indexes.lock(indexes.ensure(project, saved.branch))
+    index = indexes.ensure(saved.project_id, saved.branch, lock=True)
     if index.commit_sha == commit.parent and index.generation > 0:
         # The last commits of these paths are read from Git on demand.
         indexing.apply(index, commit.sha, commit.changes, {})
     indexing.ask(index, priority=10)
-    file_metadata.store_facts(project.id, list(_facts(saved)))
-    files_changed.publish(FilesChanged(project.id, LogSource.COMMIT, events, by, grant))
+    file_metadata.store_facts(saved.project_id, list(_facts(saved)))
+    files_changed.publish(FilesChanged(saved.project_id, LogSource.COMMIT, events, by, grant))
     return {
         "commit_sha": commit.sha,
         "branch": saved.branch,

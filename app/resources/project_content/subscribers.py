@@ -11,13 +11,13 @@ def queue_index(project: Project) -> None:
     """Index the connected branch of a project and delete its other indexes."""
     indexes.drop(project)
     if project.repository and project.branch:
-        indexes.ensure(project, project.branch)
+        indexes.ensure(project.id, project.branch)
 
 
 @branch_moved.subscribe
 def follow_branch(project: Project, branch: str, head: str) -> None:
     """Mark the index of a moved branch as stale and enqueue its update."""
-    index = indexes.find(project, branch)
+    index = indexes.find(project.id, branch)
     if index is not None and index.commit_sha != head:
         if index.status == IndexStatus.READY:
             index.status = IndexStatus.STALE

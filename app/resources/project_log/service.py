@@ -58,12 +58,13 @@ def record_changes(changed: FilesChanged) -> None:
         else ()
     )
     statement = insert_rows(db.engine.dialect.name, ProjectLogEntry, unique=PER_COMMIT, changed=replaced)
-    rows = [_values(changed, event) for event in changed.files]
+    by = _actor(changed.by, changed.grant) if changed.by else None
+    rows = [_values(changed, event, by or _pusher(event)) for event in changed.files]
     if rows:
         db.session.execute(statement, rows)
 
 
-def _values(changed: FilesChanged, event: FileEvent) -> dict[str, Any]:
+def _values(changed: FilesChanged, event: FileEvent, actor: dict[str, Any]) -> dict[str, Any]:
     return {
         "project_id": changed.project_id,
         "action": event.action,
@@ -71,7 +72,7 @@ def _values(changed: FilesChanged, event: FileEvent) -> dict[str, Any]:
         "file_type": _type_of(event.path),
         "source": changed.source,
         "commit_sha": event.commit_sha,
-        **(_actor(changed.by, changed.grant) if changed.by else _pusher(event)),
+        **actor,
     }
 
 

@@ -69,7 +69,7 @@ class Simulation:
         assert self.site.blobs() == self.site.oracle()
         with self.site.world.app.app_context():
             project = db.session.get_one(Project, self.site.project)
-            index = indexes.find(project, "main")
+            index = indexes.find(project.id, "main")
             assert index is not None
             assert list(differences(index, source_of(project, drivers.git))) == []
 

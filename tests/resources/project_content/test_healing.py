@@ -59,7 +59,7 @@ class TestKillDuringIndexing:
         self._index(app, site)
         assert site.blobs() == site.oracle()
         with app.app_context():
-            index = indexes.find(db.session.get_one(Project, site.project), "main")
+            index = indexes.find(site.project, "main")
             assert index is not None
             generations = sa.select(ContentFile.generation).where(ContentFile.index_id == index.id).distinct()
             assert db.session.scalars(generations).all() == [index.generation]
@@ -76,7 +76,7 @@ class TestKillDuringIndexing:
         with app.app_context():
             session.start_reading()
             project = db.session.get_one(Project, site.project)
-            index = indexes.find(project, "main")
+            index = indexes.find(project.id, "main")
             assert index is not None
             source = source_of(project, drivers.git)
             many = replace(source, git=cast(GitProvider, ManyChanges(source.git)))

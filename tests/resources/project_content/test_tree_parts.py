@@ -14,7 +14,6 @@ from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.file_cache import FileCache
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
-from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.resources.project_content import cleanup, indexes, packed_tree, tree_parts, tree_snapshot
 from tests.resources.project_content.conftest import Site, make_site
@@ -49,7 +48,7 @@ def site(world: World) -> Site:
 
 def index_of(site: Site) -> ContentIndex:
     db.session.expire_all()
-    index = indexes.find(db.session.get_one(Project, site.project), "main")
+    index = indexes.find(site.project, "main")
     assert index is not None
     return index
 

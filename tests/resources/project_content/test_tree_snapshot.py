@@ -18,7 +18,6 @@ from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.file_cache import FileCache
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
-from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.resources.project_content import indexes, jobs, tree_snapshot
 from tests.resources.project_content.conftest import FILES, Site, make_site
@@ -82,7 +81,7 @@ def statements(app: Flask) -> Iterator[list[str]]:
 
 def index_of(app: Flask, site: Site) -> ContentIndex:
     with app.app_context():
-        index = indexes.find(db.session.get_one(Project, site.project), "main")
+        index = indexes.find(site.project, "main")
         assert index is not None
         return index
 
