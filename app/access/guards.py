@@ -103,7 +103,8 @@ class Guard:
         """
         targets.lock(scope.targets, is_self=scope.context.is_self)
         scope = self.resolve(scope.path)
-        if db.session.scalar(_USER, {"user_id": scope.caller.id}) is None:
+        # A role belongs to a membership, which refers to an existing account.
+        if scope.context.role is None and db.session.scalar(_USER, {"user_id": scope.caller.id}) is None:
             raise NotAuthenticated
         return scope
 

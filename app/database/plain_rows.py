@@ -31,4 +31,4 @@ def read(statement: sa.Executable, parameters: Mapping[str, Any]) -> list[Any]:
     if is_reading() and not db.session.registry.has():
         with current_app.extensions["reading_engine"].connect() as connection:
             return list(connection.execute(statement, parameters))
-    return list(db.session.execute(statement, parameters))
+    return list(db.session.connection().execute(statement, parameters))

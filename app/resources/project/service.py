@@ -5,6 +5,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core.errors import Archived, Conflict, InvalidRequest, LimitReached, NotFound
+from app.core.ids import HasId
 from app.core.limits import Limits
 from app.database.session import flushed, savepoint
 from app.extensions import db
@@ -42,7 +43,7 @@ def create(
     return project
 
 
-def update(project: Project, changes: dict[str, Any], *, by: User) -> Project:
+def update(project: Project, changes: dict[str, Any], *, by: HasId) -> Project:
     """Change columns. The keys of `paths` are merged, so the caller holds the lock of the row.
 
     Raises:
@@ -223,7 +224,7 @@ def _count_active(where: sa.ColumnElement[bool]) -> int:
     return db.session.scalar(sa.select(sa.func.count()).where(Project.status == ArchiveStatus.ACTIVE, where)) or 0
 
 
-def _check_image(key: str | None, by: User, organization_id: str, project_id: str | None) -> None:
+def _check_image(key: str | None, by: HasId, organization_id: str, project_id: str | None) -> None:
     fault = image_error(key, by.id, organization_id, project_id) if key is not None else None
     if fault is not None:
         raise InvalidRequest.field("project_image", fault)

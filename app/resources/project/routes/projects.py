@@ -90,7 +90,7 @@ def create(*, scope: Scope, body: s.NewProject, prepared: PreparedProject) -> qu
 )
 def update(*, scope: Scope, body: s.ChangeProject) -> queries.Shown:
     """Change name, image, address, framework or paths."""
-    return queries.shown(service.update(scope.project, body.sent(), by=scope.actor), scope.index)
+    return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
 
 @blueprint.patch("/visibility/<projectId>")
@@ -103,7 +103,7 @@ def update(*, scope: Scope, body: s.ChangeProject) -> queries.Shown:
 )
 def set_visibility(*, scope: Scope, body: s.ChangeVisibility) -> queries.Shown:
     """Label the published site public or private. The label changes no access to this service."""
-    return queries.shown(service.update(scope.project, body.sent(), by=scope.actor), scope.index)
+    return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
 
 @blueprint.patch("/status/<projectId>")
@@ -133,7 +133,7 @@ def set_status(*, scope: Scope, body: ChangeStatus) -> queries.Shown:
 )
 def set_generator(*, scope: Scope, body: s.ChangeGenerator) -> queries.Shown:
     """Set the static site generator."""
-    return queries.shown(service.update(scope.project, body.sent(), by=scope.actor), scope.index)
+    return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
 
 @blueprint.patch("/git/<projectId>")
