@@ -68,21 +68,24 @@ def is_https() -> bool:
     return base_url.startswith("https:")
 
 
-def caller() -> Caller | None:
-    """Return the caller with a valid session or API token, or None. It is loaded once per request."""
+def caller(joined: tuple[sa.Select[Any], str] | None = None) -> Caller | None:
+    """Return the caller with a valid session or API token, or None. It is loaded once per request.
+
+    `joined` reads the target of the request with the session, see `caller_of`.
+    """
     if "caller" not in g:
-        g.caller = _load(request)
+        g.caller = _load(request, joined)
     result: Caller | None = g.caller
     return result
 
 
-def _load(request: Request) -> Caller | None:
+def _load(request: Request, joined: tuple[sa.Select[Any], str] | None = None) -> Caller | None:
     """Load the caller. A request with a bearer token never uses the cookie."""
     bearer = tokens.bearer_of(request)
     if bearer is not None:
         return tokens.caller_of_api_token(bearer)
     token = request.cookies.get(cookie_name())
-    return caller_of(token) if token else None
+    return caller_of(token, joined) if token else None
 
 
 def has_bearer() -> bool:

@@ -1,7 +1,7 @@
 """The caller of a request, loaded from the session token or API token with one statement as plain values."""
 
 from collections import namedtuple
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
 from typing import Any, TypeVar
@@ -33,7 +33,10 @@ _NOW = sa.bindparam("now", type_=UtcDateTime())
 LIVING = (Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
 """The conditions of a valid session, with the parameters `token_hash` and `now`."""
 
-_LIVING = sa.select(User.__table__, Session.__table__).join_from(User, Session).where(*LIVING)
+LIVING_COLUMNS = (*User.__table__.columns, *Session.__table__.columns)
+"""The columns of a session with its user, with which `caller_of` expects a statement to begin."""
+
+_LIVING = sa.select(*LIVING_COLUMNS).join_from(User, Session).where(*LIVING)
 _UserRow = _row_of(User)
 _SessionRow = _row_of(Session)
 
@@ -58,6 +61,7 @@ class Caller(UserMixin):
         self.id: str = user_row.id
         self.email_verified: bool = user_row.email_verified
         self.is_admin: bool = user_row.is_admin
+        self._joined: tuple[sa.Select[Any], str, Sequence[Any]] | None = None
 
     @cached_property
     def user(self) -> User:
@@ -71,16 +75,33 @@ class Caller(UserMixin):
             raise LookupError("an API token has no session")
         return _object(Session, self.session_row)
 
+    def join(self, statement: sa.Select[Any], target_id: str, values: Sequence[Any]) -> None:
+        """Keep the values of a target that `statement` read with the session."""
+        self._joined = statement, target_id, values
 
-def caller_of(token: str) -> Caller | None:
-    """Return the caller of a valid session token, or None."""
-    parameters = {"token_hash": hash_token(token), "now": clock.now()}
+    def take_joined(self, statement: sa.Select[Any], target_id: str) -> Sequence[Any] | None:
+        """Return the values that `statement` read of this target, once. Another call must read them again."""
+        joined, self._joined = self._joined, None
+        return joined[2] if joined is not None and joined[0] is statement and joined[1] == target_id else None
+
+
+def caller_of(token: str, joined: tuple[sa.Select[Any], str] | None = None) -> Caller | None:
+    """Return the caller of a valid session token, or None.
+
+    `joined` is a statement with `LIVING_COLUMNS` and the columns of a target, and the id of the target.
+    """
+    statement, parameters = _LIVING, {"token_hash": hash_token(token), "now": clock.now()}
+    if joined is not None:
+        statement, parameters["target_id"] = joined
     with current_app.extensions["reading_engine"].connect() as connection:
-        row = connection.execute(_LIVING, parameters).first()
+        row = connection.execute(statement, parameters).first()
     if row is None:
         return None
-    width = len(_UserRow._fields)
-    return Caller(_UserRow._make(row[:width]), _SessionRow._make(row[width:]))
+    width, end = len(_UserRow._fields), len(LIVING_COLUMNS)
+    caller = Caller(_UserRow._make(row[:width]), _SessionRow._make(row[width:end]))
+    if joined is not None:
+        caller.join(*joined, row[end:])
+    return caller
 
 
 def user_columns() -> list[Any]:

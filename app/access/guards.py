@@ -8,6 +8,7 @@ import sqlalchemy as sa
 
 from app.access import authentication, targets
 from app.access.scope import AuthContext, Scope
+from app.access.target_rows import RowTarget, organization_row, project_row
 from app.access.tokens import COMMITS, EDITS, MANAGES, SESSION_ONLY, TokenRule, check_branch
 from app.core.errors import EmailNotVerified, NotAuthenticated, NotFound, PermissionDenied
 from app.core.permissions import Permission, Role, grants
@@ -60,8 +61,7 @@ class Guard:
             return Scope(AuthContext(), {}, ids)
         caller = authentication.caller()
         grant = caller.grant if caller is not None else None
-        find = self.find_rows if before_lock and self.find_rows is not None else self.find
-        resolved = find(caller, ids)
+        resolved = self._finder(before_lock=before_lock)(caller, ids)
         context = AuthContext(
             signed_in=caller is not None,
             verified=caller is not None and caller.email_verified,
@@ -75,6 +75,17 @@ class Guard:
         if grant is not None and not self.public:
             self.token.check(grant, resolved, is_read=is_read)
         return Scope(context, resolved | {"caller": caller}, ids)
+
+    def with_session(self, ids: Mapping[str, Any], *, before_lock: bool) -> tuple[sa.Select[Any], str] | None:
+        """Return the statement that loads the session with the row that `resolve` needs, and the id of the target.
+
+        None if `resolve` needs no row.
+        """
+        find = self._finder(before_lock=before_lock)
+        return find.with_session(ids) if isinstance(find, RowTarget) else None
+
+    def _finder(self, *, before_lock: bool) -> targets.TargetResolver:
+        return self.find_rows if before_lock and self.find_rows is not None else self.find
 
     def _check(self, context: AuthContext) -> None:
         if self.public:
@@ -180,9 +191,10 @@ def roles(*allowed: Role, project: str | None = None, organization: str | None =
     With `as_rows` the targets are rows of plain values. A read-only route needs no objects.
     """
     if project:
-        find, find_rows = targets.project(project), targets.project_row(project)
+        find, find_rows = targets.project(project), project_row(project)
     else:
-        find, find_rows = (of(organization or "org_id") for of in (targets.organization, targets.organization_row))
+        param = organization or "org_id"
+        find, find_rows = targets.organization(param), organization_row(param)
     rule = EDITS if project and Role.EDITOR in allowed else MANAGES
     return Guard(
         ",".join(allowed), lambda s: s.role in allowed, find_rows if as_rows else find, token=rule, find_rows=find_rows

@@ -12,14 +12,12 @@ from app.access.caller import Caller
 from app.core.errors import NotAuthenticated, NotFound
 from app.core.ids import is_id
 from app.core.permissions import Role
-from app.database import plain_rows
-from app.database.plain_rows import plain
 from app.extensions import db
 from app.models.base import Base
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.project_content import ContentIndex
-from app.models.project_rows import INDEX_COLUMNS, OF_WORKING_BRANCH, PROJECT_COLUMNS, OrganizationRow, index_of_row
+from app.models.project_rows import OF_WORKING_BRANCH
 from app.models.user import User
 
 Ids = Mapping[str, Any]
@@ -41,24 +39,6 @@ _PROJECT = (
     .outerjoin(Membership, _MINE)
     .where(Project.id == _TARGET_ID)
 )
-
-
-_ROLE = plain(Membership.role, "role")
-_ORGANIZATION_ROW = (
-    sa.select(Organization.id, plain(Organization.status), _ROLE)
-    .select_from(Organization)
-    .outerjoin(Membership, _MINE)
-    .where(Organization.id == _TARGET_ID)
-)
-_PROJECT_ROW = (
-    sa.select(*PROJECT_COLUMNS, *INDEX_COLUMNS, plain(Organization.status, "organization_status"), _ROLE)
-    .select_from(Project)
-    .join(Organization, Organization.id == Project.organization_id)
-    .outerjoin(ContentIndex, OF_WORKING_BRANCH)
-    .outerjoin(Membership, _MINE)
-    .where(Project.id == _TARGET_ID)
-)
-
 
 LOCKED_TARGETS: dict[str, type[Project | Organization | User]] = {
     "project": Project,
@@ -140,42 +120,6 @@ def project_of(user_id: str | None, project_id: str) -> Targets:
     if row is None:
         raise NotFound("Project not found")
     return {"project": row[0], "organization": row[1], "index": row[2], "role": row[3]}
-
-
-def project_row(param: str) -> TargetResolver:
-    """Return a resolver like `project` for routes that only read: the targets are rows with the columns as attributes."""
-
-    def find(actor: Caller | None, ids: Ids) -> Targets:
-        rows = _rows(_PROJECT_ROW, actor, _checked(ids, param, "prj", "Project"))
-        if not rows:
-            raise NotFound("Project not found")
-        row = rows[0]
-        owner = OrganizationRow(row.organization_id, row.organization_status)
-        return {"project": row, "organization": owner, "index": index_of_row(row), "role": _role(row.role)}
-
-    return find
-
-
-def organization_row(param: str) -> TargetResolver:
-    """Return a resolver like `organization` for routes that only read: the target is a row."""
-
-    def find(actor: Caller | None, ids: Ids) -> Targets:
-        rows = _rows(_ORGANIZATION_ROW, actor, _checked(ids, param, "org", "Organization"))
-        if not rows:
-            raise NotFound("Organization not found")
-        target_id, status, role = rows[0]
-        return {"organization": OrganizationRow(target_id, status), "role": _role(role)}
-
-    return find
-
-
-def _rows(statement: sa.Select[Any], actor: Caller | None, target_id: str) -> list[Any]:
-    parameters = {"target_id": target_id, "actor_id": actor.id if actor is not None else None}
-    return plain_rows.read(statement, parameters)
-
-
-def _role(name: str | None) -> Role | None:
-    return None if name is None else Role(name)
 
 
 def project_if_named(param: str) -> TargetResolver:

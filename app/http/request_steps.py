@@ -48,7 +48,7 @@ class RequestSteps:
         if response is not None:
             return response
         session.start_reading()
-        caller = authentication.caller()
+        caller = authentication.caller(declared.guard.with_session(self.ids, before_lock=self._is_locked))
         rate_limits.check_caller(declared.rate, caller)
         self.data = {} if self.is_read else self._read_body()
         declared.guard.authenticate()
@@ -56,6 +56,11 @@ class RequestSteps:
             authentication.update_activity(caller)
         self.claim = idempotency.claim_for(request, caller)
         return idempotency.run(self.claim, self._count_and_work)
+
+    @property
+    def _is_locked(self) -> bool:
+        """Whether the guard resolves the target before its lock and under it."""
+        return not self.is_read and self.declared.prepare is None and self.declared.etag_of is not None
 
     def _count_and_work(self) -> Response:
         """Do the work. A request that fails does not count in the hourly and daily rates."""
@@ -83,8 +88,8 @@ class RequestSteps:
     def _write(self) -> Response:
         """Run the transaction of a route without `prepare`. The permission check is part of it."""
         session.begin_write()
-        arguments = self._resolve(before_lock=self.declared.etag_of is not None)
-        if self.declared.etag_of is not None:
+        arguments = self._resolve(before_lock=self._is_locked)
+        if self._is_locked:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
         self._check_archived(arguments["scope"])
         self._check_precondition(arguments["scope"])
