@@ -81,7 +81,7 @@ class GalleyWorker(GeventWorker):
             del self._waiting_since[client]
 
     def handle_request(self, listener_name: Any, req: Any, sock: Any, addr: Any) -> None:
-        """Answer a request. Meanwhile its connection is not idle."""
+        """Answer a request. Its connection is not idle until the end of the answer."""
         self._waiting_since[sock] = None
         super().handle_request(listener_name, req, sock, addr)  # type: ignore[no-untyped-call]
         self._waiting_since[sock] = time.monotonic()

@@ -59,7 +59,7 @@ class RequestSteps:
 
     @property
     def _is_locked(self) -> bool:
-        """Whether the guard resolves the target before its lock and under it."""
+        """True if the guard resolves the target before its lock and again under it."""
         return not self.is_read and self.declared.prepare is None and self.declared.etag_of is not None
 
     def _count_and_work(self) -> Response:

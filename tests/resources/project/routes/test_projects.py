@@ -153,17 +153,21 @@ class TestLocalRepositories:
 
 
 class TestRead:
-    def test_read_of_a_project_runs_two_statements(self, app: Flask, workspace: Workspace) -> None:
+    def test_read_of_a_project_runs_one_statement_for_session_and_project(
+        self, app: Flask, workspace: Workspace
+    ) -> None:
         with counted(app) as statements:
             workspace.me.get(f"/project/{workspace.project}").ok()
-        assert len(statements) == 2, statements
+        assert len(statements) == 1, statements
 
-    def test_list_runs_one_statement_besides_session_and_membership(self, app: Flask, workspace: Workspace) -> None:
+    def test_list_runs_one_statement_besides_that_of_session_and_membership(
+        self, app: Flask, workspace: Workspace
+    ) -> None:
         for _ in range(5):
             workspace.me.new_project(workspace.org, workspace.repository)
         with counted(app) as statements:
             assert len(workspace.me.get(f"/project/orgs/{workspace.org}").ok()) == 6
-        assert len(statements) == 3, statements
+        assert len(statements) == 2, statements
 
     def test_list_filters_by_status(self, workspace: Workspace) -> None:
         me, org = workspace.me, workspace.org
