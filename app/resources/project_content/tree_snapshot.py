@@ -81,7 +81,7 @@ def ask(index_id: str) -> None:
     jobs.enqueue("content.snapshot", unique=name, lock=name, index_id=index_id)
 
 
-def refresh(index_id: str, trees: CachedObjectStore) -> None:
+def refresh(index_id: str, trees: CachedObjectStore, max_objects: int = tree_parts.MAX_OBJECTS) -> None:
     """Store the tree of the index's commit: pack its changed parts, write the object, then store its key in the row.
 
     Raises:
@@ -96,7 +96,7 @@ def refresh(index_id: str, trees: CachedObjectStore) -> None:
         parts = _parts(index, trees)
     except IndexMoved:
         return  # The job that moved the index enqueued this again.
-    if len(tree_parts.objects_of(parts)) >= tree_parts.MAX_OBJECTS:
+    if len(tree_parts.objects_of(parts)) >= max_objects:
         parts = _merged(parts, trees) or tree_parts.pack_all(tree_rows.rows(index))
     key, data = tree_parts.encode(parts, prefix)
     trees.put(key, data, mimetype=MIMETYPE)

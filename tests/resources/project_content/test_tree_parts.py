@@ -9,17 +9,28 @@ import orjson
 import pytest
 from flask import Flask
 
-from app.database import session
+from app.database import bulk, session
 from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.file_cache import FileCache
 from app.drivers.storage.local import LocalStore
-from app.extensions import db
+from app.extensions import db, drivers
+from app.models.project import Project
 from app.models.project_content import ContentIndex
-from app.resources.project_content import cleanup, indexes, packed_tree, tree_parts, tree_snapshot
+from app.resources.project_content import (
+    cleanup,
+    indexes,
+    indexing,
+    packed_tree,
+    tree_parts,
+    tree_rows,
+    tree_snapshot,
+)
+from app.resources.project_content.source import source_of
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 
 PATHS = [f"{folder}/{n:02}-é.md" for folder in ("a", "b b", "ß") for n in range(12)]
+MAX_OBJECTS = 5
 
 
 class Store:
@@ -35,9 +46,7 @@ class Store:
 
 
 @pytest.fixture
-def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Store:
-    monkeypatch.setattr(tree_parts, "PART_FILES", 4)
-    monkeypatch.setattr(tree_parts, "MAX_OBJECTS", 5)
+def stored(tmp_path: Path) -> Store:
     return Store(tmp_path)
 
 
@@ -60,6 +69,23 @@ def restart(site: Site) -> None:
         index.snapshot_sha = index.snapshot_key = index.snapshot_changes = None
 
 
+def store_small_parts(site: Site, stored: Store) -> None:
+    """Store the tree in parts of four files. The parts of a tree become small if many files are deleted."""
+    index = index_of(site)
+    parts = [tree_parts.pack(entries) for entries in bulk.batches(tree_rows.rows(index), 4)]
+    key, data = tree_parts.encode(parts, f"{tree_snapshot.PREFIX}{site.project}/")
+    stored.trees.put(key, data, mimetype=tree_snapshot.MIMETYPE)
+    with session.write_transaction():
+        index = index_of(site)
+        index.snapshot_sha, index.snapshot_key = index.commit_sha, key
+        index.snapshot_changes = tree_parts.no_changes(str(index.commit_sha))
+
+
+def parts_of(site: Site, stored: Store) -> list[tree_parts.TreePart]:
+    key = str(index_of(site).snapshot_key)
+    return tree_parts.decode(key, stored.trees.get(key, tree_parts.is_valid))
+
+
 def set_changes(site: Site, changes: dict[str, Any] | None) -> None:
     with session.write_transaction():
         index_of(site).snapshot_changes = changes
@@ -80,8 +106,7 @@ def check(site: Site, stored: Store) -> None:
 def test_stored_tree_equals_the_branch_after_each_commit(site: Site, stored: Store, app: Flask) -> None:
     dice, present = random.Random(1), set(PATHS)
     with app.app_context():
-        restart(site)
-        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        store_small_parts(site, stored)
         for number in range(12):
             removed = dice.sample(sorted(present), 1 if number != 6 else len(present) - 2)
             added = [
@@ -95,24 +120,38 @@ def test_stored_tree_equals_the_branch_after_each_commit(site: Site, stored: Sto
             ).ok(201)
             if number % 3 == 1:
                 check(site, stored)  # before the tree is stored
-            tree_snapshot.refresh(index_of(site).id, stored.trees)
+            tree_snapshot.refresh(index_of(site).id, stored.trees, MAX_OBJECTS)
             assert tree_snapshot.is_fresh(index_of(site))
             check(site, stored)
             check(site, Store(stored.folder))
             key = str(index_of(site).snapshot_key)
-            assert len(tree_snapshot.stored_objects(key, stored.trees)) <= tree_parts.MAX_OBJECTS
+            assert len(tree_snapshot.stored_objects(key, stored.trees)) <= MAX_OBJECTS
 
 
 def test_commit_stores_only_its_part(site: Site, stored: Store, app: Flask) -> None:
     with app.app_context():
-        restart(site)
-        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        store_small_parts(site, stored)
         before = stored.objects()
         site.commit({"path": PATHS[0], "action": "update", "content": "changed"}).ok(201)
         tree_snapshot.refresh(index_of(site).id, stored.trees)
         [(key, _)] = stored.objects().items() - before.items()
-        parts = tree_parts.decode(key, stored.trees.get(key, tree_parts.is_valid))
-        assert [part.object == key for part in parts] == [True] + [False] * (len(PATHS) // 4 - 1)
+        assert [part.object == key for part in parts_of(site, stored)] == [True] + [False] * (len(PATHS) // 4 - 1)
+        check(site, stored)
+
+
+def test_parts_of_many_files_are_split(site: Site, stored: Store, app: Flask) -> None:
+    site.repo.commit({f"c/{number}.bin": b"x" for number in range(2 * tree_parts.PART_FILES)})
+    with app.app_context():
+        store_small_parts(site, stored)
+        source = source_of(db.session.get_one(Project, site.project), drivers.git)
+        indexing.update_index(index_of(site), source, lambda _done, _total: None)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        half = tree_parts.PART_FILES + 2
+        assert [part.blobs for part in parts_of(site, stored)] == [4, 4, 4, 4, 4, half, half, 4, 4, 4]
+        check(site, stored)
+        restart(site)
+        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        assert [part.blobs for part in parts_of(site, stored)] == [tree_parts.PART_FILES] * 2 + [len(PATHS)]
         check(site, stored)
 
 
@@ -121,8 +160,7 @@ def test_unknown_changes_store_the_whole_tree(
     site: Site, stored: Store, app: Flask, changes: dict[str, Any] | None
 ) -> None:
     with app.app_context():
-        restart(site)
-        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        store_small_parts(site, stored)
         site.commit({"path": PATHS[0], "action": "update", "content": "changed"}).ok(201)
         set_changes(site, changes)
         site.commit({"path": PATHS[30], "action": "update", "content": "changed"}).ok(201)
@@ -134,8 +172,7 @@ def test_unknown_changes_store_the_whole_tree(
 
 def test_different_counts_store_the_whole_tree(site: Site, stored: Store, app: Flask) -> None:
     with app.app_context():
-        restart(site)
-        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        store_small_parts(site, stored)
         site.commit({"path": PATHS[0], "action": "delete"}).ok(201)
         set_changes(site, (index_of(site).snapshot_changes or {}) | {"paths": []})
         tree_snapshot.refresh(index_of(site).id, stored.trees)
@@ -158,8 +195,7 @@ def test_sweep_does_not_delete_the_objects_of_parts(site: Site, stored: Store, a
 
 def test_is_valid_of_damaged_object_is_false(site: Site, stored: Store, app: Flask) -> None:
     with app.app_context():
-        restart(site)
-        tree_snapshot.refresh(index_of(site).id, stored.trees)
+        store_small_parts(site, stored)
         data = stored.trees.get(str(index_of(site).snapshot_key), tree_parts.is_valid)
     assert not any(tree_parts.is_valid(data[:end]) for end in range(0, len(data), 7))
     for position in range(0, len(data), 11):
