@@ -139,6 +139,18 @@ def test_commit_stores_only_its_part(site: Site, stored: Store, app: Flask) -> N
         check(site, stored)
 
 
+def test_tree_in_many_objects_is_stored_again_as_one(site: Site, stored: Store, app: Flask) -> None:
+    numbers = []
+    with app.app_context():
+        store_small_parts(site, stored)
+        for path in PATHS[::9]:
+            site.commit({"path": path, "action": "update", "content": "changed"}).ok(201)
+            tree_snapshot.refresh(index_of(site).id, stored.trees, max_objects=3)
+            numbers.append(len(tree_snapshot.stored_objects(str(index_of(site).snapshot_key), stored.trees)))
+        assert numbers == [2, 3, 1, 2]
+        check(site, stored)
+
+
 def test_parts_of_many_files_are_split(site: Site, stored: Store, app: Flask) -> None:
     site.repo.commit({f"c/{number}.bin": b"x" for number in range(2 * tree_parts.PART_FILES)})
     with app.app_context():
