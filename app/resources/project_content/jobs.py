@@ -67,14 +67,14 @@ def store_snapshot(*, index_id: str, trees: CachedObjectStore) -> None:
 
 
 @job("content.describe", uses=("git", "progress"))
-def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -> None:
+def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress, max_blobs: int = MAX_BLOBS) -> None:
     """Index the new texts of a branch for search."""
     session.start_reading()
     index = db.session.get(ContentIndex, index_id)
     if index is None:
         return
     project = db.session.get_one(Project, index.project_id)
-    at_most = None if project.provider == Provider.LOCAL else MAX_BLOBS
+    at_most = None if project.provider == Provider.LOCAL else max_blobs
     try:
         source = source_of(project, git, branch=index.branch)
         is_complete = search_indexing.index_new_texts(index, source, at_most=at_most, progress=progress)

@@ -86,7 +86,7 @@ def _read_blobs(
     project_id, commit_sha, since, done, counted = index.project_id, index.commit_sha, index.described_sha, 0, 0
     if since is None:
         _analyze(ContentFile, ("index_id", "generation", "path", "type", "mode", "sha"))
-    for part in bulk.batches(_missing_blobs(index, changes, since), SHAS):
+    for part in bulk.batches(_missing_blobs(index, changes, since), min(SHAS, at_most or SHAS)):
         if at_most is not None and done >= at_most:
             return False
         for held in _held(_texts(source, part)):
