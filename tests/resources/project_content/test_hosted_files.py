@@ -68,7 +68,7 @@ def index_one_blob(site: Site, world: World) -> None:
     with world.app.app_context():
         session.start_reading()
         project = db.session.get_one(Project, site.project)
-        index = indexes.find(project, "main")
+        index = indexes.find(site.project, "main")
         assert index is not None
         indexing.update_index(index, source_of(project, drivers.git), lambda _done, _total: None)
         world.drop_jobs()
