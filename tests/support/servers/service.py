@@ -10,12 +10,11 @@ from types import TracebackType
 from typing import IO
 
 import requests
-from flask_migrate import upgrade
 
 from app.extensions import db
 from app.factory import create_app
 from config import Settings
-from tests.support.applications import release_statements
+from tests.support.applications import migrate, release_statements
 from tests.support.servers.ports import free_port
 from tests.support.world import Person, World
 
@@ -38,8 +37,7 @@ class Service:
         } | environment
         # The log configuration belongs to the process. Later tests need their log lines.
         self.app = create_app(Settings.from_environment(self.environment | {"LOG_LEVEL": "INFO"}))
-        with self.app.app_context():
-            upgrade(directory=str(ROOT / "migrations"))
+        migrate(self.app)
         self.world = World(self.app)
 
     @property
