@@ -41,10 +41,13 @@ class GitRepo:
 
     def __init__(self, folder: Path, files: Mapping[str, Content] | None = None, *, branch: str = "main") -> None:
         self.folder = folder
-        folder.mkdir(parents=True, exist_ok=True)
-        self.git("init", "-q", "--bare", "-b", branch, str(folder))
+        # The files of `git init --bare --template=`. The tests create thousands of repositories.
+        for name in ("objects", "refs"):
+            (folder / name).mkdir(parents=True)
+        (folder / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n")
+        (folder / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
         if files is not None:
-            self.commit(files, branch=branch)
+            self._import([(files, "Add files")], branch)
 
     @classmethod
     def existing(cls, folder: Path) -> "GitRepo":
@@ -87,6 +90,15 @@ class GitRepo:
     ) -> None:
         """Make several commits with one process. Each has files and a message; the first one may be a merge."""
         known = start or self.text("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
+        self._import(commits, branch, known, merge)
+
+    def _import(
+        self,
+        commits: Sequence[tuple[Mapping[str, Content], str]],
+        branch: str,
+        known: str = "",
+        merge: str | None = None,
+    ) -> None:
         parts: list[bytes] = []
         for number, (files, message) in enumerate(commits):
             told = message.encode()
