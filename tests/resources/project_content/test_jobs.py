@@ -1,5 +1,6 @@
 """Tests of the content jobs other than indexing: deletion of unreferenced content and repacking."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,6 +13,15 @@ from app.models.content_search import ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import indexing, jobs
 from tests.resources.project_content.conftest import Site
+from tests.support.applications import another_database, application, settings_for
+
+
+@pytest.fixture(scope="module")
+def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """Return an application of this module. These jobs process every project, also those of other modules."""
+    home = tmp_path_factory.mktemp("content-jobs")
+    with another_database(store, home) as url, application(settings_for(home, url)) as flask_app:
+        yield flask_app
 
 
 def shas(site: Site, table: Any) -> set[str]:
