@@ -1,16 +1,21 @@
-"""Process with many greenlets that request the token of one credential, named on standard input."""
+"""Processes with many greenlets that request the token of one credential, described on standard input.
+
+They are forks of a process that has imported the application: an import takes a second.
+"""
 
 from gevent import monkey
 
 monkey.patch_all()
 
 import json  # noqa: E402
+import os  # noqa: E402
 import sys  # noqa: E402
 import time  # noqa: E402
 from pathlib import Path  # noqa: E402
 
 from gevent.pool import Pool  # noqa: E402
 
+import app.blueprints  # noqa: E402, F401 (the factory imports it later, but the forks share it)
 from app.drivers.errors import DriverError  # noqa: E402
 from app.extensions import drivers  # noqa: E402
 from app.factory import create_app  # noqa: E402
@@ -19,7 +24,22 @@ from config import Settings  # noqa: E402
 
 
 def main(told: dict[str, object]) -> None:
-    """Report readiness, wait for a line, request the token in every greenlet, and print the results."""
+    """Request the token in one process for each name, and print the results of all."""
+    names, folder = [str(name) for name in told["names"]], Path(str(told["folder"]))  # type: ignore[attr-defined]
+    if len(names) == 1:
+        print(json.dumps(ask_together(told, folder / f"ready-{names[0]}")))
+        return
+    for name in names:
+        if os.fork() == 0:
+            (folder / f"result-{name}").write_text(json.dumps(ask_together(told, folder / f"ready-{name}")))
+            return
+    for _ in names:
+        os.wait()
+    print(json.dumps([token for name in names for token in json.loads((folder / f"result-{name}").read_text())]))
+
+
+def ask_together(told: dict[str, object], ready: Path) -> list[str]:
+    """Report readiness, wait for the start file, request the token in every greenlet, and return the results."""
     app = create_app(Settings.for_tests(Path(str(told["home"])), **told["environment"]))  # type: ignore[arg-type]
     with app.app_context():
         refresher = token_refresher(drivers.git)
@@ -30,12 +50,12 @@ def main(told: dict[str, object]) -> None:
         except DriverError as error:
             return type(error).__name__
 
-    Path(str(told["ready"])).touch()
+    ready.touch()
     deadline = time.monotonic() + 120
-    while not Path(str(told["go"])).exists() and time.monotonic() < deadline:
+    while not (ready.parent / "go").exists() and time.monotonic() < deadline:
         time.sleep(0.005)
     count = int(str(told["greenlets"]))
-    print(json.dumps(Pool(count).map(ask, range(count))))
+    return Pool(count).map(ask, range(count))
 
 
 if __name__ == "__main__":
