@@ -1,6 +1,7 @@
 """Tests that payment events give the same final state in every order and with repetitions."""
 
 import math
+import os
 from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
@@ -39,6 +40,7 @@ from tests.support.world import World
 TABLES = (BillingEvent, BillingCustomer, Subscription, SubscriptionPeriod, Order, Refund)
 CURRENCY = "XTS"
 """ISO 4217 code for tests. No other test uses it."""
+LONG = bool(os.environ.get("GALLEY_LONG"))
 MADE_UP = {"id", "subscription_id", "created_at", "updated_at", "received_at"}
 
 
@@ -96,8 +98,8 @@ def six_events(email: str) -> tuple[str, list[Entity]]:
 @pytest.mark.usefixtures("scratch")
 class TestStoreEvent:
     def test_every_order_of_six_repeated_events_has_one_final_state(self, store: str):
-        """Store all 720 orders on SQLite. On PostgreSQL a row costs more: 120 orders after a fixed first event."""
-        fixed = 0 if store.startswith("sqlite") else 1
+        """Store all 720 orders on SQLite. On PostgreSQL a row costs more: 24 orders after two fixed events, or 120."""
+        fixed = 0 if store.startswith("sqlite") else 1 if LONG else 2
         owner = add_user(f"{name('p')}@mail.example.org")
         customer_id, payloads = six_events(owner.email)
         finals: Counter[str] = Counter()
