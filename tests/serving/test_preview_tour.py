@@ -8,7 +8,6 @@ import statistics
 import subprocess
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
@@ -61,9 +60,9 @@ class Reader:
         self._errors.close()
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    with running(tmp_path, RATE_LIMIT_SCALE="1", WEB_CONCURRENCY="2") as service:
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    with running(tmp_path_factory.mktemp("tour"), RATE_LIMIT_SCALE="1", WEB_CONCURRENCY="2") as service:
         yield service
 
 

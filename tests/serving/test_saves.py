@@ -1,9 +1,9 @@
 """Saves of each size class against a real gunicorn with gevent workers, on both databases."""
 
 import base64
+import secrets
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import orjson
@@ -42,21 +42,23 @@ class Site:
         return str(response.json()["result"]["commit_sha"])
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def service(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Service]:
+@pytest.fixture(scope="module", params=["sqlite", "postgresql"])
+def service(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
+    home = tmp_path_factory.mktemp("saves")
     if request.param == "sqlite":
-        with Service(tmp_path) as service:
+        with Service(home) as service:
             yield service
         return
-    with postgresql_database() as url, Service(tmp_path, DATABASE_URL=url) as service:
+    with postgresql_database() as url, Service(home, DATABASE_URL=url) as service:
         yield service
 
 
 @pytest.fixture
 def site(service: Service) -> Site:
-    repo = GitRepo(service.world.git_root / "team/site.git", {"a.md": b"a"})
+    name = f"team/{secrets.token_hex(4)}"
+    repo = GitRepo(service.world.git_root / f"{name}.git", {"a.md": b"a"})
     owner = service.world.person(admin=True)
-    project_id = owner.new_project(owner.new_organization(), "team/site")
+    project_id = owner.new_project(owner.new_organization(), name)
     return Site(service, service.client(owner), project_id, repo)
 
 
