@@ -84,9 +84,9 @@ def install_system_packages(packages: Mapping[str, tuple[str, str]]) -> None:
         sys.exit(1)
 
 
-def missing(packages: Mapping[str, tuple[str, str]]) -> list[str]:
+def missing(packages: Mapping[str, tuple[str, str]], places: str = PLACES) -> list[str]:
     """Return the programs whose command is missing."""
-    return [package for package, (command, _) in packages.items() if not shutil.which(command, path=PLACES)]
+    return [package for package, (command, _) in packages.items() if not shutil.which(command, path=places)]
 
 
 def apt(*arguments: str) -> None:

@@ -7,7 +7,7 @@ import json
 import socket
 import threading
 import time
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, BinaryIO
 
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
@@ -15,11 +15,20 @@ from app.core.limits import MIB, UploadLimits
 from app.images.processes import fork_server
 from app.images.reencode import ImageBounds, ImageErrorCode
 
-TIMEOUT_S, GRACE_S = 40, 5
-MEMORY_BYTES = 2048 * MIB
-MAX_PROCESSES, WAIT_S = 2, 20
+GRACE_S = 5
 
-_slots = threading.BoundedSemaphore(MAX_PROCESSES)
+
+@dataclass(frozen=True)
+class ImageProcesses:
+    """Limits of the image processes, and the slots of those that run at the same time."""
+
+    timeout_s: float = 40
+    memory_bytes: int = 2048 * MIB
+    wait_s: float = 20
+    slots: threading.BoundedSemaphore = field(default_factory=lambda: threading.BoundedSemaphore(2))
+
+
+_processes = ImageProcesses()
 
 
 @dataclass(frozen=True)
@@ -35,7 +44,14 @@ class ReencodedImage:
     hash: str
 
 
-def remake(source: BinaryIO, out: BinaryIO, limits: UploadLimits, *, width: int | None = None) -> ReencodedImage:
+def remake(
+    source: BinaryIO,
+    out: BinaryIO,
+    limits: UploadLimits,
+    *,
+    width: int | None = None,
+    processes: ImageProcesses = _processes,
+) -> ReencodedImage:
     """Re-encode the image of the file `source` to the file `out`, and seek `out` to its start.
 
     Both must be real files: the child process inherits their descriptors.
@@ -46,12 +62,12 @@ def remake(source: BinaryIO, out: BinaryIO, limits: UploadLimits, *, width: int 
         InvalidRequest: the image is damaged.
         ServiceUnavailable: too many images are waiting, or the disk is full.
     """
-    if not _slots.acquire(timeout=WAIT_S):
+    if not processes.slots.acquire(timeout=processes.wait_s):
         raise ServiceUnavailable("Too many images are being processed. Try again in a moment", retry_after_s=5)
     try:
-        report = _run(source, out, limits, width)
+        report = _run(source, out, limits, width, processes)
     finally:
-        _slots.release()
+        processes.slots.release()
     out.seek(0)
     if "unavailable" in report:
         raise ServiceUnavailable(report["unavailable"], retry_after_s=30)
@@ -60,9 +76,16 @@ def remake(source: BinaryIO, out: BinaryIO, limits: UploadLimits, *, width: int 
     return ReencodedImage(**report)
 
 
-def _run(source: BinaryIO, out: BinaryIO, limits: UploadLimits, width: int | None) -> dict[str, Any]:
+def _run(
+    source: BinaryIO, out: BinaryIO, limits: UploadLimits, width: int | None, processes: ImageProcesses
+) -> dict[str, Any]:
     bounds = ImageBounds(limits.side_px, limits.area_px, limits.frames, limits.animation_px)
-    parameters = {"bounds": asdict(bounds), "memory_bytes": MEMORY_BYTES, "timeout_s": TIMEOUT_S, "width": width}
+    parameters = {
+        "bounds": asdict(bounds),
+        "memory_bytes": processes.memory_bytes,
+        "timeout_s": processes.timeout_s,
+        "width": width,
+    }
     source.seek(0)
     started = time.monotonic()
     ours, theirs = socket.socketpair()
@@ -70,7 +93,7 @@ def _run(source: BinaryIO, out: BinaryIO, limits: UploadLimits, width: int | Non
         with theirs:
             files = [source.fileno(), out.fileno(), theirs.fileno()]
             fork_server.start_process(json.dumps(parameters).encode(), files)
-        ours.settimeout(TIMEOUT_S + GRACE_S)
+        ours.settimeout(processes.timeout_s + GRACE_S)
         try:
             report = b"".join(iter(lambda: ours.recv(4096), b""))
         except TimeoutError:
@@ -78,7 +101,7 @@ def _run(source: BinaryIO, out: BinaryIO, limits: UploadLimits, width: int | Non
     if report:
         result: dict[str, Any] = json.loads(report)
         return result
-    if time.monotonic() - started >= TIMEOUT_S:
+    if time.monotonic() - started >= processes.timeout_s:
         return {"fault": ImageErrorCode.TOO_LARGE, "message": "The image takes too long to decode"}
     return {"fault": ImageErrorCode.BROKEN, "message": "The image is damaged"}
 

@@ -62,8 +62,5 @@ def flask_app(bootstrap: ModuleType, folder: Path) -> str:
 
 
 class TestMissing:
-    def test_missing_command_is_reported_with_its_package(
-        self, bootstrap: ModuleType, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-    ) -> None:
-        monkeypatch.setattr(bootstrap, "PLACES", str(tmp_path))
-        assert bootstrap.missing(bootstrap.SERVICE) == ["git", "bubblewrap"]
+    def test_missing_command_is_reported_with_its_package(self, bootstrap: ModuleType, tmp_path: Path) -> None:
+        assert bootstrap.missing(bootstrap.SERVICE, str(tmp_path)) == ["git", "bubblewrap"]

@@ -13,21 +13,25 @@ import pytest
 
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
 from app.core.limits import UploadLimits
-from app.images import worker
 from app.images.processes import fork_server
-from app.images.worker import ReencodedImage, remake
+from app.images.worker import ImageProcesses, ReencodedImage, remake
 from tests.support.full_disk import files_of_at_most
 from tests.support.samples import hostile
 from tests.support.samples.hostile import MARKS, Hostile
 from tests.support.samples.pictures import FORMATS, noise, opened, picture
 
 KINDS = [hostile.wrong_types, hostile.trailers, hostile.metadata, hostile.truncated, hostile.flipped, hostile.bombs]
+PATIENT = ImageProcesses(timeout_s=120, wait_s=120)
+"""Limits for a busy machine, which is not an error of a file."""
 
 
-def reencoded(content: bytes, *, width: int | None = None) -> tuple[ReencodedImage, bytes]:
+def reencoded(
+    content: bytes, processes: ImageProcesses | None = None, *, width: int | None = None
+) -> tuple[ReencodedImage, bytes]:
     with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as out:
         source.write(content)
-        result = remake(source, out, UploadLimits(), width=width)
+        given = {} if processes is None else {"processes": processes}
+        result = remake(source, out, UploadLimits(), width=width, **given)
         return result, out.read()
 
 
@@ -65,15 +69,13 @@ class TestReencode:
 
 
 class TestBounds:
-    def test_slow_process_is_ended(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "TIMEOUT_S", 0.05)
+    def test_slow_process_is_ended(self) -> None:
         with pytest.raises(PayloadTooLarge, match="too long"):
-            reencoded(noise(1300, 1300))
+            reencoded(noise(1300, 1300), ImageProcesses(timeout_s=0.05))
 
-    def test_process_above_the_memory_limit_fails(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "MEMORY_BYTES", 150_000_000)
+    def test_process_above_the_memory_limit_fails(self) -> None:
         with pytest.raises(PayloadTooLarge, match="memory"):
-            reencoded(picture("PNG", 8000, 5000, mode="RGBA"))
+            reencoded(picture("PNG", 8000, 5000, mode="RGBA"), ImageProcesses(memory_bytes=150_000_000))
 
     def test_killed_process_is_reported_as_a_damaged_image(self) -> None:
         reencoded(picture())
@@ -107,12 +109,11 @@ class TestBounds:
             list(pool.map(reencoded, [picture()] * 8))
         _wait_until(lambda: not _image_processes())
 
-    def test_reencode_queue_timeout_raises_service_unavailable(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(worker, "_slots", threading.BoundedSemaphore(1))
-        monkeypatch.setattr(worker, "WAIT_S", 0.05)
-        with worker._slots, pytest.raises(ServiceUnavailable):
-            reencoded(picture())
-        assert reencoded(picture())[0].width == 12
+    def test_reencode_queue_timeout_raises_service_unavailable(self) -> None:
+        processes = ImageProcesses(wait_s=0.05, slots=threading.BoundedSemaphore(1))
+        with processes.slots, pytest.raises(ServiceUnavailable):
+            reencoded(picture(), processes)
+        assert reencoded(picture(), processes)[0].width == 12
 
 
 class TestHostileFiles:
@@ -122,11 +123,7 @@ class TestHostileFiles:
         assert len({file.content for file in files}) == len({file.name for file in files}) == len(files)
 
     @pytest.mark.parametrize("kind", KINDS)
-    def test_hostile_file_is_refused_or_cleaned(
-        self, kind: Callable[[], Iterator[Hostile]], monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setattr(worker, "TIMEOUT_S", 120)  # A busy machine is not an error of the file.
-        monkeypatch.setattr(worker, "WAIT_S", 120)
+    def test_hostile_file_is_refused_or_cleaned(self, kind: Callable[[], Iterator[Hostile]]) -> None:
         with ThreadPoolExecutor(2) as pool:
             outcomes = list(pool.map(_outcome, kind()))
         assert [outcome for outcome in outcomes if outcome] == []
@@ -136,7 +133,7 @@ def _outcome(file: Hostile) -> str | None:
     """Return a description of the wrong treatment of a file, or None."""
     started = time.monotonic()
     try:
-        told, content = reencoded(file.content)
+        told, content = reencoded(file.content, PATIENT)
     except (InvalidRequest, PayloadTooLarge, UnsupportedMediaType):
         return None if time.monotonic() - started < 10 else f"{file.name}: slow"
     if not file.taken:
