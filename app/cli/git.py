@@ -50,7 +50,7 @@ def create(name: str, org_id: str | None, source: str | None) -> None:
     if db.session.get(LocalRepository, name) is not None:
         raise click.ClickException(f"The repository {name} already belongs to an organization. Use `flask git assign`.")
     session.release_connection()
-    with _folder_of(source) as folder:
+    with source_folder(source) as folder:
         repository = host().create(name, source=folder)
     if org_id is not None:
         with session.write_transaction():
@@ -101,7 +101,7 @@ def organization_of(org_id: str) -> Organization:
 
 
 @contextmanager
-def _folder_of(source: str | None) -> Iterator[Path | None]:
+def source_folder(source: str | None, timeout_s: float = CLONE_TIMEOUT_S) -> Iterator[Path | None]:
     """Yield the folder of a source. A URL is cloned into a temporary folder first."""
     if source is None or not URL.match(source):
         if source is not None and not Path(source).is_dir():
@@ -114,10 +114,10 @@ def _folder_of(source: str | None) -> Iterator[Path | None]:
         environment = os.environ | {"GIT_TERMINAL_PROMPT": "0"}
         try:
             done = subprocess.run(
-                command, check=False, capture_output=True, text=True, timeout=CLONE_TIMEOUT_S, env=environment
+                command, check=False, capture_output=True, text=True, timeout=timeout_s, env=environment
             )
         except subprocess.TimeoutExpired as error:
-            raise click.ClickException(f"The clone did not end within {CLONE_TIMEOUT_S} s.") from error
+            raise click.ClickException(f"The clone did not end within {timeout_s} s.") from error
         if done.returncode != 0:
             lines = done.stderr.strip().splitlines() or ["git failed"]
             raise click.ClickException(f"The repository cannot be cloned: {lines[-1]}")
