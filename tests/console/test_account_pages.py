@@ -3,12 +3,15 @@
 import re
 from urllib.parse import urlsplit
 
+import pytest
 from flask import Flask
 from flask.testing import FlaskClient
 from werkzeug.test import TestResponse
 
 from tests.support.new_account import Newcomer
 from tests.support.world import World
+
+pytestmark = pytest.mark.one_database
 
 
 def submit(client: FlaskClient, path: str, **fields: str) -> TestResponse:

@@ -10,6 +10,8 @@ from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit
 
+pytestmark = pytest.mark.one_database
+
 FIRST, SECOND = "content/posts/first.md", "content/posts/second.md"
 
 

@@ -12,6 +12,8 @@ from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit
 
+pytestmark = pytest.mark.one_database
+
 VALUES = {"title": "A", "authors": [{"name": "Ada", "age": 3}, {"name": "Bo", "links": [{"url": "/b"}]}]}
 PATH = "content/posts/team.md"
 FILE = b"""---

@@ -11,6 +11,8 @@ from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit
 
+pytestmark = pytest.mark.one_database
+
 SCHEMA = b"""collections:
   - name: posts
     folder: content/posts

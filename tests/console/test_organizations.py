@@ -2,11 +2,14 @@
 
 import re
 
+import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
 from tests.console.conftest import ConsoleScene
 from tests.support.world import Person, World
+
+pytestmark = pytest.mark.one_database
 
 
 def submit(person: Person, path: str, **fields: str | list[str]) -> TestResponse:

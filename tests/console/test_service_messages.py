@@ -12,6 +12,8 @@ from app.console.service_messages import TEXTS, translate
 from app.settings.groups import PROJECT
 from tests.console.conftest import ConsoleScene
 
+pytestmark = pytest.mark.one_database
+
 GERMAN = {"Accept-Language": "de"}
 PLACEHOLDER = re.compile(r"%\(\w+\)s")
 

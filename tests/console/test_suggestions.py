@@ -2,10 +2,14 @@
 
 import json
 
+import pytest
+
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import FILE, form_of
 from tests.resources.ai.conftest import double
 from tests.support.doubles.ai import AiDouble, say
+
+pytestmark = pytest.mark.one_database
 
 __all__ = ["double"]
 

@@ -4,12 +4,15 @@ import re
 from datetime import timedelta
 from typing import Any
 
+import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
 from app.core import clock
 from tests.console.conftest import ConsoleScene
 from tests.support.world import Person, World
+
+pytestmark = pytest.mark.one_database
 
 TOKENS = "/console/account/tokens"
 SECRET = re.compile(r'id="secret"[^>]*>(glly_\w+)</textarea>')
