@@ -31,6 +31,7 @@ ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 FIGURE = ROOT / ".coverage-figure"
 PROCESSES = 4
+CONTRACT_SHARES = 2
 WEB_SHARES = 6
 WORKER_SHARES = {"sqlite": 6, "postgresql": 1}
 TIMEOUT_S = 1500
@@ -106,7 +107,8 @@ def parts(quick: bool, coverage: bool = False) -> Iterator[Part]:
 
 def _parts_of(store: str, is_measured: bool) -> Iterator[Part]:
     is_patched, arguments = store == "sqlite", (f"--store={store}",)
-    yield Part(f"contract {store}", shares(CONTRACT, 1)[0], is_patched, arguments, is_measured)
+    for number, files in enumerate(shares(CONTRACT, CONTRACT_SHARES), 1):
+        yield Part(f"contract {store} {number}", files, is_patched, arguments, is_measured)
     for number, files in enumerate(shares(_worker_names(), WORKER_SHARES[store]), 1):
         yield Part(f"worker {store} {number}", files, False, arguments, is_measured)
     for number, files in enumerate(shares((*WEB, *BOTH) if is_patched else WEB, WEB_SHARES), 1):
