@@ -51,6 +51,7 @@ class Cluster:
         workers = range(1, int(self.environment["CLUSTER_WORKERS"]) + 1)
         self.workers = [self._process(f"worker-{number}", ["flask", "worker"]) for number in workers]
         self.nginx = self._process("nginx", cluster_nginx.command(self.home))
+        self.sign_ins = ""
         self.nginx.ends_with = signal.SIGQUIT  # nginx finishes running requests
 
     def _process(self, name: str, command: list[str], **more: str) -> Process:
@@ -61,7 +62,7 @@ class Cluster:
         create_database(self.settings.database.url)
         self.supervisor.start(self.store)
         self.flask("db", "upgrade")
-        self.flask("seed", "demo")
+        self.sign_ins = self.seed()
         for process in [*self.web, *self.workers]:
             self.supervisor.start(process)
         for port in self.web_ports:
@@ -92,6 +93,19 @@ class Cluster:
             subprocess.CalledProcessError: it failed.
         """
         subprocess.run(["flask", *arguments], cwd=self.code, env=self.environment, check=True)
+
+    def seed(self) -> str:
+        """Seed the demo if there is none. Return its sign-ins.
+
+        Raises:
+            RuntimeError: it failed. Its errors are printed.
+        """
+        command = ["flask", "seed", "demo"]
+        done = subprocess.run(command, cwd=self.code, env=self.environment, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            sys.stderr.write(done.stderr)
+            raise RuntimeError("the demo could not be seeded")
+        return done.stdout
 
     def await_node(self, port: int) -> None:
         """Wait until the node is ready to serve.
@@ -147,8 +161,9 @@ def main() -> None:
     cluster = Cluster(environment, settings)
     try:
         cluster.start()
-        say(f"\nGalley answers at {settings.server.base_url}; its logs are in {cluster.home / 'logs'}.")
-        say(f"For commands and the README's tour: set -a; . {cluster.home / 'environment'}; set +a\n")
+        say(f"\n{cluster.sign_ins}\nLogs: {cluster.home / 'logs'}")
+        say(f"Before commands and the steps of guides: set -a; . {cluster.home / 'environment'}; set +a")
+        say(f"Galley answers at {settings.server.base_url}\n")
         while True:
             if asked:
                 asked.clear()

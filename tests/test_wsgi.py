@@ -28,7 +28,7 @@ def test_wsgi_import_patches_server_processes_only(tmp_path: Path, script: str, 
 def test_flask_command_with_invalid_settings_prints_one_message(tmp_path: Path) -> None:
     done = run("-m", "flask", "config", "check", INSTANCE_DIR=str(tmp_path), PORT="eighty", APP_COLOUR="red")
     assert done.returncode == 1
-    assert done.stderr.splitlines()[0] == "Galley cannot start. 2 settings are invalid:"
+    assert done.stderr.splitlines()[0] == "Galley cannot start. Invalid settings:"
     assert "Traceback" not in done.stderr
 
 

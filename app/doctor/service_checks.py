@@ -24,7 +24,7 @@ def worker(deployment: Deployment) -> Iterator[Finding]:
         yield failure(f"No worker is running (last observed: {ago})", "Start flask worker and keep it running.")
     else:
         yield ok(f"A worker sent a heartbeat {counts.heartbeat_age_s:.0f} s ago")
-    observed = f"{counts.waiting} jobs wait, the oldest of them is late by {counts.lag_s:.0f} s"
+    observed = f"Waiting jobs: {counts.waiting}. The oldest is late by {counts.lag_s:.0f} s"
     if counts.lag_s > LAG_WARNED_S:
         judge = failure if counts.lag_s > LAG_FAILED_S else warning
         yield judge(observed, "Start more workers, or find out what the running jobs wait for.")

@@ -89,4 +89,4 @@ def read_server_variables(environ: Mapping[str, str]) -> dict[str, Any]:
 def error_text(error: ValidationError) -> str:
     """Return the message of an invalid environment, with one line for each variable."""
     lines = [f"  {name}: {' '.join(map(str, messages))}" for name, messages in sorted(error.messages_dict.items())]
-    return "\n".join([f"Galley cannot start. {len(lines)} settings are invalid:", *lines])
+    return "\n".join(["Galley cannot start. Invalid settings:", *lines])
