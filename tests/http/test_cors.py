@@ -53,8 +53,8 @@ class TestPreflight:
             "Access-Control-Request-Method": "PATCH",
             "Access-Control-Request-Headers": "content-type, idempotency-key",
         }
-        answer = world.anonymous().client.open("/api/v1/user-preference/x", method="OPTIONS", headers=asked)
-        assert answer.status_code == 200
-        assert "PATCH" in answer.headers["Access-Control-Allow-Methods"]
-        assert answer.headers["Access-Control-Allow-Headers"] == "content-type, idempotency-key"
-        assert answer.headers["Access-Control-Max-Age"] == "600"
+        response = world.anonymous().client.open("/api/v1/user-preference/x", method="OPTIONS", headers=asked)
+        assert response.status_code == 200
+        assert "PATCH" in response.headers["Access-Control-Allow-Methods"]
+        assert response.headers["Access-Control-Allow-Headers"] == "content-type, idempotency-key"
+        assert response.headers["Access-Control-Max-Age"] == "600"

@@ -48,9 +48,9 @@ class TestReplay:
         me = world.person()
         send = partial(Person.post, path="/organization", body={"org_name": "Once"}, headers=KEY)
         answers = together([partial(send, me.again()) for _ in range(8)])
-        assert {answer.status for answer in answers} <= {201, 409}
-        assert [answer.json["code"] for answer in answers if answer.status == 409].count("STILL_RUNNING") == sum(
-            answer.status == 409 for answer in answers
+        assert {response.status for response in answers} <= {201, 409}
+        assert [response.json["code"] for response in answers if response.status == 409].count("STILL_RUNNING") == sum(
+            response.status == 409 for response in answers
         )
         names = [item["org_name"] for item in me.get("/organization/user").ok()]
         assert names.count("Once") == 1

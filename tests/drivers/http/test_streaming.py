@@ -54,11 +54,11 @@ def open_stream(url: str, *, idle_s: float = 20, total_s: float = 60, **options:
 
 def pieces(script: Script, **options: float) -> list[bytes]:
     with RawPeer(script) as peer:
-        answer = open_stream(peer.url, **options)
+        response = open_stream(peer.url, **options)
         try:
-            return list(answer.chunks())
+            return list(response.chunks())
         finally:
-            answer.close()
+            response.close()
 
 
 class TestPieces:
@@ -108,21 +108,21 @@ class TestPieces:
     @pytest.mark.parametrize("opening", [b"", chunk(b"a"), b"5\r\na", b"5"])
     def test_close_during_a_wait_raises_call_cancelled(self, opening: bytes) -> None:
         with RawPeer([HEAD + b"\r\n" + opening, 1.5]) as peer:
-            answer = open_stream(peer.url)
-            threading.Timer(0.2, answer.close).start()
+            response = open_stream(peer.url)
+            threading.Timer(0.2, response.close).start()
             with pytest.raises(CallCancelled):
-                list(answer.chunks())
+                list(response.chunks())
 
     def test_compressed_body_is_yielded_completely_before_the_silence(self) -> None:
         body = gzip.compress(b"\0" * 300_000)
         head = HEAD + b"Content-Encoding: gzip\r\n\r\n"
         with RawPeer([head + chunk(body), 3.0]) as peer:
-            answer, size = open_stream(peer.url, idle_s=2), 0
-            for piece in answer.chunks():
+            response, size = open_stream(peer.url, idle_s=2), 0
+            for piece in response.chunks():
                 size += len(piece)
                 if size == 300_000:
                     break
-            answer.close()
+            response.close()
         assert size == 300_000
 
     def test_stream_in_greenlets_yields_silence_and_ends_with_the_close(self) -> None:
@@ -161,15 +161,15 @@ class TestOverTls:
 
         serving = threading.Thread(target=serve)
         serving.start()
-        answer = open_stream(f"https://127.0.0.1:{listener.getsockname()[1]}", idle_s=2, ca_certs=str(certificate))
+        response = open_stream(f"https://127.0.0.1:{listener.getsockname()[1]}", idle_s=2, ca_certs=str(certificate))
         has_head.set()
         seen = b""
-        for piece in answer.chunks():
+        for piece in response.chunks():
             seen += piece
             if seen.endswith(b"b"):
                 break
         has_all.set()
-        answer.close()
+        response.close()
         serving.join(10)
         assert seen == b"a" * (EIGHT_KIB - 8) + b"b"
 
@@ -180,7 +180,7 @@ class TestFinish:
         with RawPeer([whole, 0.2, whole, 1.0]) as peer, urllib3.PoolManager() as pool:
             for _ in range(2):
                 raw = pool.request("GET", peer.url, preload_content=False)
-                answer = StreamingResponse(raw, idle_s=20, until=time.monotonic() + 20)
-                assert next(iter(answer.chunks())) == b"a"
-                answer.finish()
+                response = StreamingResponse(raw, idle_s=20, until=time.monotonic() + 20)
+                assert next(iter(response.chunks())) == b"a"
+                response.finish()
             assert len(peer.heads) == 1, "one connection: the peer reads one head on each"

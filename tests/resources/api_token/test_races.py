@@ -28,7 +28,7 @@ class TestRaces:
         path = f"/tokens/{made['id']}/rotate"
         answers = together([patiently(lambda: me.again().post(path, {})) for _ in range(CALLS)])
         assert statuses(answers) == {200: CALLS}
-        secrets = [answer.ok()["token"] for answer in answers]
+        secrets = [response.ok()["token"] for response in answers]
         assert len(set(secrets)) == CALLS
         assert [_is_valid(world, secret) for secret in secrets].count(True) == 1
         assert not _is_valid(world, made["token"])
@@ -45,9 +45,11 @@ class TestRaces:
             return me.again().delete(path)
 
         answers = together([patiently(send) for send in (rotate, rotate, delete, rotate, delete, rotate)])
-        assert {answer.status for answer in answers} <= {200, 404}
-        assert [answer.status for answer in (answers[2], answers[4])].count(200) == 1
-        secrets = [answer.ok()["token"] for answer in answers if answer.status == 200 and "token" in answer.ok()]
+        assert {response.status for response in answers} <= {200, 404}
+        assert [response.status for response in (answers[2], answers[4])].count(200) == 1
+        secrets = [
+            response.ok()["token"] for response in answers if response.status == 200 and "token" in response.ok()
+        ]
         assert not any(_is_valid(world, secret) for secret in [made["token"], *secrets])
         me.get(path).fails(404)
 
@@ -68,10 +70,10 @@ class TestRaces:
 
         answers = together([patiently(send) for send in (rotate, create, leave, create, rotate)])
         assert answers[2].status == 200
-        assert {answer.status for answer in answers} <= {200, 201, 403, 409}
-        for answer in answers:
-            if answer.status in (200, 201) and "token" in answer.json["result"]:
-                Program(world.app, answer.json["result"]["token"]).get(f"/project/{space.project}").fails(401)
+        assert {response.status for response in answers} <= {200, 201, 403, 409}
+        for response in answers:
+            if response.status in (200, 201) and "token" in response.json["result"]:
+                Program(world.app, response.json["result"]["token"]).get(f"/project/{space.project}").fails(401)
 
     def test_service_account_taken_over_by_a_leaving_member_is_revoked(self, world: World) -> None:
         space, admin = make_workspace(world), world.person()

@@ -83,10 +83,10 @@ class TestForeignPages:
         person = newcomer()
         for provider in ("social_a", "social_b"):
             for field in ("callbackURL", "errorCallbackURL"):
-                answer = person.post("/auth/sign-in/social", {"provider": provider, field: page})
-                assert answer.status in (400, 403), answer.json
-                assert "Location" not in answer.headers
-                assert "url" not in answer.json
+                response = person.post("/auth/sign-in/social", {"provider": provider, field: page})
+                assert response.status in (400, 403), response.json
+                assert "Location" not in response.headers
+                assert "url" not in response.json
         assert person.client.get_cookie("login_browser") is None
         body = {"email": "a@mail.example.org", "redirectTo": page}
         assert person.post("/auth/forget-password", body).status in (400, 403)
@@ -95,8 +95,8 @@ class TestForeignPages:
     def test_parameters_of_the_callback_do_not_change_the_redirect(self, newcomer: Make, page: str) -> None:
         """The callback ignores all parameters except code and state."""
         query = {"state": "x", "code": "y", "callbackURL": page, "redirectTo": page, "error": page}
-        answer = newcomer().get("/auth/callback/social_a", query_string=query)
-        assert (answer.status, answer.headers["Location"]) in (
+        response = newcomer().get("/auth/callback/social_a", query_string=query)
+        assert (response.status, response.headers["Location"]) in (
             (302, "http://127.0.0.1:8000/?error=state_mismatch"),
             (400, None),
         )

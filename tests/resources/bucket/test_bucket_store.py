@@ -38,9 +38,9 @@ class TestS3Store:
         me = world.person()
         asset = upload(me, picture("WEBP", 40, 30)).ok(201)
         kept = server.root / BUCKET / asset["key"]
-        answer = served(me, asset)
-        assert answer.response.data == kept.read_bytes()
-        assert answer.headers["Content-Type"] == "image/webp"
+        response = served(me, asset)
+        assert response.response.data == kept.read_bytes()
+        assert response.headers["Content-Type"] == "image/webp"
         assert served(me, asset, headers={"Range": "bytes=4-9"}).response.data == kept.read_bytes()[4:10]
         me.delete(f"/bucket/delete/{asset['key']}").ok()
         served(me, asset).fails(404)
@@ -56,18 +56,18 @@ class TestS3Store:
 
     def test_variants_are_stored_in_the_bucket(self, world: World, server: S3Server) -> None:
         me = world.person()
-        answer = upload(me, picture("PNG", 300, 150))
-        address = answer.headers["Link"].split(">")[0].split("/media/")[1]
+        response = upload(me, picture("PNG", 300, 150))
+        address = response.headers["Link"].split(">")[0].split("/media/")[1]
         assert opened(me.get(f"/media/{address}").response.data).size == (64, 32)
-        assert (server.root / BUCKET / "variants" / answer.ok(201)["key"] / "64").is_file()
+        assert (server.root / BUCKET / "variants" / response.ok(201)["key"] / "64").is_file()
 
     @pytest.mark.parametrize("app", [{"S3_PUBLIC_URL": "https://cdn.example.org/media"}], indirect=True)
     def test_public_url_is_returned_and_the_target_of_the_redirect(self, world: World) -> None:
         me = world.person()
         asset = upload(me).ok(201)
         assert asset["url"] == f"https://cdn.example.org/media/{asset['key']}"
-        answer = served(me, asset)
-        assert (answer.status, answer.headers["Location"]) == (302, asset["url"])
+        response = served(me, asset)
+        assert (response.status, response.headers["Location"]) == (302, asset["url"])
         me.delete(f"/bucket/delete/{asset['key']}").ok()
         served(me, asset).fails(404)
 

@@ -257,16 +257,16 @@ class TestServing:
     def test_range_beyond_the_end_returns_416(self, world: World, asked: str) -> None:
         me = world.person()
         asset = upload(me).ok(201)
-        answer = served(me, asset, headers={"Range": asked})
-        assert answer.status == 416
-        assert answer.headers["Content-Range"] == f"bytes */{asset['size']}"
+        response = served(me, asset, headers={"Range": asked})
+        assert response.status == 416
+        assert response.headers["Content-Range"] == f"bytes */{asset['size']}"
 
     @pytest.mark.parametrize("asked", ["bytes=0-1,3-4", "lines=1-2", "bytes=x", "bytes=5-2"])
     def test_unsupported_range_returns_the_whole_object(self, world: World, asked: str) -> None:
         me = world.person()
         asset = upload(me).ok(201)
-        answer = served(me, asset, headers={"Range": asked})
-        assert (answer.status, len(answer.response.data)) == (200, asset["size"])
+        response = served(me, asset, headers={"Range": asked})
+        assert (response.status, len(response.response.data)) == (200, asset["size"])
 
     def test_if_range_with_another_etag_returns_the_whole_object(self, world: World) -> None:
         me = world.person()
@@ -285,9 +285,9 @@ class TestServing:
     def test_head_returns_the_headers_without_a_body(self, world: World) -> None:
         me = world.person()
         asset = upload(me).ok(201)
-        answer = me.call("HEAD", f"/media/{asset['key']}")
-        assert (answer.status, answer.response.data) == (200, b"")
-        assert answer.headers["Content-Length"] == str(asset["size"])
+        response = me.call("HEAD", f"/media/{asset['key']}")
+        assert (response.status, response.response.data) == (200, b"")
+        assert response.headers["Content-Length"] == str(asset["size"])
 
     @pytest.mark.parametrize(
         "key", ["users/none.png", "../app.db", "%2e%2e/%2e%2e/app.db", ".parts/x", "variants/x/64"]
@@ -314,9 +314,9 @@ class TestServing:
 class TestVariants:
     def test_upload_response_links_the_smaller_widths(self, world: World, objects: LocalStore) -> None:
         me = world.person()
-        answer = upload(me, noise(300, 150))
-        asset = answer.ok(201)
-        addresses = [part.split(">")[0].strip(" <") for part in answer.headers["Link"].split(", ")]
+        response = upload(me, noise(300, 150))
+        asset = response.ok(201)
+        addresses = [part.split(">")[0].strip(" <") for part in response.headers["Link"].split(", ")]
         assert [address.split("w=")[1].split("&")[0] for address in addresses] == ["64", "128", "256"]
         for width, address in zip((64, 128, 256), addresses, strict=True):
             for _ in range(2):
@@ -335,9 +335,9 @@ class TestVariants:
 
     def test_variants_are_deleted_with_their_asset(self, world: World, objects: LocalStore) -> None:
         me = world.person()
-        answer = upload(me, picture("PNG", 300, 150))
-        asset = answer.ok(201)
-        address = answer.headers["Link"].split(">")[0].split("/media/")[1]
+        response = upload(me, picture("PNG", 300, 150))
+        asset = response.ok(201)
+        address = response.headers["Link"].split(">")[0].split("/media/")[1]
         assert me.get(f"/media/{address}").status == 200
         me.delete(f"/bucket/delete/{asset['key']}").ok()
         me.get(f"/media/{address}").fails(404)

@@ -75,9 +75,9 @@ class TestQuota:
         with with_limits(app, daily=len(content) * 2):
             for _ in range(2):
                 me.delete(f"/bucket/delete/{upload(me, content).ok(201)['key']}").ok()
-            answer = upload(me, content)
-            answer.fails(429, "TOO_MANY_REQUESTS")
-            assert 86_000 < int(answer.headers["Retry-After"]) <= 86_401
+            response = upload(me, content)
+            response.fails(429, "TOO_MANY_REQUESTS")
+            assert 86_000 < int(response.headers["Retry-After"]) <= 86_401
             with clock.shifted(timedelta(hours=25)):
                 upload(me, content).ok(201)
 
@@ -144,9 +144,9 @@ class TestUnavailableStore:
 
     def test_upload_returns_503_without_a_row(self, app: Flask, world: World, unavailable_store: None) -> None:
         me = world.person()
-        answer = upload(me)
-        answer.fails(503)
-        assert int(answer.headers["Retry-After"]) > 0
+        response = upload(me)
+        response.fails(503)
+        assert int(response.headers["Retry-After"]) > 0
         assert count_uploads(app, me) == (0, 0)
 
     def test_existing_asset_returns_503(self, world: World, objects: LocalStore, request: Any) -> None:

@@ -116,7 +116,7 @@ class TestCancel:
         body = {"subscription_id": data["id"], "effective_from": effective_from}
         paddle.faults.append(Fault("POST .*/cancel", delay_s=0.5))
         shown = [
-            answer.ok() for answer in together([partial(me.again().post, "/order/cancel", body) for _ in range(6)])
+            response.ok() for response in together([partial(me.again().post, "/order/cancel", body) for _ in range(6)])
         ]
         assert all(one == shown[0] for one in shown)
         assert len(shown) == 6
@@ -205,9 +205,9 @@ class TestUpdatePaymentMethod:
         me = world.person()
         data = subscribe(world, paddle, me)
         paddle.faults.append(Fault("GET /subscriptions", reply=Reply(429, None, {"Retry-After": "900"})))
-        answer = me.get(f"/order/update-payment-method/{data['id']}")
-        answer.fails(503)
-        assert answer.headers["Retry-After"] == "900"
+        response = me.get(f"/order/update-payment-method/{data['id']}")
+        response.fails(503)
+        assert response.headers["Retry-After"] == "900"
 
 
 class TestPreOrder:

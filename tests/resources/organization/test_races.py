@@ -32,7 +32,7 @@ class TestEnsureDefault:
     def test_parallel_calls_return_one_organization(self, world: World) -> None:
         me = world.person()
         answers = together([partial(me.again().post, "/organization/ensure-default", {}) for _ in range(THREADS)])
-        assert len({answer.ok()["org_id"] for answer in answers}) == 1
+        assert len({response.ok()["org_id"] for response in answers}) == 1
         assert [one["default"] for one in me.get("/organization/user").ok()] == [True]
 
 
@@ -82,9 +82,9 @@ class TestTransfer:
             owners = [
                 member
                 for who in (me, other)
-                for answer in [who.get(f"/organization/{org}")]
-                if answer.status == 200
-                for member in answer.ok()["members"]
+                for response in [who.get(f"/organization/{org}")]
+                if response.status == 200
+                for member in response.ok()["members"]
                 if member["role"] == "owner"
             ]
             assert len({member["user_id"] for member in owners}) == 1

@@ -85,8 +85,8 @@ class TestCreate:
         assert me.patch(f"/organization/{created['org_id']}", {"org_image": ""}).ok()["org_image"] is None
 
     def test_invalid_field_has_one_error(self, world: World) -> None:
-        answer = world.person().post("/organization", {"org_name": ""}).fails(400, None, "org_name")
-        assert len(answer["errorMessage"]) == 1
+        response = world.person().post("/organization", {"org_name": ""}).fails(400, None, "org_name")
+        assert len(response["errorMessage"]) == 1
 
     def test_create_above_the_limit_returns_403(self, world: World) -> None:
         me = world.person()
@@ -173,8 +173,8 @@ class TestInvite:
     @pytest.mark.parametrize("role", ["Admin", "owner", ""])
     def test_invalid_role_returns_400_with_the_valid_roles(self, world: World, role: str) -> None:
         me = world.person()
-        answer = me.patch(f"/organization/member/{me.new_organization()}", {"email": "a@example.org", "role": role})
-        assert answer.fails(400, None, "role")["errorMessage"][0]["message"] == "Must be one of: admin, editor."
+        response = me.patch(f"/organization/member/{me.new_organization()}", {"email": "a@example.org", "role": role})
+        assert response.fails(400, None, "role")["errorMessage"][0]["message"] == "Must be one of: admin, editor."
 
     def test_verified_user_becomes_a_member_and_receives_a_mail(self, app: Flask, world: World) -> None:
         me, other = world.person(), world.person()
@@ -471,8 +471,8 @@ class TestUserDeleting:
         me.new_organization("Alone")
         shared = me.new_organization("Shared")
         invite(me, shared, other.email)
-        answer = me.delete(f"/user/delete/{me.id}", {}).fails(409, "OWNS_ORGANIZATIONS")
-        assert answer["result"] == {"organizations": [{"org_id": shared, "org_name": "Shared"}]}
-        assert "Shared" in answer["message"]
+        response = me.delete(f"/user/delete/{me.id}", {}).fails(409, "OWNS_ORGANIZATIONS")
+        assert response["result"] == {"organizations": [{"org_id": shared, "org_name": "Shared"}]}
+        assert "Shared" in response["message"]
         me.patch(f"/organization/remove-member/{shared}", {"member_id": other.id}).ok()
         me.delete(f"/user/delete/{me.id}", {}).ok()

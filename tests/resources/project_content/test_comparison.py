@@ -29,12 +29,12 @@ class TestCompare:
         commits = renames.extend(site.repo, 4, 20)
         for _ in range(4):
             base, head = random.Random(4).sample(commits, 2)
-            answer = get(site, "compare", base=base, head=head)
-            files = answer.ok()["files"]
+            response = get(site, "compare", base=base, head=head)
+            files = response.ok()["files"]
             values = {f["path"]: (f["previous_path"], f["additions"], f["deletions"]) for f in files}
             assert values == renames.numstat(site.repo, base, head)
-            assert answer.json["meta"] == {"next_cursor": None, "total": len(files)}
-        assert (answer.ok()["base_sha"], answer.ok()["head_sha"]) == (base, head)
+            assert response.json["meta"] == {"next_cursor": None, "total": len(files)}
+        assert (response.ok()["base_sha"], response.ok()["head_sha"]) == (base, head)
 
     def test_pages_contain_every_path_once_in_order(self, site: Site) -> None:
         base = site.repo.head()
@@ -42,9 +42,9 @@ class TestCompare:
         site.repo.commit({path: path.encode() for path in paths})
         seen, query = [], {"base": base, "limit": 2}
         while query.get("cursor", "") is not None:
-            answer = get(site, "compare", **query)
-            seen += [file["path"] for file in answer.ok()["files"]]
-            query["cursor"] = answer.json["meta"]["next_cursor"]
+            response = get(site, "compare", **query)
+            seen += [file["path"] for file in response.ok()["files"]]
+            query["cursor"] = response.json["meta"]["next_cursor"]
         assert seen == paths
 
     def test_file_has_lines_words_and_front_matter(self, site: Site) -> None:

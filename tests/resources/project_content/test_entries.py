@@ -76,8 +76,8 @@ def names(site: Site, **query: Any) -> list[str]:
 
 class TestEntries:
     def test_entries_of_a_branch_are_markup_and_files_with_front_matter(self, pages: Site) -> None:
-        answer = listed(pages, fields="title,seo.title")
-        assert [(e["path"], e["fields"]["title"]) for e in answer.ok()] == [
+        response = listed(pages, fields="title,seo.title")
+        assert [(e["path"], e["fields"]["title"]) for e in response.ok()] == [
             ("content/pages/about.html", "About"),
             ("content/posts/a.md", "Alpha"),
             ("content/posts/b.md", "beta"),
@@ -85,8 +85,8 @@ class TestEntries:
             ("content/posts/d.md", "delta"),
             ("content/posts/e.md", None),
         ]
-        assert answer.ok()[1]["fields"]["seo.title"] == "A"
-        assert answer.json["meta"] == {"next_cursor": None, "commit_sha": pages.repo.head(), "complete": True}
+        assert response.ok()[1]["fields"]["seo.title"] == "A"
+        assert response.json["meta"] == {"next_cursor": None, "commit_sha": pages.repo.head(), "complete": True}
 
     def test_entries_are_sorted_by_type_and_paged_without_gaps(self, pages: Site) -> None:
         for sort, expected in ORDERS:
@@ -94,9 +94,9 @@ class TestEntries:
             seen, cursor = "", None
             for _ in range(3):
                 more = {"cursor": cursor} if cursor else {}
-                answer = listed(pages, folder="content/posts", sort=sort, limit=2, **more)
-                seen += "".join(entry["path"][-4] for entry in answer.ok())
-                cursor = answer.json["meta"]["next_cursor"]
+                response = listed(pages, folder="content/posts", sort=sort, limit=2, **more)
+                seen += "".join(entry["path"][-4] for entry in response.ok())
+                cursor = response.json["meta"]["next_cursor"]
             assert (seen, cursor) == (expected, None)
 
     def test_filters_compare_typed_values(self, pages: Site) -> None:
@@ -126,9 +126,9 @@ class TestEntries:
     def test_saved_entry_is_listed_before_and_after_its_text_is_indexed(self, pages: Site) -> None:
         page = {"path": "content/posts/f.md", "action": "create", "content": "---\ntitle: New\ndate: 2027-01-01\n---\n"}
         pages.commit(page).ok(201)
-        answer = listed(pages, folder="content/posts", fields="title")
-        assert answer.ok()[-1]["fields"] == {"title": "New"}
-        assert answer.json["meta"]["complete"] is False
+        response = listed(pages, folder="content/posts", fields="title")
+        assert response.ok()[-1]["fields"] == {"title": "New"}
+        assert response.json["meta"]["complete"] is False
         pages.world.work_off()
         assert names(pages, sort="-date") == list("fabcde")
 

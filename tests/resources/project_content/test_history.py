@@ -17,9 +17,9 @@ def pages(site: Site, **query: Any) -> list[dict[str, Any]]:
     """Return the commits of all pages."""
     items: list[dict[str, Any]] = []
     while True:
-        answer = get(site, "history", **query)
-        items += answer.ok()
-        query["cursor"] = answer.json["meta"]["next_cursor"]
+        response = get(site, "history", **query)
+        items += response.ok()
+        query["cursor"] = response.json["meta"]["next_cursor"]
         if query["cursor"] is None:
             return items
 
@@ -105,9 +105,9 @@ class TestRef:
         site.owner.post(site.path("/reindex"), {}).ok(202)
         site.world.work_off()
         for path in ("content/about.md", "content/posts/hello.md"):
-            answer = get(site, "raw", file=path, ref=first)
-            assert answer.response.data == site.repo.show(path, first)
-            tag = answer.headers["ETag"]
+            response = get(site, "raw", file=path, ref=first)
+            assert response.response.data == site.repo.show(path, first)
+            tag = response.headers["ETag"]
             again = site.owner.get(
                 site.path("/raw"), query_string={"file": path, "ref": first}, headers={"If-None-Match": tag}
             )

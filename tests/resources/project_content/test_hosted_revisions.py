@@ -43,12 +43,12 @@ class Reader:
         self.person, self.project = person, project
 
     def get(self, what: str, **query: Any) -> Any:
-        answer = self.person.get(f"/project-content/{self.project}/{what}", query_string=query)
-        return _replace_project_id(answer.json, self.project)
+        response = self.person.get(f"/project-content/{self.project}/{what}", query_string=query)
+        return _replace_project_id(response.json, self.project)
 
     def restore(self, **body: Any) -> Any:
-        answer = self.person.again().post(f"/project-content/{self.project}/restore", body)
-        return answer.status, (answer.json.get("result") or {}).get("files")
+        response = self.person.again().post(f"/project-content/{self.project}/restore", body)
+        return response.status, (response.json.get("result") or {}).get("files")
 
 
 def _replace_project_id(data: Any, project: str) -> Any:
@@ -123,8 +123,8 @@ class TestSameResponses:
             Fault("GET .*/(commits|compare)", times=9, reply=Reply(429, b"later", {"Retry-After": "45"}))
         )
         try:
-            answer = site.get("history", ref=head)
-            answer.fails(503)
-            assert answer.headers["Retry-After"] == "45"
+            response = site.get("history", ref=head)
+            response.fails(503)
+            assert response.headers["Retry-After"] == "45"
         finally:
             double.faults.clear()

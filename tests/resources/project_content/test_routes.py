@@ -42,9 +42,9 @@ class TestTree:
     def test_gzip_excluded_by_the_caller_is_not_used(self, world: World, asked: str) -> None:
         site = make_site(world, {f"content/{number}.md": b"x" for number in range(30)})
         for query in ({}, {"limit": 50}):
-            answer = site.owner.get(site.path(), query_string=query, headers={"Accept-Encoding": asked})
-            assert "Content-Encoding" not in answer.headers
-            assert answer.ok()["total"] == 30
+            response = site.owner.get(site.path(), query_string=query, headers={"Accept-Encoding": asked})
+            assert "Content-Encoding" not in response.headers
+            assert response.ok()["total"] == 30
 
     def test_compressed_tree_equals_the_plain_tree(self, unchanged_site: Site) -> None:
         plain = unchanged_site.owner.get(unchanged_site.path())
@@ -61,11 +61,11 @@ class TestTree:
     def test_pages_contain_every_file_once(self, unchanged_site: Site) -> None:
         seen, query = [], {"limit": 2}
         while True:
-            answer = unchanged_site.owner.get(unchanged_site.path(), query_string=query)
-            seen += [f["path"] for f in answer.ok()["files"]]
-            if answer.json["meta"]["next_cursor"] is None:
+            response = unchanged_site.owner.get(unchanged_site.path(), query_string=query)
+            seen += [f["path"] for f in response.ok()["files"]]
+            if response.json["meta"]["next_cursor"] is None:
                 break
-            query["cursor"] = answer.json["meta"]["next_cursor"]
+            query["cursor"] = response.json["meta"]["next_cursor"]
         assert seen == sorted(FILES)
 
     @pytest.mark.parametrize(
@@ -145,10 +145,10 @@ class TestRaw:
     def test_raw_read_returns_the_bytes_of_git(self, world: World) -> None:
         site = make_site(world, AWKWARD | {"large.bin": bytes(range(256)) * 12_000})
         for path in ("large.bin", "empty.txt", "binary.dat", "unicode/日本語.md", "percent%2Fslash.md", "links/to-run"):
-            answer = site.owner.get(site.path("/raw"), query_string={"file": path})
-            assert answer.response.data == site.repo.git("cat-file", "blob", f"main:{path}")
-            assert answer.headers["ETag"] == f'"{site.oracle()[path][1]}"'
-            assert "sandbox" in answer.headers["Content-Security-Policy"]
+            response = site.owner.get(site.path("/raw"), query_string={"file": path})
+            assert response.response.data == site.repo.git("cat-file", "blob", f"main:{path}")
+            assert response.headers["ETag"] == f'"{site.oracle()[path][1]}"'
+            assert "sandbox" in response.headers["Content-Security-Policy"]
 
     def test_content_type_of_utf_8_contains_the_charset(self, world: World) -> None:
         payload = {
@@ -162,8 +162,8 @@ class TestRaw:
         }
         site = make_site(world, {path: data for path, (data, _) in payload.items()})
         for path, (data, kind) in payload.items():
-            answer = site.owner.get(site.path("/raw"), query_string={"file": path})
-            assert (answer.headers["Content-Type"], answer.response.data) == (kind, data), path
+            response = site.owner.get(site.path("/raw"), query_string={"file": path})
+            assert (response.headers["Content-Type"], response.response.data) == (kind, data), path
 
     def test_raw_read_with_matching_etag_returns_304(self, unchanged_site: Site) -> None:
         tag = unchanged_site.owner.get(unchanged_site.path("/raw?file=hugo.toml")).headers["ETag"]
@@ -241,8 +241,8 @@ class TestCommit:
     def test_path_changed_since_the_base_returns_409_with_path(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"content/about.md": b"theirs\n"}, "Theirs")
-        answer = site.commit(put("content/about.md", "mine", "update"), put("free.md"), base=base)
-        error = answer.fails(409, "CONFLICT", "content/about.md")
+        response = site.commit(put("content/about.md", "mine", "update"), put("free.md"), base=base)
+        error = response.fails(409, "CONFLICT", "content/about.md")
         assert error["result"] == {"head_sha": site.repo.head(), "paths": ["content/about.md"]}
         assert site.repo.text("log", "-1", "--format=%s") == "Theirs"
 

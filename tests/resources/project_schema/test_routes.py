@@ -174,9 +174,9 @@ class TestValidate:
         ]
         head = site.repo.head()
         invalid = ["title", "date", "state", "seo/rank~1x", "tags/0"]
-        answer = site.commit(*files, validate=True)
-        answer.fails(400, "VALIDATION_FAILED", *(f"files.1/{name}" for name in invalid))
-        listed = [(item["file"], item["pointer"]) for item in answer.json["result"]["invalid"]]
+        response = site.commit(*files, validate=True)
+        response.fails(400, "VALIDATION_FAILED", *(f"files.1/{name}" for name in invalid))
+        listed = [(item["file"], item["pointer"]) for item in response.json["result"]["invalid"]]
         assert listed == [("content/posts/b.md", f"/{name}") for name in invalid]
         edit = {
             "file": "content/posts/a.md",

@@ -146,8 +146,8 @@ class TestChangePassword:
         person = newcomer().join()
         other, old = person.elsewhere(), person.token
         body = {"currentPassword": person.password, "newPassword": NEW, "revokeOtherSessions": True}
-        answer = person.post("/auth/change-password", body).ok()
-        assert answer["token"] is None
+        response = person.post("/auth/change-password", body).ok()
+        assert response["token"] is None
         assert person.token != old
         person.get("/auth/get-session").ok()
         other.get("/auth/get-session").fails(401)
@@ -178,11 +178,11 @@ class TestSessions:
     def test_list_contains_handles_and_no_tokens(self, newcomer: Make) -> None:
         person = newcomer().join()
         other = person.elsewhere()
-        answer = person.get("/auth/list-sessions")
-        assert isinstance(answer.json, list)
-        assert [one["token"] for one in answer.ok()] == [one["id"] for one in answer.ok()]
-        assert {one["id"] for one in answer.ok()} == {person.session_id, other.session_id}
-        text = answer.response.get_data(as_text=True)
+        response = person.get("/auth/list-sessions")
+        assert isinstance(response.json, list)
+        assert [one["token"] for one in response.ok()] == [one["id"] for one in response.ok()]
+        assert {one["id"] for one in response.ok()} == {person.session_id, other.session_id}
+        text = response.response.get_data(as_text=True)
         assert str(person.token) not in text
         assert str(other.token) not in text
 

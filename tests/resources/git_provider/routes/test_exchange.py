@@ -46,9 +46,9 @@ class TestGitHubExchange:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         query = {"code": hosts.github.approve(login_of(me)), "installation_id": repository.installation}
-        answer = me.post("/api/auth/provider_a", query_string=query)
-        assert answer.ok()["installation_id"] == repository.installation
-        assert answer.json["installation_id"] == repository.installation  # the flat surface
+        response = me.post("/api/auth/provider_a", query_string=query)
+        assert response.ok()["installation_id"] == repository.installation
+        assert response.json["installation_id"] == repository.installation  # the flat surface
 
     def test_installation_id_as_a_number_is_accepted(self, world: World, hosts: Hosts) -> None:
         me = world.person()
@@ -191,7 +191,7 @@ class TestRefresh:
         double.latency_s = 0.6
         answers = at_once(16, lambda: me.again().post(f"/api/auth/{provider}/refresh", {}))
         assert statuses(answers) == {200: 16}
-        assert len({answer.json["result"]["token_hint"] for answer in answers}) == 1
+        assert len({response.json["result"]["token_hint"] for response in answers}) == 1
         assert len(double.calls("oauth/(access_)?token")) == 1
         assert len(double.calls("POST /api/app/installations/")) == (1 if provider == "provider_a" else 0)
 
