@@ -117,7 +117,8 @@ class PaddleCalls:
             yield from _data(reply, list)
             paging = ResponseParser(reply).get_pagination()
             following = paging.next if paging.has_more else None
-        raise UpstreamError("The list of the payment provider has too many pages")
+        if following is not None:
+            raise UpstreamError("The list of the payment provider has too many pages")
 
 
 def is_transient(failure: Exception) -> bool:
