@@ -17,7 +17,7 @@ from app.drivers.git.port import EntryType
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
-from app.resources.project_content import indexing
+from app.resources.project_content.last_commits import commit_to_dict
 from app.resources.project_content.source import Source, source_of
 
 KIND_LENGTH = 120
@@ -153,7 +153,7 @@ def _find_last_commit(index: ContentIndex | None, file: Any, source: Source) -> 
     here = (file.index_id, file.generation, file.path)
     session.release_connection()
     try:
-        last = indexing.commit_to_dict(source.git.last_commit(source.repo, index.commit_sha, file.path))
+        last = commit_to_dict(source.git.last_commit(source.repo, index.commit_sha, file.path))
     except GitObjectMissing:
         return None
     with session.write_transaction():

@@ -8,30 +8,23 @@ from itertools import islice
 
 import orjson
 import sqlalchemy as sa
-import structlog
 
 from app.content.words import fold
-from app.core import clock
 from app.database import bulk, session
-from app.drivers.errors import DriverError
 from app.drivers.git.errors import GitObjectMissing
-from app.drivers.git.port import CommitInfo, PathChange, TreeEntry
+from app.drivers.git.port import PathChange, TreeEntry
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource
 from app.resources.project.events import FileEvent, FilesChanged, files_changed
 from app.resources.project_content import cleanup, search_indexing, tree_parts, tree_snapshot
+from app.resources.project_content.last_commits import LastCommits, last_commits, read_last_commits
 from app.resources.project_content.source import Source
-
-log = structlog.get_logger(__name__)
 
 BATCH = 5_000
 MAX_INCREMENTAL_CHANGES = 20_000
 """Larger changes are indexed as a new generation."""
-
-MAX_HISTORY_COMMITS = 1_000
-"""Older commits of a longer push get no log entries. Their last-commit facts are read on demand."""
 
 _FILES: sa.Table = sa.inspect(ContentFile).local_table  # type: ignore[assignment]
 _REPLACED = (
@@ -45,7 +38,6 @@ _REPLACED = (
 )
 COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha", "size", "folded", "last_commit")
 Progress = Callable[[int, int | None], None]
-LastCommits = Mapping[str, Mapping[str, str]]
 
 
 def update_index(
@@ -96,7 +88,7 @@ def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
         return False
     is_fast_forward = source.git.is_ancestor(source.repo, old, head)
     history = source.git.history(source.repo, head, since=old) if is_fast_forward else iter(())
-    last = last_commits(islice(history, MAX_HISTORY_COMMITS))
+    last = last_commits(history)
     with session.write_transaction():
         current = _lock(index.id)
         if current is None or current.commit_sha != old:
@@ -112,7 +104,7 @@ def _index_from_scratch(
     index: ContentIndex, source: Source, head: str, progress: Progress, *, reads_history: bool, batch_size: int
 ) -> None:
     index_id, generation, files = index.id, _start_generation(index), 0
-    last = _read_last_commits(source, head) if reads_history else {}
+    last = read_last_commits(source, head) if reads_history else {}
     for batch in bulk.batches(source.git.tree(source.repo, head), batch_size):
         files += sum(e.type == "blob" for e in batch)
         with session.write_transaction():
@@ -126,15 +118,6 @@ def _index_from_scratch(
         current.generation, current.commit_sha, current.files = generation, head, files
         _mark_ready(current)
     _drop_generations(index_id, generation)
-
-
-def _read_last_commits(source: Source, head: str) -> LastCommits:
-    """Return the last commits of the files by path. An unreadable history does not prevent the index."""
-    try:
-        return last_commits(islice(source.git.history(source.repo, head), MAX_HISTORY_COMMITS))
-    except DriverError as error:
-        log.warning("content.history_unreadable", error=type(error).__name__)
-        return {}
 
 
 def _insert(index_id: str, generation: int, entries: Iterable[TreeEntry], last: LastCommits) -> None:
@@ -222,26 +205,6 @@ def _clear_last_commits(index: ContentIndex) -> None:
         .where(ContentFile.index_id == index.id, ContentFile.generation == index.generation)
         .values(last_commit=sa.null())
     )
-
-
-def last_commits(history: Iterable[CommitInfo]) -> dict[str, dict[str, str]]:
-    """Return the newest commit of each path of a history, which is ordered from new to old."""
-    newest: dict[str, dict[str, str]] = {}
-    for commit in history:
-        values = commit_to_dict(commit)
-        for path in commit.paths:
-            newest.setdefault(path, values)
-    return newest
-
-
-def commit_to_dict(commit: CommitInfo) -> dict[str, str]:
-    """Return a commit as a response dictionary of file metadata."""
-    return {
-        "sha": commit.sha,
-        "message": commit.message,
-        "author": commit.author.name,
-        "date": clock.iso(commit.date),
-    }
 
 
 def ask(index: ContentIndex, *, priority: int = 0) -> str | None:

@@ -4,7 +4,8 @@ from typing import Any
 
 from app.core.errors import NotFound
 from app.drivers.git.errors import GitObjectMissing
-from app.resources.project_content import file_metadata, indexing
+from app.resources.project_content import file_metadata
+from app.resources.project_content.last_commits import commit_to_dict
 from app.resources.project_content.raw_file import FOLDER
 from app.resources.project_content.source import Source
 
@@ -15,7 +16,7 @@ def metadata_at_commit(source: Source, commit: str, path: str) -> dict[str, Any]
     if entry is None or entry.type == FOLDER:
         raise NotFound("There is no such file at this commit")
     try:
-        last = indexing.commit_to_dict(source.git.last_commit(source.repo, commit, path))
+        last = commit_to_dict(source.git.last_commit(source.repo, commit, path))
     except GitObjectMissing:
         last = None
     metadata = file_metadata.to_dict(entry, file_metadata.read_facts(entry, source))
