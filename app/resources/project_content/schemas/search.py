@@ -16,7 +16,9 @@ class SearchQuery(RequestSchema):
     """A search query with its branch, type and number of results."""
 
     q = fields.String(required=True, validate=[validate.Length(max=MAX_QUESTION), without_nul])
-    type = fields.String(load_default=None, validate=[validate.Length(min=1, max=80), without_nul])
+    type = fields.String(
+        load_default=None, validate=[validate.Length(min=1, max=80), without_nul], metadata={"pattern": "^[^\\x00]*$"}
+    )
     limit = fields.Integer(load_default=20, validate=validate.Range(min=1))
     ref = fields.String(load_default=None, validate=branch_name)
 
