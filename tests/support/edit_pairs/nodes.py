@@ -74,7 +74,7 @@ class Nodes:
             connect_gitlab(owner, self.hosts)
             return on_gitlab.git, on_gitlab.name, self.hosts.gitlab
         name, repo = repository(World(self.first), files)
-        return Plumbing(repo.folder), name, None
+        return Plumbing.existing(repo.folder), name, None
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Self
 
 from tests.support.git_command import run_git
 
@@ -50,7 +51,7 @@ class GitRepo:
             self._import([(files, "Add files")], branch)
 
     @classmethod
-    def existing(cls, folder: Path) -> "GitRepo":
+    def existing(cls, folder: Path) -> Self:
         """Return an existing repository."""
         repo = cls.__new__(cls)
         repo.folder = folder
