@@ -25,6 +25,17 @@ WRITE_ATTEMPTS = 60
 log = structlog.get_logger()
 
 
+def raise_if_cancelled() -> None:
+    """Raise CancelledError if the present task was cancelled.
+
+    A connection that is lost during the cancellation raises its own error in place of CancelledError. A loop that
+    continues after that error would never end.
+    """
+    task = asyncio.current_task()
+    if task is not None and task.cancelling():
+        raise asyncio.CancelledError
+
+
 class LeasedJobManager(manager.JobManager):
     """The statements of one worker. It owns a call while the row contains its worker id."""
 
@@ -45,6 +56,7 @@ class LeasedJobManager(manager.JobManager):
         try:
             await self.connector.execute_query_async(sql.BEAT, worker_id=worker_id)
         except exceptions.ConnectorException as error:
+            raise_if_cancelled()
             log.warning("job_heartbeat_failed", error=type(error.__cause__ or error).__name__)
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> jobs.Job | None:
@@ -65,6 +77,7 @@ class LeasedJobManager(manager.JobManager):
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
             except exceptions.ConnectorException as error:
                 log.warning("job_listener_lost", error=type(error.__cause__ or error).__name__)
+            raise_if_cancelled()
             await asyncio.sleep(FAULT_PAUSE_S)
 
     async def finish_job(self, job: jobs.Job, status: jobs.Status, delete_job: bool) -> None:
@@ -102,6 +115,7 @@ class LeasedJobManager(manager.JobManager):
             try:
                 return await write()
             except exceptions.ConnectorException as error:
+                raise_if_cancelled()
                 log.warning("job_write_failed", error=type(error.__cause__ or error).__name__)
                 await asyncio.sleep(FAULT_PAUSE_S)
         return await write()

@@ -5,6 +5,7 @@ import contextlib
 import datetime
 import logging
 import threading
+import time
 from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
 from typing import Any, cast
@@ -15,12 +16,13 @@ from procrastinate import exceptions, job_context, jobs, retry
 
 from app.core.jobs import Job
 from app.drivers.jobs.port import JobRun, Run
-from app.drivers.jobs.postgresql.manager import FAULT_PAUSE_S, LeasedJobManager
+from app.drivers.jobs.postgresql.manager import FAULT_PAUSE_S, LeasedJobManager, raise_if_cancelled
 from app.drivers.jobs.postgresql.queue import QUEUE, TASK
 from app.drivers.jobs.retry_policy import JobTimings, describe, may_retry, periodic, slot
 
 PURGE_EVERY_S = 60.0
 STOP_POLL_S = 0.1
+REGISTRATION_S = 10.0
 CONNECT_TIMEOUT_S = 5
 
 log = structlog.get_logger()
@@ -86,7 +88,7 @@ class ProcrastinateWorker:
         async with app.open_async():
             serving = asyncio.create_task(self._start(app, concurrency))
             maintenance = asyncio.create_task(self._run_maintenance(manager))
-            stopping = asyncio.create_task(_cancel_when_set(stop, serving))
+            stopping = asyncio.create_task(_cancel_when_set(stop, serving, manager))
             try:
                 await serving
             except asyncio.CancelledError:
@@ -143,7 +145,7 @@ class ProcrastinateWorker:
             (lambda: self._note_progress(manager), timing.progress_s),
             (lambda: manager.purge(timing), PURGE_EVERY_S),
         ]
-        await asyncio.gather(*(_repeat(task, every_s) for task, every_s in tasks))
+        await asyncio.gather(*(repeat(task, every_s) for task, every_s in tasks))
 
     async def _beat(self, manager: LeasedJobManager) -> None:
         # Procrastinate stops its heartbeat at the start of the drain, and the lease could end before the grace period.
@@ -177,18 +179,26 @@ class ProcrastinateWorker:
                 self._noted[job_id] = progress
 
 
-async def _repeat(task: Callable[[], Awaitable[object]], every_s: float) -> None:
+async def repeat(task: Callable[[], Awaitable[object]], every_s: float) -> None:
+    """Run a task at an interval until the present task is cancelled. A failed run does not end it."""
     while True:
         try:
             await task()
         except Exception as error:
             log.warning("job_chore_failed", error=describe(error))
+        raise_if_cancelled()
         await asyncio.sleep(every_s)
 
 
-async def _cancel_when_set(stop: threading.Event, serving: asyncio.Task[None]) -> None:
-    """Start the drain. Procrastinate documents the cancellation of the worker for this."""
+async def _cancel_when_set(stop: threading.Event, serving: asyncio.Task[None], manager: LeasedJobManager) -> None:
+    """Start the drain. Procrastinate documents the cancellation of the worker for this.
+
+    A cancellation during the registration of the worker can be lost, so wait for its end.
+    """
     while not stop.is_set():
+        await asyncio.sleep(STOP_POLL_S)
+    deadline = time.monotonic() + REGISTRATION_S
+    while manager.worker_id is None and not serving.done() and time.monotonic() < deadline:
         await asyncio.sleep(STOP_POLL_S)
     serving.cancel()
 
