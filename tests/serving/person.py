@@ -79,12 +79,14 @@ class Person:
         self.use((within or self.page).get_by_role("button", name=self.say(name), exact=True).first)
 
     def follow(self, name: str) -> None:
-        """Follow the first visible link of this name. A narrow page has the navigation in a drawer."""
+        """Follow the first visible link of this name to its page. A narrow page has the navigation in a drawer."""
         link = self.page.get_by_role("link", name=self.say(name), exact=True).first
         menu = self.page.locator(".drawer-toggle")
         if not link.count() and menu.is_visible():
             self.use(menu)
+        address = self.page.url
         self.use(link)
+        self.page.wait_for_url(lambda url: url != address)
 
     def use_entry(self, title: str) -> None:
         """Open an entry of a list, whose name is no text of the console."""
