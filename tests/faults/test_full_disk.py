@@ -105,7 +105,9 @@ def test_full_disk_returns_503_and_stores_nothing_partially(
         signed_up = workload.ask(None, "POST", "/auth/sign-up/email", json=body)
         saved = flask(deployment.service, "backup", str(backup))
     refused = [one for one in replies if one.status in REFUSED]
-    assert {one.status for one in replies} <= {FINE, MADE, *REFUSED}, replies
+    # The users may reach the number of their organizations before the disk is full.
+    statuses = {one.status for one in replies if one.code != "LIMIT_REACHED"}
+    assert statuses <= {FINE, MADE, *REFUSED}, [one for one in replies if one.status not in (FINE, MADE, *REFUSED)]
     assert refused
     assert signed_up.status in (FINE, 503)
     assert saved.returncode != 0

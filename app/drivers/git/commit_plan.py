@@ -70,11 +70,9 @@ def _check_form(change: FileChange) -> None:
 def _faults(changes: Sequence[FileChange], removed: list[str], targets: list[str], tree: TreeView) -> Iterator[str]:
     removed_paths, target_paths = set(removed), set(targets)
     yield from (path for paths in (removed, targets) for path, times in Counter(paths).items() if times > 1)
-    yield from (
-        path
-        for path in target_paths
-        if any(_is_file(above, tree, removed_paths, target_paths) for above in _folders_of(path))
-    )
+    above = {folder for path in target_paths for folder in _folders_of(path)}
+    files = {folder for folder in above if _is_file(folder, tree, removed_paths, target_paths)}
+    yield from (path for path in target_paths if files and not files.isdisjoint(_folders_of(path)))
     for change in changes:
         there = tree.find(change.path)
         if change.action is Action.DELETE:

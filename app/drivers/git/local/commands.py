@@ -1,5 +1,6 @@
 """The `git` program run on one repository: its environment, time limits and failures."""
 
+import errno
 import logging
 import os
 import select
@@ -19,7 +20,9 @@ from app.drivers.git.local.pipes import READ_BYTES, pipe, wait_readable
 log = logging.getLogger(__name__)
 
 MAX_LOGGED_BYTES = 2000
-FULL_DISK_MESSAGES = ("No space left on device", "Out of diskspace", "Disk quota exceeded")
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
+# The last one is the message for a ref that cannot be written. It does not contain the reason.
+FULL_DISK_MESSAGES = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "couldn't write '")
 # Only the command line configures Git: no configuration files, no hooks, no replacement objects, no prompts.
 # `safe.directory` has an effect on the command line only; the folders belong to the user who deploys the service.
 OPTIONS = tuple(
@@ -122,7 +125,7 @@ def run(
         UpstreamTimeout: the command took longer than `timeout_s` and was killed.
         GitStatusUnknown: the exit status of the command is unknown.
     """
-    with input_file(data) as stdin, _anonymous_file() as stdout, _anonymous_file() as stderr:
+    with input_file(data) as stdin, anonymous_file() as stdout, anonymous_file() as stderr:
         streams = {"stdin": stdin.fileno(), "stdout": stdout.fileno(), "stderr": stderr.fileno()}
         process = start(directory, *arguments, **streams, variables=variables)
         try:
@@ -131,13 +134,13 @@ def run(
             process.end()
         output, errors = _content_of(stdout), _content_of(stderr)
     if returncode not in accepts:
-        raise _failure(arguments, returncode, errors)
+        raise command_failure(arguments, returncode, errors)
     return Finished(returncode, output, errors)
 
 
 def input_file(data: Iterable[bytes]) -> IO[bytes]:
     """Return an anonymous file in memory with the parts of `data`, open at its start."""
-    file = _anonymous_file()
+    file = anonymous_file()
     file.writelines(data)
     file.seek(0)
     return file
@@ -166,7 +169,7 @@ def stream(directory: Path, *arguments: str, timeout_s: float) -> Iterator[bytes
         finally:
             process.end()
     if returncode:
-        raise _failure(arguments, returncode, bytes(messages))
+        raise command_failure(arguments, returncode, bytes(messages))
 
 
 def fields(pieces: Iterable[bytes]) -> Iterator[bytes]:
@@ -186,7 +189,8 @@ def _wait(process: ChildProcess, timeout_s: float, watch: Callable[[], None] | N
         raise GitStatusUnknown from error
 
 
-def _anonymous_file() -> IO[bytes]:
+def anonymous_file() -> IO[bytes]:
+    """Return an empty file in memory that only this process can open."""
     if hasattr(os, "memfd_create"):
         return os.fdopen(os.memfd_create("git-input", os.MFD_CLOEXEC), "w+b")
     return tempfile.TemporaryFile()
@@ -215,7 +219,16 @@ def _pieces(output: int, errors: int, messages: bytearray, timeout_s: float) -> 
                 return
 
 
-def _failure(arguments: tuple[str, ...], returncode: int, errors: bytes) -> GitFailed | DiskFull:
+def write_failure(error: OSError) -> DiskFull | UpstreamError:
+    """Return the exception for a file of a repository that cannot be written."""
+    log.warning("a file of a repository cannot be written: %s", error)
+    if error.errno in FULL_DISK:
+        return DiskFull()
+    return UpstreamError("The files of the local repository cannot be written")
+
+
+def command_failure(arguments: tuple[str, ...], returncode: int, errors: bytes) -> GitFailed | DiskFull:
+    """Return the exception for a failed command, and log its messages."""
     text = errors[:MAX_LOGGED_BYTES].decode(errors="replace")
     log.warning("git %s failed (%d): %s", arguments[0], returncode, text)
     if any(message in text for message in FULL_DISK_MESSAGES):

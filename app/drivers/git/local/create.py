@@ -13,9 +13,9 @@ from app.drivers.errors import UpstreamRejected
 from app.drivers.git.commit_plan import EXECUTABLE, PLAIN, SYMLINK, CommitPlan, FileWrite
 from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.local.commands import GitFailed, run
-from app.drivers.git.local.fast_import import CommitIdentity, import_commit
 from app.drivers.git.local.folders import foreign_storage, is_bare_repository
-from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move
+from app.drivers.git.local.new_commit import CommitIdentity, create_commit
+from app.drivers.git.local.refs import default_branch, list_branches
 from app.drivers.git.port import Person
 
 BRANCH = "main"
@@ -63,8 +63,8 @@ def _fill(target: Path, source: Path, bot: Person) -> None:
         _fetch(target, source, inner if inner.exists() or inner.is_symlink() else source)
     else:
         plan = CommitPlan((), tuple(_write(source, path) for path in _files(source)))
-        done = import_commit(target, plan, "Add files", CommitIdentity(bot, bot), parent=None, timeout_s=TIMEOUT_S)
-        move(target, BRANCH, done.commit, NOTHING, head=lambda: None, timeout_s=TIMEOUT_S)
+        created = create_commit(target, plan, "Add files", CommitIdentity(bot, bot), parent=None)
+        run(target, "update-ref", f"refs/heads/{BRANCH}", created.sha, timeout_s=TIMEOUT_S)
 
 
 def _fetch(target: Path, source: Path, inner: Path) -> None:

@@ -15,10 +15,10 @@ from app.drivers.git.errors import BranchExists, BranchMoved, GitObjectMissing, 
 from app.drivers.git.local.bundles import LocalBundles
 from app.drivers.git.local.commands import GitStatusUnknown, run
 from app.drivers.git.local.creation import LocalCreation
-from app.drivers.git.local.fast_import import CommitIdentity, check_person, import_commit
 from app.drivers.git.local.folders import folder_of
 from app.drivers.git.local.locks import exclusive_lock
 from app.drivers.git.local.log import read_history, read_last
+from app.drivers.git.local.new_commit import CommitIdentity, Parent, check_person, create_commit
 from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move, names_conflict, read_loose
 from app.drivers.git.local.revisions import LocalRevisions
 from app.drivers.git.local.trees import LocalTree, RecentTrees, list_changes, list_tree, sized
@@ -52,7 +52,7 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
 
     def close(self) -> None:
         """End the processes of the pool. The next call starts new ones."""
-        self._objects.close()
+        self._processes.close()
 
     def branches(self, repo: RepoRef) -> Sequence[Branch]:
         """Return all branches sorted by name, none in a repository without a commit."""
@@ -172,19 +172,17 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         folder = self._folder(repo)
         if self.head(repo, branch) != expected_head:
             raise BranchMoved("The branch has moved since it was read")
-        plan = make_plan(changes, self._recent.take(folder, expected_head) or self._tree(folder, expected_head))
+        parent = Parent(expected_head, self._recent.take(folder, expected_head) or self._tree(folder, expected_head))
         identity = CommitIdentity(author or self._bot, self._bot)
-        done = import_commit(folder, plan, message, identity, parent=expected_head, timeout_s=self._timeout_s)
-        if not self._move(folder, branch, done.commit, expected_head):
+        created = create_commit(folder, make_plan(changes, parent.tree), message, identity, parent=parent)
+        if not self._move(folder, branch, created.sha, expected_head):
             raise BranchMoved("The branch has moved since it was read")
-        return Commit(done.commit, expected_head, tuple(sized(self._objects, folder, done.changes(plan))))
+        return Commit(created.sha, expected_head, tuple(sized(self._objects, folder, created.changes)))
 
     def _move(self, folder: Path, branch: str, new: str, old: str) -> bool:
         """Move a branch by compare-and-swap. If the result of git is unknown, read the branch."""
         try:
-            return move(
-                folder, branch, new, old, head=lambda: self._find_head(folder, branch), timeout_s=self._timeout_s
-            )
+            return move(self._processes, folder, branch, new, old, head=lambda: self._find_head(folder, branch))
         except (UpstreamTimeout, GitStatusUnknown):
             if (self._find_head(folder, branch) or NOTHING) == new:
                 return True

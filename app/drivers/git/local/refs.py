@@ -8,14 +8,16 @@ from pathlib import Path
 
 from app.core.refs import is_sha
 from app.drivers.errors import UpstreamTimeout
-from app.drivers.git.local.commands import GitFailed, fields, run
+from app.drivers.git.local.commands import GitFailed, GitStatusUnknown, command_failure, fields, run
 from app.drivers.git.local.locks import exclusive
+from app.drivers.git.local.processes import ProcessEnded, ProcessPool
 from app.drivers.git.port import Branch
 
 NOTHING = "0" * 40
 # A ref is locked for milliseconds. An older lock belongs to a git process that was killed.
 STALE_LOCK_S = 5.0
 LOCK_WAIT_S = 12.0
+_UPDATE = ("update-ref", "--stdin")
 
 
 def default_branch(directory: Path) -> str:
@@ -52,24 +54,18 @@ def read_loose(directory: Path, branch: str) -> str | None:
 
 
 def move(
-    directory: Path,
-    branch: str,
-    new: str,
-    old: str,
-    *,
-    head: Callable[[], str | None],
-    timeout_s: float,
+    processes: ProcessPool, directory: Path, branch: str, new: str, old: str, *, head: Callable[[], str | None]
 ) -> bool:
     """Set a branch to `new` if it is at `old` (`NOTHING`: does not exist). Return False if it is not.
 
     Raises:
         UpstreamTimeout: another git process holds the lock of the branch.
+        GitStatusUnknown: git ended while it moved the branch.
     """
-    command = f"start\nupdate refs/heads/{branch} {new} {old}\nprepare\ncommit\n".encode()
     until_s = time.monotonic() + LOCK_WAIT_S
     while True:
         try:
-            run(directory, "update-ref", "--stdin", timeout_s=timeout_s, data=[command])
+            _update(processes, directory, f"update refs/heads/{branch} {new} {old}")
         except GitFailed:
             if (head() or NOTHING) != old:
                 return False
@@ -79,6 +75,21 @@ def move(
             return True
         remove_stale_locks(directory, branch)
         time.sleep(random.uniform(0.02, 0.1))  # noqa: S311 - spreads the attempts, guards nothing
+
+
+def _update(processes: ProcessPool, directory: Path, command: str) -> None:
+    """Run one transaction. A process serves several of them and ends with the first one that fails."""
+    with processes.process(directory, *_UPDATE) as process:
+        try:
+            process.send(f"start\n{command}\nprepare\ncommit\n".encode())
+            for step in (b"start", b"prepare", b"commit"):
+                if process.line() != step + b": ok":
+                    raise GitStatusUnknown
+        except ProcessEnded as error:
+            code = process.wait()
+            if code is None or code <= 0:
+                raise GitStatusUnknown from error
+            raise command_failure(_UPDATE, code, process.messages()) from error
 
 
 def remove_stale_locks(directory: Path, branch: str) -> None:

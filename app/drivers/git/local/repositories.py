@@ -6,6 +6,7 @@ from app.core.refs import is_branch_name, is_sha
 from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
 from app.drivers.git.local.catfile import CatFiles
 from app.drivers.git.local.folders import folder_of, is_bare_repository
+from app.drivers.git.local.processes import ProcessPool
 from app.drivers.git.port import EntryType, RepoRef
 
 
@@ -15,7 +16,8 @@ class LocalRepositories:
     def __init__(self, root: Path, timeout_s: float) -> None:
         root.mkdir(parents=True, exist_ok=True)
         self._root, self._timeout_s = root.resolve(), timeout_s
-        self._objects = CatFiles(timeout_s)
+        self._processes = ProcessPool(timeout_s)
+        self._objects = CatFiles(self._processes)
 
     def _folder(self, repo: RepoRef) -> Path:
         folder = folder_of(self._root, repo.name)

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
+from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.local.catfile import CatFiles, ObjectHeader
 from app.drivers.git.local.commands import fields, stream
@@ -17,7 +18,15 @@ from app.drivers.git.port import EntryType, PathChange, TreeEntry
 FOLDER = "tree"
 CHUNK = 512
 MAX_TREES, MAX_NAMES = 4, 20_000
+Entries = dict[bytes, tuple[bytes, bytes]]
+"""The entries of a folder: name → mode as stored, and the bytes of the sha."""
+FOLDER_MODES = (b"40000", b"040000")
+_TYPES = {"040000": FOLDER, "160000": EntryType.COMMIT.value}
+_BLOB = EntryType.BLOB.value
+_NOTHING = (b"", b"")
 _NO_MODE = b"000000"
+# A space, a zero byte and the sha.
+_BYTES_PER_ENTRY = 22
 _TREE_LINE = re.compile(rb"([0-7]{5,6}) ([^\0]+)\0(.{20})", re.DOTALL)
 
 
@@ -26,9 +35,9 @@ class LocalTree:
 
     def __init__(self, objects: CatFiles, directory: Path, commit: str) -> None:
         self._objects, self._directory = objects, directory
-        self._folders: dict[str, dict[bytes, tuple[bytes, bytes]]] = {}
         self._root = f"{commit}^{{tree}}"
-        self._folder(self._root)
+        self._folders: dict[str, Entries] = {}
+        self._by_path: dict[str, Entries | None] = {"": self.folder(self._root)}
 
     @property
     def names(self) -> int:
@@ -37,48 +46,61 @@ class LocalTree:
 
     def find(self, path: str) -> TreeEntry | None:
         """Return the entry of a path without its size. A folder has the type `tree`."""
-        folder = self._root
-        *above, name = path.encode().split(b"/")
-        for part in above:
-            mode, folder = self._read(folder, part)
-            if entry_type(mode) != FOLDER:
-                return None
-        mode, sha = self._read(folder, name)
-        return TreeEntry(path, entry_type(mode), mode, sha, None) if mode else None
+        above, _, name = path.rpartition("/")
+        mode, sha = (self._folder_at(above) or {}).get(name.encode(), _NOTHING)
+        return _entry(path, mode, sha) if mode else None
+
+    def root(self) -> Entries:
+        """Return the entries of the root."""
+        return self.folder(self._root)
+
+    def folder(self, sha: str) -> Entries:
+        """Return the entries of a folder."""
+        if sha not in self._folders:
+            results, data = self._objects.one(self._directory, sha)
+            if results.type != FOLDER:
+                raise GitObjectMissing("The commit does not exist in the repository")
+            self._folders[sha] = _parse(data)
+        return self._folders[sha]
 
     def list_folder(self, path: str) -> Iterator[TreeEntry]:
         """Yield the direct entries of a folder without sizes; nothing if the path is not a folder."""
-        folder = self.find(path) if path else TreeEntry("", FOLDER, "040000", self._root, None)
-        if folder is None or folder.type != FOLDER:
-            return
-        for name in self._folder(folder.sha):
+        for name, (mode, sha) in (self._folder_at(path) or {}).items():
             if (text := utf8(name)) is not None:
-                mode, sha = self._read(folder.sha, name)
-                yield TreeEntry(f"{path}/{text}" if path else text, entry_type(mode), mode, sha, None)
+                yield _entry(f"{path}/{text}" if path else text, mode, sha)
 
     def files(self, folder: TreeEntry) -> Iterator[str]:
         """Yield every file path below a folder. Names that are not valid UTF-8 contain surrogate escapes."""
-        for name in self._folder(folder.sha):
-            mode, sha = self._read(folder.sha, name)
-            path = f"{folder.path}/{name.decode(errors='surrogateescape')}"
-            entry = TreeEntry(path, entry_type(mode), mode, sha, None)
+        for name, (mode, sha) in self.folder(folder.sha).items():
+            entry = _entry(f"{folder.path}/{name.decode(errors='surrogateescape')}", mode, sha)
             if entry.type == FOLDER:
                 yield from self.files(entry)
             else:
                 yield entry.path
 
-    def _read(self, folder: str, name: bytes) -> tuple[str, str]:
-        """Return mode and sha of a name in a folder, or two empty strings if it does not exist."""
-        mode, sha = self._folder(folder).get(name, (b"", b""))
-        return mode.decode().zfill(6) if mode else "", sha.hex()
+    def _folder_at(self, path: str) -> Entries | None:
+        """Return the entries of the folder at a path, or None if there is none."""
+        if path not in self._by_path:
+            parts = path.split("/")
+            for count, name in enumerate(parts):
+                above, location = "/".join(parts[:count]), "/".join(parts[: count + 1])
+                if location not in self._by_path:
+                    mode, sha = (self._by_path[above] or {}).get(name.encode(), _NOTHING)
+                    self._by_path[location] = self.folder(sha.hex()) if mode in FOLDER_MODES else None
+        return self._by_path[path]
 
-    def _folder(self, name: str) -> dict[bytes, tuple[bytes, bytes]]:
-        if name not in self._folders:
-            results, data = self._objects.one(self._directory, name)
-            if results.type != FOLDER:
-                raise GitObjectMissing("The commit does not exist in the repository")
-            self._folders[name] = {part: (mode, sha) for mode, part, sha in _TREE_LINE.findall(data)}
-        return self._folders[name]
+
+def _parse(data: bytes) -> Entries:
+    """Return the entries of a tree object. Raises UpstreamError if they are not all of it."""
+    entries = {name: (mode, sha) for mode, name, sha in _TREE_LINE.findall(data)}
+    if sum(len(mode) + len(name) for name, (mode, _) in entries.items()) + _BYTES_PER_ENTRY * len(entries) != len(data):
+        raise UpstreamError("A folder of the repository is damaged")
+    return entries
+
+
+def _entry(path: str, mode: bytes, sha: bytes) -> TreeEntry:
+    text = mode.decode().zfill(6)
+    return TreeEntry(path, entry_type(text), text, sha.hex(), None)
 
 
 class RecentTrees:
@@ -109,7 +131,7 @@ def _key(directory: Path, commit: str) -> tuple[object, ...]:
 
 def entry_type(mode: str) -> str:
     """Return the object type of a mode."""
-    return {"040000": FOLDER, "160000": EntryType.COMMIT.value}.get(mode, EntryType.BLOB.value)
+    return _TYPES.get(mode, _BLOB)
 
 
 def utf8(name: bytes) -> str | None:

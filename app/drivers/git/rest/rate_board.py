@@ -8,7 +8,8 @@ import structlog
 from redis import Redis
 
 from app.core.circuit_breaker import CircuitBreaker
-from app.core.redis_options import CONNECTION_ERRORS, RETRY_AFTER_S, TIMEOUTS
+from app.core.redis_errors import CONNECTION_ERRORS
+from app.core.redis_options import RETRY_AFTER_S, TIMEOUTS
 
 log = structlog.get_logger(__name__)
 

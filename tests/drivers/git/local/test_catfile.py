@@ -10,7 +10,8 @@ import pytest
 
 from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing
-from app.drivers.git.local.catfile import MAX_IDLE, CatFiles
+from app.drivers.git.local.catfile import CatFiles
+from app.drivers.git.local.processes import MAX_IDLE, ProcessPool
 from tests.support.samples.gitrepo import GitRepo
 
 
@@ -20,10 +21,15 @@ def repo(tmp_path: Path) -> GitRepo:
 
 
 @pytest.fixture
-def objects() -> Iterator[CatFiles]:
-    pool = CatFiles(timeout_s=10)
+def processes() -> Iterator[ProcessPool]:
+    pool = ProcessPool(timeout_s=10)
     yield pool
     pool.close()
+
+
+@pytest.fixture
+def objects(processes: ProcessPool) -> CatFiles:
+    return CatFiles(processes)
 
 
 def shas_of(repo: GitRepo) -> list[str]:
@@ -124,15 +130,17 @@ class TestPool:
             list(each)
         assert len(readers()) == MAX_IDLE
 
-    def test_close_ends_all_processes_and_a_later_read_starts_one(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_close_ends_all_processes_and_a_later_read_starts_one(
+        self, repo: GitRepo, processes: ProcessPool, objects: CatFiles
+    ) -> None:
         sha = shas_of(repo)[1]
         objects.one(repo.folder, sha)
-        objects.close()
+        processes.close()
         assert readers() == []
         assert objects.one(repo.folder, sha)[1] == b"1\n"
 
     def test_deleted_pool_ends_its_processes(self, repo: GitRepo) -> None:
-        CatFiles(timeout_s=10).one(repo.folder, shas_of(repo)[1])
+        CatFiles(ProcessPool(timeout_s=10)).one(repo.folder, shas_of(repo)[1])
         assert readers() == []
 
     def test_forked_child_uses_its_own_process(self, repo: GitRepo, objects: CatFiles) -> None:

@@ -6,15 +6,16 @@ from pathlib import Path
 import pytest
 
 from app.drivers.git.local.catfile import CatFiles
+from app.drivers.git.local.processes import ProcessPool
 from app.drivers.git.local.trees import MAX_NAMES, MAX_TREES, LocalTree, RecentTrees
 from tests.support.samples.gitrepo import GitRepo
 
 
 @pytest.fixture
 def objects() -> Iterator[CatFiles]:
-    pool = CatFiles(timeout_s=10)
-    yield pool
-    pool.close()
+    processes = ProcessPool(timeout_s=10)
+    yield CatFiles(processes)
+    processes.close()
 
 
 def test_recent_tree_is_returned_once_for_its_commit_and_repository(tmp_path: Path, objects: CatFiles) -> None:

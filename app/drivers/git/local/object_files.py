@@ -1,0 +1,123 @@
+"""New objects in a repository: a file for each of a few objects (loose), or packs for many.
+
+Git writes the same files. The data of all of them is on disk before any gets its final name, as with `core.fsync`. The
+update of a ref that follows writes the names to disk.
+"""
+
+import errno
+import os
+import secrets
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+from typing import IO
+
+from app.drivers.git.local.packs import write_index, write_pack
+from app.drivers.git.object_ids import GitObject, object_header
+
+# Each file costs an fsync. `git gc` joins packs if there are more than 50, and loose objects if there are more than 2,000.
+MAX_LOOSE = 16
+MAX_PACK_BYTES = 1 << 30
+# Git compresses loose objects at this level.
+COMPRESSION = 1
+ATTEMPTS = 5
+
+
+def write_objects(directory: Path, objects: Iterable[GitObject]) -> None:
+    """Write the objects to a repository. Blocks and logs nothing: call it in a thread. Raises OSError."""
+    unique = list({each.sha: each for each in objects}.values())
+    if len(unique) <= MAX_LOOSE:
+        _write_loose(directory / "objects", unique)
+    else:
+        for part in _parts(unique):
+            _write_pack(directory / "objects/pack", part)
+
+
+def _write_loose(folder: Path, objects: Iterable[GitObject]) -> None:
+    with _NewFiles(folder) as files:
+        for each in objects:
+            path = folder / each.sha[:2] / each.sha[2:]
+            if not _refresh(path):
+                content = object_header(each.type, each.content) + each.content
+                files.open("tmp_obj_").write(zlib.compress(content, COMPRESSION))
+                files.name(path)
+        files.publish()
+
+
+def _refresh(path: Path) -> bool:
+    """Return whether a loose object exists. Its new time protects it from `git gc`, which deletes old unreferenced objects."""
+    with suppress(FileNotFoundError):
+        os.utime(path)
+        return True
+    return False
+
+
+def _write_pack(folder: Path, objects: Sequence[GitObject]) -> None:
+    """Write a pack and its index. Git reads a pack when its index exists, so the index gets its name last."""
+    folder.mkdir(exist_ok=True)
+    with _NewFiles(folder) as files:
+        name, entries = write_pack(files.open("tmp_pack_"), objects, COMPRESSION)
+        files.name(folder / f"pack-{name.hex()}.pack")
+        write_index(files.open("tmp_idx_"), name, entries)
+        files.name(folder / f"pack-{name.hex()}.idx")
+        files.publish()
+
+
+def _parts(objects: Iterable[GitObject]) -> Iterator[list[GitObject]]:
+    """Yield the objects of each pack. The index stores positions below 2 GiB."""
+    part, size = list[GitObject](), 0
+    for each in objects:
+        if part and size + len(each.content) > MAX_PACK_BYTES:
+            yield part
+            part, size = [], 0
+        part.append(each)
+        size += len(each.content)
+    yield part
+
+
+class _NewFiles:
+    """Temporary files of one folder that get their names together. `git gc` deletes those of a killed process."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder, self._stack = folder, ExitStack()
+        self._files: list[tuple[IO[bytes], Path]] = []
+        self._names: list[Path] = []
+
+    def __enter__(self) -> "_NewFiles":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def open(self, prefix: str) -> IO[bytes]:
+        """Open a new file that only this process knows. As in Git, it cannot be changed later."""
+        path = self._folder / f"{prefix}{secrets.token_hex(8)}"
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o444)
+        self._stack.callback(path.unlink, missing_ok=True)
+        file = self._stack.enter_context(os.fdopen(descriptor, "wb"))
+        self._files.append((file, path))
+        return file
+
+    def name(self, path: Path) -> None:
+        """Set the final path of the file that was opened last."""
+        self._names.append(path)
+
+    def publish(self) -> None:
+        """Write the data of all files to disk, then give them their names in order."""
+        for file, _ in self._files:
+            file.flush()
+        for file, _ in self._files:
+            os.fsync(file.fileno())
+        for (_, source), path in zip(self._files, self._names, strict=True):
+            _rename(source, path)
+
+
+def _rename(source: Path, path: Path) -> None:
+    """Rename a file. `git gc` may remove an empty folder between its creation and its use."""
+    for _ in range(ATTEMPTS):
+        path.parent.mkdir(exist_ok=True)
+        with suppress(FileNotFoundError):
+            source.replace(path)
+            return
+    raise FileNotFoundError(errno.ENOENT, "The file cannot be renamed", path)

@@ -1,0 +1,168 @@
+"""Git processes that serve several requests, and their pool."""
+
+import os
+import select
+import threading
+import time
+import weakref
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.concurrency.child_processes import ExitStatusUnknown
+from app.drivers.errors import UpstreamError
+from app.drivers.git.local.commands import MAX_LOGGED_BYTES, anonymous_file, start
+from app.drivers.git.local.pipes import READ_BYTES, pipe, wait_readable, write_all
+
+# A repository in use needs three: two that read objects and one that moves branches.
+MAX_IDLE = 24
+IDLE_S = 120.0
+
+
+class ProcessEnded(UpstreamError):
+    """The process ended before its response was complete."""
+
+    def __init__(self) -> None:
+        super().__init__("Git ended while its output was read")
+
+
+class GitProcess:
+    """One process and its unread output."""
+
+    def __init__(self, directory: Path, arguments: tuple[str, ...], timeout_s: float) -> None:
+        self._pipes = ExitStack()
+        requests_end, requests = pipe(self._pipes)
+        responses, responses_end = pipe(self._pipes)
+        self._errors = self._pipes.enter_context(anonymous_file())
+        with requests_end, responses_end:
+            self._process = start(
+                directory,
+                *arguments,
+                stdin=requests_end.fileno(),
+                stdout=responses_end.fileno(),
+                stderr=self._errors.fileno(),
+            )
+        self._input, self._output = requests.fileno(), responses.fileno()
+        os.set_blocking(self._input, False)
+        self._poller = select.poll()
+        self._poller.register(self._output, select.POLLIN)
+        self._timeout_s = timeout_s
+        self._buffer = bytearray()
+
+    def send(self, data: bytes) -> None:
+        """Send a request. Raises ProcessEnded."""
+        try:
+            write_all(self._input, data)
+        except BrokenPipeError as error:
+            raise ProcessEnded from error
+
+    def line(self) -> bytes:
+        """Read a line without its line break."""
+        while (cut := self._buffer.find(b"\n")) < 0:
+            self._fill()
+        line = bytes(self._buffer[:cut])
+        del self._buffer[: cut + 1]
+        return line
+
+    def read(self, size: int) -> Iterator[bytes]:
+        """Yield the next bytes in pieces."""
+        remaining = size
+        while remaining:
+            if not self._buffer:
+                self._fill()
+            piece = bytes(self._buffer[:remaining])
+            del self._buffer[: len(piece)]
+            remaining -= len(piece)
+            yield piece
+
+    def is_idle(self) -> bool:
+        """Return whether the process is running and has written neither unread output nor messages."""
+        return self._process.is_running() and not self._buffer and not os.fstat(self._errors.fileno()).st_size
+
+    def messages(self) -> bytes:
+        """Return the start of what the process wrote to its standard error."""
+        return os.pread(self._errors.fileno(), MAX_LOGGED_BYTES, 0)
+
+    def wait(self) -> int | None:
+        """Wait for the end of the process. Return its exit code as `ChildProcess.poll` does, or None if it is unknown."""
+        try:
+            return self._process.wait(self._timeout_s)
+        except (TimeoutError, ExitStatusUnknown):
+            return None
+
+    def close(self) -> None:
+        """End the process."""
+        self._process.end()
+        self._pipes.close()
+
+    def _fill(self) -> None:
+        wait_readable(self._poller, self._timeout_s)
+        piece = os.read(self._output, READ_BYTES)
+        if not piece:
+            raise ProcessEnded
+        self._buffer += piece
+
+
+@dataclass(eq=False)
+class _Idle:
+    key: tuple[object, ...]
+    process: GitProcess
+    since_s: float = field(default_factory=time.monotonic)
+
+
+class ProcessPool:
+    """A pool of at most `MAX_IDLE` idle processes. A process ends two minutes after its last use."""
+
+    def __init__(self, timeout_s: float) -> None:
+        self._timeout_s = timeout_s
+        self._lock = threading.Lock()
+        self._idle: list[_Idle] = []
+        self._pid = os.getpid()
+        weakref.finalize(self, _close_all, self._idle)
+
+    def close(self) -> None:
+        """End the idle processes."""
+        _close_all(self._idle)
+
+    @contextmanager
+    def process(self, directory: Path, *arguments: str) -> Iterator[GitProcess]:
+        """Provide a process. A process with unread responses is ended and not reused."""
+        status = directory.stat()
+        key = (arguments, directory, status.st_dev, status.st_ino)
+        process = self._take(key) or GitProcess(directory, arguments, self._timeout_s)
+        with ExitStack() as on_failure:
+            on_failure.callback(process.close)
+            yield process
+            on_failure.pop_all()
+        self._give_back(_Idle(key, process))
+
+    def _take(self, key: tuple[object, ...]) -> GitProcess | None:
+        with self._lock:
+            self._forget_after_fork()
+            position = next((n for n, idle in enumerate(self._idle) if idle.key == key), None)
+            process = self._idle.pop(position).process if position is not None else None
+        if process is None or process.is_idle():
+            return process
+        process.close()
+        return None
+
+    def _forget_after_fork(self) -> None:
+        """Drop the pool in a forked process, because two processes must not read from one pipe."""
+        if self._pid != os.getpid():
+            self._pid = os.getpid()
+            self._idle.clear()
+
+    def _give_back(self, returned: _Idle) -> None:
+        with self._lock:
+            self._idle.append(returned)
+            oldest_s = time.monotonic() - IDLE_S
+            surplus = len(self._idle) - MAX_IDLE
+            expired = [idle for n, idle in enumerate(self._idle) if n < surplus or idle.since_s < oldest_s]
+            self._idle[:] = [idle for idle in self._idle if idle not in expired]
+        _close_all(expired)
+
+
+def _close_all(idle: list[_Idle]) -> None:
+    while idle:
+        idle.pop().process.close()
