@@ -13,7 +13,7 @@ from app.content.search_text import SearchText
 from app.database import bulk, session
 from app.extensions import db
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
-from app.resources.project_content import indexing, search_indexing
+from app.resources.project_content import indexing, search_indexing, statistics
 from tests.bench import large
 from tests.support import factories
 from tests.support.world import Person, World
@@ -78,14 +78,15 @@ class Library:
         session.start_reading()
         index = large.index_of(self.app, self.project)[0]
         self._write_files(index.id)
+        growth = statistics.GrowthStatistics(search_indexing.FILTER_COLUMNS)
         for part in bulk.batches(documents, 1_000):
             search_indexing._store(self.project, [search_indexing._Read(d.sha, d.text) for d in part])
-        search_indexing._analyze(ContentFile, ("index_id", "generation", "path"))
-        search_indexing._analyze(search_indexing.ContentText, ("project_id", "sha"))
+            growth.add(len(part))
+        statistics.analyze(ContentFile, ("index_id", "generation", "path"))
 
     def _write_files(self, index_id: str) -> None:
         for part in bulk.batches(sorted(self.documents, key=lambda d: d.path), 5_000):
-            rows = [(index_id, 1, d.path, "blob", "100644", d.sha, 500, None) for d in part]
+            rows = [(index_id, 1, d.path, "blob", "100644", d.sha, 500, None, None) for d in part]
             with session.write_transaction():
                 table: Any = ContentFile.__table__
                 bulk.insert(db.session.connection(), table, indexing.COLUMNS, rows)

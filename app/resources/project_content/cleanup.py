@@ -31,8 +31,7 @@ def delete_unreferenced() -> None:
     session.start_reading()
     orphaned = ~sa.exists().where(ContentIndex.id == ContentFile.index_id)
     for index_id in db.session.scalars(sa.select(ContentFile.index_id).where(orphaned).distinct()).all():
-        while delete_some(ContentFile.index_id == index_id):
-            pass
+        delete_files(index_id)
     for project_id in db.session.scalars(sa.select(ContentText.project_id).distinct()).all():
         for table in (ContentText, ContentLink, ContentBlob, ContentShape):
             _sweep_blobs(table, project_id)
@@ -79,17 +78,29 @@ def _project_of(key: str) -> str:
     return key.removeprefix(tree_snapshot.PREFIX).partition("/")[0]
 
 
-def delete_some(*conditions: sa.ColumnElement[bool]) -> bool:
-    """Delete a batch of file rows in one transaction. Return False if none remain."""
-    file = ContentFile
+def delete_files(index_id: str, *, except_generation: int | None = None) -> None:
+    """Delete the file rows of an index, or those of its other generations, in transactions of `ROW_BATCH` rows."""
+    generation = ContentFile.generation
+    stored = sa.select(generation).where(ContentFile.index_id == index_id).distinct()
+    session.start_reading()
+    for number in db.session.scalars(stored).all():
+        while number != except_generation and _delete_batch(index_id, number):
+            pass
+
+
+def _delete_batch(index_id: str, generation: int) -> bool:
+    """Delete the first file rows of a generation. Return whether there are more.
+
+    A range of the primary key is fast without statistics of the table, which PostgreSQL updates a minute after an insertion.
+    """
+    rows = (ContentFile.index_id == index_id, ContentFile.generation == generation)
     with session.write_transaction():
-        some = sa.select(file.index_id, file.generation, file.path).where(*conditions).limit(ROW_BATCH)
-        deleted = db.session.execute(
-            sa.delete(file)
-            .where(sa.tuple_(file.index_id, file.generation, file.path).in_(some))
-            .execution_options(synchronize_session=False)
+        end = db.session.scalar(
+            sa.select(ContentFile.path).where(*rows).order_by(ContentFile.path).offset(ROW_BATCH).limit(1)
         )
-    return bool(deleted.rowcount == ROW_BATCH)  # type: ignore[attr-defined]
+        batch = rows if end is None else (*rows, ContentFile.path < end)
+        db.session.execute(sa.delete(ContentFile).where(*batch).execution_options(synchronize_session=False))
+    return end is not None
 
 
 def _sweep_blobs(table: Any, project_id: str) -> None:
@@ -105,26 +116,34 @@ def _sweep_blobs(table: Any, project_id: str) -> None:
 def _sweep_fields(project_id: str) -> None:
     """Delete the fields of deleted texts, name by name, because the primary key is ordered by name."""
     field, text = ContentField, ContentText
-    stored = sa.select(text.sha).where(text.project_id == project_id)
-    names = sa.select(field.name).where(field.project_id == project_id, field.sha.not_in(stored)).distinct()
+    is_deleted = ~sa.exists().where(text.project_id == project_id, text.sha == field.sha)
+    names = sa.select(field.name).where(field.project_id == project_id, is_deleted).distinct()
     for name in db.session.scalars(names).all():
         with session.write_transaction():
-            conditions = (field.project_id == project_id, field.name == name, field.sha.not_in(stored))
+            conditions = (field.project_id == project_id, field.name == name, is_deleted)
             db.session.execute(sa.delete(field).where(*conditions).execution_options(synchronize_session=False))
 
 
-def _unused(table: Any, project_id: str) -> sa.Select[str]:
-    """Select shas that no file of the project has. Selects none while an index of the project is incomplete."""
+def _unused(table: Any, project_id: str) -> sa.CompoundSelect[str]:
+    """Select shas that no file of the project has. Selects none while an index of the project is incomplete.
+
+    Both databases execute EXCEPT in one pass. PostgreSQL compares each sha with all files for a NOT IN that does not fit
+    into `work_mem`, SQLite for a NOT EXISTS, because the index on `sha` begins with the index and the generation.
+    """
     files = sa.select(ContentFile.sha).join(ContentIndex, ContentIndex.id == ContentFile.index_id)
-    used = files.where(ContentIndex.project_id == project_id)
     unready = sa.exists().where(ContentIndex.project_id == project_id, ContentIndex.commit_sha.is_(None))
-    return sa.select(table.sha).where(table.project_id == project_id, table.sha.not_in(used), ~unready).distinct()
+    stored = sa.select(table.sha).where(table.project_id == project_id, ~unready)
+    return stored.except_(files.where(ContentIndex.project_id == project_id))
 
 
 def _reindex_used(project_id: str, shas: Sequence[str]) -> None:
-    """Enqueue the indexing of branches that a commit has given one of the deleted blobs since the selection."""
-    index = ContentIndex
-    files = sa.select(ContentFile.index_id).where(ContentFile.sha.in_(shas))
-    for row in db.session.scalars(sa.select(index).where(index.project_id == project_id, index.id.in_(files))):
+    """Enqueue the indexing of branches that a commit has given one of the deleted blobs since the selection.
+
+    A generation that a job inserts at the moment may contain one of them as well.
+    """
+    index, file = ContentIndex, ContentFile
+    is_used = sa.exists().where(file.index_id == index.id, file.generation == index.generation, file.sha.in_(shas))
+    is_growing = sa.exists().where(file.index_id == index.id, file.generation > index.generation)
+    for row in db.session.scalars(sa.select(index).where(index.project_id == project_id, sa.or_(is_used, is_growing))):
         row.described_sha = row.shaped_sha = None
         search_indexing.enqueue(row)

@@ -12,6 +12,7 @@ from app.extensions import db
 from app.models.content_search import ContentField, ContentShape
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content.entry_conditions import PROJECT, exists, first_value, is_entry, literal_number
+from app.resources.project_content.statistics import GrowthStatistics
 
 MAX_SHAPES = 300
 """A project with more sets of fields is walked instead."""
@@ -34,11 +35,12 @@ def store_shapes(index: ContentIndex, changed: Sequence[str] | None, *, since: s
     Their values are stored already. If the cleanup resets `shaped_sha` in the meantime, it keeps that value.
     """
     index_id, project_id, commit_sha = index.id, index.project_id, index.commit_sha
+    statistics = GrowthStatistics({ContentShape: COLUMNS})
     for shas in _entries(index) if changed is None else _entries_at(index, changed):
         _store(project_id, shas)
-    with session.write_transaction():
         if changed is None:
-            bulk.analyze(db.session.connection(), cast("sa.Table", ContentShape.__table__), COLUMNS)
+            statistics.add(len(shas))
+    with session.write_transaction():
         is_unchanged = ContentIndex.shaped_sha.is_not_distinct_from(since)
         statement = sa.update(ContentIndex).where(ContentIndex.id == index_id, is_unchanged)
         db.session.execute(statement.values(shaped_sha=commit_sha))

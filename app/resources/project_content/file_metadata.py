@@ -4,13 +4,13 @@ from dataclasses import asdict
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 
 from app.content import describe
 from app.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
 from app.core.ids import HasId
 from app.database import session
+from app.database.upserts import insert_rows
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import EntryType
@@ -23,7 +23,8 @@ from app.resources.project_content.source import Source, source_of
 KIND_LENGTH = 120
 MAX_READ_BYTES = 10 * 1024 * 1024
 # Built once and without ORM objects: building the statement and the objects costs more than its execution.
-_FILES, _BLOBS = sa.inspect(ContentFile).local_table, sa.inspect(ContentBlob).local_table
+_FILES = sa.inspect(ContentFile).local_table
+_BLOBS: sa.Table = sa.inspect(ContentBlob).local_table  # type: ignore[assignment]
 _FILE = (
     sa.select(
         _FILES.c.index_id,
@@ -99,9 +100,8 @@ def store_facts(project_id: str, blobs: list[tuple[str, str, dict[str, Any]]]) -
     """Store (sha, kind, facts) of blobs in the running transaction. Stored facts stay unchanged."""
     if not blobs:
         return
-    dialect: Any = postgresql if db.engine.dialect.name == "postgresql" else sqlite
     rows = [{"project_id": project_id, "sha": sha, "kind": kind, "facts": facts} for sha, kind, facts in blobs]
-    db.session.execute(dialect.insert(ContentBlob).on_conflict_do_nothing(), rows)
+    insert_rows(db.session.connection(), _BLOBS, rows, unique=("project_id", "sha", "kind"))
 
 
 def _known(project: Project, index: ContentIndex | None, path: str) -> tuple[Any, dict[str, Any] | None]:

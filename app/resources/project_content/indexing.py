@@ -117,7 +117,7 @@ def _index_from_scratch(
             return
         current.generation, current.commit_sha, current.files = generation, head, files
         _mark_ready(current)
-    _drop_generations(index_id, generation)
+    cleanup.delete_files(index_id, except_generation=generation)
 
 
 def _insert(index_id: str, generation: int, entries: Iterable[TreeEntry], last: LastCommits) -> None:
@@ -138,12 +138,6 @@ def _start_generation(index: ContentIndex) -> int:
             sa.select(sa.func.max(ContentFile.generation)).where(ContentFile.index_id == index.id)
         )
         return max(newest or 0, index.generation) + 1
-
-
-def _drop_generations(index_id: str, current: int) -> None:
-    """Delete the rows of other generations in batches."""
-    while cleanup.delete_some(ContentFile.index_id == index_id, ContentFile.generation != current):
-        pass
 
 
 def _lock(index_id: str) -> ContentIndex | None:

@@ -26,6 +26,7 @@ from app.models.content_search import ContentField, ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import entry_shapes, search_words
 from app.resources.project_content.source import Source
+from app.resources.project_content.statistics import GrowthStatistics, analyze
 
 log = structlog.get_logger(__name__)
 
@@ -36,6 +37,7 @@ SYMLINK = "120000"
 TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter")
 LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
 FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
+FILTER_COLUMNS = {ContentText: ("project_id", "sha"), ContentField: ("project_id", "name", "key", "sha", "number")}
 
 _Changes = Callable[[str | None], Sequence[TreeEntry] | None]
 """Returns the entries of the tree that changed since a commit, or None if they are unknown."""
@@ -83,19 +85,17 @@ def _read_blobs(
     at_most: int | None,
     progress: Callable[[int, None], None],
 ) -> bool:
-    project_id, commit_sha, since, done, counted = index.project_id, index.commit_sha, index.described_sha, 0, 0
+    project_id, commit_sha, since, done = index.project_id, index.commit_sha, index.described_sha, 0
+    statistics = GrowthStatistics(FILTER_COLUMNS)
     if since is None:
-        _analyze(ContentFile, ("index_id", "generation", "path", "type", "mode", "sha"))
+        analyze(ContentFile, ("index_id", "generation", "path", "type", "mode", "sha"))
     for part in bulk.batches(_missing_blobs(index, changes, since), min(SHAS, at_most or SHAS)):
         if at_most is not None and done >= at_most:
             return False
         for held in _held(_texts(source, part)):
             _store(project_id, held)
         done += len(part)
-        if done >= 2 * counted:
-            _analyze(ContentText, ("project_id", "sha"))
-            _analyze(ContentField, ("project_id", "name", "key", "sha", "number"))
-            counted = done
+        statistics.add(len(part))
         progress(done, None)
     with session.write_transaction():
         # The cleanup may have reset the value in the meantime. The job that it enqueued starts again then.
@@ -103,11 +103,6 @@ def _read_blobs(
         statement = sa.update(ContentIndex).where(ContentIndex.id == index.id, is_unchanged)
         db.session.execute(statement.values(described_sha=commit_sha))
     return True
-
-
-def _analyze(table: Any, columns: Sequence[str]) -> None:
-    with session.write_transaction():
-        bulk.analyze(db.session.connection(), table.__table__, columns)
 
 
 def _missing_blobs(index: ContentIndex, changes: _Changes, since: str | None) -> Iterator[_Blob]:

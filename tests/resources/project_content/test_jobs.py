@@ -92,6 +92,20 @@ class TestSweep:
         assert {before["content/posts/hello.md"][1], site.oracle()["content/copy.md"][1]} <= kept
         assert shas(site, ContentLink) <= kept
 
+    def test_sweep_during_the_insertion_of_a_generation_enqueues_its_texts(self, site: Site, app: Flask) -> None:
+        site.repo.commit({"content/about.md": None})
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        site.world.work_off()
+        with app.app_context():
+            index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
+            file = {"path": "content/about.md", "type": "blob", "mode": "100644", "sha": "0" * 40}
+            db.session.add(ContentFile(index_id=index.id, generation=index.generation + 1, **file))
+            db.session.commit()
+        run(app, jobs.sweep_regularly)
+        with app.app_context():
+            index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
+            assert index.described_sha is None
+
     def test_blob_that_is_committed_again_is_indexed_again(self, site: Site, app: Flask) -> None:
         site.repo.commit({"content/about.md": None})
         site.owner.post(site.path("/reindex"), {}).ok(202)
