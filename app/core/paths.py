@@ -2,6 +2,7 @@
 
 import re
 import unicodedata
+from functools import lru_cache
 
 from app.core.limits import InputLimits
 
@@ -18,8 +19,13 @@ _GIT_FOLDER = re.compile(r"(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE | re.DOTALL)
 def path_error(path: str) -> str | None:
     """Return the error of a file path as a sentence, or None for a valid relative path.
 
-    A path is valid UTF-8 of 1 to 1,024 bytes, as in Git. It is never normalised, decoded or trimmed.
+    A path is valid UTF-8 of 1 to 1,024 bytes, as in Git. It is never normalised, decoded or trimmed. The paths of a save are
+    checked at the request and at the commit, so the last results are cached, except those of longer texts.
     """
+    return cached_error(path) if len(path) <= MAX_PATH_BYTES else _error(path)
+
+
+def _error(path: str) -> str | None:
     try:
         size = len(path.encode())
     except UnicodeEncodeError:
@@ -31,6 +37,9 @@ def path_error(path: str) -> str | None:
     if any(map(_is_hidden, path)):
         return "The path must not contain control or bidirectional characters"
     return next(filter(None, map(_segment_error, path.split("/"))), None)
+
+
+cached_error = lru_cache(maxsize=1_024)(_error)
 
 
 def _is_hidden(character: str) -> bool:

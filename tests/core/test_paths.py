@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.paths import MAX_PATH_BYTES, MAX_SEGMENT_BYTES, path_error
+from app.core.paths import MAX_PATH_BYTES, MAX_SEGMENT_BYTES, cached_error, path_error
 
 FINE = [
     "a", "index.md", "with space/file name.md", " leading and trailing ", "unicode/日本語.md", "caf\u00e9.md", "cafe\u0301.md",
@@ -63,3 +63,9 @@ class TestPathError:
         told = subprocess.run([*git, "fsck", "--strict", "--no-dangling"], capture_output=True).stderr
         assert b"hasDotgit" in told
         assert path_error(path) is not None
+
+
+def test_texts_longer_than_a_path_are_not_cached() -> None:
+    before = cached_error.cache_info().currsize
+    assert path_error("a" * (MAX_PATH_BYTES + 1)) is not None
+    assert cached_error.cache_info().currsize == before
