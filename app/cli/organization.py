@@ -24,6 +24,9 @@ def list_organizations(limit: int) -> None:
         .order_by(Organization.id)
         .limit(limit)
     )
-    for row, owner, member_count, project_count in db.session.execute(statement):
-        counts = f"{member_count} members, {project_count} projects"
+    rows = db.session.execute(statement).all()
+    for row, owner, member_count, project_count in rows:
+        counts = f"members: {member_count}, projects: {project_count}"
         click.echo("  ".join([row.id, row.name, owner, counts, str(row.status)]))
+    if not rows:
+        click.echo("There is no organization.", err=True)

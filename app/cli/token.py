@@ -75,10 +75,13 @@ def show(email: str | None) -> None:
     statement = sa.select(ApiToken, User.email).join(User, User.id == ApiToken.user_id).order_by(ApiToken.id)
     if email is not None:
         statement = statement.where(User.id == account_of(email).id)
-    for row, owner in db.session.execute(statement):
+    rows = db.session.execute(statement).all()
+    for row, owner in rows:
         used = clock.iso(row.last_used_at) if row.last_used_at else "never used"
         rights = (row.organization_id or "-", status_of(row), ",".join(row.scopes))
         click.echo("  ".join((row.id, owner, *rights, clock.iso(row.expires_at), used, row.name)))
+    if not rows:
+        click.echo("There is no API token.", err=True)
 
 
 @token.command("rotate")

@@ -59,10 +59,13 @@ def reset_password(email: str, password_stdin: bool) -> None:
 @click.option("--limit", default=100, show_default=True, type=click.IntRange(1), help="Largest number of lines.")
 def list_accounts(search: str, limit: int) -> None:
     """List users: id, e-mail address, name and state."""
-    for account in list_users(search, limit=limit).users:
+    accounts = list_users(search, limit=limit).users
+    for account in accounts:
         states = ["admin"] if account.is_admin else []
         states += [] if account.email_verified else ["unverified"]
         click.echo("  ".join([account.id, account.email, account.name, *states]))
+    if not accounts:
+        click.echo("There is no such user." if search else "There is no user.", err=True)
 
 
 @user.command("promote")

@@ -10,4 +10,4 @@ def test_list_shows_owner_and_counts(app: Flask, world: World) -> None:
     org = person.new_organization("Harbour Press")
     done = app.test_cli_runner().invoke(args=["organization", "list", "--limit", "1000"])
     (line,) = [one for one in done.output.splitlines() if one.startswith(org)]
-    assert line == f"{org}  Harbour Press  {person.email}  1 members, 0 projects  active"
+    assert line == f"{org}  Harbour Press  {person.email}  members: 1, projects: 0  active"

@@ -32,6 +32,7 @@ class TestToken:
         Program(app, secret).get("/organization/user").fails(401)
         Program(app, rotated).get("/organization/user").ok()
         assert _run(app, "revoke", shown["id"]) == (0, f"{shown['id']} is deleted.")
+        assert _run(app, "list", "--user", me.email) == (0, "There is no API token.")
         Program(app, rotated).get("/organization/user").fails(401)
 
     def test_service_account_rotated_by_the_operator_keeps_its_owner(self, app: Flask, world: World) -> None:

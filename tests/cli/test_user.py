@@ -74,3 +74,7 @@ class TestList:
         done = app.test_cli_runner().invoke(args=["user", "list", "--search", one.email])
         assert one.id in done.output
         assert other.id not in done.output
+
+    def test_list_without_a_match_says_so(self, app: Flask) -> None:
+        done = app.test_cli_runner().invoke(args=["user", "list", "--search", "no-such-address"])
+        assert (done.stdout, done.stderr) == ("", "There is no such user.\n")
