@@ -8,7 +8,7 @@ from flask import Flask, Request, Response, current_app, g, request
 from flask.sessions import SessionInterface
 
 from app.access import tokens
-from app.access.caller import Caller, caller_of
+from app.access.caller import Caller, JoinedTarget, caller_of
 from app.access.client_address import client_address
 from app.core import clock
 from app.core.client_info import ClientInfo
@@ -68,24 +68,24 @@ def is_https() -> bool:
     return base_url.startswith("https:")
 
 
-def caller(joined: tuple[sa.Select[Any], str] | None = None) -> Caller | None:
+def caller(target: JoinedTarget | None = None) -> Caller | None:
     """Return the caller with a valid session or API token, or None. It is loaded once per request.
 
-    `joined` reads the target of the request with the session, see `caller_of`.
+    With `target`, read the target of the request with the session.
     """
     if "caller" not in g:
-        g.caller = _load(request, joined)
+        g.caller = _load(request, target)
     result: Caller | None = g.caller
     return result
 
 
-def _load(request: Request, joined: tuple[sa.Select[Any], str] | None = None) -> Caller | None:
+def _load(request: Request, target: JoinedTarget | None = None) -> Caller | None:
     """Load the caller. A request with a bearer token never uses the cookie."""
     bearer = tokens.bearer_of(request)
     if bearer is not None:
         return tokens.caller_of_api_token(bearer)
     token = request.cookies.get(cookie_name())
-    return caller_of(token, joined) if token else None
+    return caller_of(token, target) if token else None
 
 
 def has_bearer() -> bool:

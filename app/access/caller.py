@@ -4,7 +4,7 @@ from collections import namedtuple
 from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import cached_property
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import sqlalchemy as sa
 from flask import current_app
@@ -41,6 +41,13 @@ _UserRow = _row_of(User)
 _SessionRow = _row_of(Session)
 
 
+class JoinedTarget(NamedTuple):
+    """A statement that reads `LIVING_COLUMNS` and then the columns of a target, and the id of the target."""
+
+    statement: sa.Select[Any]
+    target_id: str
+
+
 class Caller(UserMixin):
     """A user and the session or API token of the request, as they were when the request began.
 
@@ -61,7 +68,7 @@ class Caller(UserMixin):
         self.id: str = user_row.id
         self.email_verified: bool = user_row.email_verified
         self.is_admin: bool = user_row.is_admin
-        self._joined: tuple[sa.Select[Any], str, Sequence[Any]] | None = None
+        self._joined: tuple[JoinedTarget, Sequence[Any]] | None = None
 
     @cached_property
     def user(self) -> User:
@@ -75,32 +82,29 @@ class Caller(UserMixin):
             raise LookupError("an API token has no session")
         return _object(Session, self.session_row)
 
-    def join(self, statement: sa.Select[Any], target_id: str, values: Sequence[Any]) -> None:
-        """Keep the values of a target that `statement` read with the session."""
-        self._joined = statement, target_id, values
+    def join(self, target: JoinedTarget, values: Sequence[Any]) -> None:
+        """Keep the values of a target that were read with the session."""
+        self._joined = target, values
 
-    def take_joined(self, statement: sa.Select[Any], target_id: str) -> Sequence[Any] | None:
-        """Return the values that `statement` read of this target, once. Another call must read them again."""
+    def take_joined(self, target: JoinedTarget) -> Sequence[Any] | None:
+        """Return the values of this target that were read with the session, once. Another call must read them again."""
         joined, self._joined = self._joined, None
-        return joined[2] if joined is not None and joined[0] is statement and joined[1] == target_id else None
+        return joined[1] if joined is not None and joined[0] == target else None
 
 
-def caller_of(token: str, joined: tuple[sa.Select[Any], str] | None = None) -> Caller | None:
-    """Return the caller of a valid session token, or None.
-
-    `joined` is a statement with `LIVING_COLUMNS` and the columns of a target, and the id of the target.
-    """
+def caller_of(token: str, target: JoinedTarget | None = None) -> Caller | None:
+    """Return the caller of a valid session token, or None. With `target`, read the target with the same statement."""
     statement, parameters = _LIVING, {"token_hash": hash_token(token), "now": clock.now()}
-    if joined is not None:
-        statement, parameters["target_id"] = joined
+    if target is not None:
+        statement, parameters["target_id"] = target
     with current_app.extensions["reading_engine"].connect() as connection:
         row = connection.execute(statement, parameters).first()
     if row is None:
         return None
     width, end = len(_UserRow._fields), len(LIVING_COLUMNS)
     caller = Caller(_UserRow._make(row[:width]), _SessionRow._make(row[width:end]))
-    if joined is not None:
-        caller.join(*joined, row[end:])
+    if target is not None:
+        caller.join(target, row[end:])
     return caller
 
 

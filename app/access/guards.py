@@ -7,6 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.access import authentication, targets
+from app.access.caller import JoinedTarget
 from app.access.scope import AuthContext, Scope
 from app.access.target_rows import RowTarget, organization_row, project_row
 from app.access.tokens import COMMITS, EDITS, MANAGES, SESSION_ONLY, TokenRule, check_branch
@@ -76,7 +77,7 @@ class Guard:
             self.token.check(grant, resolved, is_read=is_read)
         return Scope(context, resolved | {"caller": caller}, ids)
 
-    def with_session(self, ids: Mapping[str, Any], *, before_lock: bool) -> tuple[sa.Select[Any], str] | None:
+    def with_session(self, ids: Mapping[str, Any], *, before_lock: bool) -> JoinedTarget | None:
         """Return the statement that loads the session with the row that `resolve` needs, and the id of the target.
 
         None if `resolve` needs no row.

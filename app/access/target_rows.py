@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.access.caller import LIVING, LIVING_COLUMNS, Caller
+from app.access.caller import LIVING, LIVING_COLUMNS, Caller, JoinedTarget
 from app.core.errors import NotFound
 from app.core.ids import is_id
 from app.core.permissions import Role
@@ -52,19 +52,19 @@ class RowTarget:
         session = sa.select(*LIVING_COLUMNS, *columns).select_from(User).join(Session, Session.user_id == User.id)
         self._with_session = _joined(session, joins).where(*LIVING)
 
-    def with_session(self, ids: Mapping[str, Any]) -> tuple[sa.Select[Any], str] | None:
+    def with_session(self, ids: Mapping[str, Any]) -> JoinedTarget | None:
         """Return the statement that loads a session and the target, with the id. None if the id is malformed."""
         target_id = ids.get(self._param)
-        return (self._with_session, str(target_id)) if is_id(target_id, self._prefix) else None
+        return JoinedTarget(self._with_session, str(target_id)) if is_id(target_id, self._prefix) else None
 
     def __call__(self, actor: Caller | None, ids: Mapping[str, Any]) -> Targets:
         """Return the row that was read with the session, or read it. Raises NotFound."""
-        known = self.with_session(ids)
-        if known is None or actor is None:
+        target = self.with_session(ids)
+        if target is None or actor is None:
             raise NotFound(f"{self._kind} not found")
-        values = actor.take_joined(*known)
+        values = actor.take_joined(target)
         if values is None:
-            rows = plain_rows.read(self._alone, {"target_id": known[1], "actor_id": actor.id})
+            rows = plain_rows.read(self._alone, {"target_id": target.target_id, "actor_id": actor.id})
             values = rows[0] if rows else (None,) * len(self._row._fields)
         row: Any = self._row._make(values)
         if row.id is None:

@@ -31,6 +31,7 @@ class TestClientAddress:
             (1, ["198.51.100.7:4711"], "198.51.100.7"),
             (1, ["[2001:db8::1]:4711"], "2001:db8::1"),
             (1, ["fe80::1%eth0"], "fe80::1"),
+            (1, ['"203.0.113.9, 198.51.100.7'], "198.51.100.7"),
         ],
     )
     def test_client_address_with_trusted_hops_is_the_nth_entry_from_the_right(
