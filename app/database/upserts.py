@@ -1,8 +1,10 @@
 """Statements `INSERT … ON CONFLICT` for PostgreSQL and SQLite."""
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
+import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.sql.dml import Insert
 
@@ -22,12 +24,34 @@ def insert_or_update(
     return statement
 
 
-def insert_rows(dialect: str, table: Any, *, unique: Sequence[str], changed: Sequence[str] = ()) -> Insert:
-    """Return a statement for any number of rows.
+def insert_rows(
+    connection: sa.Connection,
+    table: sa.Table,
+    rows: Sequence[Mapping[str, Any]],
+    *,
+    unique: tuple[str, ...],
+    changed: tuple[str, ...] = (),
+) -> None:
+    """Insert each row, or update the `changed` columns of the row with the same `unique` columns.
 
-    It inserts each row, or updates the `changed` columns of the row with the same `unique` columns.
+    The rows have the same columns, with values for all that have a default in Python. PostgreSQL receives one statement with
+    an array for each column: its driver would wait for a response for each row.
     """
+    dialect, names = connection.dialect.name, tuple(rows[0])
+    statement = _rows_statement(dialect, table, names, unique, changed)
+    is_columns = dialect == "postgresql"
+    connection.execute(statement, {name: [row[name] for row in rows] for name in names} if is_columns else list(rows))
+
+
+@cache
+def _rows_statement(
+    dialect: str, table: sa.Table, names: tuple[str, ...], unique: tuple[str, ...], changed: tuple[str, ...]
+) -> Insert:
+    """Return a statement for any number of rows. Its construction costs more than the insert of a row."""
     insert = _insert(dialect, table)
+    if dialect == "postgresql":
+        arrays = (sa.bindparam(name, type_=postgresql.ARRAY(table.c[name].type)) for name in names)
+        insert = insert.from_select(names, sa.select(*map(sa.func.unnest, arrays)), include_defaults=False)
     updates = {name: insert.excluded[name] for name in changed}
     conflict = {"index_elements": list(unique)}
     statement: Insert = (

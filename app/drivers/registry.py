@@ -81,12 +81,13 @@ def rate_budgets(settings: Settings) -> RateBudgets:
 def github_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> GitHubHost:
     """Return GitHub. Its app requires all `GITHUB_APP_*` variables."""
     from app.drivers.git.github.accounts import GitHubAccounts
-    from app.drivers.git.github.app import GitHubApp
     from app.drivers.git.github.provider import GitHubProvider
 
     about = settings.github
     app = None
     if about.app_id and about.app_slug and about.client_id and about.client_secret and about.private_key:
+        from app.drivers.git.github.app import GitHubApp
+
         app = GitHubApp(
             url=about.url,
             api_url=about.api_url,
@@ -107,12 +108,13 @@ def github_host(settings: Settings, bot: Person, shared: SharedState, hold: Bran
 def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> GitLabHost:
     """Return GitLab. Its OAuth application requires `GITLAB_CLIENT_ID` and `GITLAB_CLIENT_SECRET`."""
     from app.drivers.git.gitlab.accounts import GitLabAccounts
-    from app.drivers.git.gitlab.oauth import GitLabOAuth
     from app.drivers.git.gitlab.provider import GitLabProvider
 
     about = settings.gitlab
     app = None
     if about.client_id and about.client_secret:
+        from app.drivers.git.gitlab.oauth import GitLabOAuth
+
         app = GitLabOAuth(url=about.url, client_id=about.client_id, client_secret=about.client_secret, shared=shared)
 
     def provider(token: TokenSupplier, deadline_s: float) -> GitLabProvider:
@@ -192,17 +194,17 @@ def cached_store(settings: Settings) -> CachedObjectStore:
 
 def social_logins(settings: Settings) -> SocialLogins:
     """Return the configured login providers: OAuth 2 of GitHub as `social_a`, an OIDC issuer as `social_b`."""
-    from app.drivers.social_login.code_flow import OAuthClient
-
     logins: dict[str, SocialLogin] = {}
     a, b = settings.social_a, settings.social_b
     http = HttpClient(limits=settings.limits.outbound)
     if a.client_id:
+        from app.drivers.social_login.code_flow import OAuthClient
         from app.drivers.social_login.oauth2 import OAuth2Login
 
         client = OAuthClient(a.client_id, a.client_secret or "")
         logins["social_a"] = OAuth2Login(client, url=a.url, api_url=a.api_url, http=http)
     if b.client_id:
+        from app.drivers.social_login.code_flow import OAuthClient
         from app.drivers.social_login.oidc import OidcLogin
 
         logins["social_b"] = OidcLogin(OAuthClient(b.client_id, b.client_secret or ""), issuer=b.issuer, http=http)

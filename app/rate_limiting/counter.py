@@ -7,17 +7,19 @@ import hashlib
 import math
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import structlog
 from prometheus_client import Counter
 
 from app.core.circuit_breaker import CircuitBreaker
 from app.core.rates import Rate
-from app.core.redis_options import CONNECTION_ERRORS, RETRY_AFTER_S
+from app.core.redis_options import RETRY_AFTER_S
 from app.observability.metrics import RATE_DECISIONS, RATE_FALLBACKS
 from app.rate_limiting.memory import MemoryWindows
-from app.rate_limiting.redis import RedisWindows
+
+if TYPE_CHECKING:
+    from app.rate_limiting.redis import RedisWindows
 
 log = structlog.get_logger(__name__)
 
@@ -48,7 +50,10 @@ class RateCounter:
     ) -> None:
         self._scale, self._workers = scale, workers
         self._memory = MemoryWindows()
-        self._redis = RedisWindows(redis_url) if redis_url else None
+        self._redis: RedisWindows | None = None
+        self._errors: tuple[type[Exception], ...] = ()
+        if redis_url:
+            self._redis, self._errors = _redis_windows(redis_url)
         self._breaker = CircuitBreaker(retry_after_s)
 
     def try_acquire(self, rates: Sequence[Rate], name: str, key: str) -> int:
@@ -70,7 +75,7 @@ class RateCounter:
             try:
                 for rate in rates:
                     windows.clear(_share_of(rate, self._scale, share), f"{name}:{digest(key)}")
-            except CONNECTION_ERRORS:
+            except self._errors:
                 self._fall_back()
 
     def ping(self) -> bool | None:
@@ -79,7 +84,7 @@ class RateCounter:
             return None
         try:
             return self._redis.ping()
-        except CONNECTION_ERRORS:
+        except self._errors:
             return False
 
     def _call(self, rates: Sequence[Rate], name: str, *, counts: bool) -> int:
@@ -88,7 +93,7 @@ class RateCounter:
             method = windows.take if counts else windows.wait_s
             try:
                 return max((method(_share_of(rate, self._scale, share), name) for rate in rates), default=0)
-            except CONNECTION_ERRORS:
+            except self._errors:
                 self._fall_back()
         return 0
 
@@ -102,6 +107,14 @@ class RateCounter:
         log.warning("rates.redis_unavailable", retry_after_s=self._breaker.open_s)
         RATE_FALLBACKS.inc()
         self._breaker.trip()
+
+
+def _redis_windows(url: str) -> tuple["RedisWindows", tuple[type[Exception], ...]]:
+    """Return the storage in Redis and the exceptions of an unavailable server."""
+    from app.core.redis_errors import CONNECTION_ERRORS
+    from app.rate_limiting.redis import RedisWindows
+
+    return RedisWindows(url), CONNECTION_ERRORS
 
 
 @cache
