@@ -5,6 +5,7 @@ Each function works in the transaction of the caller. Times are epoch seconds of
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import sqlalchemy as sa
@@ -96,18 +97,28 @@ def add(connection: sa.Connection, call: JobCall) -> int | None:
 
     The statement takes the write lock of SQLite, so no worker starts the waiting call before the commit.
     """
+    values = {
+        "name": call.name,
+        "args": {**call.args, CAUSE: dict(call.context)} if call.context else dict(call.args),
+        "priority": call.priority,
+        "delay_s": call.delay.total_seconds(),
+        "unique_key": call.unique,
+        "lock_key": call.lock,
+    }
+    new_id: int | None = connection.scalar(_add_statement(), values)
+    return new_id
+
+
+@cache
+def _add_statement() -> sa.Executable:
+    """Return the statement that adds a call. Its construction costs more than its execution."""
+    names = ("name", "args", "priority", "unique_key", "lock_key")
     row = insert(CALLS).values(
-        name=call.name,
-        args={**call.args, CAUSE: dict(call.context)} if call.context else dict(call.args),
-        priority=call.priority,
-        state=JobState.WAITING,
-        run_at=NOW + call.delay.total_seconds(),
-        unique_key=call.unique,
-        lock_key=call.lock,
+        {name: sa.bindparam(name, type_=CALLS.c[name].type) for name in names}
+        | {"state": JobState.WAITING, "run_at": NOW + sa.bindparam("delay_s", type_=sa.Float())}
     )
     statement = row.on_conflict_do_nothing(index_elements=[CALLS.c.unique_key], index_where=_waiting_text)
-    new_id: int | None = connection.scalar(statement.returning(CALLS.c.id))
-    return new_id
+    return statement.returning(CALLS.c.id)
 
 
 def is_due(connection: sa.Connection) -> bool:

@@ -155,7 +155,7 @@ class EmbeddedWorker:
         try:
             task()
         except Exception as error:
-            log.warning("job_chore_failed", error=describe(error))
+            log.warning("job_maintenance_failed", error=describe(error))
 
     def _follow_clock(self) -> None:
         """Detect with the monotonic clock that the clock of the database went back."""

@@ -88,7 +88,7 @@ class ProcrastinateWorker:
         async with app.open_async():
             serving = asyncio.create_task(self._start(app, concurrency))
             maintenance = asyncio.create_task(self._run_maintenance(manager))
-            stopping = asyncio.create_task(_cancel_when_set(stop, serving, manager))
+            stopping = asyncio.create_task(cancel_when_set(stop, serving, manager))
             try:
                 await serving
             except asyncio.CancelledError:
@@ -185,12 +185,12 @@ async def repeat(task: Callable[[], Awaitable[object]], every_s: float) -> None:
         try:
             await task()
         except Exception as error:
-            log.warning("job_chore_failed", error=describe(error))
+            log.warning("job_maintenance_failed", error=describe(error))
         raise_if_cancelled()
         await asyncio.sleep(every_s)
 
 
-async def _cancel_when_set(stop: threading.Event, serving: asyncio.Task[None], manager: LeasedJobManager) -> None:
+async def cancel_when_set(stop: threading.Event, serving: asyncio.Task[None], manager: LeasedJobManager) -> None:
     """Start the drain. Procrastinate documents the cancellation of the worker for this.
 
     A cancellation during the registration of the worker can be lost, so wait for its end.

@@ -1,13 +1,14 @@
-"""Tests of the end of a worker whose connection is lost at the same time."""
+"""Tests of the end of a worker: during a lost connection, and during its registration."""
 
 import asyncio
+import threading
 from collections.abc import Coroutine
 from typing import Any, cast
 
 from procrastinate import exceptions
 
 from app.drivers.jobs.postgresql.manager import LeasedJobManager
-from app.drivers.jobs.postgresql.worker import repeat
+from app.drivers.jobs.postgresql.worker import STOP_POLL_S, cancel_when_set, repeat
 
 WITHIN_S = 30
 
@@ -54,3 +55,25 @@ class TestCancellation:
 
     def test_write_ends_although_its_connection_is_lost(self) -> None:
         assert ends_when_cancelled(LeasedJobManager(cast(Any, Connection())).note_failure(1, "an error"))
+
+
+class Registration:
+    """A job manager whose worker is registered when the test sets the id."""
+
+    worker_id: int | None = None
+
+
+class TestStop:
+    def test_worker_is_cancelled_after_its_registration_only(self) -> None:
+        async def stop_during_registration() -> tuple[bool, bool]:
+            stop, registration = threading.Event(), Registration()
+            serving = asyncio.create_task(asyncio.sleep(600))
+            stopping = asyncio.create_task(cancel_when_set(stop, serving, cast(Any, registration)))
+            stop.set()
+            await asyncio.sleep(3 * STOP_POLL_S)
+            is_early = serving.cancelling() > 0
+            registration.worker_id = 1
+            await asyncio.wait([stopping], timeout=WITHIN_S)
+            return is_early, serving.cancelling() > 0
+
+        assert asyncio.run(stop_during_registration()) == (False, True)
