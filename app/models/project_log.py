@@ -8,6 +8,9 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import ID_LENGTH, SHA_LENGTH, Base, enum_column, foreign_key, id_column, utcnow_ms
 
+LOG_ID = "log"
+"""Prefix of the ids of entries."""
+
 
 class LogAction(StrEnum):
     """The kind of a change. The specification defines the first three."""
@@ -37,7 +40,7 @@ class ProjectLogEntry(Base):
         sa.UniqueConstraint("project_id", "commit_sha", "file"),
     )
 
-    id: Mapped[str] = id_column("log")
+    id: Mapped[str] = id_column(LOG_ID)
     project_id: Mapped[str] = foreign_key("projects.id", index=False)
     action: Mapped[LogAction] = enum_column(LogAction, "log_action")
     file: Mapped[str]

@@ -7,15 +7,18 @@ import sqlalchemy as sa
 
 from app.core.api_tokens import TokenGrant
 from app.core.cursors import decode_cursor, encode_cursor
+from app.core.ids import new_id
 from app.database.upserts import insert_rows
 from app.extensions import db
+from app.models.base import utcnow_ms
 from app.models.project import Project
-from app.models.project_log import LogAction, LogSource, ProjectLogEntry
+from app.models.project_log import LOG_ID, LogAction, LogSource, ProjectLogEntry
 from app.models.user import User
 from app.resources.project.events import FileEvent, FilesChanged
 
 FILE_TYPE_LENGTH = 40
 PER_COMMIT = ("project_id", "commit_sha", "file")
+_ENTRIES: sa.Table = sa.inspect(ProjectLogEntry).local_table  # type: ignore[assignment]
 
 
 @dataclass(frozen=True)
@@ -57,15 +60,16 @@ def record_changes(changed: FilesChanged) -> None:
         if changed.source is LogSource.COMMIT
         else ()
     )
-    statement = insert_rows(db.engine.dialect.name, ProjectLogEntry, unique=PER_COMMIT, changed=replaced)
     by = _actor(changed.by, changed.grant) if changed.by else None
     rows = [_values(changed, event, by or _pusher(event)) for event in changed.files]
     if rows:
-        db.session.execute(statement, rows)
+        insert_rows(db.session.connection(), _ENTRIES, rows, unique=PER_COMMIT, changed=replaced)
 
 
 def _values(changed: FilesChanged, event: FileEvent, actor: dict[str, Any]) -> dict[str, Any]:
     return {
+        "id": new_id(LOG_ID),
+        "created_at": utcnow_ms(),
         "project_id": changed.project_id,
         "action": event.action,
         "file": event.path,
