@@ -81,7 +81,7 @@ class _Reader:
         self._port, self._header = port, header
 
     async def begin(self, after_s: float) -> None:
-        """Send the request and wait for the first token. Repeat the request after a 503."""
+        """Send the request and wait for the first token. Repeat the request after a 503, or a 429 of a call that still ends."""
         await asyncio.sleep(after_s)
         while (reader := await self._ask()) is None:
             await asyncio.sleep(1)
@@ -92,7 +92,7 @@ class _Reader:
         head = f"POST {PATH} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(BODY)}\r\n"
         self._writer.write(f"{head}{self._header}\r\n".encode() + BODY)
         status = await reader.readline()
-        if b" 503 " in status:
+        if b" 503 " in status or b" 429 " in status:
             self._writer.close()
             return None
         assert b" 200 " in status, status

@@ -2,10 +2,12 @@
 
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from playwright.sync_api import Browser, FilePayload, Locator, Page
+from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
 from app.console.translation import translations
 
@@ -17,6 +19,7 @@ FOCUS = """each => document.activeElement === each
 """JavaScript: the element has the focus, and the focus is visible."""
 
 WITHIN_S = 60.0
+CHOOSER_ATTEMPTS = 3
 
 
 class Person:
@@ -45,6 +48,8 @@ class Person:
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
         self.page.on("console", lambda message: self._note(message.type, message.text))
         self.page.on("request", lambda request: self._check(request.url))
+        # A listener intercepts the file dialogs of the whole visit. Without it the first key press may come before.
+        self.page.on("filechooser", lambda _chooser: None)
 
     def _note(self, kind: str, text: str) -> None:
         if kind == "error" and "status of 4" not in text:
@@ -111,10 +116,14 @@ class Person:
         if self.has_pointer:
             field.set_input_files(file)
             return
-        self.reach(field)
-        with self.page.expect_file_chooser() as chooser:
-            self.page.keyboard.press("Space")
-        chooser.value.set_files(file)
+        for _ in range(CHOOSER_ATTEMPTS):
+            self.reach(field)
+            with suppress(PlaywrightTimeoutError):
+                with self.page.expect_file_chooser(timeout=WITHIN_S * 1000 / CHOOSER_ATTEMPTS) as chooser:
+                    self.page.keyboard.press("Space")
+                chooser.value.set_files(file)
+                return
+        raise AssertionError(f"the space bar does not open the file dialog of {label}")
 
     def use(self, target: Locator) -> None:
         """Press a button or follow a link."""
