@@ -36,6 +36,8 @@ WEB_SHARES = 6
 WORKER_SHARES = {"sqlite": 6, "postgresql": 1}
 TIMEOUT_S = 1500
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
+SUMMARY = re.compile(r"^=*\s*(\d+ \w+.*) in \d.*$", re.MULTILINE)
+"""The last line of pytest. Warnings at the end of the interpreter can follow it."""
 NO_TESTS_COLLECTED = 5
 
 WEB = ("access", "console", "http", "preview_proxy", "resources")
@@ -137,6 +139,15 @@ def _worker_names() -> list[str]:
     return sorted([*folders, *(p.name for p in TESTS.glob("test_*.py"))])
 
 
+def results(output: str) -> Counter[str]:
+    """Return the numbers of passed, failed and skipped tests in the output of pytest."""
+    counts: Counter[str] = Counter()
+    for summary in SUMMARY.findall(output)[-1:]:
+        for count, word in COUNT.findall(summary):
+            counts["failed" if word.startswith("error") else word] += int(count)
+    return counts
+
+
 def main(arguments: list[str]) -> int:
     """Run all parts, print the output of each as it ends, and print the sums."""
     quick, coverage = arguments[:1] == ["quick"], arguments[:1] == ["coverage"]
@@ -161,9 +172,7 @@ def main(arguments: list[str]) -> int:
             numbers.put(number)
         with lock:
             print(f"== {part.name}\n{output.strip()}", flush=True)
-            summary = output.strip().rpartition("\n")[2]
-            for count, word in COUNT.findall(summary):
-                counts["failed" if word.startswith("error") else word] += int(count)
+            counts.update(results(output))
             if status not in (0, NO_TESTS_COLLECTED):
                 failed.append(part.name)
 

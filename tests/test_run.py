@@ -25,3 +25,12 @@ class TestParts:
     def test_web_half_is_patched_on_sqlite(self) -> None:
         patched = {part.name.split()[0] for part in run.parts(False) if part.is_patched}
         assert patched == {"web", "contract"}
+
+
+class TestResults:
+    def test_results_are_counted_if_warnings_follow_the_summary(self) -> None:
+        output = "FAILED tests/a.py::test_b\n= 1 failed, 634 passed, 2 errors in 223.96s (0:03:43) =\nResourceWarning: unclosed"
+        assert run.results(output) == {"passed": 634, "failed": 3}
+
+    def test_output_without_summary_has_no_results(self) -> None:
+        assert not run.results("ended after 1500 s")
