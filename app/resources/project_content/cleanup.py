@@ -21,9 +21,18 @@ from app.resources.project_content import search_indexing, tree_snapshot
 BATCH, ROW_BATCH = 500, 5_000
 
 
-def ask() -> None:
-    """Enqueue the deletion of unreferenced content."""
-    jobs.enqueue("content.sweep", unique="content.sweep")
+def ask(project_id: str, index_ids: Sequence[str]) -> None:
+    """Enqueue the deletion of the content of deleted indexes of a project."""
+    if index_ids:
+        jobs.enqueue("content.delete_indexes", project_id=project_id, index_ids=list(index_ids))
+
+
+def delete_indexes(project_id: str, index_ids: Sequence[str]) -> None:
+    """Delete the files of deleted indexes, and what only they referenced, in short transactions."""
+    session.start_reading()
+    for index_id in index_ids:
+        delete_files(index_id)
+    _sweep_project(project_id)
 
 
 def delete_unreferenced() -> None:
@@ -33,9 +42,7 @@ def delete_unreferenced() -> None:
     for index_id in db.session.scalars(sa.select(ContentFile.index_id).where(orphaned).distinct()).all():
         delete_files(index_id)
     for project_id in db.session.scalars(sa.select(ContentText.project_id).distinct()).all():
-        for table in (ContentText, ContentLink, ContentBlob, ContentShape):
-            _sweep_blobs(table, project_id)
-        _sweep_fields(project_id)
+        _sweep_project(project_id)
 
 
 def enqueue_missing() -> None:
@@ -101,6 +108,12 @@ def _delete_batch(index_id: str, generation: int) -> bool:
         batch = rows if end is None else (*rows, ContentFile.path < end)
         db.session.execute(sa.delete(ContentFile).where(*batch).execution_options(synchronize_session=False))
     return end is not None
+
+
+def _sweep_project(project_id: str) -> None:
+    for table in (ContentText, ContentLink, ContentBlob, ContentShape):
+        _sweep_blobs(table, project_id)
+    _sweep_fields(project_id)
 
 
 def _sweep_blobs(table: Any, project_id: str) -> None:

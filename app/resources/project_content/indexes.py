@@ -56,13 +56,16 @@ def is_behind(status: IndexStatus, commit_sha: str | None, head: Callable[[], st
 
 def delete_branch(project: Project, branch: str) -> None:
     """Delete everything indexed of one branch of a project."""
-    where = (ContentIndex.project_id == project.id, ContentIndex.branch == branch)
-    db.session.execute(sa.delete(ContentIndex).where(*where))
-    cleanup.ask()
+    _delete(project, ContentIndex.branch == branch)
 
 
 def drop(project: Project) -> None:
     """Delete all indexes of a project."""
-    db.session.execute(sa.delete(ContentIndex).where(ContentIndex.project_id == project.id))
-    cleanup.ask()
+    _delete(project)
     db.session.expire_all()
+
+
+def _delete(project: Project, *conditions: sa.ColumnElement[bool]) -> None:
+    """Delete indexes of a project and enqueue the deletion of their content."""
+    deleted = sa.delete(ContentIndex).where(ContentIndex.project_id == project.id, *conditions)
+    cleanup.ask(project.id, db.session.scalars(deleted.returning(ContentIndex.id)).all())

@@ -86,12 +86,13 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
             search_indexing.enqueue(index, delay=PAUSE)
 
 
-@job("content.sweep")
-def sweep() -> None:
-    """Delete the content of deleted indexes."""
-    cleanup.delete_unreferenced()
+@job("content.delete_indexes")
+def delete_indexes(*, project_id: str, index_ids: list[str]) -> None:
+    """Delete the content of deleted indexes of a project."""
+    cleanup.delete_indexes(project_id, index_ids)
 
 
+@job("content.sweep", retries=0)  # Earlier versions enqueue this name.
 @job("content.sweep_all", every=SWEEP_EVERY, retries=0)
 def sweep_regularly() -> None:
     """Delete unreferenced content that no event announced, and blobs that no branch has."""

@@ -3,7 +3,7 @@
 from app.models.project import Project
 from app.models.project_content import IndexStatus
 from app.resources.project.events import branch_deleted, branch_moved, project_connected, project_deleting
-from app.resources.project_content import cleanup, indexes, indexing
+from app.resources.project_content import indexes, indexing
 
 
 @project_connected.subscribe
@@ -31,6 +31,6 @@ def delete_branch_index(project: Project, branch: str) -> None:
 
 
 @project_deleting.subscribe
-def sweep_files(_project: Project) -> None:
-    """Enqueue the deletion of the files of a deleted project. Foreign keys delete its indexes."""
-    cleanup.ask()
+def delete_indexes(project: Project) -> None:
+    """Delete the indexes of a project and enqueue the deletion of their files."""
+    indexes.drop(project)

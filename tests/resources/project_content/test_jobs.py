@@ -12,8 +12,9 @@ from app.extensions import db, drivers
 from app.models.content_search import ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import indexing, jobs
-from tests.resources.project_content.conftest import Site
+from tests.resources.project_content.conftest import Site, make_site
 from tests.support.applications import another_database, application, settings_for
+from tests.support.world import World
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +80,21 @@ class TestSweep:
         site.owner.delete(f"/project/{site.project}").ok()
         site.world.work_off()
         assert files() == 0
+
+    def test_deletion_of_a_project_examines_only_its_content(self, site: Site, world: World) -> None:
+        about = site.oracle()["content/about.md"][1]
+        site.repo.commit({"content/about.md": None})
+        site.owner.post(site.path("/reindex"), {}).ok(202)
+        other = make_site(world, {"a.md": b"a"})
+        other.owner.delete(f"/project/{other.project}").ok()
+        world.work_off()
+        assert about in shas(site, ContentText)
+        assert not shas(other, ContentText)
+
+    def test_new_project_enqueues_no_deletion(self, world: World) -> None:
+        make_site(world, {"a.md": b"a"}, indexed=False)
+        with world.app.app_context():
+            assert world.app.extensions["jobs"].counts(db.session.connection()).waiting == 1
 
     def test_sweep_deletes_blobs_without_a_branch(self, site: Site, app: Flask) -> None:
         before = site.oracle()
