@@ -7,10 +7,12 @@ import uuid
 from collections.abc import Iterator
 
 import hypothesis
+import psutil
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.core.limits import MIB
 from config import Settings
 from tests.support.applications import application, settings_for
 from tests.support.servers.redis import Redis
@@ -23,6 +25,8 @@ hypothesis.settings.load_profile("galley")
 POSTGRESQL = os.environ.get("GALLEY_TEST_POSTGRESQL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
 """Where test databases are made: a server that may be filled and emptied."""
 
+GROWTH_BYTES = 48 * MIB
+_collected_at = 0
 
 pytest_plugins = ("tests.support.selection", "tests.support.loopback")
 
@@ -32,6 +36,21 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 20)
+    global _collected_at
+    _collected_at = _memory_bytes()
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown() -> None:
+    """Collect garbage after tests that needed much memory, such as those that build applications."""
+    global _collected_at
+    if _memory_bytes() > _collected_at + GROWTH_BYTES:
+        gc.collect()
+        _collected_at = _memory_bytes()
+
+
+def _memory_bytes() -> int:
+    return int(psutil.Process().memory_info().rss)
 
 
 @pytest.fixture(scope="session", params=["sqlite", "postgresql"])

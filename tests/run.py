@@ -64,6 +64,8 @@ class Part:
         environment = os.environ | {"GALLEY_TEST_PROCESS": str(number)}
         # All parts, and the commands that tests start, share the compiled modules.
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
+        # Large buffers are returned to the system when they are freed.
+        environment |= {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
         measure = ["-m", "coverage", "run", "--parallel-mode"] if self.is_measured else []
         command = [sys.executable, *measure, "-m", "pytest", *self.arguments, *more, *self.paths]
         if self.is_patched:
