@@ -57,6 +57,7 @@ async def hold_and_drop(
     await asyncio.gather(*(reader.begin(number * BEGIN_EVERY_S) for number, reader in enumerate(readers)))
     began = len(crowd.health_s)
     await asyncio.sleep(hold_s)
+    await _until(lambda: _running(app) == len(headers))
     crowd.held = slice(began, len(crowd.health_s))
     crowd.memory_a_stream = (started.memory() - memory) / len(headers)
     crowd.during = await _resources(app, started, provider)
@@ -75,7 +76,7 @@ async def hold_and_drop(
 
 
 class _Reader:
-    """A reader that reads until it is dropped."""
+    """A reader that reads until it is dropped. It asks again if its stream ends, as after a timeout on a busy machine."""
 
     def __init__(self, port: int, header: str) -> None:
         self._port, self._header = port, header
@@ -83,9 +84,12 @@ class _Reader:
     async def begin(self, after_s: float) -> None:
         """Send the request and wait for the first token. Repeat the request after a 503, or a 429 of a call that still ends."""
         await asyncio.sleep(after_s)
+        self._reading = asyncio.create_task(self._read(await self._open()))
+
+    async def _open(self) -> asyncio.StreamReader:
         while (reader := await self._ask()) is None:
             await asyncio.sleep(1)
-        self._reading = asyncio.create_task(self._read(reader))
+        return reader
 
     async def _ask(self) -> asyncio.StreamReader | None:
         reader, self._writer = await asyncio.open_connection("127.0.0.1", self._port)
@@ -100,9 +104,12 @@ class _Reader:
         return reader
 
     async def _read(self, reader: asyncio.StreamReader) -> None:
-        with contextlib.suppress(ConnectionError):
-            while await reader.read(65536):
-                pass
+        while True:
+            with contextlib.suppress(ConnectionError):
+                while await reader.read(65536):
+                    pass
+            self._writer.close()
+            reader = await self._open()
 
     def drop(self) -> None:
         """Close the connection."""
