@@ -98,7 +98,7 @@ def not_authenticated() -> NotAuthenticated:
     return tokens.InvalidApiToken() if has_bearer() else NotAuthenticated()
 
 
-def is_still_authenticated() -> bool:
+def is_authentication_valid() -> bool:
     """Return whether the session or API token of an authenticated caller still exists. Also true for a request without one."""
     return caller() is None or _load(request) is not None
 
@@ -116,9 +116,9 @@ def client_info() -> ClientInfo:
     return ClientInfo(client_address(request, trusted_hops=hops), request.headers.get("User-Agent"), language)
 
 
-def needs_activity_update(last_seen_at: datetime) -> bool:
-    """Return True if the last-seen time is older than `ACTIVITY_INTERVAL`."""
-    return clock.now() - last_seen_at >= ACTIVITY_INTERVAL
+def needs_activity_update(last_use: datetime) -> bool:
+    """Return True if the time of the last use is older than `ACTIVITY_INTERVAL`."""
+    return clock.now() - last_use >= ACTIVITY_INTERVAL
 
 
 def update_activity(current: Caller) -> None:

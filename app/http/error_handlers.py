@@ -128,6 +128,6 @@ def _log(error: Exception) -> None:
 
 def _vanished_row() -> errors.AppError:
     """Return the error for a row that another request deleted: 401 if it was the account of the caller, else 404."""
-    if has_request_context() and not authentication.is_still_authenticated():
+    if has_request_context() and not authentication.is_authentication_valid():
         return authentication.not_authenticated()
     return errors.NotFound()

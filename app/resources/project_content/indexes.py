@@ -62,7 +62,6 @@ def delete_branch(project: Project, branch: str) -> None:
 def drop(project: Project) -> None:
     """Delete all indexes of a project."""
     _delete(project)
-    db.session.expire_all()
 
 
 def _delete(project: Project, *conditions: sa.ColumnElement[bool]) -> None:

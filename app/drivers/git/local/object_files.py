@@ -26,7 +26,7 @@ ATTEMPTS = 5
 
 def write_objects(directory: Path, objects: Iterable[GitObject]) -> None:
     """Write the objects to a repository. Blocks and logs nothing: call it in a thread. Raises OSError."""
-    unique = list({each.sha: each for each in objects}.values())
+    unique = list({item.sha: item for item in objects}.values())
     if len(unique) <= MAX_LOOSE:
         _write_loose(directory / "objects", unique)
     else:
@@ -36,10 +36,10 @@ def write_objects(directory: Path, objects: Iterable[GitObject]) -> None:
 
 def _write_loose(folder: Path, objects: Iterable[GitObject]) -> None:
     with _NewFiles(folder) as files:
-        for each in objects:
-            path = folder / each.sha[:2] / each.sha[2:]
+        for item in objects:
+            path = folder / item.sha[:2] / item.sha[2:]
             if not _refresh(path):
-                content = object_header(each.type, each.content) + each.content
+                content = object_header(item.type, item.content) + item.content
                 files.open("tmp_obj_").write(zlib.compress(content, COMPRESSION))
                 files.name(path)
         files.publish()
@@ -67,12 +67,12 @@ def _write_pack(folder: Path, objects: Sequence[GitObject]) -> None:
 def _parts(objects: Iterable[GitObject]) -> Iterator[list[GitObject]]:
     """Yield the objects of each pack. The index stores positions below 2 GiB."""
     part, size = list[GitObject](), 0
-    for each in objects:
-        if part and size + len(each.content) > MAX_PACK_BYTES:
+    for item in objects:
+        if part and size + len(item.content) > MAX_PACK_BYTES:
             yield part
             part, size = [], 0
-        part.append(each)
-        size += len(each.content)
+        part.append(item)
+        size += len(item.content)
     yield part
 
 

@@ -26,9 +26,9 @@ def write_pack(file: IO[bytes], objects: Sequence[GitObject], level: int) -> tup
     entries: list[PackEntry] = []
     header = b"PACK" + struct.pack(">II", 2, len(objects))
     digest, position = hashlib.sha1(header, usedforsecurity=False), file.write(header)
-    for each in objects:
-        data = _entry_header(each) + zlib.compress(each.content, level)
-        entries.append(PackEntry(bytes.fromhex(each.sha), zlib.crc32(data), position))
+    for item in objects:
+        data = _entry_header(item) + zlib.compress(item.content, level)
+        entries.append(PackEntry(bytes.fromhex(item.sha), zlib.crc32(data), position))
         digest.update(data)
         position += file.write(data)
     file.write(digest.digest())
@@ -54,10 +54,10 @@ def write_index(file: IO[bytes], name: bytes, entries: Iterable[PackEntry]) -> N
     file.write(data + hashlib.sha1(data, usedforsecurity=False).digest())
 
 
-def _entry_header(each: GitObject) -> bytes:
+def _entry_header(item: GitObject) -> bytes:
     """Return the type and the size: 4 bits of the size in the first byte, 7 in each further byte."""
-    size = len(each.content)
-    byte, size = _TYPES[each.type] << 4 | size & 0x0F, size >> 4
+    size = len(item.content)
+    byte, size = _TYPES[item.type] << 4 | size & 0x0F, size >> 4
     header = bytearray()
     while size:
         header.append(byte | 0x80)

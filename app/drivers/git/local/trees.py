@@ -57,8 +57,8 @@ class LocalTree:
     def folder(self, sha: str) -> Entries:
         """Return the entries of a folder."""
         if sha not in self._folders:
-            results, data = self._objects.one(self._directory, sha)
-            if results.type != FOLDER:
+            header, data = self._objects.one(self._directory, sha)
+            if header.type != FOLDER:
                 raise GitObjectMissing("The commit does not exist in the repository")
             self._folders[sha] = _parse(data)
         return self._folders[sha]
