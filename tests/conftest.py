@@ -1,29 +1,24 @@
 """Options and fixtures of all tests: the selection of a part of the suite, the application on each database, and users."""
 
 import gc
-import os
 import shutil
-import uuid
 from collections.abc import Iterator
 
 import hypothesis
 import psutil
 import pytest
-import sqlalchemy as sa
 from flask import Flask
 
 from app.core.limits import MIB
 from config import Settings
 from tests.support.applications import application, settings_for
+from tests.support.databases import migrated_copies, postgresql_database
 from tests.support.servers.redis import Redis
 from tests.support.world import World
 
 # Use the same examples in every run, without a deadline.
 hypothesis.settings.register_profile("galley", derandomize=True, deadline=None)
 hypothesis.settings.load_profile("galley")
-
-POSTGRESQL = os.environ.get("GALLEY_TEST_POSTGRESQL", "postgresql+psycopg://postgres@127.0.0.1:5432/postgres")
-"""Where test databases are made: a server that may be filled and emptied."""
 
 GROWTH_BYTES = 48 * MIB
 _collected_at = 0
@@ -49,6 +44,11 @@ def pytest_runtest_teardown() -> None:
         _collected_at = _memory_bytes()
 
 
+def pytest_unconfigure() -> None:
+    """Drop the database that other databases were copied from."""
+    migrated_copies.drop()
+
+
 def _memory_bytes() -> int:
     return int(psutil.Process().memory_info().rss)
 
@@ -61,29 +61,6 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         return
     with postgresql_database() as url:
         yield url
-
-
-class postgresql_database:
-    """A new database on the local PostgreSQL server. It is dropped at the end."""
-
-    def __enter__(self) -> str:
-        self.name = f"galley_test_{uuid.uuid4().hex[:12]}"
-        self.engine = sa.create_engine(POSTGRESQL, isolation_level="AUTOCOMMIT", poolclass=sa.NullPool)
-        try:
-            with self.engine.connect() as connection:
-                connection.execute(sa.text(f"CREATE DATABASE {self.name}"))
-                # A test database needs no durability.
-                connection.execute(sa.text(f"ALTER DATABASE {self.name} SET synchronous_commit = off"))
-        except sa.exc.OperationalError:
-            if os.environ.get("CI"):
-                raise
-            pytest.skip("PostgreSQL is not reachable on 127.0.0.1:5432")
-        return POSTGRESQL.removesuffix("postgres") + self.name
-
-    def __exit__(self, *_: object) -> None:
-        with self.engine.connect() as connection:
-            connection.execute(sa.text(f"DROP DATABASE IF EXISTS {self.name} WITH (FORCE)"))
-        self.engine.dispose()
 
 
 @pytest.fixture(scope="session")

@@ -12,7 +12,7 @@ from app.factory import create_app
 from app.models.base import Base
 from app.models.content_search import is_search_table
 from config import Settings
-from tests.conftest import postgresql_database
+from tests.support.databases import postgresql_database
 
 FOLDER = str(Path(__file__).parents[1] / "migrations")
 

@@ -167,6 +167,7 @@ class OutboundLimits:
     backoff_base_s: float = 0.25
     backoff_max_s: float = 8
     retry_after_max_s: float = 60
+    token_replication_s: float = 5
     concurrency: int = 6
     concurrency_max: int = 16
 

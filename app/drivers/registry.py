@@ -12,7 +12,7 @@ from app.drivers.git.port import Person
 from app.drivers.git.rest.branch_lock import BranchLock, file_locks_in
 from app.drivers.git.rest.client import SharedState
 from app.drivers.git.rest.rate_budget import RateBudgets
-from app.drivers.git.rest.tokens import TokenSupplier
+from app.drivers.git.rest.tokens import ReplicationRetry, TokenSupplier
 from app.drivers.http.client import HttpClient
 from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
@@ -42,11 +42,12 @@ class Drivers:
 
 def build_drivers(settings: Settings, engine: sa.Engine) -> Drivers:
     """Return the drivers for these settings."""
+    storage = object_store(settings)
     return Drivers(
         git=git_hosts(settings),
         mail=mail_transport(settings),
-        storage=object_store(settings),
-        trees=cached_store(settings),
+        storage=storage,
+        trees=cached_store(settings, storage),
         social_login=social_logins(settings),
         ai=ai_models(settings),
         sandbox=sandbox_host(settings),
@@ -59,7 +60,12 @@ def git_hosts(settings: Settings) -> GitHosts:
     """Return the configured Git hosts: local bare repositories, GitHub and GitLab."""
     git = settings.git
     bot = Person(git.bot_name, git.bot_email)
-    shared = SharedState(http=HttpClient(limits=settings.limits.outbound), budgets=rate_budgets(settings))
+    limits = settings.limits.outbound
+    shared = SharedState(
+        http=HttpClient(limits=limits),
+        budgets=rate_budgets(settings),
+        replication=ReplicationRetry(limits.token_replication_s),
+    )
     hold = file_locks_in(settings.server.instance_dir / "turns")
     local = LocalGit(git.local_root, bot=bot, clone_hosts=git.clone_hosts) if git.local_enabled else None
     return GitHosts(
@@ -186,10 +192,10 @@ def object_store(settings: Settings) -> ObjectStore:
     return LocalStore(storage.directory)
 
 
-def cached_store(settings: Settings) -> CachedObjectStore:
-    """Return the object store with a cache folder of this node, for objects that never change."""
+def cached_store(settings: Settings, store: ObjectStore) -> CachedObjectStore:
+    """Return an object store with a cache folder of this node, for objects that never change."""
     folder, limits = settings.server.instance_dir / "cache" / "trees", settings.limits.stores
-    return CachedObjectStore(object_store(settings), FileCache(folder, max_bytes=limits.cache_bytes))
+    return CachedObjectStore(store, FileCache(folder, max_bytes=limits.cache_bytes))
 
 
 def social_logins(settings: Settings) -> SocialLogins:

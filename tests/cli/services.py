@@ -15,7 +15,8 @@ from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import template
 from tests.resources.bucket.uploads import upload
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.git_hosts import connect_github, login_of
 from tests.support.world import World
 
@@ -38,7 +39,7 @@ def command(app: Flask, *words: object) -> tuple[int, str]:
 def empty_service(store: str, home: Path, like: Settings, **storage: object) -> Iterator[Flask]:
     """Return an application with an empty database without tables and with the keys of `like`."""
     home.mkdir()
-    with another_database(store, home) as url:
+    with another_database(store, home, is_empty=True) as url:
         plain = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
         kept = dataclasses.replace(plain.storage, **storage)  # type: ignore[arg-type]
         settings = dataclasses.replace(plain, security=like.security, github=like.github, storage=kept)

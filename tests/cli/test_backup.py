@@ -25,7 +25,7 @@ from app.settings.groups import PROJECT
 from config import Settings
 from tests.cli.services import BINARY, command, contents, empty_service, histories, objects, populated_service
 from tests.contract.outside import Outside
-from tests.support.applications import another_database
+from tests.support.databases import another_database
 from tests.support.factories import organization, project, repository
 from tests.support.servers.s3 import S3Server
 from tests.support.world import World
@@ -168,7 +168,7 @@ class TestBackupAndRestore:
                 assert ended >= begun
 
     def test_backup_of_sqlite_is_restored_to_postgresql(self, tmp_path: Path) -> None:
-        from tests.conftest import postgresql_database
+        from tests.support.databases import postgresql_database
 
         with populated_service("sqlite://", tmp_path / "old") as (old, outside), postgresql_database() as postgresql:
             command(old, "backup", tmp_path / "saved")
@@ -190,7 +190,7 @@ class TestBackupAndRestore:
 class TestOlderSchema:
     def test_backup_of_an_older_schema_is_restored_and_migrated(self, store: str, tmp_path: Path) -> None:
         (tmp_path / "old").mkdir()
-        with another_database(store, tmp_path / "old") as url:
+        with another_database(store, tmp_path / "old", is_empty=True) as url:
             old = create_app(Settings.for_tests(tmp_path / "old", DATABASE_URL=url))
             with old.app_context():
                 upgrade(directory=str(PROJECT / "migrations"), revision="0008")

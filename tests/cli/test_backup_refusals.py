@@ -15,7 +15,8 @@ from app.backup.save import section_path, table_path
 from app.extensions import db, drivers
 from config import Settings
 from tests.cli.services import BINARY, command, contents, empty_service
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.factories import organization, project, repository
 from tests.support.full_disk import files_of_at_most
 from tests.support.world import World

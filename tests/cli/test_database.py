@@ -15,7 +15,7 @@ from app.cli.database import newest, revision
 from app.extensions import db
 from app.settings.groups import PROJECT
 from tests.cli.services import unmigrated_at
-from tests.conftest import postgresql_database
+from tests.support.databases import postgresql_database
 
 FOLDER = str(PROJECT / "migrations")
 

@@ -13,7 +13,7 @@ from app.cli.error_output import report_errors
 from app.core.errors import ServiceUnavailable
 from app.drivers.errors import DriverError
 from tests.cli.services import command, unmigrated_at
-from tests.support.applications import another_database
+from tests.support.databases import another_database
 
 COMMANDS = (
     ("seed", "demo"),
@@ -28,7 +28,7 @@ COMMANDS = (
 
 @pytest.fixture
 def unmigrated(store: str, tmp_path: Path) -> Iterator[Flask]:
-    with another_database(store, tmp_path) as url, unmigrated_at(url, tmp_path) as app:
+    with another_database(store, tmp_path, is_empty=True) as url, unmigrated_at(url, tmp_path) as app:
         yield app
 
 

@@ -12,7 +12,8 @@ from app.extensions import db
 from config import Settings
 from tests.cli.services import command
 from tests.drivers.jobs.contract.suite import running_worker, until
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 
 
 @pytest.fixture

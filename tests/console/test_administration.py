@@ -16,7 +16,8 @@ from config import Settings
 from tests.console.conftest import ConsoleScene
 from tests.console.test_organizations import submit
 from tests.drivers.jobs.contract.suite import running_worker, until
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.world import Person, World
 
 USERS, JOBS, INDEXES = (f"/console/admin/{name}" for name in ("users", "jobs", "indexes"))

@@ -11,7 +11,8 @@ from flask import Flask
 from app.console.money import money, period
 from tests.console.test_organizations import submit
 from tests.resources.order.test_routes import subscribe
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.doubles.paddle import Paddle
 from tests.support.doubles.paddle_data import START, event, transaction
 from tests.support.payments import notify, paying

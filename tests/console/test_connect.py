@@ -9,7 +9,8 @@ import pytest
 
 from config import Settings
 from tests.console.test_organizations import submit
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.git_hosts import Hosts
 from tests.support.world import World
 

@@ -14,7 +14,8 @@ from config import Settings
 from tests.console.conftest import ConsoleScene
 from tests.console.test_organizations import submit
 from tests.core.test_archives import FILES, tarred, zipped
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.repositories import repository_server
 from tests.support.world import Person, World

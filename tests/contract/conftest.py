@@ -6,7 +6,8 @@ import pytest
 from flask import Flask
 
 from tests.contract.outside import Outside
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 
 
 @pytest.fixture(scope="session")

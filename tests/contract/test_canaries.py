@@ -19,8 +19,9 @@ from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import PASSWORD, template
 from tests.resources.ai.questions import BODIES as QUESTIONS
-from tests.support.applications import another_database, application
+from tests.support.applications import application
 from tests.support.assertions import canaries
+from tests.support.databases import another_database
 from tests.support.doubles.paddle import KEY
 from tests.support.doubles.server import Fault, Reply
 from tests.support.git_hosts import HOOK_A, HOOK_B, connect_github, connect_gitlab, login_of, new_project

@@ -18,7 +18,8 @@ from tests.contract.served import served
 from tests.contract.specification import EXTENSIONS, SPECIFICATION, UNSIGNED, VARIANTS, Extension
 from tests.contract.stored import Changes, changes, read_state
 from tests.resources.bucket.uploads import form
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.samples.pictures import picture
 from tests.support.world import Browser
 

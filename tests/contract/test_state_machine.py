@@ -23,7 +23,8 @@ from config import Settings
 from tests.contract import model as limits
 from tests.contract.model import Model
 from tests.contract.scene import template
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.world import Answer, Person, World
 
 LONG = bool(os.environ.get("GALLEY_LONG"))

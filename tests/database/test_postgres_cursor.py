@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.database.postgres_cursor import MAX_STATEMENTS, CachingCursor
-from tests.conftest import postgresql_database
+from tests.support.databases import postgresql_database
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from app.backup import connections
 from app.database.engines import disable_timeouts, prepare_engine
 from app.database.postgres_timeouts import TimeoutConnection
-from tests.conftest import postgresql_database
+from tests.support.databases import postgresql_database
 from tests.support.doubles.fault_proxy import FaultProxy, Mode
 
 

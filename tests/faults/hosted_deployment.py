@@ -9,14 +9,14 @@ from urllib.parse import urlsplit
 
 import sqlalchemy as sa
 
-from app.drivers.git.rest.tokens import REPLICATION_S
+from app.core.limits import OutboundLimits
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.project_content import ContentIndex
-from tests.conftest import postgresql_database
 from tests.faults.small_deployment import SmallDeployment
 from tests.faults.steps import MADE, count_statuses, until, wait_until_recovered
 from tests.faults.workload import Reply, Workload
+from tests.support.databases import postgresql_database
 from tests.support.doubles.fault_proxy import FaultProxy
 from tests.support.doubles.server import Double, Fault
 from tests.support.git_hosts import HOOK_A, HOOK_B, Hosts, connect_github, connect_gitlab, login_of, new_project
@@ -132,7 +132,7 @@ class HostedWorkload(Workload):
             statement = sa.update(ContentIndex).where(ContentIndex.project_id == self.project)
             db.session.execute(statement.values(looked_at=utcnow_ms()))
             db.session.commit()
-        time.sleep(max(0.0, self.connected_at_s + REPLICATION_S - time.monotonic()))
+        time.sleep(max(0.0, self.connected_at_s + OutboundLimits.token_replication_s - time.monotonic()))
         until(lambda: time.monotonic() - self.double.journal[-1].at_s > QUIET_S, "the host is asked on and on")
         self.double.journal.clear()
 

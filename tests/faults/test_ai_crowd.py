@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import postgresql_database
 from tests.serving.test_ai_crowd import assert_resources_released, crowded
+from tests.support.databases import postgresql_database
 
 STREAMS, HOLD_S = 1000, 60
 DESCRIPTORS = 5000

@@ -27,8 +27,8 @@ from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import indexes, jobs
 from app.resources.project_content.source import source_of
 from app.resources.project_content.verify import differences
-from tests.conftest import postgresql_database
 from tests.support import factories
+from tests.support.databases import postgresql_database
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.service import ROOT, Service
 from tests.support.world import Person

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import postgresql_database
 from tests.faults.kills import run_kills
+from tests.support.databases import postgresql_database
 from tests.support.servers.service import Service
 
 KILLS, WRITES = int(os.environ.get("GALLEY_KILLS", "50")), int(os.environ.get("GALLEY_WRITES", "5000"))

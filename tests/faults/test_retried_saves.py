@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import postgresql_database
 from tests.faults.kills import Site
 from tests.faults.retried_saves import run
+from tests.support.databases import postgresql_database
 from tests.support.servers.service import Service
 
 SECONDS = float(os.environ.get("GALLEY_SECONDS", "1200"))

@@ -11,7 +11,7 @@ import pytest
 from flask import Flask
 
 from app.observability.tracing import tracer
-from tests.support.applications import another_database
+from tests.support.databases import another_database
 from tests.support.doubles.otlp import Collector
 from tests.support.git_hosts import Hosts, hosted_application
 from tests.support.world import World

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import postgresql_database
 from tests.load.traffic import Ask, TrafficResult, flood, steady
 from tests.support import factories
+from tests.support.databases import postgresql_database
 from tests.support.servers.service import Service
 
 REQUESTS, WARM_UP, CLIENTS, PEOPLE = int(os.environ.get("GALLEY_REQUESTS", "20000")), 2_000, 16, 8

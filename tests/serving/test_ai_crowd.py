@@ -7,9 +7,9 @@ import pytest
 
 from tests.bench.ai_load import Provider
 from tests.bench.large import application
-from tests.conftest import postgresql_database
 from tests.serving.crowd import Crowd, hold_and_drop
 from tests.serving.one_worker import cookies, service
+from tests.support.databases import postgresql_database
 
 
 def crowded(home: Path, url: str, *, streams: int, hold_s: float) -> Crowd:

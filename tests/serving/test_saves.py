@@ -10,7 +10,7 @@ import orjson
 import pytest
 import requests
 
-from tests.conftest import postgresql_database
+from tests.support.databases import postgresql_database
 from tests.support.samples.contents import content_of
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.service import Service

@@ -9,7 +9,8 @@ from urllib.parse import parse_qs, urlsplit
 
 from flask import Flask
 
-from tests.support.applications import another_database, application, settings_for
+from tests.support.applications import application, settings_for
+from tests.support.databases import another_database
 from tests.support.doubles.github import GitHub
 from tests.support.doubles.gitlab import GitLab
 from tests.support.doubles.plumbing import Plumbing

@@ -100,6 +100,10 @@ class S3Store:
                     if item["Key"] > after:
                         yield StoredObject(item["Key"], item["Size"], item["LastModified"])
 
+    def close(self) -> None:
+        """Close the open connections."""
+        self._client.close()
+
     def public_url(self, key: str) -> str | None:
         """Return `S3_PUBLIC_URL/<key>` if it is configured."""
         return f"{self._public_url}/{quote(checked(key))}" if self._public_url else None

@@ -19,8 +19,8 @@ from app.models.order import PreOrder
 from app.resources.order.event_store import store_event
 from app.resources.order.schemas import SummaryView
 from app.resources.order.summary import summary
-from tests.conftest import postgresql_database
 from tests.support.applications import application
+from tests.support.databases import postgresql_database
 from tests.support.doubles.paddle_data import Entity, adjustment, event, item, name, rfc3339, subscription, transaction
 from tests.support.payments import paying
 

@@ -18,7 +18,8 @@ from app.models.user import User
 from app.resources.project import imports, jobs
 from config import Settings
 from tests.support import factories
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.parallel import together
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.repositories import RepositoryServer, repository_server

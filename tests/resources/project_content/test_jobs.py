@@ -13,7 +13,8 @@ from app.models.content_search import ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import indexing, jobs
 from tests.resources.project_content.conftest import Site, make_site
-from tests.support.applications import another_database, application, settings_for
+from tests.support.applications import application, settings_for
+from tests.support.databases import another_database
 from tests.support.world import World
 
 

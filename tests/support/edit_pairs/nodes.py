@@ -15,7 +15,8 @@ from app.extensions import db
 from app.models.organization import Membership
 from app.models.project_log import ProjectLogEntry
 from config import Settings
-from tests.support.applications import another_database, application
+from tests.support.applications import application
+from tests.support.databases import another_database
 from tests.support.doubles.plumbing import Plumbing
 from tests.support.doubles.server import Double
 from tests.support.edit_pairs.pairs import Pairs, Site, initial_files

@@ -1,5 +1,6 @@
 """Service as it runs in production: gunicorn with gevent workers in a process group, over an instance folder."""
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -9,12 +10,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO
 
+import psutil
 import requests
 
 from app.extensions import db
 from app.factory import create_app
 from config import Settings
-from tests.support.applications import migrate, release_statements
+from tests.support.applications import release_statements
+from tests.support.databases import migrated_copies
 from tests.support.servers.ports import free_port
 from tests.support.world import Person, World
 
@@ -37,7 +40,7 @@ class Service:
         } | environment
         # The log configuration belongs to the process. Later tests need their log lines.
         self.app = create_app(Settings.from_environment(self.environment | {"LOG_LEVEL": "INFO"}))
-        migrate(self.app)
+        migrated_copies.migrate(self.app)
         self.world = World(self.app)
 
     @property
@@ -88,6 +91,14 @@ class Service:
         """Return the resident memory of the gunicorn master and its workers."""
         workers = _children(self.process.pid)
         return sum(_resident_kib(pid) for pid in [self.process.pid, *workers])
+
+    def tree_mib(self) -> int:
+        """Return the memory of the service with all processes below it. A shared page counts once."""
+        kib = 0
+        for process in [psutil.Process(self.process.pid), *psutil.Process(self.process.pid).children(recursive=True)]:
+            with contextlib.suppress(psutil.NoSuchProcess):
+                kib += process.memory_full_info().pss // 1024
+        return kib // 1024
 
     def _answers(self) -> bool:
         try:

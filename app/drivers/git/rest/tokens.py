@@ -8,12 +8,11 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from app.core import clock
+from app.core.limits import OutboundLimits
 from app.drivers.errors import ReconnectRequired
 from app.drivers.http.client import HttpResponse
 
 UNAUTHORIZED = 401
-REPLICATION_S = 5.0
-"""Hosts replicate new tokens slowly: a 401 for a token younger than this is not final (limits, section 3)."""
 
 REJECTED = "The Git host no longer accepts this account's credential. Connect the account again"
 
@@ -86,9 +85,12 @@ def supplier_of(token: str | TokenSupplier) -> TokenSupplier:
 
 @dataclass(frozen=True)
 class ReplicationRetry:
-    """Retry of calls with a new token until the host has replicated it."""
+    """Retry of calls with a new token until the host has replicated it.
 
-    window_s: float = REPLICATION_S
+    A 401 for a token younger than `window_s` is not final, because hosts replicate new tokens slowly (limits, section 3).
+    """
+
+    window_s: float = OutboundLimits.token_replication_s
     first_pause_s: float = 0.2
     max_pause_s: float = 1.0
     sleep: Callable[[float], None] = time.sleep
