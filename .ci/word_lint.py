@@ -1,4 +1,4 @@
-"""Word lint: reports terms that the language rules forbid in names, docstrings and comments.
+"""Word lint: reports terms that the language rules forbid in names, docstrings and comments, and names of log events.
 
 Usage, in the project's root:
     python .ci/word_lint.py PATH...   list the findings below the paths
@@ -60,6 +60,10 @@ EXCEPTIONS = [
     ("app/content/words.py", "words", "search terms"),
 ]
 
+EVENT = re.compile(r"[a-z][a-z_]*(\.[a-z][a-z_]*)+|request")
+"""The name of a log event: area and object, for example `job.lease_lost`. `request` is the line of a request."""
+LOGGERS, LEVELS = {"log", "lines"}, {"debug", "info", "warning", "error", "exception"}
+
 Finding = tuple[int, str, str]
 
 
@@ -77,6 +81,18 @@ def _of_tree(tree: ast.Module, allowed: set[str], *, has_locals: bool) -> Iterat
         for name in _names(node, has_locals=has_locals):
             if name not in allowed and _is_forbidden(name):
                 yield getattr(node, "lineno", 1), "name", name
+        if isinstance(node, ast.Call) and (event := _event(node)) is not None and not EVENT.fullmatch(event):
+            yield node.lineno, "log event", event
+
+
+def _event(call: ast.Call) -> str | None:
+    """Return the constant name of a log event."""
+    match call:
+        case ast.Call(
+            func=ast.Attribute(value=ast.Name(id=logger), attr=level), args=[ast.Constant(value=str(event)), *_]
+        ) if logger in LOGGERS and level in LEVELS:
+            return event
+    return None
 
 
 def _of_docstring(node: ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Finding]:

@@ -53,7 +53,7 @@ class JobRunner:
 
     def _run(self, call: JobRun) -> None:
         lines = log.bind(job=call.name, job_id=call.id, attempt=call.attempt)
-        lines.debug("job_started")
+        lines.debug("job.started")
         started = time.monotonic()
         self._running.add(call.id)
         try:
@@ -61,12 +61,12 @@ class JobRunner:
                 self._run_function(call)
         except BaseException as error:
             lines.warning(
-                "job_failed", error=describe(error), at=_error_location(error), duration_ms=_since_ms(started)
+                "job.failed", error=describe(error), at=_error_location(error), duration_ms=_since_ms(started)
             )
             raise
         finally:
             self._running.discard(call.id)
-        lines.debug("job_finished", duration_ms=_since_ms(started))
+        lines.debug("job.finished", duration_ms=_since_ms(started))
 
     def _run_function(self, call: JobRun) -> None:
         declared = self._jobs.get(call.name)
@@ -99,7 +99,7 @@ def run_worker(app: Flask, *, jobs: Mapping[str, Job] = registry, concurrency: i
     work = partial(engine.work, runner, jobs=jobs, stop=stop, concurrency=concurrency)
     working = threading.Thread(target=work, name="job-engine", daemon=True)
     with signalled:
-        log.info("worker_started", concurrency=concurrency, jobs=len(jobs))
+        log.info("worker.started", concurrency=concurrency, jobs=len(jobs))
         working.start()
         while working.is_alive() and not signalled.yes:
             working.join(SIGNAL_POLL_S)
@@ -107,7 +107,7 @@ def run_worker(app: Flask, *, jobs: Mapping[str, Job] = registry, concurrency: i
             raise RuntimeError("The job engine stopped without a signal")
         stop.set()
         working.join(EXIT_WITHIN_S)
-    log.info("worker_stopped", cut_off=runner.is_busy)
+    log.info("worker.stopped", cut_off=runner.is_busy)
     if runner.is_busy or working.is_alive():
         logging.shutdown()
         os._exit(0)

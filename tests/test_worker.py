@@ -126,7 +126,7 @@ class TestRunner:
         with capture_logs() as lines:
             self.call(app, write, word="unmistakable")
 
-        assert [line["event"] for line in lines] == ["job_started", "job_finished"]
+        assert [line["event"] for line in lines] == ["job.started", "job.finished"]
         assert {(line["job"], line["job_id"], line["attempt"]) for line in lines} == {("a", "7", 1)}
         assert {line["log_level"] for line in lines} == {"debug"}
         assert lines[1]["duration_ms"] >= 0
@@ -139,7 +139,7 @@ class TestRunner:
         with capture_logs() as lines, pytest.raises(ValueError, match="token"):
             self.call(app, fail)
 
-        assert (lines[-1]["event"], lines[-1]["error"]) == ("job_failed", "ValueError")
+        assert (lines[-1]["event"], lines[-1]["error"]) == ("job.failed", "ValueError")
         assert lines[-1]["at"].startswith(__file__)
         assert "unmistakable" not in str(lines)
 

@@ -33,7 +33,7 @@ def worker(deployment: Deployment) -> Iterator[Finding]:
     if counts.dead:
         yield warning(
             f"{counts.dead} jobs have failed permanently",
-            "Run flask jobs dead, and search the log of the worker for job_failed.",
+            "Run flask jobs dead, and search the log of the worker for job.failed.",
         )
 
 

@@ -21,12 +21,12 @@ from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.login import Session
 from app.security.secrets import hash_token, new_token
-from tests.conftest import postgresql_database
 from tests.faults.fake_clock import FakeClock
 from tests.faults.slow_mail import SlowMail
 from tests.faults.small_deployment import SmallDeployment
 from tests.faults.steps import FINE, MADE, count_statuses, until
 from tests.faults.workload import Reply, Workload
+from tests.support.databases import postgresql_database
 from tests.support.world import Person
 
 HOUR = 3600
@@ -190,6 +190,6 @@ def pending_checks(deployment: ClockDeployment) -> list[str]:
 def repeated_jobs(deployment: ClockDeployment) -> list[str]:
     """Return the jobs that started more than once without a failure, from the log of the worker."""
     text = deployment.log_text()
-    begun = Counter(re.findall(r"job_started .*?job_id=(\d+)", text))
-    failed = Counter(re.findall(r"job_failed .*?job_id=(\d+)", text))
+    begun = Counter(re.findall(r"job.started .*?job_id=(\d+)", text))
+    failed = Counter(re.findall(r"job.failed .*?job_id=(\d+)", text))
     return [job for job, times in begun.items() if times > 1 + failed[job]]

@@ -54,8 +54,8 @@ class TestWorkers:
                 killed_at = time.time()
                 cluster.kill(victim)
                 other = {"worker-1": "worker-2", "worker-2": "worker-1"}[victim]
-                again = await_line(cluster, other, "job_started", job)
-                await_line(cluster, other, "job_finished", job)
+                again = await_line(cluster, other, "job.started", job)
+                await_line(cluster, other, "job.finished", job)
             taken_up_s = datetime.fromisoformat(again["timestamp"]).timestamp() - killed_at
             with capsys.disabled():
                 print(f"\n{victim} killed while indexing; {other} took it up after {taken_up_s:.0f} s")
@@ -103,7 +103,7 @@ def await_index(cluster: Cluster) -> tuple[str, str]:
     while time.monotonic() < deadline:
         for worker in ("worker-1", "worker-2"):
             for line in lines_of(cluster, worker):
-                if line["event"] == "job_started" and line["job"] == "content.index" and line["job_id"] not in observed:
+                if line["event"] == "job.started" and line["job"] == "content.index" and line["job_id"] not in observed:
                     return worker, str(line["job_id"])
         time.sleep(0.02)
     raise AssertionError(f"nobody indexes:\n{cluster.logs()}")

@@ -44,7 +44,7 @@ def test_sigterm_under_load_completes_started_requests(tmp_path: Path, capsys: p
             thread.start()
         until(lambda: workload.running() == 1, "the stream has not begun")
         time.sleep(UNDER_LOAD_S)
-        until(lambda: "job_started" in deployment.log_text(), "the worker does not work")
+        until(lambda: "job.started" in deployment.log_text(), "the worker does not work")
         before, started = len(replies), time.monotonic()
         try:
             os.kill(deployment.worker.pid, signal.SIGTERM)

@@ -24,6 +24,6 @@ class TestRequestIds:
         finally:
             logging.getLogger().handlers = before
             lines.configure(app.config["SETTINGS"].log.format, app.config["SETTINGS"].log.level)
-        jobs = [line for line in content if line["event"] == "job_finished"]
+        jobs = [line for line in content if line["event"] == "job.finished"]
         assert "the-id-of-mine" in {line.get("request_id") for line in jobs}
         assert "Quiet-Harbour-9" not in json.dumps(content)

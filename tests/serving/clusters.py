@@ -69,7 +69,7 @@ class Cluster:
         """Return the log lines of all workers about finished jobs of this name."""
         texts = [self.log(file.stem) for file in (self.instance / "logs").glob("worker-*.log")]
         lines = [json.loads(line) for text in texts for line in text.splitlines() if line.startswith("{")]
-        return [line for line in lines if line["event"] == "job_finished" and line.get("job") == name]
+        return [line for line in lines if line["event"] == "job.finished" and line.get("job") == name]
 
     def pid(self, name: str) -> int:
         """Return the process id of a node such as `web-1`, `worker-2` or `nginx`."""

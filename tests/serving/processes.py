@@ -58,7 +58,7 @@ class Service:
         """Wait until the log contains a finished job with this text."""
         deadline = time.monotonic() + START_S
         while time.monotonic() < deadline:
-            if any("job_finished" in entry and line in entry for entry in self.log_lines()):
+            if any("job.finished" in entry and line in entry for entry in self.log_lines()):
                 return
             time.sleep(0.1)
         raise AssertionError(f"{line} did not finish:\n" + "\n".join(self.log_lines()[-40:]))

@@ -122,7 +122,7 @@ class TestEnd:
             )  # fmt: skip
         try:
             deadline = time.monotonic() + 120
-            while "worker_started" not in log.read_text():
+            while "worker.started" not in log.read_text():
                 assert time.monotonic() < deadline, log.read_text()
                 time.sleep(0.05)
             worker.send_signal(signal.SIGTERM)

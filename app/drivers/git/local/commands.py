@@ -1,7 +1,6 @@
 """The `git` program run on one repository: its environment, time limits and failures."""
 
 import errno
-import logging
 import os
 import select
 import tempfile
@@ -11,13 +10,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
+import structlog
+
 from app.concurrency import child_processes
 from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 from app.core import outbound
 from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
 from app.drivers.git.local.pipes import READ_BYTES, pipe, wait_readable
 
-log = logging.getLogger(__name__)
+log = structlog.get_logger()
 
 MAX_LOGGED_BYTES = 2000
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
@@ -221,7 +222,7 @@ def _pieces(output: int, errors: int, messages: bytearray, timeout_s: float) -> 
 
 def write_failure(error: OSError) -> DiskFull | UpstreamError:
     """Return the exception for a file of a repository that cannot be written."""
-    log.warning("a file of a repository cannot be written: %s", error)
+    log.warning("git.file_write_failed", error=str(error))
     if error.errno in FULL_DISK:
         return DiskFull()
     return UpstreamError("The files of the local repository cannot be written")
@@ -230,7 +231,7 @@ def write_failure(error: OSError) -> DiskFull | UpstreamError:
 def command_failure(arguments: tuple[str, ...], returncode: int, errors: bytes) -> GitFailed | DiskFull:
     """Return the exception for a failed command, and log its messages."""
     text = errors[:MAX_LOGGED_BYTES].decode(errors="replace")
-    log.warning("git %s failed (%d): %s", arguments[0], returncode, text)
+    log.warning("git.command_failed", command=arguments[0], returncode=returncode, error=text)
     if any(message in text for message in FULL_DISK_MESSAGES):
         return DiskFull()
     return GitFailed(returncode)

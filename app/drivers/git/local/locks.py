@@ -2,7 +2,6 @@
 
 import fcntl
 import hashlib
-import logging
 import os
 import random
 import time
@@ -10,7 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-log = logging.getLogger(__name__)
+import structlog
+
+log = structlog.get_logger()
 
 SLOTS = 1024
 WAIT_S = 20.0
@@ -39,7 +40,7 @@ def exclusive_lock(root: Path, *names: str) -> Iterator[None]:
     slot.touch(exist_ok=True)
     with exclusive(slot, wait_s=WAIT_S) as held:
         if not held:
-            log.warning("continued without the lock of %s", names[0])
+            log.warning("git.lock_timed_out", repository=names[0])
         yield
 
 

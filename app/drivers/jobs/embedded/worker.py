@@ -48,22 +48,28 @@ class EmbeddedWorker:
         self._slots: dict[str, int] = {}
         self._noted: dict[int, tuple[int, int | None]] = {}
         self._ahead_s: float | None = None
-        self._freed = threading.Event()
+        self._wake = threading.Event()
         self._ended = threading.Event()
 
     def work(self, stop: threading.Event, concurrency: int) -> None:
         """Run calls until `stop` is set, then drain."""
         maintenance = threading.Thread(target=self._run_maintenance, name="job-maintenance", daemon=True)
         maintenance.start()
+        threading.Thread(target=self._wake_at, args=(stop,), name="job-stop", daemon=True).start()
         try:
             while not stop.is_set():
                 if not self._start_some(concurrency - len(self._running)):
-                    self._freed.wait(self._timing.poll_s)
-                    self._freed.clear()
+                    self._wake.wait(self._timing.poll_s)
+                    self._wake.clear()
             self._drain()
         finally:
             self._ended.set()
             maintenance.join()
+
+    def _wake_at(self, stop: threading.Event) -> None:
+        """End the pause between two polls when `stop` is set."""
+        stop.wait()
+        self._wake.set()
 
     def _start_some(self, free: int) -> bool:
         """Claim and start due calls. Return False if there was none or no free thread."""
@@ -76,7 +82,7 @@ class EmbeddedWorker:
                 lambda c: ledger.claim(c, self._name, free, self._timing.lease_s), MAINTENANCE_TIMEOUT_S
             )
         except Exception as error:
-            log.warning("job_claim_failed", error=describe(error))
+            log.warning("job.claim_failed", error=describe(error))
             time.sleep(FAULT_PAUSE_S)
             return False
         for claimed in claims:
@@ -96,7 +102,7 @@ class EmbeddedWorker:
         finally:
             self._reports.pop(claimed.id, None)
             self._running.pop(claimed.id, None)
-            self._freed.set()
+            self._wake.set()
 
     def _finish(self, claimed: ClaimedCall, error: BaseException | None) -> None:
         """Write the outcome and retry while the database is busy. If this fails, the call runs again after its lease."""
@@ -113,9 +119,9 @@ class EmbeddedWorker:
 
         try:
             if not self._write(write, FINISH_TIMEOUT_S):
-                log.warning("job_lease_lost", job=claimed.name, job_id=claimed.id)
+                log.warning("job.lease_lost", job=claimed.name, job_id=claimed.id)
         except Exception as fault:
-            log.exception("job_outcome_not_written", job=claimed.name, job_id=claimed.id, error=describe(fault))
+            log.exception("job.outcome_write_failed", job=claimed.name, job_id=claimed.id, error=describe(fault))
 
     def _drain(self) -> None:
         """Wait for running calls within the grace period, then return the others to the queue."""
@@ -127,7 +133,7 @@ class EmbeddedWorker:
 
     def _hand_back(self) -> None:
         count = self._write(lambda c: ledger.hand_back(c, self._name), MAINTENANCE_TIMEOUT_S)
-        log.info("jobs_handed_back", count=count)
+        log.info("job.calls_returned", count=count)
 
     def _run_maintenance(self) -> None:
         """Run the maintenance tasks, each at its interval. A failed task is retried at the next interval."""
@@ -155,7 +161,7 @@ class EmbeddedWorker:
         try:
             task()
         except Exception as error:
-            log.warning("job_maintenance_failed", error=describe(error))
+            log.warning("job.maintenance_failed", error=describe(error))
 
     def _follow_clock(self) -> None:
         """Detect with the monotonic clock that the clock of the database went back."""
@@ -163,7 +169,7 @@ class EmbeddedWorker:
         before_s, self._ahead_s = self._ahead_s, ahead_s
         if before_s is not None and (by_s := before_s - ahead_s) > CLOCK_WENT_BACK_S:
             self._write(lambda c: ledger.rewind_times(c, by_s, self._timing.lease_s), MAINTENANCE_TIMEOUT_S)
-            log.warning("job_clock_went_back", by_s=round(by_s))
+            log.warning("job.clock_set_back", by_s=round(by_s))
 
     def _renew(self) -> None:
         ids = list(self._running)
@@ -176,7 +182,7 @@ class EmbeddedWorker:
             again, dead = self._write(
                 lambda c: ledger.requeue_expired(c, mine, self._timing.poison_limit), MAINTENANCE_TIMEOUT_S
             )
-            log.warning("jobs_taken_back", waiting=again, dead=dead)
+            log.warning("job.leases_expired", waiting=again, dead=dead)
 
     def _fire(self) -> None:
         """Enqueue the periodic jobs of a new period."""

@@ -57,14 +57,14 @@ class LeasedJobManager(manager.JobManager):
             await self.connector.execute_query_async(sql.BEAT, worker_id=worker_id)
         except exceptions.ConnectorException as error:
             raise_if_cancelled()
-            log.warning("job_heartbeat_failed", error=type(error.__cause__ or error).__name__)
+            log.warning("job.heartbeat_failed", error=type(error.__cause__ or error).__name__)
 
     async def fetch_job(self, queues: Iterable[str] | None, worker_id: int) -> jobs.Job | None:
         """Claim a call. Return None if the database is unavailable or another worker took the lock."""
         try:
             return await super().fetch_job(queues, worker_id)
         except exceptions.ConnectorException as error:
-            log.warning("job_claim_failed", error=type(error.__cause__ or error).__name__)
+            log.warning("job.claim_failed", error=type(error.__cause__ or error).__name__)
             await asyncio.sleep(FAULT_PAUSE_S)
             return None
 
@@ -76,7 +76,7 @@ class LeasedJobManager(manager.JobManager):
             try:
                 await super().listen_for_jobs(on_notification=on_notification, queues=queues)
             except exceptions.ConnectorException as error:
-                log.warning("job_listener_lost", error=type(error.__cause__ or error).__name__)
+                log.warning("job.listener_lost", error=type(error.__cause__ or error).__name__)
             raise_if_cancelled()
             await asyncio.sleep(FAULT_PAUSE_S)
 
@@ -107,7 +107,7 @@ class LeasedJobManager(manager.JobManager):
             return await self.connector.execute_query_all_async(query, **held, **values)
 
         if not await self._retry_write(write):
-            log.warning("job_lease_lost", job=job.task_kwargs.get("name"), job_id=job.id)
+            log.warning("job.lease_lost", job=job.task_kwargs.get("name"), job_id=job.id)
 
     async def _retry_write(self, write: Callable[[], Awaitable[T]]) -> T:
         """Retry a write for up to one minute while the database is unavailable or a key is taken."""
@@ -116,7 +116,7 @@ class LeasedJobManager(manager.JobManager):
                 return await write()
             except exceptions.ConnectorException as error:
                 raise_if_cancelled()
-                log.warning("job_write_failed", error=type(error.__cause__ or error).__name__)
+                log.warning("job.write_failed", error=type(error.__cause__ or error).__name__)
                 await asyncio.sleep(FAULT_PAUSE_S)
         return await write()
 
@@ -166,7 +166,7 @@ class LeasedJobManager(manager.JobManager):
                 sql.FIRE, **values, name=job.name, slot=slot, args=envelope(job.name, {})
             )
         except exceptions.UniqueViolation:
-            log.debug("periodic_job_still_waits", job=job.name)
+            log.debug("job.period_skipped", job=job.name)
 
     async def purge(self, timing: JobTimings) -> None:
         """Delete calls that ended before the retention."""

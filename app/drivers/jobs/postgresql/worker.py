@@ -21,7 +21,7 @@ from app.drivers.jobs.postgresql.queue import QUEUE, TASK
 from app.drivers.jobs.retry_policy import JobTimings, describe, may_retry, periodic, slot
 
 PURGE_EVERY_S = 60.0
-STOP_POLL_S = 0.1
+STOP_POLL_S = 0.025
 REGISTRATION_S = 10.0
 CONNECT_TIMEOUT_S = 5
 
@@ -72,7 +72,7 @@ class ProcrastinateWorker:
             try:
                 asyncio.run(self._serve(stop, concurrency))
             except Exception as error:
-                log.warning("job_worker_restarts", error=describe(error))
+                log.warning("worker.restarted", error=describe(error))
                 stop.wait(FAULT_PAUSE_S)
 
     async def _serve(self, stop: threading.Event, concurrency: int) -> None:
@@ -92,7 +92,7 @@ class ProcrastinateWorker:
             try:
                 await serving
             except asyncio.CancelledError:
-                log.info("job_worker_drained")
+                log.info("worker.drained")
             finally:
                 maintenance.cancel()
                 stopping.cancel()
@@ -154,7 +154,7 @@ class ProcrastinateWorker:
 
     async def _requeue_expired(self, manager: LeasedJobManager) -> None:
         if moved := await manager.requeue_expired(self._timing):
-            log.warning("jobs_taken_back", waiting=len(moved.get("todo", ())), dead=len(moved.get("failed", ())))
+            log.warning("job.leases_expired", waiting=len(moved.get("todo", ())), dead=len(moved.get("failed", ())))
 
     async def _fire(self, manager: LeasedJobManager) -> None:
         """Enqueue the periodic jobs of a new period."""
@@ -185,7 +185,7 @@ async def repeat(task: Callable[[], Awaitable[object]], every_s: float) -> None:
         try:
             await task()
         except Exception as error:
-            log.warning("job_maintenance_failed", error=describe(error))
+            log.warning("job.maintenance_failed", error=describe(error))
         raise_if_cancelled()
         await asyncio.sleep(every_s)
 
