@@ -10,7 +10,7 @@ from flask import Flask
 from tests.bench import large
 from tests.bench.galley import Galley, galley
 from tests.bench.servers import load_on_other_core
-from tests.conftest import postgresql_database
+from tests.support.databases import postgresql_database
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])

@@ -32,6 +32,7 @@ DIRECTUS = {
 }
 DECAP = {"dependencies": {"decap-server": "3.11.3"}}
 UPLOADS = {"dependencies": {"express": "5.1.0", "multer": "2.0.2", "sharp": "0.34.5"}}
+TINA = {"dependencies": {"@tinacms/graphql": "3.0.0", "abstract-level": "1.0.4", "memory-level": "1.0.0"}}
 LITELLM = "litellm[proxy]==1.83.14"
 PASSWORD = "Quiet-Harbour-1"
 
@@ -39,7 +40,7 @@ PASSWORD = "Quiet-Harbour-1"
 @cache
 def npm_packages(name: str) -> Path | None:
     """Install the packages of a peer with npm, without running their scripts, and return the folder."""
-    package = {"better-auth": None, "directus": DIRECTUS, "decap": DECAP, "uploads": UPLOADS}[name]
+    package = {"better-auth": None, "directus": DIRECTUS, "decap": DECAP, "uploads": UPLOADS, "tina": TINA}[name]
     if shutil.which("npm") is None:
         print(f"\n{name} is not installed: npm is missing")
         return None
@@ -201,6 +202,19 @@ def decap(repository: Path) -> Iterator[Server | None]:
     command = ["node", folder / "node_modules/decap-server/dist/index.js"]
     with started(command, cwd=folder, environment=environment) as server:
         yield server
+
+
+def tina_index_s(site: Path) -> float | None:
+    """Return the CPU seconds that TinaCMS takes to index the folder `content` of a site in memory."""
+    folder = npm_packages("tina")
+    if folder is None:
+        return None
+    shutil.copy(HERE / "tina" / "index.mjs", folder)
+    done = subprocess.run(["node", "index.mjs", site], cwd=folder, capture_output=True, text=True, timeout=600)
+    if done.returncode:
+        print(f"\nTinaCMS does not index the site: {done.stderr.strip()[-500:]}")
+        return None
+    return float(done.stdout)
 
 
 def _wait_for(url: str) -> None:

@@ -95,7 +95,7 @@ class Population:
         for n in range(self.projects):
             for k in range(self.files):
                 path = f"content/posts/2024/some-title-{k:04}.md"
-                yield _id("idx", n), 1, path, "blob", "100644", _sha(n * 1_000 + k, 40), 1_800, None
+                yield _id("idx", n), 1, path, "blob", "100644", _sha(n * 1_000 + k, 40), 1_800, None, None
 
     def _blobs(self) -> Iterator[tuple[Any, ...]]:
         for n in range(self.projects):

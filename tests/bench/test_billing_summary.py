@@ -14,8 +14,8 @@ from flask import Flask
 
 from app.extensions import db
 from app.resources.order.summary import Summary, summary
-from tests.conftest import postgresql_database
 from tests.support.applications import application
+from tests.support.databases import postgresql_database
 from tests.support.payments import paying
 
 EVENTS, SUBSCRIPTIONS = 1_000_000, 50_000

@@ -23,7 +23,7 @@ from app.core.emails import email_key
 from app.extensions import db
 from app.models.user import User
 from app.security.passwords import hash_password
-from tests.conftest import postgresql_database
+from tests.support.databases import postgresql_database
 from tests.support.servers.service import Service
 
 TRIES, WARM_UP = 200, 15

@@ -22,7 +22,7 @@ import requests
 from tests.bench import peers
 from tests.bench.galley import JSON, PASSWORD, PROJECTS, Galley
 from tests.bench.servers import Candidate, Comparison, Server, interleave, started
-from tests.conftest import postgresql_database
+from tests.support.databases import postgresql_database
 
 ROUNDS, REQUESTS, WARM_UP = 7, 200, 200
 SIGN_INS, LATENCIES = 8, 300
@@ -113,9 +113,13 @@ class TestRequests:
         with capsys.disabled():
             print("\n".join(lines))
 
-    def test_memory_after_all_load_is_printed(self, both: list[Galley], capsys: pytest.CaptureFixture[str]) -> None:
+    def test_memory_after_all_load_is_printed(
+        self, both: list[Galley], others: Peers, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         lines = ["\nresident memory of the web worker after this load (goal ≤ 180 MB)"]
         lines += [f"  {each.name}: {each.server.memory_mb()[0]:.0f} MB" for each in both]
+        if others.directus is not None:
+            lines.append(f"  Directus: {others.directus.server.memory_mb()[0]:.0f} MB")
         with capsys.disabled():
             print("\n".join(lines))
 

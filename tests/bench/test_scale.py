@@ -10,9 +10,9 @@ from flask import Flask, current_app
 from app.extensions import db
 from tests.bench import large
 from tests.bench.population import Population, row_sizes
-from tests.conftest import postgresql_database
 from tests.support import factories
 from tests.support.assertions.statements import counted
+from tests.support.databases import postgresql_database
 from tests.support.world import Person, World
 
 TIMES = 100
