@@ -19,7 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -30,8 +30,10 @@ from queue import SimpleQueue
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 FIGURE = ROOT / ".coverage-figure"
-PROCESSES = 4
+PROCESSES = 5
 CONTRACT_SHARES = 2
+WAITING = 2
+"""The number of processes that prefer the parts which mostly wait, with servers, sandboxes and commands."""
 WEB_SHARES = 6
 WORKER_SHARES = {"sqlite": 6, "postgresql": 1}
 TIMEOUT_S = 1500
@@ -57,6 +59,7 @@ class Part:
     paths: tuple[str, ...]
     is_patched: bool
     arguments: tuple[str, ...]
+    is_waiting: bool = False
     is_measured: bool = False
 
     def run(self, number: int, more: Sequence[str]) -> tuple[int, str]:
@@ -99,7 +102,7 @@ def run_bounded(command: list[str], environment: dict[str, str], timeout_s: floa
 
 
 def parts(quick: bool, coverage: bool = False) -> Iterator[Part]:
-    """Yield the parts of the suite, the longest first. With `coverage`, the parts on SQLite are measured."""
+    """Yield the parts of the suite. With `coverage`, the parts on SQLite are measured."""
     if quick:
         for number, files in enumerate(shares(QUICK, 4), 1):
             yield Part(f"quick {number}", files, True, ("--quick", "--store=sqlite"))
@@ -112,11 +115,11 @@ def parts(quick: bool, coverage: bool = False) -> Iterator[Part]:
 def _parts_of(store: str, is_measured: bool) -> Iterator[Part]:
     is_patched, arguments = store == "sqlite", (f"--store={store}",)
     for number, files in enumerate(shares(CONTRACT, CONTRACT_SHARES), 1):
-        yield Part(f"contract {store} {number}", files, is_patched, arguments, is_measured)
+        yield Part(f"contract {store} {number}", files, is_patched, arguments, False, is_measured)
     for number, files in enumerate(shares(_worker_names(), WORKER_SHARES[store]), 1):
-        yield Part(f"worker {store} {number}", files, False, arguments, is_measured)
+        yield Part(f"worker {store} {number}", files, False, arguments, True, is_measured)
     for number, files in enumerate(shares((*WEB, *BOTH) if is_patched else WEB, WEB_SHARES), 1):
-        yield Part(f"web {store} {number}", files, is_patched, arguments, is_measured)
+        yield Part(f"web {store} {number}", files, is_patched, arguments, False, is_measured)
 
 
 def shares(names: Sequence[str], number: int) -> list[tuple[str, ...]]:
@@ -178,8 +181,23 @@ def main(arguments: list[str]) -> int:
             if status not in (0, NO_TESTS_COLLECTED):
                 failed.append(part.name)
 
+    waiting: deque[Part] = deque()
+    computing: deque[Part] = deque()
+    for part in parts(quick, coverage):
+        (waiting if part.is_waiting else computing).append(part)
+
+    def run_all(first: deque[Part], second: deque[Part]) -> None:
+        """Run the parts of the first queue, then those of the second."""
+        while first or second:
+            try:
+                part = (first or second).popleft()
+            except IndexError:  # another process took the last part
+                continue
+            run(part)
+
     with ThreadPoolExecutor(processes) as pool:
-        list(pool.map(run, parts(quick, coverage)))
+        queues = [(waiting, computing) if n < WAITING else (computing, waiting) for n in range(processes)]
+        list(pool.map(lambda pair: run_all(*pair), queues))
     if failed:
         print(f"Failed: {', '.join(failed)}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")

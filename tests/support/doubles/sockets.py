@@ -2,7 +2,6 @@
 
 import socket
 import threading
-import time
 from collections.abc import Sequence
 from types import TracebackType
 
@@ -10,13 +9,17 @@ Script = Sequence[bytes | float]
 
 
 class RawPeer:
-    """A server that reads the head of a request and runs a script: bytes are sent, numbers are pauses in seconds."""
+    """A server that reads the head of a request and runs a script: bytes are sent, numbers are pauses in seconds.
+
+    The end of the block ends a pause.
+    """
 
     def __init__(self, script: Script) -> None:
         self.script = script
         self.heads: list[str] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        self._closed = threading.Event()
         self._thread = threading.Thread(target=self._serve, daemon=True)
 
     def __enter__(self) -> "RawPeer":
@@ -26,6 +29,7 @@ class RawPeer:
     def __exit__(
         self, _kind: type[BaseException] | None, _error: BaseException | None, _at: TracebackType | None
     ) -> None:
+        self._closed.set()
         self._listener.shutdown(socket.SHUT_RDWR)
         self._listener.close()
         self._thread.join(5)
@@ -48,7 +52,7 @@ class RawPeer:
             for step in self.script:
                 if isinstance(step, bytes):
                     connection.sendall(step)
-                else:
-                    time.sleep(step)
+                elif self._closed.wait(step):
+                    return
         except OSError:
             return
