@@ -1,7 +1,7 @@
 """Environment of Alembic. It uses the engine of the application, and ignores tables of the job engine and of full-text search.
 
-Two migrations at once wait for each other. A database that a newer version has migrated is left as it is: that is how an
-older version comes back after a bad release.
+Two migrations at once wait for each other. A database that a newer version has migrated is not changed, so that an older
+version can start again after a failed release.
 """
 
 import time

@@ -76,7 +76,7 @@ def lock(targets: Mapping[str, Any], *, is_self: bool) -> None:
 
 
 def no_target(_actor: Caller | None, _ids: Ids) -> Targets:
-    """Resolve nothing: the route names no target."""
+    """Return no targets, for a route without a target."""
     return {}
 
 
@@ -123,7 +123,7 @@ def project_of(user_id: str | None, project_id: str) -> Targets:
 
 
 def project_if_named(param: str) -> TargetResolver:
-    """Return a resolver like `project` for a field of the body. Without a project the request is of its caller (`is_self`)."""
+    """Return a resolver like `project` for a field of the body. Without a project the target is the caller (`is_self`)."""
     find_project = project(param)
 
     def find(actor: Caller | None, ids: Ids) -> Targets:

@@ -1,4 +1,4 @@
-"""`flask git`: repositories of the `local` provider and their organizations."""
+"""`flask git`: commands for repositories of the `local` provider and their organizations."""
 
 import os
 import re

@@ -17,7 +17,7 @@ from pathlib import Path
 from gevent import get_hub, monkey
 from gevent.event import Event
 
-# Python ignores these signals, and a child would inherit that.
+# Python ignores these signals. A child inherits ignored signals.
 RESET_SIGNALS = (signal.SIGPIPE, signal.SIGXFSZ)
 STANDARD_ERROR = 2
 POLL_S = 0.01
@@ -172,7 +172,7 @@ def _is_patched() -> bool:
 
 @cache
 def _inheritable(_pid: int) -> tuple[int, ...]:
-    """Return the descriptors above the standard streams that this process got from its parent and would pass on."""
+    """Return the descriptors above the standard streams that a child of this process would inherit."""
     inheritable = []
     for descriptor in (int(file.name) for file in Path("/dev/fd").iterdir()):
         with suppress(OSError):  # The listing contains its own descriptor, which is closed.
@@ -182,7 +182,7 @@ def _inheritable(_pid: int) -> tuple[int, ...]:
 
 
 def _descriptor_of(pid: int) -> int | None:
-    """Return a descriptor that becomes readable when the process ends, or None where the system has none."""
+    """Return a descriptor that becomes readable when the process ends, or None if the system does not support it."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):

@@ -45,7 +45,7 @@ def entry(path: str, kind: str, mode: str, sha: str, size: int | None) -> dict[s
 def rows(index: ContentIndex) -> Iterator[dict[str, Any]]:
     """Yield the files of the index's commit as response dictionaries in Git's order.
 
-    One statement reads one state, so no file of another commit is among them.
+    One statement reads one state of the database, so all files belong to one commit.
 
     Raises:
         IndexMoved: the index has another commit.

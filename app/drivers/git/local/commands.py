@@ -198,7 +198,7 @@ def anonymous_file() -> IO[bytes]:
 
 
 def _content_of(file: IO[bytes]) -> bytes:
-    """Return all that a program wrote to the file, whose position it shares."""
+    """Return the bytes that a program wrote to the file. The program and this process share its position."""
     file.seek(0)
     return file.read()
 

@@ -11,13 +11,13 @@ READ_BYTES = 1 << 18
 
 
 def pipe(stack: ExitStack) -> tuple[IO[bytes], IO[bytes]]:
-    """Open a pipe without buffers, closed with the stack: the end to read and the end to write."""
+    """Open a pipe without buffers, closed with the stack. Return its read end and its write end."""
     reading, writing = os.pipe()
     return stack.enter_context(os.fdopen(reading, "rb", 0)), stack.enter_context(os.fdopen(writing, "wb", 0))
 
 
 def write_all(descriptor: int, data: bytes) -> None:
-    """Write all bytes to a pipe, which may accept a part of them or none at once."""
+    """Write all bytes to a pipe. A write to a full pipe writes a part of them or none."""
     poller = select.poll()
     poller.register(descriptor, select.POLLOUT)
     remaining = memoryview(data)

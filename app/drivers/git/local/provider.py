@@ -55,7 +55,7 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         self._processes.close()
 
     def branches(self, repo: RepoRef) -> Sequence[Branch]:
-        """Return all branches sorted by name, none in a repository without a commit."""
+        """Return all branches sorted by name. A repository without a commit has no branch."""
         return list_branches(self._folder(repo), timeout_s=self._timeout_s)
 
     def head(self, repo: RepoRef, branch: str) -> str:

@@ -1,4 +1,4 @@
-"""The past of the repositories on this machine."""
+"""Logs and comparisons of commits in the repositories on this machine."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,7 @@ class LocalRevisions(LocalRepositories, Revisions):
 
     @property
     def follows_renames(self) -> bool:
-        """`git log --follow` follows them."""
+        """Return True: `git log --follow` follows renames."""
         return True
 
     def log(self, repo: RepoRef, commit: str, *, path: str | None, skip: int, limit: int) -> Sequence[CommitLogEntry]:
