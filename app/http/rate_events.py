@@ -9,10 +9,22 @@ import sqlalchemy as sa
 from app.core.errors import TooManyRequests
 from app.core.ids import new_id
 from app.core.rates import HOUR, Rate
+from app.database import plain_rows
 from app.extensions import current_settings, db
 from app.models.base import utcnow_ms
 from app.models.rate_event import RateEvent
 from app.rate_limiting.counter import digest
+
+_EVENTS = RateEvent.__table__.c
+# The oldest of the newest `times` events: the rate is used up as long as it is in the window.
+_OLDEST = (
+    sa.select(_EVENTS.created_at)
+    .where(_EVENTS.name == sa.bindparam("name"), _EVENTS.key == sa.bindparam("key"))
+    .where(_EVENTS.created_at > sa.bindparam("since"))
+    .order_by(_EVENTS.created_at.desc())
+    .offset(sa.bindparam("newer", type_=sa.Integer))
+    .limit(1)
+)
 
 
 def short_rates(rates: Sequence[Rate]) -> tuple[Rate, ...]:
@@ -61,15 +73,8 @@ def _wait_s(rates: Sequence[Rate], name: str, hashed: str) -> int:
     wait = timedelta(0)
     for rate in rates:
         window = timedelta(seconds=rate.per_s)
-        # The oldest of the newest `times` events: the rate is used up as long as it is in the window.
-        oldest = db.session.scalar(
-            sa.select(RateEvent.created_at)
-            .where(RateEvent.name == name, RateEvent.key == hashed, RateEvent.created_at > now - window)
-            .order_by(RateEvent.created_at.desc())
-            .offset(rate.scaled(scale).times - 1)
-            .limit(1)
-        )
-        if oldest is not None:
+        parameters = {"name": name, "key": hashed, "since": now - window, "newer": rate.scaled(scale).times - 1}
+        for [oldest] in plain_rows.read(_OLDEST, parameters):
             wait = max(wait, oldest + window - now)
     return ceil(wait.total_seconds())
 

@@ -85,7 +85,7 @@ class MigratedCopies:
             has_tables = connection.scalar(sa.text("SELECT to_regclass('alembic_version')")) is not None
         if not has_tables or self.postgresql is None:
             upgrade(directory=str(MIGRATIONS))
-        if not has_tables and self.postgresql is None:
+        if not has_tables and self.postgresql is None and _is_on_the_server(url):
             # A database with open connections cannot be copied.
             db.engine.dispose()
             copy = url.set(database=_new_name())
@@ -94,6 +94,12 @@ class MigratedCopies:
 
 
 migrated_copies = MigratedCopies()
+
+
+def _is_on_the_server(url: sa.URL) -> bool:
+    """Return whether a database is on the server of `POSTGRESQL`. Some tests start another server."""
+    server = sa.make_url(POSTGRESQL)
+    return (url.host, url.port) == (server.host, server.port)
 
 
 def _new_name() -> str:
