@@ -121,6 +121,15 @@ class TestInterruptedSave:
         assert space.me.post(path, self._save(base), headers=KEY).ok(201) == first
         assert space.git.text("rev-list", "--count", f"{base}..main").strip() == "2"
 
+    def test_retry_on_a_busy_branch_returns_the_commit_of_the_first_attempt(self, world: World) -> None:
+        """In the time of a lease, a branch receives many commits of other persons."""
+        space = make_workspace(world)
+        base, path = space.git.head(), f"/project-content/{space.project}/commit"
+        first = space.me.post(path, self._save(base), headers=KEY).ok(201)
+        interrupt(world.app, space.me)
+        space.git.commit_all([({f"other/{number}.md": b"x"}, f"Save {number}") for number in range(1_600)])
+        assert space.me.post(path, self._save(base), headers=KEY).ok(201) == first
+
     def test_retry_without_a_commit_saves(self, world: World) -> None:
         space = make_workspace(world)
         base, path = space.git.head(), f"/project-content/{space.project}/commit"

@@ -9,7 +9,8 @@ from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, TreeEnt
 from app.resources.project_content.commit_builder import SaveRequest
 from app.resources.project_content.source import Source
 
-MAX_COMMITS = 50
+MAX_COMMITS = 5_000
+"""A local branch can receive 80 commits per second, and a retry waits up to 20 s for the lease of the first attempt."""
 
 
 def find_earlier_commit(source: Source, save: SaveRequest) -> Commit | None:
