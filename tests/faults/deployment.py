@@ -1,5 +1,6 @@
 """A deployment of the service: web server and worker, with a fault proxy before each dependency."""
 
+import os
 import secrets
 import shutil
 from collections.abc import Iterator
@@ -7,6 +8,7 @@ from contextlib import ExitStack, contextmanager
 from email import message_from_bytes, policy
 from email.message import EmailMessage
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 import redis
@@ -59,6 +61,8 @@ class Deployment:
             self.postgres = stack.enter_context(Cluster())
             self.redis_server = stack.enter_context(_redis(self.home))
             self.s3 = stack.enter_context(S3Server(self.home / "s3"))
+            # The application of this process also has a client. Without credentials it requests them from the cloud.
+            stack.enter_context(patch.dict(os.environ, self.s3.environment))
             mail = Controller(self.mail_handler, hostname="127.0.0.1", port=free_port())
             mail.start()
             stack.callback(mail.stop)

@@ -63,7 +63,7 @@ class TestRestart:
                 check(traffic)
                 last = stream.result()[-1]
         assert last["type"] == "error"
-        assert "restarted" in last["errorText"]
+        assert "restarting" in last["errorText"]
 
 
 def read_stream(cluster: Cluster, cookies: dict[str, str]) -> list[Part]:

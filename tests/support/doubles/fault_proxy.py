@@ -77,9 +77,11 @@ class FaultProxy:
             self._server.close()
             self._server = None
         self._reset_all()
-        for task in asyncio.all_tasks() - {asyncio.current_task()}:
+        tasks = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in tasks:
             task.cancel()
-        await asyncio.sleep(0.05)
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await asyncio.sleep(0.05)  # the transports close their sockets
 
     async def _change(self, mode: Mode, delay_s: float, cut_after: int) -> None:
         before, self.mode, self.delay_s, self.cut_after = self.mode, mode, delay_s, cut_after
@@ -110,9 +112,13 @@ class FaultProxy:
         self._open.add(behind_writer)
         # The end of the test cancels open connections.
         ways = (self._carry(reader, behind_writer, answers=False), self._carry(behind_reader, writer, answers=True))
-        with contextlib.suppress(asyncio.CancelledError):
-            await asyncio.gather(*ways)
-        self._open -= {writer, behind_writer}
+        try:
+            with contextlib.suppress(asyncio.CancelledError):
+                await asyncio.gather(*ways)
+        finally:
+            self._open -= {writer, behind_writer}
+            writer.close()
+            behind_writer.close()
         return None
 
     async def _carry(self, source: asyncio.StreamReader, target: asyncio.StreamWriter, *, answers: bool) -> None:
