@@ -38,8 +38,8 @@ class TestCredential:
             assert len(workload.double.calls(RENEWAL[host])) == 1
             asked = len(workload.double.journal)
             assert workload.save().code == "NEEDS_RECONNECT"
-            # After 5 s the service tries the connection once more.
-            assert len(workload.double.journal) <= 2 * asked
+            # The first save takes 5 s, and after this pause the service tries the connection once more.
+            assert len(workload.double.journal) < 3 * asked
             assert workload.run_during_fault()[0].code == "NEEDS_RECONNECT"
         result = workload.ask(workload.owner, "GET", f"/project/{workload.project}")
         assert result.result["connection"]["status"] == "needs_reconnect"
