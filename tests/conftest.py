@@ -1,7 +1,6 @@
 """Options and fixtures of all tests: the selection of a part of the suite, the application on each database, and users."""
 
 import gc
-import shutil
 from collections.abc import Iterator
 
 import hypothesis
@@ -13,7 +12,7 @@ from app.core.limits import MIB
 from config import Settings
 from tests.support.applications import application, settings_for
 from tests.support.databases import migrated_copies, postgresql_database
-from tests.support.servers.redis import Redis
+from tests.support.servers.redis import Redis, redis_server
 from tests.support.world import World
 
 # Use the same examples in every run, without a deadline.
@@ -80,11 +79,8 @@ def app(settings: Settings) -> Iterator[Flask]:
 @pytest.fixture(scope="module")
 def redis(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Redis]:
     """Return a running Redis server."""
-    if shutil.which("redis-server") is None:
-        pytest.skip("redis-server is not installed")
-    running = Redis(tmp_path_factory.mktemp("redis"))
-    yield running
-    running.stop()
+    with redis_server(tmp_path_factory.mktemp("redis")) as running:
+        yield running
 
 
 @pytest.fixture

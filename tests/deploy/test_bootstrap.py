@@ -2,6 +2,7 @@
 
 import importlib.util
 import subprocess
+import sys
 from pathlib import Path
 from types import ModuleType
 
@@ -43,6 +44,10 @@ class TestInstall:
         (bootstrap.VENV / "bin" / "python").unlink()
         bootstrap.install(bootstrap.ROOT / "requirements.txt")
         assert bootstrap.runs()
+
+    def test_requirements_file_lists_every_dependency(self) -> None:
+        check = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)
+        assert check.returncode == 0, check.stdout
 
 
 class TestSetApplication:

@@ -30,7 +30,7 @@ class TestImage:
 
     def test_image_installs_only_locked_binary_packages(self) -> None:
         installs = [each.text for stage in STAGES for each in stage.instructions if "pip install" in each.text]
-        assert all("--require-hashes --only-binary :all: -r" in install for install in installs)
+        assert all("--no-deps --require-hashes --only-binary :all: -r" in install for install in installs)
         assert ["-r requirements.txt" in install for install in installs] == [True, False]
 
     def test_image_runs_unprivileged_and_writes_outside_the_code(self, image: Stage) -> None:

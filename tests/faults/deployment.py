@@ -2,7 +2,6 @@
 
 import os
 import secrets
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from email import message_from_bytes, policy
@@ -10,7 +9,6 @@ from email.message import EmailMessage
 from pathlib import Path
 from unittest.mock import patch
 
-import pytest
 import redis
 from aiosmtpd.controller import Controller
 from aiosmtpd.smtp import Envelope
@@ -22,7 +20,7 @@ from tests.faults.postgres import Cluster
 from tests.faults.small_deployment import running_worker
 from tests.support.doubles.fault_proxy import FaultProxy
 from tests.support.servers.ports import free_port
-from tests.support.servers.redis import Redis
+from tests.support.servers.redis import redis_server
 from tests.support.servers.s3 import BUCKET, S3Server
 from tests.support.servers.service import Service
 from tests.support.world import World
@@ -59,7 +57,7 @@ class Deployment:
     def __enter__(self) -> "Deployment":
         with ExitStack() as stack:
             self.postgres = stack.enter_context(Cluster())
-            self.redis_server = stack.enter_context(_redis(self.home))
+            self.redis_server = stack.enter_context(redis_server(self.home))
             self.s3 = stack.enter_context(S3Server(self.home / "s3"))
             # The application of this process also has a client. Without credentials it requests them from the cloud.
             stack.enter_context(patch.dict(os.environ, self.s3.environment))
@@ -128,14 +126,3 @@ class Deployment:
             "METRICS_TOKEN": METRICS_TOKEN,
             "LOG_LEVEL": "DEBUG",
         } | self.s3.environment
-
-
-@contextmanager
-def _redis(home: Path) -> Iterator[Redis]:
-    if shutil.which("redis-server") is None:
-        pytest.skip("redis-server is not installed")
-    server = Redis(home)
-    try:
-        yield server
-    finally:
-        server.stop()

@@ -19,7 +19,7 @@ import pytest
 
 from tests.serving.processes import PASSED_ON, ROOT
 from tests.support.servers.ports import free_port
-from tests.support.servers.redis import Redis
+from tests.support.servers.redis import redis_server
 
 SERVER = "postgresql://postgres@127.0.0.1:5432"
 FINISHED = ("job.finished", "job_finished")
@@ -128,8 +128,6 @@ class Cluster:
 @contextlib.contextmanager
 def running(home: Path, **environment: str) -> Iterator[Cluster]:
     """Run a cluster. The test is skipped without Redis or other required programs where that is permitted."""
-    if shutil.which("redis-server") is None:
-        pytest.skip("redis-server is not installed")
     if shutil.which("nginx", path=SEARCH_PATH) is None and not os.environ.get("CI"):
         pytest.skip("nginx is not installed")
     try:
@@ -138,13 +136,15 @@ def running(home: Path, **environment: str) -> Iterator[Cluster]:
         if os.environ.get("CI"):
             raise
         pytest.skip("PostgreSQL is not reachable on 127.0.0.1:5432")
-    database, redis = f"galley_cluster_{uuid.uuid4().hex[:12]}", Redis(home)
-    cluster = Cluster(home, redis.url, database, **environment)
+    database = f"galley_cluster_{uuid.uuid4().hex[:12]}"
     try:
-        cluster.wait_for("Galley answers at")
-        yield cluster
+        with redis_server(home) as redis:
+            cluster = Cluster(home, redis.url, database, **environment)
+            try:
+                cluster.wait_for("Galley answers at")
+                yield cluster
+            finally:
+                cluster.stop()
     finally:
-        cluster.stop()
-        redis.stop()
         with psycopg.connect(f"{SERVER}/postgres", autocommit=True) as connection:
             connection.execute(f"DROP DATABASE IF EXISTS {database} WITH (FORCE)")

@@ -1,11 +1,16 @@
 """Temporary Redis on loopback, and a gate in front of it that can be closed."""
 
 import contextlib
+import os
+import shutil
 import socket
 import subprocess
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
+
+import pytest
 
 from tests.support.servers.ports import free_port
 
@@ -36,6 +41,19 @@ class Redis:
     def stop(self) -> None:
         self.process.terminate()
         self.process.wait(120)
+
+
+@contextlib.contextmanager
+def redis_server(folder: Path) -> Iterator[Redis]:
+    """Run Redis for the length of the block. Skip the test if Redis is not installed, except under CI."""
+    if shutil.which("redis-server") is None:
+        assert not os.environ.get("CI"), "Redis is not installed (Debian: apt-get install redis-server)"
+        pytest.skip("Redis is not installed")
+    running = Redis(folder)
+    try:
+        yield running
+    finally:
+        running.stop()
 
 
 class Gate:

@@ -1,18 +1,15 @@
 """Tests of the rate limits that a host reports."""
 
-import os
 import time
-import uuid
-from collections.abc import Iterator
 
 import pytest
-from redis import Redis
-from redis.exceptions import RedisError
+from redis import Redis as Client
 
 from app.drivers.errors import UpstreamThrottled
-from app.drivers.git.rest.rate_board import PREFIX, RedisBudgets
+from app.drivers.git.rest.rate_board import RedisBudgets
 from app.drivers.git.rest.rate_budget import MAX_ENTRIES, RateBudgets, retry_after_s
 from app.drivers.http.client import HttpResponse
+from tests.support.servers.redis import Redis
 
 
 def answer(status: int, body: bytes = b"", **headers: object) -> HttpResponse:
@@ -88,35 +85,27 @@ class TestRateBudgets:
 
 
 class TestRedisBudgets:
-    URL = "redis://127.0.0.1:6379/0"
-
     @pytest.fixture
-    def token(self) -> Iterator[str]:
-        redis = Redis.from_url(self.URL)
-        if not os.environ.get("CI"):
-            try:
-                redis.ping()
-            except RedisError:
-                pytest.skip("Redis is not reachable on 127.0.0.1:6379")
-        name = uuid.uuid4().hex
-        yield name
-        redis.delete("none", *redis.scan_iter(f"{PREFIX}{name}*"))
+    def nodes(self, redis: Redis) -> tuple[RateBudgets, RateBudgets]:
+        """Return the budgets of two nodes that share an empty Redis."""
+        Client.from_url(redis.url).flushdb()
+        return RateBudgets(RedisBudgets(redis.url)), RateBudgets(RedisBudgets(redis.url))
 
-    def test_refusal_of_one_node_applies_to_other_nodes(self, token: str) -> None:
-        here, there = RateBudgets(RedisBudgets(self.URL)), RateBudgets(RedisBudgets(self.URL))
-        here.observe(token, answer(429, Retry_After=30))
+    def test_refusal_of_one_node_applies_to_other_nodes(self, nodes: tuple[RateBudgets, RateBudgets]) -> None:
+        here, there = nodes
+        here.observe("a", answer(429, Retry_After=30))
         with pytest.raises(UpstreamThrottled) as told:
-            there.check(token)
+            there.check("a")
         assert 28 <= told.value.retry_after_s <= 30
-        there.check(token + "other")
+        there.check("b")
 
-    def test_last_tenth_is_reserved_for_requests_on_every_node(self, token: str) -> None:
-        here, there = RateBudgets(RedisBudgets(self.URL)), RateBudgets(RedisBudgets(self.URL))
+    def test_last_tenth_is_reserved_for_requests_on_every_node(self, nodes: tuple[RateBudgets, RateBudgets]) -> None:
+        here, there = nodes
         said = {"X-RateLimit-Limit": 100, "X-RateLimit-Remaining": 9, "X-RateLimit-Reset": int(time.time()) + 60}
-        here.observe(token, answer(200, **said))
-        there.check(token)
+        here.observe("a", answer(200, **said))
+        there.check("a")
         with pytest.raises(UpstreamThrottled):
-            there.check(token, background=True)
+            there.check("a", background=True)
 
     def test_budget_without_redis_applies_to_its_own_node(self) -> None:
         nowhere = RateBudgets(RedisBudgets("redis://127.0.0.1:1/0"))
