@@ -1,7 +1,8 @@
 """Run the test suite in the kinds of processes that production has, several processes at a time.
 
 On SQLite the web half runs in processes that gevent has patched, like the gunicorn workers. The worker half runs unpatched,
-like `flask worker` and the commands. The drivers that both use run in both kinds. On PostgreSQL both halves run unpatched:
+like `flask worker` and the commands. The drivers that both use run in both kinds, but the adapters of Git hosts only patched:
+they have no input or output of their own. On PostgreSQL both halves run unpatched:
 many route tests run waiting jobs in the test process, and the asyncio loop of that job engine cannot share a thread with
 greenlets. `tests/serving` drives gunicorn on both databases. A test without a database, or with the marker `one_database`,
 runs with SQLite only.
@@ -45,6 +46,7 @@ NO_TESTS_COLLECTED = 5
 WEB = ("access", "console", "http", "preview_proxy", "resources")
 CONTRACT = ("contract", "fuzz")
 BOTH = ("concurrency", "database", "rate_limiting", "drivers/git", "drivers/http", "drivers/mail", "drivers/storage")
+PATCHED = ("drivers/git/github", "drivers/git/gitlab")
 QUICK = (
     "access", "content", "core", "database", "http", "observability", "rate_limiting", "resources", "runtimes", "security", "settings",
 )  # fmt: skip
@@ -116,18 +118,20 @@ def _parts_of(store: str, is_measured: bool) -> Iterator[Part]:
     is_patched, arguments = store == "sqlite", (f"--store={store}",)
     for number, files in enumerate(shares(CONTRACT, CONTRACT_SHARES), 1):
         yield Part(f"contract {store} {number}", files, is_patched, arguments, False, is_measured)
-    for number, files in enumerate(shares(_worker_names(), WORKER_SHARES[store]), 1):
+    excluded = PATCHED if is_patched else ()
+    for number, files in enumerate(shares(_worker_names(), WORKER_SHARES[store], excluded), 1):
         yield Part(f"worker {store} {number}", files, False, arguments, True, is_measured)
     for number, files in enumerate(shares((*WEB, *BOTH) if is_patched else WEB, WEB_SHARES), 1):
         yield Part(f"web {store} {number}", files, is_patched, arguments, False, is_measured)
 
 
-def shares(names: Sequence[str], number: int) -> list[tuple[str, ...]]:
+def shares(names: Sequence[str], number: int, excluded: Sequence[str] = ()) -> list[tuple[str, ...]]:
     """Divide the test modules of folders, and modules, of `tests/` into so many shares of similar size.
 
     A process runs one share, because a process that has run some hundred tests is large and forks slowly.
     """
-    modules = [module for name in names for module in modules_of(TESTS / name)]
+    left_out = {module for name in excluded for module in modules_of(TESTS / name)}
+    modules = [module for name in names for module in modules_of(TESTS / name) if module not in left_out]
     modules.sort(key=lambda module: (-module.stat().st_size, module))
     return [tuple(str(module.relative_to(ROOT)) for module in modules[first::number]) for first in range(number)]
 

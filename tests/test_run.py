@@ -22,6 +22,22 @@ class TestParts:
         assert repeated
         assert all(path.removeprefix("tests/").startswith(run.BOTH) for path in repeated)
 
+    def test_parts_of_sqlite_have_every_module(self) -> None:
+        parts = list(run.parts(False))
+        assert {*modules(parts, "sqlite")} == {*modules(parts, "postgresql")}
+
+    def test_adapters_of_git_hosts_run_patched_once(self) -> None:
+        hosts = tuple(f"tests/{folder}/" for folder in run.PATCHED)
+        adapters = [
+            (path, part.is_patched)
+            for part in run.parts(False)
+            if "--store=sqlite" in part.arguments
+            for path in part.paths
+            if path.startswith(hosts)
+        ]
+        assert len({path for path, _ in adapters}) == len(adapters)
+        assert all(is_patched for _, is_patched in adapters)
+
     def test_web_half_is_patched_on_sqlite(self) -> None:
         patched = {part.name.split()[0] for part in run.parts(False) if part.is_patched}
         assert patched == {"web", "contract"}

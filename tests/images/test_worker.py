@@ -75,7 +75,7 @@ class TestBounds:
 
     def test_process_above_the_memory_limit_fails(self) -> None:
         with pytest.raises(PayloadTooLarge, match="memory"):
-            reencoded(picture("PNG", 8000, 5000, mode="RGBA"), ImageProcesses(memory_bytes=150_000_000))
+            reencoded(picture("PNG", 5000, 4000, mode="RGBA"), ImageProcesses(memory_bytes=100_000_000))
 
     def test_killed_process_is_reported_as_a_damaged_image(self) -> None:
         reencoded(picture())

@@ -17,14 +17,14 @@ from tests.support.databases import migrated_copies
 
 FAST_HASHES = PasswordLimits(memory_kib=8, iterations=1)
 """The least costs of argon2id. A hash of the production costs takes 30 to 50 ms."""
-SHORT_REPLICATION = OutboundLimits(token_replication_s=0.5)
+SHORT_REPLICATION = OutboundLimits(token_replication_s=1)
 """The time in which a refused new token is tried again. In production it is 5 s."""
 
 
 def settings_for(home: Path, store: str, **more: object) -> Settings:
     """Return the settings of a test application on the database `store`, with the variables in `more`.
 
-    Its password hashes are cheap, and a refused new token is final after half a second.
+    Its password hashes are cheap, and a refused new token is final after a second.
     """
     settings = Settings.for_tests(
         home,

@@ -344,6 +344,7 @@ class TestRejectedToken:
 
     def test_two_401_for_a_new_user_token_leave_the_connection_active(self, world: World, hosts: Hosts) -> None:
         me, project = self.gitlab_project(world, hosts)
+        connect_gitlab(me, hosts)
         hosts.gitlab.journal.clear()
         hosts.gitlab.faults.append(Fault(self.READS, times=2, reply=Reply(401, {"message": "no"})))
         me.get(f"/project/{project}/branches").ok()

@@ -24,12 +24,18 @@ def picture(name: str = "PNG", width: int = 12, height: int = 8, *, mode: str = 
 
 def animation(name: str, frames: int, width: int = 16, height: int = 12, **options: Any) -> bytes:
     """Return an endless animation of different frames, 70 ms each."""
-    images = [Image.new("RGB", (width, height), ("white", "navy")[index % 2]) for index in range(frames)]
-    for index, image in enumerate(images):
-        image.paste(("red", "yellow")[index % 2], (index % width, 0, width, height // 2))
-    out = io.BytesIO()
-    images[0].save(out, name, save_all=True, append_images=images[1:], duration=70, loop=0, **options)
+    images = (_frame(index, width, height) for index in range(frames))
+    first, out = next(images), io.BytesIO()
+    # Pillow reads the frames of a GIF once, so one frame is in memory at a time. It reads the others several times.
+    others = images if name == "GIF" else list(images)
+    first.save(out, name, save_all=True, append_images=others, duration=70, loop=0, **options)
     return out.getvalue()
+
+
+def _frame(index: int, width: int, height: int) -> Image.Image:
+    image = Image.new("RGB", (width, height), ("white", "navy")[index % 2])
+    image.paste(("red", "yellow")[index % 2], (index % width, 0, width, height // 2))
+    return image
 
 
 def noise(width: int, height: int, *, seed: int = 1) -> bytes:
