@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from app.drivers import registry
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
+from app.drivers.registry.git import git_hosts
 from config import Settings
 from tests.support.doubles.github import GitHub
 from tests.support.doubles.gitlab import GitLab
@@ -16,7 +16,7 @@ from tests.support.doubles.plumbing import Plumbing
 
 
 def hosts(home: Path, **environment: object) -> GitHosts:
-    return registry.git_hosts(Settings.for_tests(home, **environment))
+    return git_hosts(Settings.for_tests(home, **environment))
 
 
 class TestGitHosts:

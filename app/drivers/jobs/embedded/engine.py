@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 import sqlalchemy as sa
 
 from app.core.jobs import Job, JobCall
-from app.drivers.jobs.embedded import queries
-from app.drivers.jobs.embedded import queue as ledger
+from app.drivers.jobs.embedded import queries, queue
+from app.drivers.jobs.embedded.tables import METADATA
 from app.drivers.jobs.embedded.worker import EmbeddedWorker
 from app.drivers.jobs.port import DeadJob, JobStatus, QueueCounts, Run
 from app.drivers.jobs.retry_policy import JobTimings
@@ -24,19 +24,19 @@ class EmbeddedJobs:
 
     def install(self, connection: sa.Connection) -> None:
         """Create the missing tables of the engine."""
-        ledger.METADATA.create_all(connection)
+        METADATA.create_all(connection)
 
     def uninstall(self, connection: sa.Connection) -> None:
         """Drop the tables of the engine."""
-        ledger.METADATA.drop_all(connection)
+        METADATA.drop_all(connection)
 
     def owns_table(self, name: str) -> bool:
         """Return whether a table belongs to the engine."""
-        return name in ledger.METADATA.tables or name == "sqlite_sequence"
+        return name in METADATA.tables or name == "sqlite_sequence"
 
     def defer(self, connection: sa.Connection, call: JobCall) -> str | None:
         """Store a call and return its id."""
-        job_id = ledger.add(connection, call)
+        job_id = queue.add(connection, call)
         return None if job_id is None else str(job_id)
 
     def status(self, connection: sa.Connection, job_id: str) -> JobStatus | None:
@@ -49,7 +49,7 @@ class EmbeddedJobs:
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
         """Enqueue a dead letter again."""
-        return job_id.isdecimal() and ledger.requeue_dead(connection, int(job_id))
+        return job_id.isdecimal() and queue.requeue_dead(connection, int(job_id))
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
         """Return the counts of the queue."""

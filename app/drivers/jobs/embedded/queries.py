@@ -6,7 +6,8 @@ from datetime import UTC, datetime, timedelta
 import sqlalchemy as sa
 
 from app.core.jobs import JobCall
-from app.drivers.jobs.embedded.queue import CALLS, NOW, PERIODS, RUNNING, WAITING, WORKER, split_context
+from app.drivers.jobs.embedded.queue import split_context
+from app.drivers.jobs.embedded.tables import CALLS, NOW, PERIODS, RUNNING, WAITING, WORKER
 from app.drivers.jobs.port import DeadJob, JobState, JobStatus, QueueCounts
 
 

@@ -14,7 +14,7 @@ import structlog
 from app.core.errors import ServiceUnavailable
 from app.core.jobs import Job, JobCall
 from app.database.engines import reading_options
-from app.drivers.jobs.embedded import queue as ledger
+from app.drivers.jobs.embedded import queue
 from app.drivers.jobs.embedded.queue import ClaimedCall
 from app.drivers.jobs.port import JobRun, Run
 from app.drivers.jobs.retry_policy import JobTimings, describe, may_retry, periodic, periodic_key, slot
@@ -76,10 +76,10 @@ class EmbeddedWorker:
         if free <= 0:
             return False
         try:
-            if not self._read(ledger.is_due):
+            if not self._read(queue.is_due):
                 return False
             claims = self._write(
-                lambda c: ledger.claim(c, self._name, free, self._timing.lease_s), MAINTENANCE_TIMEOUT_S
+                lambda c: queue.claim(c, self._name, free, self._timing.lease_s), MAINTENANCE_TIMEOUT_S
             )
         except Exception as error:
             log.warning("job.claim_failed", error=describe(error))
@@ -109,13 +109,13 @@ class EmbeddedWorker:
 
         def write(connection: sa.Connection) -> bool:
             if progress := self._reports.get(claimed.id):
-                ledger.note_progress(connection, claimed.id, *progress)
+                queue.note_progress(connection, claimed.id, *progress)
             if error is None:
-                return ledger.succeed(connection, claimed)
+                return queue.succeed(connection, claimed)
             failures = claimed.failures + 1
             again = may_retry(self._jobs, claimed.name, failures, error)
             wait_s = self._timing.backoff_s(failures, error) if again else None
-            return ledger.fail(connection, claimed, describe(error), wait_s)
+            return queue.fail(connection, claimed, describe(error), wait_s)
 
         try:
             if not self._write(write, FINISH_TIMEOUT_S):
@@ -132,7 +132,7 @@ class EmbeddedWorker:
             self._try(self._hand_back)
 
     def _hand_back(self) -> None:
-        count = self._write(lambda c: ledger.hand_back(c, self._name), MAINTENANCE_TIMEOUT_S)
+        count = self._write(lambda c: queue.hand_back(c, self._name), MAINTENANCE_TIMEOUT_S)
         log.info("job.calls_returned", count=count)
 
     def _run_maintenance(self) -> None:
@@ -142,11 +142,11 @@ class EmbeddedWorker:
         tasks = [
             (self._follow_clock, timing.progress_s),
             (self._renew, timing.heartbeat_s),
-            (lambda: self._write(ledger.record_heartbeat, MAINTENANCE_TIMEOUT_S), timing.heartbeat_s),
+            (lambda: self._write(queue.record_heartbeat, MAINTENANCE_TIMEOUT_S), timing.heartbeat_s),
             (self._requeue_expired, timing.sweep_s),
             (self._fire, timing.progress_s),
             (self._note_progress, timing.progress_s),
-            (lambda: self._write(lambda c: ledger.purge(c, timing), MAINTENANCE_TIMEOUT_S), PURGE_EVERY_S),
+            (lambda: self._write(lambda c: queue.purge(c, timing), MAINTENANCE_TIMEOUT_S), PURGE_EVERY_S),
         ]
         due = [0.0] * len(tasks)
         while True:
@@ -165,29 +165,29 @@ class EmbeddedWorker:
 
     def _follow_clock(self) -> None:
         """Detect with the monotonic clock that the clock of the database went back."""
-        ahead_s = self._read(ledger.clock) - time.monotonic()
+        ahead_s = self._read(queue.clock) - time.monotonic()
         before_s, self._ahead_s = self._ahead_s, ahead_s
         if before_s is not None and (by_s := before_s - ahead_s) > CLOCK_WENT_BACK_S:
-            self._write(lambda c: ledger.rewind_times(c, by_s, self._timing.lease_s), MAINTENANCE_TIMEOUT_S)
+            self._write(lambda c: queue.rewind_times(c, by_s, self._timing.lease_s), MAINTENANCE_TIMEOUT_S)
             log.warning("job.clock_set_back", by_s=round(by_s))
 
     def _renew(self) -> None:
         ids = list(self._running)
         if ids:
-            self._write(lambda c: ledger.renew(c, self._name, ids, self._timing.lease_s), MAINTENANCE_TIMEOUT_S)
+            self._write(lambda c: queue.renew(c, self._name, ids, self._timing.lease_s), MAINTENANCE_TIMEOUT_S)
 
     def _requeue_expired(self) -> None:
         mine = list(self._running)
-        if self._read(lambda c: ledger.expired_ids(c, mine)):
+        if self._read(lambda c: queue.expired_ids(c, mine)):
             again, dead = self._write(
-                lambda c: ledger.requeue_expired(c, mine, self._timing.poison_limit), MAINTENANCE_TIMEOUT_S
+                lambda c: queue.requeue_expired(c, mine, self._timing.poison_limit), MAINTENANCE_TIMEOUT_S
             )
             log.warning("job.leases_expired", waiting=again, dead=dead)
 
     def _fire(self) -> None:
         """Enqueue the periodic jobs of a new period."""
         recurring = periodic(self._jobs)
-        now_s = self._read(ledger.clock) if recurring else 0.0
+        now_s = self._read(queue.clock) if recurring else 0.0
         for job, every in recurring:
             number = slot(now_s, every)
             if self._slots.get(job.name) != number:
@@ -219,9 +219,9 @@ class EmbeddedWorker:
 
 
 def _fire_one(job: Job, number: int, connection: sa.Connection) -> None:
-    if ledger.enter_slot(connection, job.name, number):
-        ledger.add(connection, JobCall(job.name, unique=periodic_key(job.name), priority=job.priority))
+    if queue.enter_slot(connection, job.name, number):
+        queue.add(connection, JobCall(job.name, unique=periodic_key(job.name), priority=job.priority))
 
 
 def _note_one(job_id: int, progress: tuple[int, int | None], connection: sa.Connection) -> None:
-    ledger.note_progress(connection, job_id, *progress)
+    queue.note_progress(connection, job_id, *progress)

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 
 from app.core.jobs import Job, JobCall
 from app.drivers.jobs.port import DeadJob, JobStatus, QueueCounts, Run
-from app.drivers.jobs.postgresql import queue as ledger
+from app.drivers.jobs.postgresql import queue
 from app.drivers.jobs.retry_policy import JobTimings
 
 
@@ -21,40 +21,40 @@ class ProcrastinateJobs:
 
     def install(self, connection: sa.Connection) -> None:
         """Create the missing tables of the engine. Changes of later versions of Procrastinate are migrations."""
-        ledger.create(connection)
+        queue.create(connection)
 
     def uninstall(self, connection: sa.Connection) -> None:
         """Drop the tables of the engine."""
-        ledger.drop(connection)
+        queue.drop(connection)
 
     def owns_table(self, name: str) -> bool:
         """Return whether a table belongs to the engine."""
-        return name.startswith("procrastinate_") or name == ledger.EXTRA_TABLE
+        return name.startswith("procrastinate_") or name == queue.EXTRA_TABLE
 
     def defer(self, connection: sa.Connection, call: JobCall) -> str | None:
         """Store a call and return its id."""
-        job_id = ledger.add(connection, call)
+        job_id = queue.add(connection, call)
         return None if job_id is None else str(job_id)
 
     def status(self, connection: sa.Connection, job_id: str) -> JobStatus | None:
         """Return the status of a call."""
-        return ledger.read_status(connection, int(job_id)) if job_id.isdecimal() else None
+        return queue.read_status(connection, int(job_id)) if job_id.isdecimal() else None
 
     def dead(self, connection: sa.Connection, limit: int = 100) -> list[DeadJob]:
         """Return the dead letters, newest first."""
-        return ledger.read_dead(connection, limit)
+        return queue.read_dead(connection, limit)
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
         """Enqueue a dead letter again."""
-        return job_id.isdecimal() and ledger.revive(connection, int(job_id))
+        return job_id.isdecimal() and queue.revive(connection, int(job_id))
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
         """Return the counts of the queue."""
-        return ledger.read_counts(connection)
+        return queue.read_counts(connection)
 
     def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:
         """Yield the waiting and running calls."""
-        return ledger.read_unfinished(connection)
+        return queue.read_unfinished(connection)
 
     def report(self, job_id: str, done: int, total: int | None) -> None:
         """Report the progress of a running call."""

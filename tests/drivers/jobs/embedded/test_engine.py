@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from app.drivers.jobs.embedded import queue as ledger
+from app.drivers.jobs.embedded import queue
 from app.drivers.jobs.port import JobState
 from tests.drivers.jobs import contract
 from tests.drivers.jobs.contract import Recorder, running_worker, until
@@ -107,7 +107,7 @@ class TestClockSetBack(_OnSqlite, contract.Suite):
         recorder = Recorder()
         defer("lost")
         with database.begin() as connection:
-            assert ledger.claim(connection, "dead", 1, 3.0)
+            assert queue.claim(connection, "dead", 1, 3.0)
         with running_worker(jobs, recorder):
             defer("first")
             until(lambda: recorder.names == ["first"])

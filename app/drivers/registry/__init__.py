@@ -6,16 +6,11 @@ import sqlalchemy as sa
 
 from app.drivers.ai.port import Model, ModelRegistry
 from app.drivers.billing.port import BillingProvider
-from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
-from app.drivers.git.local.provider import LocalGit
-from app.drivers.git.port import Person
-from app.drivers.git.rest.branch_lock import BranchLock, file_locks_in
-from app.drivers.git.rest.client import SharedState
-from app.drivers.git.rest.rate_budget import RateBudgets
-from app.drivers.git.rest.tokens import ReplicationRetry, TokenSupplier
+from app.drivers.git.hosts import GitHosts
 from app.drivers.http.client import HttpClient
 from app.drivers.jobs.port import JobEngine
 from app.drivers.mail.port import MailTransport
+from app.drivers.registry.git import git_hosts
 from app.drivers.sandbox.port import SandboxHost
 from app.drivers.social_login.port import SocialLogin, SocialLogins
 from app.drivers.storage.cached import CachedObjectStore
@@ -54,79 +49,6 @@ def build_drivers(settings: Settings, engine: sa.Engine) -> Drivers:
         billing=billing_provider(settings),
         jobs=job_engine(engine),
     )
-
-
-def git_hosts(settings: Settings) -> GitHosts:
-    """Return the configured Git hosts: local bare repositories, GitHub and GitLab."""
-    git = settings.git
-    bot = Person(git.bot_name, git.bot_email)
-    limits = settings.limits.outbound
-    shared = SharedState(
-        http=HttpClient(limits=limits),
-        budgets=rate_budgets(settings),
-        replication=ReplicationRetry(limits.token_replication_s),
-    )
-    hold = file_locks_in(settings.server.instance_dir / "turns")
-    local = LocalGit(git.local_root, bot=bot, clone_hosts=git.clone_hosts) if git.local_enabled else None
-    return GitHosts(
-        local,
-        github=github_host(settings, bot, shared, hold),
-        gitlab=gitlab_host(settings, bot, shared, hold),
-    )
-
-
-def rate_budgets(settings: Settings) -> RateBudgets:
-    """Return the rate budgets of the Git hosts, which Redis shares between nodes if it is configured."""
-    if settings.redis_url is None:
-        return RateBudgets()
-    from app.drivers.git.rest.rate_board import RedisBudgets
-
-    return RateBudgets(RedisBudgets(settings.redis_url))
-
-
-def github_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> GitHubHost:
-    """Return GitHub. Its app requires all `GITHUB_APP_*` variables."""
-    from app.drivers.git.github.accounts import GitHubAccounts
-    from app.drivers.git.github.provider import GitHubProvider
-
-    about = settings.github
-    app = None
-    if about.app_id and about.app_slug and about.client_id and about.client_secret and about.private_key:
-        from app.drivers.git.github.app import GitHubApp
-
-        app = GitHubApp(
-            url=about.url,
-            api_url=about.api_url,
-            app_id=about.app_id,
-            slug=about.app_slug,
-            client_id=about.client_id,
-            client_secret=about.client_secret,
-            private_key=about.private_key,
-            shared=shared,
-        )
-
-    def provider(token: TokenSupplier, deadline_s: float) -> GitHubProvider:
-        return GitHubProvider(about.api_url, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
-
-    return GitHubHost(provider, GitHubAccounts(about.api_url, shared=shared), app)
-
-
-def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: BranchLock) -> GitLabHost:
-    """Return GitLab. Its OAuth application requires `GITLAB_CLIENT_ID` and `GITLAB_CLIENT_SECRET`."""
-    from app.drivers.git.gitlab.accounts import GitLabAccounts
-    from app.drivers.git.gitlab.provider import GitLabProvider
-
-    about = settings.gitlab
-    app = None
-    if about.client_id and about.client_secret:
-        from app.drivers.git.gitlab.oauth import GitLabOAuth
-
-        app = GitLabOAuth(url=about.url, client_id=about.client_id, client_secret=about.client_secret, shared=shared)
-
-    def provider(token: TokenSupplier, deadline_s: float) -> GitLabProvider:
-        return GitLabProvider(about.url, token, bot=bot, shared=shared, lock=hold, deadline_s=deadline_s)
-
-    return GitLabHost(provider, GitLabAccounts(about.url, shared=shared), app)
 
 
 def billing_provider(settings: Settings) -> BillingProvider:
