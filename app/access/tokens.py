@@ -115,7 +115,7 @@ def caller_of_api_token(token: str) -> Caller | None:
         return None
     parameters = {"token_hash": hash_token(token), "now": clock.now()}
     with current_app.extensions["reading_engine"].connect() as connection:
-        row = connection.execute(_LIVING_TOKEN, parameters).first()
+        row = connection.execute(_VALID_TOKEN, parameters).first()
     if row is None:
         return None
     *user, token_id, name, scopes, projects, organization_id, last_used_at = row
@@ -149,4 +149,4 @@ def select_token(conditions: Iterable[sa.ColumnElement[bool]]) -> sa.Select[Any]
 
 
 # Built once: the construction of a statement costs more than its execution.
-_LIVING_TOKEN = select_token(CONDITIONS.values())
+_VALID_TOKEN = select_token(CONDITIONS.values())

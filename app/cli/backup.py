@@ -27,7 +27,7 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 def backup(target: Path) -> None:
     """Save rows, waiting jobs, media and local repositories to the folder TARGET. The service can run."""
     manifest = save(_service(), target)
-    click.echo(f"Saved {_format_differences(manifest)}.")
+    click.echo(f"Saved {_format_counts(manifest)}.")
     if manifest.keys:
         click.echo(
             f"The secrets in it are encrypted with {', '.join(manifest.keys)}. Store ENCRYPTION_KEYS in another location."
@@ -57,7 +57,7 @@ def restore(source: Path, verify: bool) -> None:
     # `make run` prints these sign-ins. The restored accounts have their own passwords.
     for note in current_app.config["SETTINGS"].server.instance_dir.glob("demo-*.txt"):
         note.unlink()
-    click.echo(f"Restored {_format_differences(manifest)}.")
+    click.echo(f"Restored {_format_counts(manifest)}.")
     for line in differing:
         click.echo(line)
     if differing:
@@ -81,11 +81,12 @@ def _check_revision(revision: str) -> None:
         ) from error
 
 
-def _format_differences(manifest: Manifest) -> str:
+def _format_counts(manifest: Manifest) -> str:
     rows = sum(section.lines for section in manifest.tables.values())
     counts = (
-        (manifest.jobs, "waiting jobs"),
-        (manifest.objects, "media objects"),
-        (manifest.repositories, "repositories"),
+        (rows, "row", "rows"),
+        (manifest.jobs.lines, "waiting job", "waiting jobs"),
+        (manifest.objects.lines, "media object", "media objects"),
+        (manifest.repositories.lines, "repository", "repositories"),
     )
-    return ", ".join([f"{rows} rows", *(f"{section.lines} {what}" for section, what in counts)])
+    return ", ".join(f"{count} {one if count == 1 else several}" for count, one, several in counts)

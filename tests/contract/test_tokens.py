@@ -36,7 +36,7 @@ DISABLED: dict[str, Callable[[pytest.MonkeyPatch], None]] = {
     **{
         name: lambda patch, name=name: patch.setattr(  # type: ignore[misc]
             tokens,
-            "_LIVING_TOKEN",
+            "_VALID_TOKEN",
             tokens.select_token(condition for key, condition in tokens.CONDITIONS.items() if key != name),
         )
         for name in tokens.CONDITIONS

@@ -38,12 +38,7 @@ def details(*, scope: Scope) -> queries.OrganizationDict:
     status=201,
     message="Organization created",
     rate="organization_create",
-    errors=(
-        "NAME_TAKEN",
-        "LIMIT_REACHED",
-        "NOT_FOUND",
-        "NOT_ALLOWED",
-    ),
+    errors=("NAME_TAKEN", "LIMIT_REACHED", "NOT_FOUND", "NOT_ALLOWED"),
 )
 def create(*, scope: Scope, body: s.NewOrganization) -> queries.OrganizationDict:
     """Create an organization."""
@@ -70,10 +65,7 @@ def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
     etag_of=DETAILS,
     message="Member invited",
     rate="invite",
-    errors=(
-        "ALREADY_MEMBER",
-        "LIMIT_REACHED",
-    ),
+    errors=("ALREADY_MEMBER", "LIMIT_REACHED"),
 )
 def invite(*, scope: Scope, body: s.InviteMember) -> ViewResult:
     """Add a user with this e-mail address, or invite the person. The mail is sent after the commit."""
@@ -130,13 +122,7 @@ def leave(*, scope: Scope) -> members.MemberResult:
     body=s.NewOwner,
     result=s.OrganizationObject,
     message="Organization transferred",
-    errors=(
-        "OWNER_CHANGED",
-        "DEFAULT_ORGANIZATION",
-        "LIMIT_REACHED",
-        "NAME_TAKEN",
-        "CONFLICT",
-    ),
+    errors=("OWNER_CHANGED", "DEFAULT_ORGANIZATION", "LIMIT_REACHED", "NAME_TAKEN", "CONFLICT"),
 )
 def transfer(*, scope: Scope, body: s.NewOwner) -> queries.OrganizationDict:
     """Transfer the organization to another member."""
@@ -152,10 +138,7 @@ def transfer(*, scope: Scope, body: s.NewOwner) -> queries.OrganizationDict:
     allow_archived=True,
     etag_of=DETAILS,
     message="Status updated",
-    errors=(
-        "DEFAULT_ORGANIZATION",
-        "LIMIT_REACHED",
-    ),
+    errors=("DEFAULT_ORGANIZATION", "LIMIT_REACHED"),
 )
 def set_status(*, scope: Scope, body: s.ChangeStatus) -> queries.OrganizationDict:
     """Archive or reactivate the organization."""

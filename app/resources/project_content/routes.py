@@ -224,10 +224,7 @@ def restore(*, scope: Scope, body: RestoreVersion, prepared: Saved | NoChange) -
     prepare=prepare.edit_front_matter,
     result=Committed,
     message="The front matter is saved",
-    errors=(
-        "CANNOT_KEEP",
-        *SAVE,
-    ),
+    errors=("CANNOT_KEEP", *SAVE),
 )
 def edit_front_matter(*, scope: Scope, body: EditFrontMatter, prepared: Saved | NoChange) -> dict[str, object]:
     """Change keys of the front matter of a file and no other byte of it. Without a change there is no commit."""

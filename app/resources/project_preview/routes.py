@@ -41,10 +41,7 @@ def upsert(*, scope: Scope, body: s.ChangePreview) -> ProjectPreview:
     result=s.DeletedPreview,
     etag_of="project_preview.details",
     message="Preview ended",
-    errors=(
-        "SANDBOX_UNAVAILABLE",
-        *UPSTREAM,
-    ),
+    errors=("SANDBOX_UNAVAILABLE", *UPSTREAM),
 )
 def delete(*, scope: Scope) -> dict[str, object]:
     """End the recorded preview and stop its sandbox."""

@@ -35,14 +35,14 @@ def start(user: User, visitor: ClientInfo, *, limits: SessionLimits, remember: b
     """
     lock_user(user.id)
     token, now = new_token(), utcnow_ms()
-    lasts = timedelta(seconds=limits.absolute_s if remember else limits.short_s)
+    lifetime = timedelta(seconds=limits.absolute_s if remember else limits.short_s)
     _delete_oldest(user, limits.per_user - 1)
     db.session.add(
         Session(
             user_id=user.id,
             token_hash=hash_token(token),
-            expires_at=now + lasts,
-            idle_expires_at=now + min(lasts, timedelta(seconds=limits.idle_s)),
+            expires_at=now + lifetime,
+            idle_expires_at=now + min(lifetime, timedelta(seconds=limits.idle_s)),
             last_seen_at=now,
             remember=remember,
             ip_address=visitor.address,

@@ -118,10 +118,7 @@ def list_accounts(*, scope: Scope) -> list[sign_in_methods.SignInMethod]:
     result=StatusSchema,
     message="User updated",
     max_bytes=BYTES,
-    errors=(
-        "NOT_FOUND",
-        "NOT_ALLOWED",
-    ),
+    errors=("NOT_FOUND", "NOT_ALLOWED"),
 )
 def update_user(*, scope: Scope, body: UpdateUser) -> dict[str, bool]:
     """Change the name or the image of the caller."""

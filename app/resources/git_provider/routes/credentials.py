@@ -42,10 +42,7 @@ def create(*, scope: Scope, body: s.NewCredential, prepared: VerifiedTokens) -> 
     body=s.RotatedPair,
     result=s.CredentialObject,
     message="Tokens stored",
-    errors=(
-        "ALREADY_ROTATED",
-        "NOT_FOUND",
-    ),
+    errors=("ALREADY_ROTATED", "NOT_FOUND"),
 )
 def rotate(*, scope: Scope, body: s.RotatedPair) -> GitCredential:
     """Store a token pair that the caller refreshed."""
@@ -97,11 +94,7 @@ def _make(scope: Scope, body: s.NewRepository) -> Repository:
     status=201,
     message="Repository created",
     prepare=_make,
-    errors=(
-        "NAME_TAKEN",
-        "INVALID_NAME",
-        "PROVIDER_NOT_CONFIGURED",
-    ),
+    errors=("NAME_TAKEN", "INVALID_NAME", "PROVIDER_NOT_CONFIGURED"),
 )
 def create_repository(*, scope: Scope, body: s.NewRepository, prepared: Repository) -> Repository:
     """Create a local repository for an organization."""

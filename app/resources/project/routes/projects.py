@@ -65,11 +65,7 @@ def list_of_user(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]
     message="Project created",
     prepare=prepare_project,
     rate="project_create",
-    errors=(
-        "NAME_TAKEN",
-        "LIMIT_REACHED",
-        *GIT_READ,
-    ),
+    errors=("NAME_TAKEN", "LIMIT_REACHED", *GIT_READ),
 )
 def create(*, scope: Scope, body: s.NewProject, prepared: PreparedProject) -> queries.Shown:
     """Connect a repository as a new project."""
@@ -160,12 +156,7 @@ def set_connection(
     allow_archived=True,
     etag_of=CURRENT,
     message="Project moved",
-    errors=(
-        "OWNER_CHANGED",
-        "NAME_TAKEN",
-        "LIMIT_REACHED",
-        "ARCHIVED",
-    ),
+    errors=("OWNER_CHANGED", "NAME_TAKEN", "LIMIT_REACHED", "ARCHIVED"),
 )
 def move(*, scope: Scope) -> queries.Shown:
     """Move the project to another organization of the same owner."""
@@ -223,11 +214,7 @@ def _delete_branch(scope: Scope) -> str:
     result=s.DeletedBranch,
     message="Branch deleted",
     prepare=_delete_branch,
-    errors=(
-        "WORKING_BRANCH",
-        "DEFAULT_BRANCH",
-        *GIT_WRITE,
-    ),
+    errors=("WORKING_BRANCH", "DEFAULT_BRANCH", *GIT_WRITE),
 )
 def delete_branch(*, scope: Scope, prepared: str) -> dict[str, object]:
     """Delete a branch of the project's repository. A working branch and the default branch are 409."""

@@ -59,10 +59,7 @@ class MergedObject(Schema):
     guard=roles(*EVERYONE, project="projectId"),
     result=PullRequestObject,
     many=True,
-    errors=(
-        "NO_PULL_REQUESTS",
-        *GIT_READ,
-    ),
+    errors=("NO_PULL_REQUESTS", *GIT_READ),
 )
 def list_pull_requests(*, scope: Scope) -> Sequence[PullRequest]:
     """List the pull requests of the project's repository."""
@@ -94,10 +91,7 @@ def _merge(scope: Scope) -> Merged:
     result=MergedObject,
     message="Pull request merged",
     prepare=_merge,
-    errors=(
-        "NO_PULL_REQUESTS",
-        *GIT_WRITE,
-    ),
+    errors=("NO_PULL_REQUESTS", *GIT_WRITE),
 )
 def merge_pull_request(*, scope: Scope, prepared: Merged) -> dict[str, object]:
     """Merge a pull request."""
