@@ -29,7 +29,7 @@ from app.http.endpoint import endpoint
 from app.http.validation import NameField, RequestBody, text
 from app.models.repository_import import ImportStatus, RepositoryImport
 from app.resources.git_provider import repositories
-from app.resources.git_provider.schemas.credentials import RepositoryItem, plain_name
+from app.resources.git_provider.schemas.credentials import RepositoryItemSchema, plain_name
 from app.resources.project import imports
 from app.resources.project.routes import projects
 
@@ -40,7 +40,7 @@ _ENDINGS = re.compile(r"\.(zip|tar|tar\.gz|tgz|git)$", re.IGNORECASE)
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewImport(RequestBody):
+class ImportRepositoryBody(RequestBody):
     """A repository that is cloned."""
 
     clone_url: Annotated[str, text(1, 1_000)]
@@ -48,14 +48,19 @@ class NewImport(RequestBody):
     project_name: Annotated[str, NameField(100, required=True)]
 
 
-class ImportItem(Schema):
+class ImportItemSchema(Schema):
     """An import."""
 
     id = fields.String()
 
 
-@endpoint(guard=permission(Permission.MANAGE_PROJECTS), body=NewImport, result=ImportItem, rate="project_create")
-def start_import(*, scope: Scope, body: NewImport) -> RepositoryImport:
+@endpoint(
+    guard=permission(Permission.MANAGE_PROJECTS),
+    body=ImportRepositoryBody,
+    result=ImportItemSchema,
+    rate="project_create",
+)
+def start_import(*, scope: Scope, body: ImportRepositoryBody) -> RepositoryImport:
     """Store an import and enqueue its job. The console calls this operation; it has no URL."""
     return imports.request_import(
         scope.organization,
@@ -68,14 +73,14 @@ def start_import(*, scope: Scope, body: NewImport) -> RepositoryImport:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewArchive(RequestBody):
+class ImportArchiveBody(RequestBody):
     """A repository with the files of an archive."""
 
     archive: Annotated[bytes, fields.Raw(required=True)]
     name: Annotated[str, fields.String(required=True, validate=plain_name)]
 
 
-def _create_from_archive(scope: Scope, body: NewArchive) -> Repository:
+def _create_from_archive(scope: Scope, body: ImportArchiveBody) -> Repository:
     """Unpack the archive in a thread, then create the repository with its files."""
     with tempfile.TemporaryDirectory() as folder:
         try:
@@ -93,9 +98,12 @@ def _unpack(data: bytes, folder: Path) -> None:
 
 
 @endpoint(
-    guard=permission(Permission.MANAGE_PROJECTS), body=NewArchive, result=RepositoryItem, prepare=_create_from_archive
+    guard=permission(Permission.MANAGE_PROJECTS),
+    body=ImportArchiveBody,
+    result=RepositoryItemSchema,
+    prepare=_create_from_archive,
 )
-def create_from_archive(*, scope: Scope, body: NewArchive, prepared: Repository) -> Repository:
+def create_from_archive(*, scope: Scope, body: ImportArchiveBody, prepared: Repository) -> Repository:
     """Record a repository that was created from an archive. The console calls this operation; it has no URL."""
     return repositories.record_owner(scope.organization, prepared)
 

@@ -20,11 +20,11 @@ from app.http.envelope import json_response
 from app.http.loading import flatten, instance
 from app.resources.sandbox import prepare, service
 from app.resources.sandbox import routes as sandbox
-from app.resources.sandbox.schemas import CreateSandbox
+from app.resources.sandbox.schemas import CreateSandboxBody
 
 
 def _body(scope: Scope, **more: Any) -> Any:
-    return instance(CreateSandbox.schema).load({"projectId": scope.path["project_id"]} | more)
+    return instance(CreateSandboxBody.schema).load({"projectId": scope.path["project_id"]} | more)
 
 
 def running_address(scope: Scope, unsaved: dict[str, str] | None = None) -> str | None:

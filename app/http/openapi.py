@@ -18,7 +18,7 @@ from app.http.api_document.components import (
     describe_parameters,
     new_document,
 )
-from app.http.api_document.failures import Failure
+from app.http.api_document.failures import FailureSchema
 from app.http.api_document.operations import merged_paths, operation
 from app.http.api_document.responses import add_flat_keys
 from app.http.endpoint import declaration_of
@@ -96,7 +96,7 @@ def build(app: Flask, *, with_examples: bool = True) -> dict[str, Any]:
     spec.components.security_scheme(
         "token", {"type": "http", "scheme": "bearer", "bearerFormat": "glly_…", "description": BEARER_DESCRIPTION}
     )
-    spec.components.schema("Failure", schema=Failure)
+    spec.components.schema("Failure", schema=FailureSchema)
     rules = documented_rules(app)
     paths = merged_paths([str(rule) for rule in rules])
     for rule in rules:

@@ -48,7 +48,7 @@ class TestDocument:
         assert values == served(app)
 
     def test_role_of_an_invitation_excludes_owner(self, document: dict[str, Any]) -> None:
-        for name in ("InviteMember", "ChangeRole"):
+        for name in ("InviteMemberBody", "ChangeRoleBody"):
             for schema in variants(document["components"]["schemas"][f"organization_{name}"]):
                 assert schema["properties"]["role"]["enum"] == ["admin", "editor"]
 

@@ -9,7 +9,7 @@ from apispec import APISpec
 from apispec.ext.marshmallow import MarshmallowPlugin
 from marshmallow import Schema, fields, validate
 
-from app.http.api_document.failures import Failure
+from app.http.api_document.failures import FailureSchema
 from app.http.api_document.prose import parameter_text
 from app.http.json_schema import id_pattern, keywords_of
 from app.http.validation import DateTimeMs, IdField, StrictBoolean
@@ -36,7 +36,7 @@ class Components:
         kind: type[Schema] = schema if isinstance(schema, type) else type(schema)
         parts = kind.__module__.split(".")
         owner = parts[2] if parts[1] == "resources" else parts[1]
-        name = "Failure" if kind is Failure else f"{owner}_{kind.__name__}"
+        name = "Failure" if kind is FailureSchema else f"{owner}_{kind.__name__.removesuffix('Schema')}"
         self.classes[name] = kind
         return name
 

@@ -5,7 +5,7 @@ from marshmallow import Schema, fields
 from app.http.json_schema import OPTIONAL, SHA
 
 
-class FieldProblem(Schema):
+class FieldErrorSchema(Schema):
     """One faulty field. `path` is dotted, for example `files.0.path`."""
 
     path = fields.String(required=True)
@@ -27,7 +27,7 @@ class OwnedOrganizationSchema(Schema):
     org_name = fields.String()
 
 
-class FailureData(Schema):
+class FailureDataSchema(Schema):
     """The data that the caller needs to continue.
 
     A refused save has `head_sha` and `paths`, or `invalid`. An unknown branch has `branches`. A refused deletion
@@ -49,15 +49,15 @@ class FailureData(Schema):
     )
 
 
-class Failure(Schema):
+class FailureSchema(Schema):
     """The error envelope. Programs compare `code`. People read `message`."""
 
     statusCode = fields.Integer(required=True)  # noqa: N815 (wire name)
     success = fields.Boolean(required=True, metadata={"const": False})
     message = fields.String(required=True)
-    errorMessage = fields.List(fields.Nested(FieldProblem), required=True)  # noqa: N815 (wire name)
+    errorMessage = fields.List(fields.Nested(FieldErrorSchema), required=True)  # noqa: N815 (wire name)
     code = fields.String(required=True, metadata={"pattern": "^[A-Z][A-Z0-9_]+$"})
-    result = fields.Nested(FailureData, metadata=OPTIONAL)
+    result = fields.Nested(FailureDataSchema, metadata=OPTIONAL)
     error = fields.String(
         metadata={
             "description": "The message again, if the keys of `result` are repeated at the top level",

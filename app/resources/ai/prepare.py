@@ -23,7 +23,7 @@ def limits() -> AiLimits:
     return current_settings().limits.ai
 
 
-def command(scope: Scope, body: requests.Command) -> HttpResponse:
+def command(scope: Scope, body: requests.EditorCommandBody) -> HttpResponse:
     """Stream the reply to a command of the rich-text editor."""
     requested = editor_command.read(
         body.messages, body.prompt, body.ctx or {}, max_characters=limits().context_characters
@@ -32,13 +32,13 @@ def command(scope: Scope, body: requests.Command) -> HttpResponse:
     return _stream(conversation, requested.answer(conversation), _optional_tools(scope))
 
 
-def copilot(scope: Scope, body: requests.Complete) -> dict[str, Any]:
+def copilot(scope: Scope, body: requests.CompleteBody) -> dict[str, Any]:
     """Return the completion of a text."""
     conversation = _conversation(scope, _client(body), "copilot", total_s=limits().copilot_timeout_s)
     return handlers.complete(conversation, body.prompt, body.instructions)
 
 
-def chat(scope: Scope, body: requests.Chat) -> HttpResponse:
+def chat(scope: Scope, body: requests.ChatBody) -> HttpResponse:
     """Stream the reply of a chat about a project."""
     turns = messages.turns(body.messages, max_characters=limits().context_characters)
     tools = _tools(scope)
@@ -47,7 +47,7 @@ def chat(scope: Scope, body: requests.Chat) -> HttpResponse:
     return _stream(conversation, blocks, tools)
 
 
-def code_edit(scope: Scope, body: requests.CodeEdit) -> HttpResponse:
+def code_edit(scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
     """Stream the changed code, or return it as JSON if the client prefers that."""
     prompt = prompts.code_edit(body.code, body.instruction, body.language, body.path)
     client = _client(body)
@@ -58,19 +58,19 @@ def code_edit(scope: Scope, body: requests.CodeEdit) -> HttpResponse:
     return _stream(conversation, code.stream(conversation, prompt, old=old, path=path), _optional_tools(scope))
 
 
-def code_explain(scope: Scope, body: requests.CodeExplain) -> HttpResponse:
+def code_explain(scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
     """Stream the explanation of a piece of code."""
     conversation = _conversation(scope, _client(body), "code-explain")
     blocks = handlers.explain(conversation, body.code, language=body.language, path=body.path, question=body.question)
     return _stream(conversation, blocks, _optional_tools(scope))
 
 
-def commit(scope: Scope, body: requests.WriteCommit) -> dict[str, Any]:
+def commit(scope: Scope, body: requests.CommitMessageBody) -> dict[str, Any]:
     """Return a commit message for a diff."""
     return handlers.write_commit(_conversation(scope, _client(body), "commit"), body.diff, body.locale)
 
 
-def metadata(scope: Scope, body: requests.WriteMetadata) -> dict[str, Any]:
+def metadata(scope: Scope, body: requests.WriteMetadataBody) -> dict[str, Any]:
     """Return the SEO metadata of a page."""
     return handlers.write_metadata(
         _conversation(scope, _client(body), "metadata"),

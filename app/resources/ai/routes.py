@@ -22,70 +22,70 @@ BYTES = InputLimits.ai_bytes
 
 @blueprint.post("/command")
 @endpoint(
-    guard=member_of_named(), body=requests.Command, events=events.COMMAND_EVENTS, prepare=prepare.command, raw_response=True, rate="ai",
+    guard=member_of_named(), body=requests.EditorCommandBody, events=events.COMMAND_EVENTS, prepare=prepare.command, raw_response=True, rate="ai",
     allow_archived=True, max_bytes=InputLimits.ai_command_bytes, message="The answer as a UI message stream", errors=MODEL,
 )  # fmt: skip
-def command(*, scope: Scope, body: requests.Command, prepared: HttpResponse) -> HttpResponse:
+def command(*, scope: Scope, body: requests.EditorCommandBody, prepared: HttpResponse) -> HttpResponse:
     """Write, rewrite or comment on text of the rich-text editor."""
     return prepared
 
 
 @blueprint.post("/copilot")
 @endpoint(
-    guard=member_of_named(), body=requests.Complete, prepare=prepare.copilot, result=responses.Completion,
+    guard=member_of_named(), body=requests.CompleteBody, prepare=prepare.copilot, result=responses.CompletionSchema,
     rate="ai_copilot", allow_archived=True, max_bytes=BYTES, message="Completed", errors=MODEL,
 )  # fmt: skip
-def copilot(*, scope: Scope, body: requests.Complete, prepared: dict[str, Any]) -> dict[str, Any]:
+def copilot(*, scope: Scope, body: requests.CompleteBody, prepared: dict[str, Any]) -> dict[str, Any]:
     """Complete a text by at most 50 tokens."""
     return prepared
 
 
 @blueprint.post("/chat")
 @endpoint(
-    guard=member_of_named(), body=requests.Chat, events=events.CHAT_EVENTS, prepare=prepare.chat, raw_response=True, rate="ai",
+    guard=member_of_named(), body=requests.ChatBody, events=events.CHAT_EVENTS, prepare=prepare.chat, raw_response=True, rate="ai",
     allow_archived=True, max_bytes=BYTES, message="The answer as a UI message stream", errors=(*MODEL, *GIT_READ,),
 )  # fmt: skip
-def chat(*, scope: Scope, body: requests.Chat, prepared: HttpResponse) -> HttpResponse:
+def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> HttpResponse:
     """Chat about a project, whose files the model may search and read."""
     return prepared
 
 
 @blueprint.post("/code-edit")
 @endpoint(
-    guard=member_of_named(), body=requests.CodeEdit, events=events.EDIT_EVENTS, result=responses.EditedCode, prepare=prepare.code_edit, raw_response=True, rate="ai",
+    guard=member_of_named(), body=requests.CodeEditBody, events=events.EDIT_EVENTS, result=responses.EditedCodeSchema, prepare=prepare.code_edit, raw_response=True, rate="ai",
     allow_archived=True, max_bytes=BYTES, message=prepare.CODE_EDITED, errors=MODEL,
 )  # fmt: skip
-def code_edit(*, scope: Scope, body: requests.CodeEdit, prepared: HttpResponse) -> HttpResponse:
+def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpResponse) -> HttpResponse:
     """Change code after an instruction. Returns the new text and a diff as a UI message stream or as JSON."""
     return prepared
 
 
 @blueprint.post("/code-explain")
 @endpoint(
-    guard=member_of_named(), body=requests.CodeExplain, events=events.TEXT_EVENTS, prepare=prepare.code_explain, raw_response=True, rate="ai",
+    guard=member_of_named(), body=requests.CodeExplainBody, events=events.TEXT_EVENTS, prepare=prepare.code_explain, raw_response=True, rate="ai",
     allow_archived=True, max_bytes=BYTES, message="The answer as a UI message stream", errors=MODEL,
 )  # fmt: skip
-def code_explain(*, scope: Scope, body: requests.CodeExplain, prepared: HttpResponse) -> HttpResponse:
+def code_explain(*, scope: Scope, body: requests.CodeExplainBody, prepared: HttpResponse) -> HttpResponse:
     """Explain code or a template."""
     return prepared
 
 
 @blueprint.post("/commit")
 @endpoint(
-    guard=member_of_named(), body=requests.WriteCommit, prepare=prepare.commit, result=responses.CommitText,
+    guard=member_of_named(), body=requests.CommitMessageBody, prepare=prepare.commit, result=responses.CommitTextSchema,
     rate="ai", allow_archived=True, max_bytes=BYTES, message="Written", errors=MODEL,
 )  # fmt: skip
-def commit(*, scope: Scope, body: requests.WriteCommit, prepared: dict[str, Any]) -> dict[str, Any]:
+def commit(*, scope: Scope, body: requests.CommitMessageBody, prepared: dict[str, Any]) -> dict[str, Any]:
     """Write a commit message for a diff."""
     return prepared
 
 
 @blueprint.post("/metadata")
 @endpoint(
-    guard=member_of_named(), body=requests.WriteMetadata, prepare=prepare.metadata, result=responses.PageMetadata,
+    guard=member_of_named(), body=requests.WriteMetadataBody, prepare=prepare.metadata, result=responses.PageMetadataSchema,
     rate="ai", allow_archived=True, max_bytes=BYTES, message="Written", errors=MODEL,
 )  # fmt: skip
-def metadata(*, scope: Scope, body: requests.WriteMetadata, prepared: dict[str, Any]) -> dict[str, Any]:
+def metadata(*, scope: Scope, body: requests.WriteMetadataBody, prepared: dict[str, Any]) -> dict[str, Any]:
     """Write the SEO metadata of a page."""
     return prepared
 

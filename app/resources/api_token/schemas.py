@@ -62,7 +62,7 @@ def _is_storable(value: datetime) -> None:
         raise ValidationError("Must be a time between the years 2000 and 2999.")
 
 
-class NewToken(RequestSchema):
+class CreateTokenBody(RequestSchema):
     """A new token or service account. The default lifetime is 90 days."""
 
     name = NameField(80, required=True, metadata={"example": EXAMPLE["name"]})
@@ -76,7 +76,7 @@ class NewToken(RequestSchema):
         return TokenValues(**data)
 
 
-class ChangeToken(RequestSchema):
+class UpdateTokenBody(RequestSchema):
     """Changes of a token. A field that is not sent stays unchanged; null projects permit all projects."""
 
     name = NameField(80, metadata={"example": EXAMPLE["name"]})
@@ -91,7 +91,7 @@ class ChangeToken(RequestSchema):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RotateToken(RequestBody):
+class RotateTokenBody(RequestBody):
     """A new secret. The default is the lifetime of the previous secret."""
 
     expires_at: Annotated[datetime | None, _expiry(load_default=None, allow_none=True)]
@@ -104,7 +104,7 @@ def status_of(row: ApiToken) -> str:
     return "active" if row.expires_at > clock.now() else "expired"
 
 
-class TokenObject(RequestSchema):
+class ApiTokenSchema(RequestSchema):
     """A token without its secret."""
 
     id = fields.String(metadata={"example": EXAMPLE["id"]})
@@ -121,17 +121,17 @@ class TokenObject(RequestSchema):
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)
 
 
-class IssuedTokenObject(TokenObject):
+class IssuedTokenSchema(ApiTokenSchema):
     """A token with its secret, which no other response contains. The replay of an idempotency key contains null."""
 
     token = fields.String(allow_none=True, metadata={"example": "glly_…"})
 
     def dump(self, obj: IssuedToken, *, many: bool | None = None) -> Any:
         """Dump the row and the secret."""
-        return instance(TokenObject).dump(obj.row) | {"token": obj.secret}
+        return instance(ApiTokenSchema).dump(obj.row) | {"token": obj.secret}
 
 
-class DeletedToken(RequestSchema):
+class DeletedTokenSchema(RequestSchema):
     """A token that was deleted."""
 
     id = fields.String(metadata={"example": EXAMPLE["id"]})

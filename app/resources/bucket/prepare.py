@@ -13,11 +13,11 @@ from app.drivers.storage.port import ObjectStore
 from app.extensions import current_settings, drivers
 from app.images.worker import ReencodedImage, remake
 from app.resources.bucket import service
-from app.resources.bucket.schemas import UploadForm
+from app.resources.bucket.schemas import UploadBody
 from app.resources.bucket.service import ReservedAsset
 
 
-def store_upload(scope: Scope, body: UploadForm) -> ReservedAsset:
+def store_upload(scope: Scope, body: UploadBody) -> ReservedAsset:
     """Re-encode the image and store it. It becomes visible when the view confirms it.
 
     Raises:

@@ -20,8 +20,8 @@ media = Blueprint("media", __name__)
 @blueprint.post("/upload")
 @endpoint(
     guard=can_upload(),
-    body=s.UploadForm,
-    result=s.Asset,
+    body=s.UploadBody,
+    result=s.AssetSchema,
     form=True,
     prepare=prepare.store_upload,
     status=201,
@@ -37,7 +37,7 @@ media = Blueprint("media", __name__)
         "ARCHIVED",
     ),
 )
-def upload(*, scope: Scope, body: s.UploadForm, prepared: ReservedAsset) -> ViewResult:
+def upload(*, scope: Scope, body: s.UploadBody, prepared: ReservedAsset) -> ViewResult:
     """Store an image, re-encoded from the upload."""
     asset = service.confirm(prepared)
     return ViewResult(
@@ -47,7 +47,7 @@ def upload(*, scope: Scope, body: s.UploadForm, prepared: ReservedAsset) -> View
 
 
 @blueprint.delete("/delete/<path:key>")
-@endpoint(guard=can_delete_asset(), result=s.DeletedAsset, message="Image deleted")
+@endpoint(guard=can_delete_asset(), result=s.DeletedAssetSchema, message="Image deleted")
 def delete(*, scope: Scope) -> dict[str, Any]:
     """Delete an asset. Images that refer to it become null."""
     return {"key": service.delete(scope.targets["asset"]), "deleted": True}
@@ -56,7 +56,7 @@ def delete(*, scope: Scope) -> dict[str, Any]:
 @media.get("/media/<path:key>")
 @endpoint(
     guard=public(),
-    query=s.WhichVariant,
+    query=s.VariantQuery,
     raw_response=True,
     media_type="image/*",
     message="The image",

@@ -11,7 +11,7 @@ from app.resources.bucket.storage_keys import WIDTHS, Folder
 
 
 @dataclass(frozen=True, kw_only=True)
-class UploadForm(RequestBody):
+class UploadBody(RequestBody):
     """An image, its folder, and the organization or project that it is attached to."""
 
     file: Annotated[Upload, FileField(required=True, metadata={"type": "string", "format": "binary"})]
@@ -22,7 +22,7 @@ class UploadForm(RequestBody):
     project_id: Annotated[str | None, IdField("prj", load_default=None)]
 
 
-class Asset(Schema):
+class AssetSchema(Schema):
     """A stored image, re-encoded from the upload."""
 
     key = fields.String(required=True)
@@ -34,7 +34,7 @@ class Asset(Schema):
     hash = fields.String(required=True, metadata={"description": "SHA-256 of the bytes, in hex"})
 
 
-class DeletedAsset(Schema):
+class DeletedAssetSchema(Schema):
     """A deleted asset."""
 
     key = fields.String(required=True)
@@ -48,7 +48,7 @@ class WhichVariantQuery(TypedDict):
     s: str
 
 
-class WhichVariant(RequestSchema):
+class VariantQuery(RequestSchema):
     """The requested width, and the signature in the URL of a variant."""
 
     w = fields.Integer(load_default=None, validate=validate.OneOf(WIDTHS))

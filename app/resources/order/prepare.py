@@ -10,12 +10,12 @@ from app.extensions import drivers
 from app.models.order import Subscription
 from app.resources.order import cancel_claim
 from app.resources.order.cancel_claim import ClaimOutcome
-from app.resources.order.schemas import CancelSubscription, EffectiveFrom
+from app.resources.order.schemas import CancelSubscriptionBody, EffectiveFrom
 
 WAIT_S, POLL_INTERVAL_S = 20.0, 0.1
 
 
-def cancel(scope: Scope, body: CancelSubscription) -> ProviderEvent | None:
+def cancel(scope: Scope, body: CancelSubscriptionBody) -> ProviderEvent | None:
     """Cancel the subscription at the provider. Return None if it is already canceled.
 
     Raises:

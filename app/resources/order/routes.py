@@ -12,15 +12,15 @@ from app.models.order import PreOrder, Subscription
 from app.resources.order import prepare, service
 from app.resources.order.guards import own_subscription
 from app.resources.order.schemas import (
-    CancelSubscription,
-    HistoryView,
-    NotePreOrder,
-    PaymentUpdateView,
-    PreOrderView,
-    SubscriptionView,
+    BillingHistorySchema,
+    CancelSubscriptionBody,
+    PaymentUpdateSchema,
+    PreOrderBody,
+    PreOrderSchema,
+    SubscriptionSchema,
     SummaryArguments,
-    SummaryRange,
-    SummaryView,
+    SummaryQuery,
+    SummarySchema,
 )
 from app.resources.order.summary import Summary, summary
 
@@ -29,7 +29,7 @@ blueprint = Blueprint("order", __name__)
 
 @blueprint.get("/<userId>")
 @endpoint(
-    guard=own_user("userId", or_platform_admin=True, spec_name="verifyAuth+self (decided)"), result=HistoryView,
+    guard=own_user("userId", or_platform_admin=True, spec_name="verifyAuth+self (decided)"), result=BillingHistorySchema,
     message="Orders and subscriptions",
 )  # fmt: skip
 def read(*, scope: Scope) -> service.BillingHistory:
@@ -39,17 +39,17 @@ def read(*, scope: Scope) -> service.BillingHistory:
 
 @blueprint.post("/cancel")
 @endpoint(
-    guard=own_subscription("subscription_id", in_body=True), body=CancelSubscription, result=SubscriptionView,
+    guard=own_subscription("subscription_id", in_body=True), body=CancelSubscriptionBody, result=SubscriptionSchema,
     message="Subscription canceled", prepare=prepare.cancel, rate="billing", errors=("NOT_FOUND", "SUBSCRIPTION_ENDED", "BILLING_REFUSED", *UPSTREAM,),
 )  # fmt: skip
-def cancel(*, scope: Scope, body: CancelSubscription, prepared: ProviderEvent | None) -> Subscription:
+def cancel(*, scope: Scope, body: CancelSubscriptionBody, prepared: ProviderEvent | None) -> Subscription:
     """Cancel an active subscription, at the end of its period or at once."""
     return service.cancel(scope.targets["subscription"], prepared, reason=body.reason)
 
 
 @blueprint.get("/update-payment-method/<subscriptionId>")
 @endpoint(
-    guard=own_subscription("subscriptionId"), result=PaymentUpdateView, message="Transaction for another payment method",
+    guard=own_subscription("subscriptionId"), result=PaymentUpdateSchema, message="Transaction for another payment method",
     prepare=prepare.payment_update, errors=("SUBSCRIPTION_ENDED", "BILLING_REFUSED", *UPSTREAM,),
 )  # fmt: skip
 def update_payment_method(*, scope: Scope, prepared: PaymentUpdate) -> dict[str, str | None]:
@@ -60,16 +60,16 @@ def update_payment_method(*, scope: Scope, prepared: PaymentUpdate) -> dict[str,
 
 @blueprint.post("/pre-order")
 @endpoint(
-    guard=verified("verifyAuth (decided)"), body=NotePreOrder, result=PreOrderView, status=201,
+    guard=verified("verifyAuth (decided)"), body=PreOrderBody, result=PreOrderSchema, status=201,
     message="Pre-order noted", rate="billing",
 )  # fmt: skip
-def pre_order(*, scope: Scope, body: NotePreOrder) -> PreOrder:
+def pre_order(*, scope: Scope, body: PreOrderBody) -> PreOrder:
     """Note an abandoned checkout or interest in a plan."""
     return service.pre_order(scope.actor, **body.sent())
 
 
 @blueprint.get("/summary")
-@endpoint(guard=platform_admin(), query=SummaryRange, result=SummaryView, message="Revenue and subscriptions")
+@endpoint(guard=platform_admin(), query=SummaryQuery, result=SummarySchema, message="Revenue and subscriptions")
 def read_summary(*, scope: Scope, query: SummaryArguments) -> Summary:
     """Return revenue and subscription figures of the whole platform."""
     return summary(**query)

@@ -23,7 +23,7 @@ class EffectiveFrom(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CancelSubscription(RequestBody):
+class CancelSubscriptionBody(RequestBody):
     """The subscription to cancel, by our id or the provider's, and the time."""
 
     subscription_id: Annotated[
@@ -39,7 +39,7 @@ class CancelSubscription(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NotePreOrder(RequestBody):
+class PreOrderBody(RequestBody):
     """A plan that a user is interested in."""
 
     plan: Annotated[str, text(1, 100)]
@@ -49,7 +49,7 @@ class NotePreOrder(RequestBody):
     source: Annotated[str | None, text(1, 255, required=False, load_default=None, allow_none=True)]
 
 
-class SummaryRange(RequestSchema):
+class SummaryQuery(RequestSchema):
     """Range of days, the last one included, and a currency."""
 
     since = fields.Date(data_key="from", load_default=None)
@@ -67,14 +67,14 @@ class SummaryRange(RequestSchema):
 
 
 class SummaryArguments(TypedDict):
-    """Loaded query of `SummaryRange`."""
+    """Loaded query of `SummaryQuery`."""
 
     since: date | None
     until: date | None
     currency: str | None
 
 
-class OrderView(RequestSchema):
+class OrderSchema(RequestSchema):
     """A payment."""
 
     order_id = fields.String(attribute="id")
@@ -88,7 +88,7 @@ class OrderView(RequestSchema):
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
 
-class SubscriptionView(RequestSchema):
+class SubscriptionSchema(RequestSchema):
     """A subscription that bills every `frequency` times `interval`."""
 
     subscription_id = fields.String(attribute="id")
@@ -104,15 +104,15 @@ class SubscriptionView(RequestSchema):
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
 
-class HistoryView(RequestSchema):
+class BillingHistorySchema(RequestSchema):
     """Orders and subscriptions of a user."""
 
-    orders = fields.List(fields.Nested(OrderView))
-    subscriptions = fields.List(fields.Nested(SubscriptionView))
+    orders = fields.List(fields.Nested(OrderSchema))
+    subscriptions = fields.List(fields.Nested(SubscriptionSchema))
     active_package = fields.String(allow_none=True)
 
 
-class PaymentUpdateView(RequestSchema):
+class PaymentUpdateSchema(RequestSchema):
     """A checkout in which the payer changes the payment method."""
 
     transaction_id = fields.String()
@@ -120,13 +120,13 @@ class PaymentUpdateView(RequestSchema):
     client_token = fields.String(allow_none=True)
 
 
-class PreOrderView(RequestSchema):
+class PreOrderSchema(RequestSchema):
     """A stored pre-order."""
 
     pre_order_id = fields.String(attribute="id")
 
 
-class PlanView(RequestSchema):
+class PlanSchema(RequestSchema):
     """Monthly revenue of a plan."""
 
     plan = fields.String()
@@ -134,7 +134,7 @@ class PlanView(RequestSchema):
     active = fields.Integer()
 
 
-class MonthView(RequestSchema):
+class MonthSchema(RequestSchema):
     """Figures of a month and the MRR at its end."""
 
     month = fields.String()
@@ -143,7 +143,7 @@ class MonthView(RequestSchema):
     mrr = fields.Integer()
 
 
-class CurrencyView(RequestSchema):
+class CurrencySchema(RequestSchema):
     """The figures of one currency."""
 
     mrr = fields.Integer()
@@ -153,16 +153,16 @@ class CurrencyView(RequestSchema):
     net_revenue = fields.Integer()
     arpu = fields.Integer()
     active = fields.Integer()
-    by_plan = fields.List(fields.Nested(PlanView))
-    by_month = fields.List(fields.Nested(MonthView))
+    by_plan = fields.List(fields.Nested(PlanSchema))
+    by_month = fields.List(fields.Nested(MonthSchema))
 
 
-class SummaryView(RequestSchema):
+class SummarySchema(RequestSchema):
     """Revenue and subscriptions of the whole platform."""
 
     since = fields.Date(data_key="from")
     until = fields.Date(data_key="to")
-    currencies = fields.Dict(keys=fields.String(), values=fields.Nested(CurrencyView))
+    currencies = fields.Dict(keys=fields.String(), values=fields.Nested(CurrencySchema))
     active_subscriptions = fields.Integer()
     trialing_subscriptions = fields.Integer()
     new_subscriptions = fields.Integer()

@@ -17,14 +17,14 @@ DETAILS = "organization.details"
 
 
 @blueprint.get("/user")
-@endpoint(guard=verified(token=READS), query=s.StatusQuery, result=s.OwnOrganizationObject, many=True)
+@endpoint(guard=verified(token=READS), query=s.StatusQuery, result=s.OwnOrganizationSchema, many=True)
 def list_own(*, scope: Scope, query: s.StatusArguments) -> list[queries.OrganizationDict]:
     """List the organizations the caller belongs to."""
     return queries.of_user(scope.actor, status=query["status"])
 
 
 @blueprint.get("/<org_id>")
-@endpoint(guard=permission(Permission.VIEW_PROJECTS), result=s.OrganizationObject)
+@endpoint(guard=permission(Permission.VIEW_PROJECTS), result=s.OrganizationSchema)
 def details(*, scope: Scope) -> queries.OrganizationDict:
     """Return an organization with its members."""
     return queries.details(scope.organization)
@@ -33,14 +33,14 @@ def details(*, scope: Scope) -> queries.OrganizationDict:
 @blueprint.post("")
 @endpoint(
     guard=verified(token=MANAGES),
-    body=s.NewOrganization,
-    result=s.OrganizationObject,
+    body=s.CreateOrganizationBody,
+    result=s.OrganizationSchema,
     status=201,
     message="Organization created",
     rate="organization_create",
     errors=("NAME_TAKEN", "LIMIT_REACHED", "NOT_FOUND", "NOT_ALLOWED"),
 )
-def create(*, scope: Scope, body: s.NewOrganization) -> queries.OrganizationDict:
+def create(*, scope: Scope, body: s.CreateOrganizationBody) -> queries.OrganizationDict:
     """Create an organization."""
     return queries.details(service.create(**body.sent(), by=scope.actor, limit=limits_of(scope.actor.id).organizations))
 
@@ -48,7 +48,7 @@ def create(*, scope: Scope, body: s.NewOrganization) -> queries.OrganizationDict
 @blueprint.post("/ensure-default")
 @endpoint(
     guard=verified(token=MANAGES),
-    result=s.OrganizationObject,
+    result=s.OrganizationSchema,
     message="Default organization",
     errors=("LIMIT_REACHED",),
 )
@@ -60,14 +60,14 @@ def ensure_default(*, scope: Scope) -> queries.OrganizationDict:
 @blueprint.patch("/member/<org_id>")
 @endpoint(
     guard=permission(Permission.MANAGE_MEMBERS),
-    body=s.InviteMember,
-    result=s.InvitedMember,
+    body=s.InviteMemberBody,
+    result=s.InvitedMemberSchema,
     etag_of=DETAILS,
     message="Member invited",
     rate="invite",
     errors=("ALREADY_MEMBER", "LIMIT_REACHED"),
 )
-def invite(*, scope: Scope, body: s.InviteMember) -> ViewResult:
+def invite(*, scope: Scope, body: s.InviteMemberBody) -> ViewResult:
     """Add a user with this e-mail address, or invite the person. The mail is sent after the commit."""
     limit, server = limits_of(scope.organization.owner_id).members, current_settings().server
     urls = {"web_url": server.web_url, "invitation_url": server.invitation_url}
@@ -78,12 +78,12 @@ def invite(*, scope: Scope, body: s.InviteMember) -> ViewResult:
 @blueprint.patch("/update-role/<org_id>")
 @endpoint(
     guard=permission(Permission.MANAGE_MEMBERS),
-    body=s.ChangeRole,
-    result=s.MemberRole,
+    body=s.ChangeRoleBody,
+    result=s.MemberRoleSchema,
     etag_of=DETAILS,
     message="Member role updated",
 )
-def update_role(*, scope: Scope, body: s.ChangeRole) -> members.MemberResult:
+def update_role(*, scope: Scope, body: s.ChangeRoleBody) -> members.MemberResult:
     """Change the role of a member to admin or editor."""
     return members.change_role(scope.organization, **body.sent(), by=scope.actor)
 
@@ -91,13 +91,13 @@ def update_role(*, scope: Scope, body: s.ChangeRole) -> members.MemberResult:
 @blueprint.patch("/remove-member/<org_id>")
 @endpoint(
     guard=permission(Permission.MANAGE_MEMBERS),
-    body=s.Member,
-    result=s.RemovedMember,
+    body=s.MemberBody,
+    result=s.RemovedMemberSchema,
     allow_archived=True,
     etag_of=DETAILS,
     message="Member removed",
 )
-def remove_member(*, scope: Scope, body: s.Member) -> members.MemberResult:
+def remove_member(*, scope: Scope, body: s.MemberBody) -> members.MemberResult:
     """Remove a member or an invitation."""
     return members.remove(scope.organization, **body.sent(), by=scope.actor)
 
@@ -105,7 +105,7 @@ def remove_member(*, scope: Scope, body: s.Member) -> members.MemberResult:
 @blueprint.patch("/leave/<org_id>")
 @endpoint(
     guard=permission(Permission.VIEW_MEMBERS),
-    result=s.OrganizationDeparture,
+    result=s.OrganizationDepartureSchema,
     allow_archived=True,
     etag_of=DETAILS,
     message="You have left the organization",
@@ -119,12 +119,12 @@ def leave(*, scope: Scope) -> members.MemberResult:
 @blueprint.post("/transfer/<org_id>")
 @endpoint(
     guard=roles(Role.OWNER, organization="org_id"),
-    body=s.NewOwner,
-    result=s.OrganizationObject,
+    body=s.TransferOwnershipBody,
+    result=s.OrganizationSchema,
     message="Organization transferred",
     errors=("OWNER_CHANGED", "DEFAULT_ORGANIZATION", "LIMIT_REACHED", "NAME_TAKEN", "CONFLICT"),
 )
-def transfer(*, scope: Scope, body: s.NewOwner) -> queries.OrganizationDict:
+def transfer(*, scope: Scope, body: s.TransferOwnershipBody) -> queries.OrganizationDict:
     """Transfer the organization to another member."""
     limits = limits_of(body.member_id)
     return queries.details(service.transfer(scope.organization, body.member_id, by=scope.actor, limits=limits))
@@ -133,14 +133,14 @@ def transfer(*, scope: Scope, body: s.NewOwner) -> queries.OrganizationDict:
 @blueprint.patch("/status/<org_id>")
 @endpoint(
     guard=permission(Permission.MANAGE_ORG),
-    body=s.ChangeStatus,
-    result=s.OrganizationObject,
+    body=s.ChangeStatusBody,
+    result=s.OrganizationSchema,
     allow_archived=True,
     etag_of=DETAILS,
     message="Status updated",
     errors=("DEFAULT_ORGANIZATION", "LIMIT_REACHED"),
 )
-def set_status(*, scope: Scope, body: s.ChangeStatus) -> queries.OrganizationDict:
+def set_status(*, scope: Scope, body: s.ChangeStatusBody) -> queries.OrganizationDict:
     """Archive or reactivate the organization."""
     return queries.details(service.set_status(scope.organization, body.status))
 
@@ -148,13 +148,13 @@ def set_status(*, scope: Scope, body: s.ChangeStatus) -> queries.OrganizationDic
 @blueprint.patch("/<org_id>")
 @endpoint(
     guard=permission(Permission.MANAGE_ORG),
-    body=s.ChangeOrganization,
-    result=s.OrganizationObject,
+    body=s.UpdateOrganizationBody,
+    result=s.OrganizationSchema,
     etag_of=DETAILS,
     message="Organization updated",
     errors=("NAME_TAKEN",),
 )
-def update(*, scope: Scope, body: s.ChangeOrganization) -> queries.OrganizationDict:
+def update(*, scope: Scope, body: s.UpdateOrganizationBody) -> queries.OrganizationDict:
     """Change the name, the image or the settings."""
     return queries.details(service.update(scope.organization, body.sent(), by=scope.actor))
 
@@ -162,7 +162,7 @@ def update(*, scope: Scope, body: s.ChangeOrganization) -> queries.OrganizationD
 @blueprint.delete("/<org_id>")
 @endpoint(
     guard=permission(Permission.DELETE_ORG),
-    result=s.DeletedOrganization,
+    result=s.DeletedOrganizationSchema,
     allow_archived=True,
     etag_of=DETAILS,
     message="Organization deleted",

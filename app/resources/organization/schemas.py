@@ -52,7 +52,7 @@ def _image(**kwargs: Any) -> fields.String:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewOrganization(RequestBody):
+class CreateOrganizationBody(RequestBody):
     """A new organization."""
 
     image: Annotated[str | None, _image(load_default=None)]
@@ -61,7 +61,7 @@ class NewOrganization(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeOrganization(RequestBody):
+class UpdateOrganizationBody(RequestBody):
     """Changes of an organization. A field that is not sent stays unchanged."""
 
     image: Annotated[str | Absent | None, _image()] = ABSENT
@@ -70,14 +70,14 @@ class ChangeOrganization(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeStatus(RequestBody):
+class ChangeStatusBody(RequestBody):
     """The new status of an organization or project."""
 
     status: Annotated[ArchiveStatus, fields.Enum(ArchiveStatus, by_value=True, required=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class InviteMember(RequestBody):
+class InviteMemberBody(RequestBody):
     """An invitation."""
 
     email: Annotated[str, Email(required=True, metadata={"format": "email"})]
@@ -85,7 +85,7 @@ class InviteMember(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Member(RequestBody):
+class MemberBody(RequestBody):
     """A member by id or by e-mail address. `user_id` is another name of `member_id`."""
 
     ONE_OF = (("member_id",), ("email",))
@@ -108,14 +108,14 @@ class Member(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeRole(Member):
+class ChangeRoleBody(MemberBody):
     """A new role of a member."""
 
     role: Annotated[Role, assignable_role()]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewOwner(RequestBody):
+class TransferOwnershipBody(RequestBody):
     """A new owner."""
 
     member_id: Annotated[str, IdField("usr", required=True)]
@@ -138,7 +138,7 @@ class StatusQuery(RequestSchema):
         return {"status": None if data["status"] == ALL else ArchiveStatus(data["status"])}
 
 
-class MemberObject(Schema):
+class MemberSchema(Schema):
     """A member or an invitation."""
 
     user_id = fields.String(allow_none=True)
@@ -150,7 +150,7 @@ class MemberObject(Schema):
     joined_at = fields.String(allow_none=True, metadata={"format": "date-time"})
 
 
-class OrganizationObject(PassthroughSchema):
+class OrganizationSchema(PassthroughSchema):
     """An organization (contract 4.4)."""
 
     org_id = fields.String()
@@ -160,7 +160,7 @@ class OrganizationObject(PassthroughSchema):
     owner = fields.String()
     default = fields.Boolean()
     status = fields.Enum(ArchiveStatus, by_value=True)
-    members = fields.List(fields.Nested(MemberObject))
+    members = fields.List(fields.Nested(MemberSchema))
     projectCount = fields.Integer()  # noqa: N815 (the contract's name)
     createdAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
     updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
@@ -183,14 +183,14 @@ class ProjectSummarySchema(Schema):
     updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
 
 
-class OwnOrganizationObject(OrganizationObject):
+class OwnOrganizationSchema(OrganizationSchema):
     """An organization of the caller."""
 
     role = fields.Enum(Role, by_value=True)
     projects = fields.List(fields.Nested(ProjectSummarySchema))
 
 
-class InvitedMember(PassthroughSchema):
+class InvitedMemberSchema(PassthroughSchema):
     """The result of an invitation."""
 
     email = fields.String(metadata={"format": "email"})
@@ -199,28 +199,28 @@ class InvitedMember(PassthroughSchema):
     status = fields.String(validate=validate.OneOf(["active", "invited"]))
 
 
-class MemberRole(PassthroughSchema):
+class MemberRoleSchema(PassthroughSchema):
     """The role of a member after a change."""
 
     user_id = fields.String()
     role = fields.Enum(Role, by_value=True)
 
 
-class RemovedMember(PassthroughSchema):
+class RemovedMemberSchema(PassthroughSchema):
     """The removed member. The user id of an invitation is null."""
 
     user_id = fields.String(allow_none=True)
     removed = fields.Boolean()
 
 
-class DeletedOrganization(PassthroughSchema):
+class DeletedOrganizationSchema(PassthroughSchema):
     """The deleted organization."""
 
     org_id = fields.String()
     deleted = fields.Boolean()
 
 
-class OrganizationDeparture(PassthroughSchema):
+class OrganizationDepartureSchema(PassthroughSchema):
     """The organization that the caller left."""
 
     org_id = fields.String()

@@ -12,7 +12,7 @@ from app.resources.project.repository_access import (
     detect_site,
     verify_access,
 )
-from app.resources.project.schemas import ChangeConnection, NewProject
+from app.resources.project.schemas import ChangeConnectionBody, CreateProjectBody
 
 SETTABLE = ("name", "image", "site_url", "paths", "visibility", "preview_network")
 """Columns of a new project that the body can contain."""
@@ -26,7 +26,7 @@ class PreparedProject:
     reached: ReachableBranch
 
 
-def prepare_project(scope: Scope, body: NewProject) -> PreparedProject:
+def prepare_project(scope: Scope, body: CreateProjectBody) -> PreparedProject:
     """Read repository and branch with the credential of the caller, and detect the values that the body does not contain."""
     target = BranchRef(body.provider, body.repository, body.repository_id, body.branch)
     reached = verify_access(target, scope.organization.id, hosts=drivers.git, actor=scope.actor)
@@ -36,7 +36,7 @@ def prepare_project(scope: Scope, body: NewProject) -> PreparedProject:
     return PreparedProject(values | {"framework": kind.framework, "generator": kind.generator}, reached)
 
 
-def prepare_connection(scope: Scope, body: ChangeConnection) -> ReachableBranch | None:
+def prepare_connection(scope: Scope, body: ChangeConnectionBody) -> ReachableBranch | None:
     """Read the new repository and branch of a project. Return None if the body disconnects it."""
     target = changed_branch(scope.project, body.sent())
     if target is None:

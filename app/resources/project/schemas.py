@@ -56,7 +56,7 @@ class _Folder(fields.String):
         return path.removesuffix("/")
 
 
-class Paths(RequestSchema):
+class PathsSchema(RequestSchema):
     """The folders of a site in the repository. An empty path is the root."""
 
     content = _Folder()
@@ -65,7 +65,7 @@ class Paths(RequestSchema):
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Settings(RequestBody):
+class _ProjectSettingsBody(RequestBody):
     """Settings of a project that a creation and a change accept."""
 
     image: Annotated[str | Absent | None, text(1, 1024, data_key="project_image", required=False, allow_none=True)] = (
@@ -73,12 +73,12 @@ class _Settings(RequestBody):
     )
     site_url: Annotated[str | Absent | None, web_url(allow_none=True)] = ABSENT
     framework: Annotated[str | Absent | None, text(1, 40, required=False, allow_none=True)] = ABSENT
-    paths: Annotated[dict[str, str | None] | Absent, fields.Nested(Paths)] = ABSENT
+    paths: Annotated[dict[str, str | None] | Absent, fields.Nested(PathsSchema)] = ABSENT
     preview_network: Annotated[bool | Absent, StrictBoolean()] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewProject(_Settings):
+class CreateProjectBody(_ProjectSettingsBody):
     """A new project."""
 
     org_id: Annotated[str, IdField("org", required=True)]
@@ -92,28 +92,28 @@ class NewProject(_Settings):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeProject(_Settings):
+class UpdateProjectBody(_ProjectSettingsBody):
     """Changes of a project. Missing fields stay unchanged."""
 
     name: Annotated[str | Absent, NameField(100, data_key="project_name")] = ABSENT
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeVisibility(RequestBody):
+class ChangeVisibilityBody(RequestBody):
     """The label of the published site."""
 
     visibility: Annotated[Visibility, fields.Enum(Visibility, by_value=True, required=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeGenerator(RequestBody):
+class ChangeGeneratorBody(RequestBody):
     """The site generator, or null."""
 
     generator: Annotated[Generator | None, fields.Enum(Generator, by_value=True, required=True, allow_none=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeConnection(RequestBody):
+class ChangeConnectionBody(RequestBody):
     """The repository and branch of a project. Missing fields stay unchanged, empty strings disconnect."""
 
     provider: Annotated[Provider | Absent, ProviderName()] = ABSENT
@@ -138,14 +138,14 @@ class ActiveProjectsQuery(StatusQuery):
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewBranch(RequestBody):
+class CreateBranchBody(RequestBody):
     """A new branch and the branch or commit that it starts from."""
 
     branch: Annotated[str, branch_field()]
     start: Annotated[str | None, text(1, 255, data_key="from", required=False, load_default=None)]
 
 
-class BranchObject(Schema):
+class BranchSchema(Schema):
     """A branch and its head."""
 
     name = fields.String()
@@ -154,14 +154,14 @@ class BranchObject(Schema):
     protected = fields.Boolean()
 
 
-class DeletedBranch(Schema):
+class DeletedBranchSchema(Schema):
     """A branch that was deleted."""
 
     name = fields.String()
     deleted = fields.Boolean()
 
 
-class ConnectionObject(Schema):
+class ConnectionSchema(Schema):
     """The state of the connection to the repository and the user who connected it."""
 
     status = fields.Enum(ConnectionStatus, by_value=True)
@@ -169,7 +169,7 @@ class ConnectionObject(Schema):
     account = fields.String(allow_none=True)
 
 
-class IndexObject(Schema):
+class IndexSchema(Schema):
     """The state of the index of the working branch."""
 
     status = fields.Enum(IndexStatus, by_value=True)
@@ -178,7 +178,7 @@ class IndexObject(Schema):
     files = fields.Integer()
 
 
-class PathsObject(Schema):
+class ProjectPathsSchema(Schema):
     """The folders of a site in the repository. An empty path is the root."""
 
     content = fields.String(allow_none=True)
@@ -186,7 +186,7 @@ class PathsObject(Schema):
     public = fields.String(allow_none=True)
 
 
-class ProjectObject(PassthroughSchema):
+class ProjectSchema(PassthroughSchema):
     """A project (contract 4.6)."""
 
     project_id = fields.String()
@@ -201,17 +201,17 @@ class ProjectObject(PassthroughSchema):
     branch = fields.String()
     framework = fields.String(allow_none=True)
     generator = fields.Enum(Generator, by_value=True, allow_none=True)
-    paths = fields.Nested(PathsObject)
+    paths = fields.Nested(ProjectPathsSchema)
     visibility = fields.Enum(Visibility, by_value=True)
     preview_network = fields.Boolean()
     status = fields.Enum(ArchiveStatus, by_value=True)
-    connection = fields.Nested(ConnectionObject)
-    index = fields.Nested(IndexObject)
+    connection = fields.Nested(ConnectionSchema)
+    index = fields.Nested(IndexSchema)
     createdAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
     updatedAt = fields.String(metadata={"format": "date-time"})  # noqa: N815 (the contract's name)
 
 
-class DeletedProject(PassthroughSchema):
+class DeletedProjectSchema(PassthroughSchema):
     """A project that was deleted."""
 
     project_id = fields.String()

@@ -29,9 +29,9 @@ from app.resources.project_content.commit_builder import Saved, SaveRequest
 from app.resources.project_content.commit_refs import find_commit
 from app.resources.project_content.earlier_commit import find_earlier_commit
 from app.resources.project_content.metadata_at_commit import metadata_at_commit
-from app.resources.project_content.schemas.content import FileArguments, MakeCommit
-from app.resources.project_content.schemas.front_matter import EditFrontMatter
-from app.resources.project_content.schemas.revisions import CompareArguments, HistoryArguments, RestoreVersion
+from app.resources.project_content.schemas.content import CommitFilesBody, FileArguments
+from app.resources.project_content.schemas.front_matter import EditFrontMatterBody
+from app.resources.project_content.schemas.revisions import CompareArguments, HistoryArguments, RestoreVersionBody
 from app.resources.project_content.source import Source, source_of
 
 VERIFY_DELAY = timedelta(seconds=20)
@@ -91,7 +91,7 @@ def _source(scope: Scope) -> Source:
     return source
 
 
-def commit(scope: Scope, body: MakeCommit) -> Saved:
+def commit(scope: Scope, body: CommitFilesBody) -> Saved:
     """Create the commit of a save."""
     if body.is_validated:
         schema_validation.check(_schema_of_save(scope, body.branch), body.files)
@@ -99,7 +99,7 @@ def commit(scope: Scope, body: MakeCommit) -> Saved:
     return commit_to_host(scope, save, body.branch)
 
 
-def edit_front_matter(scope: Scope, body: EditFrontMatter) -> Saved | front_matter.NoChange:
+def edit_front_matter(scope: Scope, body: EditFrontMatterBody) -> Saved | front_matter.NoChange:
     """Create the commit of a front matter edit, or return NoChange."""
     edit = body.edit
     change = front_matter.apply_edit(source_of(scope.project, drivers.git, branch=edit.branch, actor=scope.actor), edit)
@@ -111,7 +111,7 @@ def edit_front_matter(scope: Scope, body: EditFrontMatter) -> Saved | front_matt
     return commit_to_host(scope, SaveRequest(edit.base_sha, [change], message), edit.branch)
 
 
-def restore_version(scope: Scope, body: RestoreVersion) -> Saved | front_matter.NoChange:
+def restore_version(scope: Scope, body: RestoreVersionBody) -> Saved | front_matter.NoChange:
     """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
     path = body.file or body.folder or ""
     source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.actor)

@@ -19,28 +19,28 @@ from app.resources.project_content.raw_file import RawFile
 from app.resources.project_content.schemas.content import (
     BranchArguments,
     BranchQuery,
-    Committed,
+    CommitFilesBody,
+    CommittedSchema,
     FileArguments,
     FileAtRefQuery,
     FileMetadataSchema,
     FileQuery,
-    MakeCommit,
     QueuedJobSchema,
     TreeArguments,
     TreeQuery,
 )
 from app.resources.project_content.schemas.entries import EntriesArguments, EntriesMetaSchema, EntriesQuery, EntrySchema
-from app.resources.project_content.schemas.front_matter import EditFrontMatter
-from app.resources.project_content.schemas.results import IndexEvent, StreamFailure, TreeSchema
+from app.resources.project_content.schemas.front_matter import EditFrontMatterBody
+from app.resources.project_content.schemas.results import IndexEventSchema, StreamFailureSchema, TreeSchema
 from app.resources.project_content.schemas.revisions import (
     CompareArguments,
     CompareQuery,
     ComparisonSchema,
     HistoryArguments,
-    HistoryCommit,
+    HistoryCommitSchema,
     HistoryMetaSchema,
     HistoryQuery,
-    RestoreVersion,
+    RestoreVersionBody,
 )
 from app.resources.project_content.schemas.search import BacklinkSchema, SearchArguments, SearchHitSchema, SearchQuery
 
@@ -69,7 +69,7 @@ def tree(*, scope: Scope, query: TreeArguments, prepared: ContentIndex | None) -
     query=BranchQuery,
     prepare=prepare.read_index,
     raw_response=True,
-    events=(IndexEvent, StreamFailure),
+    events=(IndexEventSchema, StreamFailureSchema),
     message="Progress of the index",
     errors=("TOO_MANY_STREAMS",),
 )
@@ -129,7 +129,7 @@ def list_entries(*, scope: Scope, query: EntriesArguments, prepared: ContentInde
     guard=member_of_org(),
     query=HistoryQuery,
     prepare=prepare.read_history,
-    result=HistoryCommit,
+    result=HistoryCommitSchema,
     many=True,
     meta=HistoryMetaSchema,
     message="Commits",
@@ -188,15 +188,15 @@ def list_backlinks(*, scope: Scope, query: FileArguments, prepared: ContentIndex
 @blueprint.post("/<project_id>/commit")
 @endpoint(
     guard=can_commit(lambda body: body.branch),
-    body=MakeCommit,
+    body=CommitFilesBody,
     prepare=prepare.commit,
-    result=Committed,
+    result=CommittedSchema,
     status=201,
     max_bytes=InputLimits.commit_bytes,
     message="Saved",
     errors=SAVE,
 )
-def commit(*, scope: Scope, body: MakeCommit, prepared: Saved) -> ViewResult:
+def commit(*, scope: Scope, body: CommitFilesBody, prepared: Saved) -> ViewResult:
     """Save several files as one commit."""
     return responses.save_result(scope, prepared)
 
@@ -204,15 +204,15 @@ def commit(*, scope: Scope, body: MakeCommit, prepared: Saved) -> ViewResult:
 @blueprint.post("/<project_id>/restore")
 @endpoint(
     guard=can_commit(lambda body: body.branch),
-    body=RestoreVersion,
+    body=RestoreVersionBody,
     prepare=prepare.restore_version,
-    result=Committed,
+    result=CommittedSchema,
     status=201,
     other_status=200,
     message="Restored",
     errors=("NOT_SUPPORTED", "CANNOT_RESTORE", *SAVE),
 )
-def restore(*, scope: Scope, body: RestoreVersion, prepared: Saved | NoChange) -> ViewResult:
+def restore(*, scope: Scope, body: RestoreVersionBody, prepared: Saved | NoChange) -> ViewResult:
     """Restore a file or folder as it was at a commit. Without a difference there is no commit, and the status is 200."""
     return responses.save_result(scope, prepared)
 
@@ -220,13 +220,13 @@ def restore(*, scope: Scope, body: RestoreVersion, prepared: Saved | NoChange) -
 @blueprint.patch("/<project_id>/front-matter")
 @endpoint(
     guard=can_commit(lambda body: body.branch),
-    body=EditFrontMatter,
+    body=EditFrontMatterBody,
     prepare=prepare.edit_front_matter,
-    result=Committed,
+    result=CommittedSchema,
     message="The front matter is saved",
     errors=("CANNOT_KEEP", *SAVE),
 )
-def edit_front_matter(*, scope: Scope, body: EditFrontMatter, prepared: Saved | NoChange) -> dict[str, object]:
+def edit_front_matter(*, scope: Scope, body: EditFrontMatterBody, prepared: Saved | NoChange) -> dict[str, object]:
     """Change keys of the front matter of a file and no other byte of it. Without a change there is no commit."""
     return service.record_save(prepared, by=scope.actor, grant=scope.grant)
 

@@ -7,21 +7,21 @@ from app.access.scope import Scope
 from app.http.endpoint import endpoint
 from app.resources.project_draft import service
 from app.resources.project_draft.schemas import (
-    DeletedDraft,
-    Draft,
+    DeletedDraftSchema,
     DraftArguments,
     DraftQuery,
-    Drafts,
     DraftsArguments,
+    DraftSchema,
     DraftsQuery,
-    SaveDraft,
+    DraftsSchema,
+    SaveDraftBody,
 )
 
 blueprint = Blueprint("project_draft", __name__)
 
 
 @blueprint.get("/<project_id>")
-@endpoint(guard=member_of_org(), query=DraftsQuery, result=Drafts, message="Drafts")
+@endpoint(guard=member_of_org(), query=DraftsQuery, result=DraftsSchema, message="Drafts")
 def read(*, scope: Scope, query: DraftsArguments) -> service.DraftWithHead | list[service.DraftWithHead]:
     """Read your draft of a file, or list your drafts on a branch."""
     return service.one_or_all(scope.project, by=scope.actor, branch=query["ref"], file=query["file"])
@@ -29,10 +29,10 @@ def read(*, scope: Scope, query: DraftsArguments) -> service.DraftWithHead | lis
 
 @blueprint.put("/<project_id>")
 @endpoint(
-    guard=member_of_org(), body=SaveDraft, query=DraftQuery, result=Draft, etag_of="project_draft.read",
+    guard=member_of_org(), body=SaveDraftBody, query=DraftQuery, result=DraftSchema, etag_of="project_draft.read",
     message="Draft saved",
 )  # fmt: skip
-def save(*, scope: Scope, body: SaveDraft, query: DraftArguments) -> service.DraftWithHead:
+def save(*, scope: Scope, body: SaveDraftBody, query: DraftArguments) -> service.DraftWithHead:
     """Save your draft of a file and replace the previous one."""
     return service.save(
         scope.project,
@@ -46,7 +46,11 @@ def save(*, scope: Scope, body: SaveDraft, query: DraftArguments) -> service.Dra
 
 @blueprint.delete("/<project_id>")
 @endpoint(
-    guard=member_of_org(), query=DraftQuery, result=DeletedDraft, etag_of="project_draft.read", message="Draft deleted"
+    guard=member_of_org(),
+    query=DraftQuery,
+    result=DeletedDraftSchema,
+    etag_of="project_draft.read",
+    message="Draft deleted",
 )
 def delete(*, scope: Scope, query: DraftArguments) -> dict[str, object]:
     """Delete your draft of a file."""

@@ -41,14 +41,14 @@ class DraftsArguments(TypedDict):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SaveDraft(RequestBody):
+class SaveDraftBody(RequestBody):
     """The text of a draft and the blob on which it is based: null for a new file."""
 
     content: Annotated[str, fields.String(required=True, validate=validate.Length(max=MAX_CHARACTERS))]
     base_blob_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
 
 
-class DraftListed(RequestSchema):
+class ListedDraftSchema(RequestSchema):
     """A draft without its content. `conflict` is true if the file changed since the draft was started."""
 
     file = fields.String(attribute="draft.file")
@@ -60,24 +60,24 @@ class DraftListed(RequestSchema):
     updatedAt = DateTimeMs(attribute="draft.updated_at")  # noqa: N815 (wire name)
 
 
-class Draft(DraftListed):
+class DraftSchema(ListedDraftSchema):
     """A draft with its content."""
 
     content = fields.String(attribute="draft.content")
 
 
-class Drafts(Draft):
+class DraftsSchema(DraftSchema):
     """A draft with its content if the query names a file, else the drafts of the branch."""
 
-    LISTED = DraftListed
+    LISTED = ListedDraftSchema
     """The schema of an item if the result is a list. The OpenAPI document describes both."""
 
     def dump(self, obj: Any, *, many: bool | None = None) -> Any:
         """Dump a draft or a list of drafts."""
-        return DraftListed(many=True).dump(obj) if isinstance(obj, list) else Draft().dump(obj)
+        return ListedDraftSchema(many=True).dump(obj) if isinstance(obj, list) else DraftSchema().dump(obj)
 
 
-class DeletedDraft(RequestSchema):
+class DeletedDraftSchema(RequestSchema):
     """A draft that was deleted."""
 
     file = fields.String()

@@ -10,17 +10,17 @@ from app.models.project_log import ProjectLogEntry
 from app.resources.project_log import service
 from app.resources.project_log.schemas import (
     LogArguments,
-    LogEntries,
-    LogEntry,
+    LogEntriesSchema,
+    LogEntrySchema,
     LogQuery,
-    RecordChange,
+    RecordChangeBody,
 )
 
 blueprint = Blueprint("project_log", __name__)
 
 
 @blueprint.get("/<project_id>")
-@endpoint(guard=member_of_org(), query=LogQuery, result=LogEntries, message="Project log")
+@endpoint(guard=member_of_org(), query=LogQuery, result=LogEntriesSchema, message="Project log")
 def read(*, scope: Scope, query: LogArguments) -> service.LogPage:
     """Read recent file changes, newest first."""
     return service.read(scope.project, **query)
@@ -29,12 +29,12 @@ def read(*, scope: Scope, query: LogArguments) -> service.LogPage:
 @blueprint.post("/<project_id>")
 @endpoint(
     guard=member_of_org(),
-    body=RecordChange,
-    result=LogEntry,
+    body=RecordChangeBody,
+    result=LogEntrySchema,
     status=201,
     max_bytes=InputLimits.log_bytes,
     message="Change recorded",
 )
-def record(*, scope: Scope, body: RecordChange) -> ProjectLogEntry:
+def record(*, scope: Scope, body: RecordChangeBody) -> ProjectLogEntry:
     """Record a file change."""
     return service.record(scope.project, body.action, body.file, body.file_type, by=scope.actor, grant=scope.grant)

@@ -13,7 +13,7 @@ MAX_PAGE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class RecordChange(RequestBody):
+class RecordChangeBody(RequestBody):
     """A file change that a client reports."""
 
     action: Annotated[LogAction, fields.Enum(LogAction, by_value=True, required=True)]
@@ -47,14 +47,14 @@ class LogArguments(TypedDict):
     file: str | None
 
 
-class LogToken(RequestSchema):
+class LogTokenSchema(RequestSchema):
     """The API token that made a change."""
 
     id = fields.String()
     name = fields.String(allow_none=True)
 
 
-class LogEntry(RequestSchema):
+class LogEntrySchema(RequestSchema):
     """An entry of the log. Only a change through an API token has a `token`."""
 
     id = fields.String()
@@ -66,7 +66,7 @@ class LogEntry(RequestSchema):
     source = fields.String(
         attribute="shown_source", validate=validate.OneOf([*(str(source) for source in LogSource), "token"])
     )
-    token = fields.Nested(LogToken, metadata={"x-optional": True})
+    token = fields.Nested(LogTokenSchema, metadata={"x-optional": True})
     commit_sha = fields.String(allow_none=True)
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
@@ -78,16 +78,16 @@ class LogEntry(RequestSchema):
         return entry
 
 
-class LogMeta(RequestSchema):
+class LogMetaSchema(RequestSchema):
     """The number of entries and the cursor of the next page."""
 
     total = fields.Integer()
     next_cursor = fields.String(allow_none=True)
 
 
-class LogEntries(RequestSchema):
+class LogEntriesSchema(RequestSchema):
     """A page of the log."""
 
     project_id = fields.String()
-    logs = fields.List(fields.Nested(LogEntry))
-    meta = fields.Nested(LogMeta)
+    logs = fields.List(fields.Nested(LogEntrySchema))
+    meta = fields.Nested(LogMetaSchema)

@@ -15,7 +15,7 @@ blueprint = Blueprint("project_preview", __name__)
 
 
 @blueprint.get("/<project_id>")
-@endpoint(guard=member_of_org("project_id"), result=s.PreviewObject)
+@endpoint(guard=member_of_org("project_id"), result=s.PreviewSchema)
 def details(*, scope: Scope) -> ProjectPreview:
     """Return the preview record of the project."""
     return service.find(scope.project)
@@ -24,12 +24,12 @@ def details(*, scope: Scope) -> ProjectPreview:
 @blueprint.put("/<project_id>")
 @endpoint(
     guard=member_of_org("project_id"),
-    body=s.ChangePreview,
-    result=s.PreviewObject,
+    body=s.ChangePreviewBody,
+    result=s.PreviewSchema,
     etag_of="project_preview.details",
     message="Preview recorded",
 )
-def upsert(*, scope: Scope, body: s.ChangePreview) -> ProjectPreview:
+def upsert(*, scope: Scope, body: s.ChangePreviewBody) -> ProjectPreview:
     """Record the preview's state and addresses."""
     sandbox = current_settings().sandbox
     return service.upsert(scope.project, body.sent(), hosts=tuple(filter(None, (sandbox.preview_host, sandbox.domain))))
@@ -38,7 +38,7 @@ def upsert(*, scope: Scope, body: s.ChangePreview) -> ProjectPreview:
 @blueprint.delete("/<project_id>")
 @endpoint(
     guard=member_of_org("project_id"),
-    result=s.DeletedPreview,
+    result=s.DeletedPreviewSchema,
     etag_of="project_preview.details",
     message="Preview ended",
     errors=("SANDBOX_UNAVAILABLE", *UPSTREAM),

@@ -13,7 +13,7 @@ MAX_URLS = 16
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangePreview(RequestBody):
+class ChangePreviewBody(RequestBody):
     """Changes of a preview record. The server sets ids and times."""
 
     sandbox_name: Annotated[str | Absent | None, text(0, 255, required=False, allow_none=True)] = ABSENT
@@ -26,7 +26,7 @@ class ChangePreview(RequestBody):
     commit_sha: Annotated[str | Absent | None, fields.String(allow_none=True, validate=full_sha)] = ABSENT
 
 
-class FailureObject(Schema):
+class PreviewFailureSchema(Schema):
     """Report of a failed start. `log_tail` has at most 4 KiB."""
 
     code = fields.String(allow_none=True)
@@ -36,7 +36,7 @@ class FailureObject(Schema):
     log_tail = fields.String()
 
 
-class PreviewObject(Schema):
+class PreviewSchema(Schema):
     """The preview record of a project (contract 4.7)."""
 
     project_id = fields.String()
@@ -46,14 +46,14 @@ class PreviewObject(Schema):
     urls = fields.Dict(keys=fields.String(), values=fields.Url())
     state = fields.Enum(PreviewState, by_value=True)
     commit_sha = fields.String(allow_none=True)
-    failure = fields.Nested(FailureObject, allow_none=True)
+    failure = fields.Nested(PreviewFailureSchema, allow_none=True)
     expires_at = DateTimeMs(allow_none=True)
     last_used_at = DateTimeMs(allow_none=True)
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (the contract's name)
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (the contract's name)
 
 
-class DeletedPreview(PassthroughSchema):
+class DeletedPreviewSchema(PassthroughSchema):
     """A deleted preview record."""
 
     project_id = fields.String()

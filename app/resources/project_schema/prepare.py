@@ -10,7 +10,7 @@ from app.resources.project_content.prepare import RefArguments, commit_to_host, 
 from app.resources.project_content.schema_sources import content_schema
 from app.resources.project_content.source import source_of
 from app.resources.project_schema.adoption import adoption
-from app.resources.project_schema.schemas import AdoptSchema
+from app.resources.project_schema.schemas import AdoptSchemaBody
 
 
 def read_schema(scope: Scope, query: RefArguments) -> ContentSchema:
@@ -18,7 +18,7 @@ def read_schema(scope: Scope, query: RefArguments) -> ContentSchema:
     return content_schema(scope.project, read_index(scope, query), hosts=drivers.git, by=scope.caller)
 
 
-def adopt_schema(scope: Scope, body: AdoptSchema) -> Saved | NoChange:
+def adopt_schema(scope: Scope, body: AdoptSchemaBody) -> Saved | NoChange:
     """Create the commit that writes the schema of a branch to `.galley.yml`, or return NoChange if the file has it."""
     schema = read_schema(scope, {"ref": body.branch})
     source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.actor)

@@ -12,9 +12,9 @@ from app.http.upstream_errors import GIT_READ, SAVE
 from app.resources.project_content import responses
 from app.resources.project_content.commit_builder import Saved
 from app.resources.project_content.front_matter import NoChange
-from app.resources.project_content.schemas.content import BranchArguments, BranchQuery, Committed
+from app.resources.project_content.schemas.content import BranchArguments, BranchQuery, CommittedSchema
 from app.resources.project_schema import prepare
-from app.resources.project_schema.schemas import AdoptSchema, ContentSchemaSchema
+from app.resources.project_schema.schemas import AdoptSchemaBody, ContentSchemaSchema
 
 blueprint = Blueprint("project_schema", __name__)
 
@@ -36,14 +36,14 @@ def read(*, scope: Scope, query: BranchArguments, prepared: ContentSchema) -> di
 @blueprint.post("/<projectId>/schema/adopt")
 @endpoint(
     guard=can_commit(lambda body: body.branch, "projectId"),
-    body=AdoptSchema,
+    body=AdoptSchemaBody,
     prepare=prepare.adopt_schema,
-    result=Committed,
+    result=CommittedSchema,
     status=201,
     other_status=200,
     message="The schema is saved",
     errors=("SCHEMA_EXISTS", "NOTHING_TO_ADOPT", *SAVE),
 )
-def adopt(*, scope: Scope, body: AdoptSchema, prepared: Saved | NoChange) -> ViewResult:
+def adopt(*, scope: Scope, body: AdoptSchemaBody, prepared: Saved | NoChange) -> ViewResult:
     """Save the schema of a branch as `.galley.yml`. If the file has it, there is no commit, and the status is 200."""
     return responses.save_result(scope, prepared)

@@ -85,7 +85,7 @@ class ContentSchemaSchema(PassthroughSchema):
 
 
 @dataclass(frozen=True, kw_only=True)
-class AdoptSchema(RequestBody):
+class AdoptSchemaBody(RequestBody):
     """The branch on which the schema is committed, the commit it starts from and the message. All are optional."""
 
     branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]

@@ -16,7 +16,7 @@ from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.models.user import User
 from app.resources.sandbox import host_sync, lease, service
 from app.resources.sandbox.preview_urls import PreviewUrls
-from app.resources.sandbox.schemas import CreateSandbox, UncommittedFile
+from app.resources.sandbox.schemas import CreateSandboxBody, UncommittedFileBody
 from app.resources.sandbox.starter import SandboxStarter, StartRequest
 
 MAX_CLAIMS = 3
@@ -29,13 +29,13 @@ class SandboxHandle:
 
     sandbox_id: str
     is_new: bool
-    pending: UncommittedFile | None
+    pending: UncommittedFileBody | None
 
 
 def create(
     project: Project,
     actor: User,
-    body: CreateSandbox,
+    body: CreateSandboxBody,
     *,
     starter: SandboxStarter,
     urls: PreviewUrls,

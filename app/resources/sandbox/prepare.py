@@ -14,7 +14,7 @@ from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.resources.sandbox import lifecycle, service
 from app.resources.sandbox.lifecycle import SandboxHandle
 from app.resources.sandbox.preview_urls import PreviewUrls
-from app.resources.sandbox.schemas import CreateSandbox, NameSandbox
+from app.resources.sandbox.schemas import CreateSandboxBody, SandboxNameBody
 from app.resources.sandbox.starter import SandboxStarter
 from app.security.preview_links import PreviewLinkSigner
 
@@ -34,7 +34,7 @@ class CreateResult:
     has_file: bool
 
 
-def create(scope: Scope, body: CreateSandbox) -> CreateResult:
+def create(scope: Scope, body: CreateSandboxBody) -> CreateResult:
     """Connect to the sandbox of the project or start it. Only starts count in the rate `sandbox_create`."""
     user_id, organization_id = scope.actor.id, scope.organization.id
     host, urls = sandbox_host(), preview_urls()
@@ -64,7 +64,7 @@ def wait(result: CreateResult) -> dict[str, Any]:
     return lifecycle.to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
 
 
-def heartbeat(scope: Scope, body: NameSandbox) -> dict[str, object]:
+def heartbeat(scope: Scope, body: SandboxNameBody) -> dict[str, object]:
     """Extend the lease of the row, then of the host."""
     ended: dict[str, object] = {"ok": False, "status": "stopped", "expiresAt": None}
     sandbox = _sandbox_of(scope)
@@ -80,7 +80,7 @@ def heartbeat(scope: Scope, body: NameSandbox) -> dict[str, object]:
     return {"ok": True, "status": sandbox.state.value, "expiresAt": sandbox.expires_at} if is_active else ended
 
 
-def stop(scope: Scope, body: NameSandbox) -> dict[str, bool]:
+def stop(scope: Scope, body: SandboxNameBody) -> dict[str, bool]:
     """End the row and the sandbox of the host."""
     sandbox = _sandbox_of(scope)
     if sandbox is not None:

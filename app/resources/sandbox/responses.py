@@ -8,10 +8,10 @@ from app.access.scope import Scope
 from app.http import envelope
 from app.resources.sandbox import prepare, streams
 from app.resources.sandbox.prepare import CreateResult
-from app.resources.sandbox.schemas import CreateSandbox
+from app.resources.sandbox.schemas import CreateSandboxBody
 
 
-def create(scope: Scope, body: CreateSandbox) -> tuple[CreateResult, dict[str, Any] | None]:
+def create(scope: Scope, body: CreateSandboxBody) -> tuple[CreateResult, dict[str, Any] | None]:
     """Create the sandbox and wait for it if the caller accepts JSON only."""
     result = prepare.create(scope, body)
     return result, None if accepts_events() and result.handle is not None else prepare.wait(result)

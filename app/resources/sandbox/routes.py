@@ -17,12 +17,12 @@ blueprint = Blueprint("sandbox", __name__)
 
 @blueprint.post("/create")
 @endpoint(
-    guard=member_of_org(in_body=True), body=s.CreateSandbox, result=s.CreatedSandbox,
-    events=(s.StartStep, s.StartDone, s.StartFailed), other_status=201,
+    guard=member_of_org(in_body=True), body=s.CreateSandboxBody, result=s.CreatedSandboxSchema,
+    events=(s.StartStepSchema, s.StartDoneSchema, s.StartFailedSchema), other_status=201,
     prepare=responses.create, max_bytes=prepare.CREATE_BYTES, raw_response=True, message="Preview is running", rate="sandbox_create", errors=("SANDBOX_FAILED", "SANDBOX_STOPPED", "SANDBOX_UNAVAILABLE", "RUNTIME_UNAVAILABLE", "LIMIT_REACHED", "CONFLICT", *GIT_READ,),
 )  # fmt: skip
 def create(
-    *, scope: Scope, body: s.CreateSandbox, prepared: tuple[prepare.CreateResult, dict[str, Any] | None]
+    *, scope: Scope, body: s.CreateSandboxBody, prepared: tuple[prepare.CreateResult, dict[str, Any] | None]
 ) -> Response:
     """Start the preview sandbox of the project or connect to it. Returns events, or JSON when it is ready."""
     return responses.render(*prepared)
@@ -30,19 +30,19 @@ def create(
 
 @blueprint.post("/heartbeat")
 @endpoint(
-    guard=member_of_named(), body=s.NameSandbox, result=s.Beat, prepare=prepare.heartbeat,
+    guard=member_of_named(), body=s.SandboxNameBody, result=s.HeartbeatSchema, prepare=prepare.heartbeat,
     any_type=True, allow_archived=True, message="Heartbeat", rate="sandbox_heartbeat", errors=("SANDBOX_UNAVAILABLE", *UPSTREAM,),
 )  # fmt: skip
-def heartbeat(*, scope: Scope, body: s.NameSandbox, prepared: dict[str, object]) -> dict[str, object]:
+def heartbeat(*, scope: Scope, body: s.SandboxNameBody, prepared: dict[str, object]) -> dict[str, object]:
     """Extend the lease of a running sandbox by five minutes."""
     return prepared
 
 
 @blueprint.post("/stop")
 @endpoint(
-    guard=member_of_named(), body=s.NameSandbox, result=s.Stopped, prepare=prepare.stop,
+    guard=member_of_named(), body=s.SandboxNameBody, result=s.StoppedSandboxSchema, prepare=prepare.stop,
     any_type=True, allow_archived=True, message="Preview stopped", rate="sandbox_stop", errors=("SANDBOX_UNAVAILABLE", *UPSTREAM,),
 )  # fmt: skip
-def stop(*, scope: Scope, body: s.NameSandbox, prepared: dict[str, bool]) -> dict[str, bool]:
+def stop(*, scope: Scope, body: s.SandboxNameBody, prepared: dict[str, bool]) -> dict[str, bool]:
     """Stop a sandbox for all its users."""
     return prepared

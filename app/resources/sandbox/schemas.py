@@ -16,7 +16,7 @@ STATES = [str(state) for state in PreviewState]
 
 
 @dataclass(frozen=True, kw_only=True)
-class UncommittedFile(RequestBody):
+class UncommittedFileBody(RequestBody):
     """An unsaved file of the editor."""
 
     path: Annotated[str, fields.String(required=True, validate=plain_path)]
@@ -24,7 +24,7 @@ class UncommittedFile(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CreateSandbox(RequestBody):
+class CreateSandboxBody(RequestBody):
     """Project and commit of a preview."""
 
     project_id: Annotated[str, IdField("prj", required=True, data_key="projectId")]
@@ -35,13 +35,13 @@ class CreateSandbox(RequestBody):
     force_sync: Annotated[bool, StrictBoolean(load_default=False, data_key="forceSync")]
     only_if_active: Annotated[bool, StrictBoolean(load_default=False, data_key="onlyIfActive")]
     uncommitted_file: Annotated[
-        UncommittedFile | None,
-        fields.Nested(UncommittedFile.schema, load_default=None, allow_none=True, data_key="uncommittedFile"),
+        UncommittedFileBody | None,
+        fields.Nested(UncommittedFileBody.schema, load_default=None, allow_none=True, data_key="uncommittedFile"),
     ]
 
 
 @dataclass(frozen=True, kw_only=True)
-class NameSandbox(RequestBody):
+class SandboxNameBody(RequestBody):
     """The id of a project or of a sandbox."""
 
     ONE_OF = (("projectId",), ("sandboxId",))
@@ -55,7 +55,7 @@ class NameSandbox(RequestBody):
             raise ValidationError({"projectId": ["Name a project or a sandbox."]})
 
 
-class CreatedSandbox(PassthroughSchema):
+class CreatedSandboxSchema(PassthroughSchema):
     """A running sandbox, or `active: false` if `onlyIfActive` was sent and none is running."""
 
     done = fields.Boolean(metadata=OPTIONAL)
@@ -69,19 +69,19 @@ class CreatedSandbox(PassthroughSchema):
     uncommittedSynced = fields.Boolean(metadata=OPTIONAL)  # noqa: N815 (the contract's name)
 
 
-class StartStep(PassthroughSchema):
+class StartStepSchema(PassthroughSchema):
     """The step that begins, for example `Installing dependencies`."""
 
     step = fields.String()
 
 
-class StartDone(CreatedSandbox):
+class StartDoneSchema(CreatedSandboxSchema):
     """The last event of a successful start."""
 
     done = fields.Boolean(metadata={"const": True})
 
 
-class StartFailed(PassthroughSchema):
+class StartFailedSchema(PassthroughSchema):
     """The last event of a failed start. A site that fails has a step, a hint, the end of its log and a page with all of it."""
 
     error = fields.String()
@@ -92,7 +92,7 @@ class StartFailed(PassthroughSchema):
     log_url = fields.String(allow_none=True, metadata=OPTIONAL)
 
 
-class Beat(Schema):
+class HeartbeatSchema(Schema):
     """The lease after a heartbeat. `ok` is false if the sandbox has ended."""
 
     ok = fields.Boolean()
@@ -100,7 +100,7 @@ class Beat(Schema):
     expiresAt = DateTimeMs(allow_none=True)  # noqa: N815 (the contract's name)
 
 
-class Stopped(PassthroughSchema):
+class StoppedSandboxSchema(PassthroughSchema):
     """Confirmation that the sandbox has ended."""
 
     ok = fields.Boolean()

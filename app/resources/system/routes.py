@@ -13,7 +13,7 @@ from app.http.endpoint import endpoint
 from app.http.envelope import json_response
 from app.http.streaming import response
 from app.resources.system import health, metrics, service
-from app.resources.system.schemas import Health, Readiness
+from app.resources.system.schemas import HealthSchema, ReadinessSchema
 
 blueprint = Blueprint("system", __name__)
 STARTED_S = time.monotonic()
@@ -21,7 +21,11 @@ STARTED_S = time.monotonic()
 
 @blueprint.get("/healthz")
 @endpoint(
-    guard=no_authentication(), raw_response=True, without_envelope=True, result=Health, message="The process responds"
+    guard=no_authentication(),
+    raw_response=True,
+    without_envelope=True,
+    result=HealthSchema,
+    message="The process responds",
 )
 def healthz(*, scope: Scope) -> Response:
     """Report that the process responds, without a check of its dependencies."""
@@ -33,7 +37,7 @@ def healthz(*, scope: Scope) -> Response:
     guard=no_authentication(),
     raw_response=True,
     without_envelope=True,
-    result=Readiness,
+    result=ReadinessSchema,
     other_status=503,
     message="State of the dependencies",
     errors=("TOO_MANY_REQUESTS",),

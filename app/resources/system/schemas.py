@@ -8,14 +8,14 @@ from app.http.validation import PassthroughSchema
 STATES = ["ok", "down", "late", "full"]
 
 
-class Health(PassthroughSchema):
+class HealthSchema(PassthroughSchema):
     """The process responds. `uptime` is in seconds."""
 
     status = fields.String(metadata={"const": "ok"})
     uptime = fields.Float()
 
 
-class DependencyCheck(Schema):
+class DependencyCheckSchema(Schema):
     """The state of one dependency. The job queue also has numbers: calls, and times in seconds."""
 
     state = fields.String(metadata={"enum": STATES})
@@ -25,8 +25,8 @@ class DependencyCheck(Schema):
     worker_seen_s = fields.Float(allow_none=True, metadata=OPTIONAL)
 
 
-class Readiness(PassthroughSchema):
+class ReadinessSchema(PassthroughSchema):
     """The state of all dependencies by name. With `degraded` the service works without one of them."""
 
     status = fields.String(metadata={"enum": ["ok", "degraded", "unavailable", "ending"]})
-    checks = fields.Dict(keys=fields.String(), values=fields.Nested(DependencyCheck))
+    checks = fields.Dict(keys=fields.String(), values=fields.Nested(DependencyCheckSchema))

@@ -7,7 +7,7 @@ from app.models.user import User
 from app.resources.user import service
 from app.resources.user.password_hashing import hashed, matches
 from app.resources.user.passwords import InvalidPassword, check_new
-from app.resources.user.schemas import DeleteAccount, SetPassword
+from app.resources.user.schemas import DeleteAccountBody, SetPasswordBody
 
 
 def compare(user: User, password: str | None) -> None:
@@ -27,7 +27,7 @@ def compare(user: User, password: str | None) -> None:
     failures.succeeded()
 
 
-def set_password(scope: Scope, body: SetPassword) -> tuple[str | None, str]:
+def set_password(scope: Scope, body: SetPasswordBody) -> tuple[str | None, str]:
     """Return the hash with which the current password was compared (None if it is not set), and the new hash.
 
     Raises:
@@ -40,7 +40,7 @@ def set_password(scope: Scope, body: SetPassword) -> tuple[str | None, str]:
     return stored, hashed(body.new_password)
 
 
-def delete(scope: Scope, body: DeleteAccount) -> None:
+def delete(scope: Scope, body: DeleteAccountBody) -> None:
     """Confirm the identity of the user.
 
     Raises:

@@ -14,15 +14,15 @@ from app.resources.user import prepare, service
 from app.resources.user import quota as creation_limits
 from app.resources.user.creation_limits import limits_of
 from app.resources.user.schemas import (
-    ChangeCountry,
-    ChangeNewsletter,
-    DeleteAccount,
-    Deleted,
+    ChangeCountryBody,
+    ChangeNewsletterBody,
+    DeleteAccountBody,
+    DeletedUserSchema,
     LimitsSchema,
-    ProfileView,
-    SetPassword,
+    ProfileSchema,
+    SetPasswordBody,
     StatusSchema,
-    UserView,
+    UserSchema,
 )
 
 blueprint = Blueprint("user", __name__)
@@ -30,7 +30,7 @@ BYTES = InputLimits.auth_bytes
 
 
 @blueprint.get("/<id>")
-@endpoint(guard=own_user("id", or_platform_admin=True, token=READS), result=ProfileView, message="User found")
+@endpoint(guard=own_user("id", or_platform_admin=True, token=READS), result=ProfileSchema, message="User found")
 def read(*, scope: Scope) -> service.Profile:
     """Return the profile of a user."""
     return service.profile(scope.user, by=scope.actor)
@@ -38,10 +38,10 @@ def read(*, scope: Scope) -> service.Profile:
 
 @blueprint.patch("/set-password")
 @endpoint(
-    guard=verified(), body=SetPassword, result=StatusSchema, message="Password set",
+    guard=verified(), body=SetPasswordBody, result=StatusSchema, message="Password set",
     prepare=prepare.set_password, max_bytes=BYTES, errors=("INVALID_PASSWORD", "CONFLICT",),
 )  # fmt: skip
-def set_password(*, scope: Scope, body: SetPassword, prepared: tuple[str | None, str]) -> dict[str, bool]:
+def set_password(*, scope: Scope, body: SetPasswordBody, prepared: tuple[str | None, str]) -> dict[str, bool]:
     """Set or update the password."""
     limits, link = current_settings().limits.sessions, f"{current_settings().server.web_url}/forgot-password"
     authentication.set_session_cookie(
@@ -59,29 +59,29 @@ def check_limits(*, scope: Scope) -> dict[str, object]:
 
 @blueprint.patch("/update-country/<id>")
 @endpoint(
-    guard=own_user("id", token=EDITS), body=ChangeCountry, result=UserView, message="Country updated",
+    guard=own_user("id", token=EDITS), body=ChangeCountryBody, result=UserSchema, message="Country updated",
     max_bytes=BYTES, etag_of="user.read",
 )  # fmt: skip
-def update_country(*, scope: Scope, body: ChangeCountry) -> User:
+def update_country(*, scope: Scope, body: ChangeCountryBody) -> User:
     """Update the country of residence."""
     return service.change_country(scope.user, body.country)
 
 
 @blueprint.patch("/update-newsletter/<id>")
 @endpoint(
-    guard=own_user("id", spec_name="verifyAuth+self (decided)", token=EDITS), body=ChangeNewsletter, result=UserView,
+    guard=own_user("id", spec_name="verifyAuth+self (decided)", token=EDITS), body=ChangeNewsletterBody, result=UserSchema,
     message="Newsletter subscription updated", max_bytes=BYTES, etag_of="user.read",
 )  # fmt: skip
-def update_newsletter(*, scope: Scope, body: ChangeNewsletter) -> User:
+def update_newsletter(*, scope: Scope, body: ChangeNewsletterBody) -> User:
     """Subscribe to the newsletter or unsubscribe from it."""
     return service.change_newsletter(scope.user, subscribed=body.subscribed)
 
 
 @blueprint.delete("/delete/<id>")
 @endpoint(
-    guard=own_user("id", spec_name="verifyAuth+self+fresh"), body=DeleteAccount, result=Deleted,
+    guard=own_user("id", spec_name="verifyAuth+self+fresh"), body=DeleteAccountBody, result=DeletedUserSchema,
     message="Account deleted", prepare=prepare.delete, max_bytes=BYTES, etag_of="user.read", errors=("REAUTH_REQUIRED", "OWNS_ORGANIZATIONS", "INVALID_PASSWORD",),
 )  # fmt: skip
-def delete(*, scope: Scope, body: DeleteAccount, prepared: None) -> dict[str, bool]:
+def delete(*, scope: Scope, body: DeleteAccountBody, prepared: None) -> dict[str, bool]:
     """Delete the account with its data."""
     return authentication.clear_session_cookie(service.delete(scope.user, reason=body.reason))

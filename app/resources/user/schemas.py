@@ -77,7 +77,7 @@ def password_field(**kwargs: Any) -> fields.String:
     return fields.String(validate=validate.Length(max=PASSWORD_LENGTH), **kwargs)
 
 
-class UserView(Schema):
+class UserSchema(Schema):
     """A user (contract 4.2)."""
 
     id = fields.String()
@@ -97,22 +97,22 @@ class UserView(Schema):
     updatedAt = DateTimeMs(attribute="updated_at")  # noqa: N815 (wire name)
 
 
-class LinkedAccount(Schema):
+class LinkedAccountSchema(Schema):
     """A sign-in method."""
 
     providerId = fields.String(attribute="provider", validate=validate.OneOf(SIGN_IN_METHODS))  # noqa: N815
     createdAt = DateTimeMs(attribute="created_at")  # noqa: N815 (wire name)
 
 
-class ProfileView(UserView):
+class ProfileSchema(UserSchema):
     """A user with sign-in methods."""
 
     has_password = fields.Boolean()
-    accounts = fields.List(fields.Nested(LinkedAccount))
+    accounts = fields.List(fields.Nested(LinkedAccountSchema))
 
 
 @dataclass(frozen=True, kw_only=True)
-class SetPassword(RequestBody):
+class SetPasswordBody(RequestBody):
     """A new password. `currentPassword` is required if a password is set."""
 
     new_password: Annotated[str, NewPassword(required=True, data_key="newPassword")]
@@ -120,21 +120,21 @@ class SetPassword(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeCountry(RequestBody):
+class ChangeCountryBody(RequestBody):
     """The country of residence."""
 
     country: Annotated[str, Country(required=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeNewsletter(RequestBody):
+class ChangeNewsletterBody(RequestBody):
     """The subscription of the newsletter."""
 
     subscribed: Annotated[bool, StrictBoolean(required=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class DeleteAccount(RequestBody):
+class DeleteAccountBody(RequestBody):
     """The deletion of an account. The password replaces a recent sign-in."""
 
     password: Annotated[str | None, password_field(load_default=None)]
@@ -147,7 +147,7 @@ class StatusSchema(Schema):
     status = fields.Boolean()
 
 
-class Deleted(Schema):
+class DeletedUserSchema(Schema):
     """The result `{deleted: true}`."""
 
     deleted = fields.Boolean()
@@ -162,13 +162,13 @@ class QuotaSchema(Schema):
     allowed = fields.Boolean()
 
 
-class PerOrganization(Schema):
+class PerOrganizationSchema(Schema):
     """A limit of each owned organization."""
 
     per_organization = fields.Dict(fields.String(), fields.Nested(QuotaSchema))
 
 
-class ProjectQuota(QuotaSchema):
+class ProjectQuotaSchema(QuotaSchema):
     """The limit of all projects and of the projects of each organization."""
 
     per_organization = fields.Dict(fields.String(), fields.Nested(QuotaSchema))
@@ -178,5 +178,5 @@ class LimitsSchema(Schema):
     """The result of `check-limits`."""
 
     organizations = fields.Nested(QuotaSchema)
-    projects = fields.Nested(ProjectQuota)
-    members = fields.Nested(PerOrganization)
+    projects = fields.Nested(ProjectQuotaSchema)
+    members = fields.Nested(PerOrganizationSchema)

@@ -9,12 +9,12 @@ from app.http.endpoint import endpoint
 from app.models.user_preference import UserPreference
 from app.resources.user_preference import service
 from app.resources.user_preference.schemas import (
-    ChangeImpersonate,
-    ChangeLanguage,
-    ChangeTheme,
-    ChangeTimezone,
+    ChangeImpersonateBody,
+    ChangeLanguageBody,
+    ChangeThemeBody,
+    ChangeTimezoneBody,
     PreferencesBody,
-    PreferenceView,
+    PreferenceSchema,
 )
 
 blueprint = Blueprint("user_preference", __name__)
@@ -23,42 +23,42 @@ READ = "user_preference.read"
 
 
 @blueprint.get("/<id>")
-@endpoint(guard=OWN, result=PreferenceView, message="Preferences found")
+@endpoint(guard=OWN, result=PreferenceSchema, message="Preferences found")
 def read(*, scope: Scope) -> UserPreference:
     """Return theme, language, time zone and attribution."""
     return service.read(scope.user)
 
 
 @blueprint.patch("/theme/<id>")
-@endpoint(guard=OWN, body=ChangeTheme, result=PreferenceView, message="Theme updated", etag_of=READ)
-def change_theme(*, scope: Scope, body: ChangeTheme) -> UserPreference:
+@endpoint(guard=OWN, body=ChangeThemeBody, result=PreferenceSchema, message="Theme updated", etag_of=READ)
+def change_theme(*, scope: Scope, body: ChangeThemeBody) -> UserPreference:
     """Choose light, dark or the system's theme."""
     return service.change(scope.user, body.sent())
 
 
 @blueprint.patch("/language/<id>")
-@endpoint(guard=OWN, body=ChangeLanguage, result=PreferenceView, message="Language updated", etag_of=READ)
-def change_language(*, scope: Scope, body: ChangeLanguage) -> UserPreference:
+@endpoint(guard=OWN, body=ChangeLanguageBody, result=PreferenceSchema, message="Language updated", etag_of=READ)
+def change_language(*, scope: Scope, body: ChangeLanguageBody) -> UserPreference:
     """Choose the language of the interface."""
     return service.change(scope.user, body.sent())
 
 
 @blueprint.patch("/timezone/<id>")
-@endpoint(guard=OWN, body=ChangeTimezone, result=PreferenceView, message="Time zone updated", etag_of=READ)
-def change_timezone(*, scope: Scope, body: ChangeTimezone) -> UserPreference:
+@endpoint(guard=OWN, body=ChangeTimezoneBody, result=PreferenceSchema, message="Time zone updated", etag_of=READ)
+def change_timezone(*, scope: Scope, body: ChangeTimezoneBody) -> UserPreference:
     """Choose the local time zone."""
     return service.change(scope.user, body.sent())
 
 
 @blueprint.patch("/impersonate/<id>")
-@endpoint(guard=OWN, body=ChangeImpersonate, result=PreferenceView, message="Attribution updated", etag_of=READ)
-def change_impersonate(*, scope: Scope, body: ChangeImpersonate) -> UserPreference:
+@endpoint(guard=OWN, body=ChangeImpersonateBody, result=PreferenceSchema, message="Attribution updated", etag_of=READ)
+def change_impersonate(*, scope: Scope, body: ChangeImpersonateBody) -> UserPreference:
     """Choose whether commits name the person or the bot alone."""
     return service.change(scope.user, body.sent())
 
 
 @blueprint.patch("/<id>")
-@endpoint(guard=OWN, body=PreferencesBody, result=PreferenceView, message="Preferences updated", etag_of=READ)
+@endpoint(guard=OWN, body=PreferencesBody, result=PreferenceSchema, message="Preferences updated", etag_of=READ)
 def change(*, scope: Scope, body: PreferencesBody) -> UserPreference:
     """Change several preferences at once, all or none."""
     return service.change(scope.user, body.sent())

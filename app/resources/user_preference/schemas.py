@@ -42,34 +42,34 @@ class PreferencesBody(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeTheme(RequestBody):
+class ChangeThemeBody(RequestBody):
     """The theme of the interface."""
 
     theme: Annotated[str, _theme(required=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeLanguage(RequestBody):
+class ChangeLanguageBody(RequestBody):
     """A language of the interface and of mails."""
 
     language: Annotated[str, _language(required=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeTimezone(RequestBody):
+class ChangeTimezoneBody(RequestBody):
     """A time zone."""
 
     timezone: Annotated[str, _timezone(required=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangeImpersonate(RequestBody):
+class ChangeImpersonateBody(RequestBody):
     """The attribution of commits. True names the bot only."""
 
     impersonate: Annotated[bool, StrictBoolean(required=True)]
 
 
-class PreferenceView(Schema):
+class PreferenceSchema(Schema):
     """Preferences of a user."""
 
     user_id = fields.String()

@@ -5,51 +5,51 @@ from marshmallow import fields
 from app.http.validation import RequestSchema
 
 
-class Acknowledged(RequestSchema):
+class AcknowledgedSchema(RequestSchema):
     """The response to every verified notification."""
 
     received = fields.Boolean()
 
 
-class RepositoryOfA(RequestSchema):
+class GitHubRepositorySchema(RequestSchema):
     """A repository in a notification of provider A."""
 
     id = fields.Integer(required=True)
     full_name = fields.String(required=True)
 
 
-class Installation(RequestSchema):
+class GitHubInstallationSchema(RequestSchema):
     """An installation of the app."""
 
     id = fields.Integer(required=True)
 
 
-class EventOfA(RequestSchema):
+class GitHubEventSchema(RequestSchema):
     """A push (`ref`, `repository`) or a removed installation (`action`, `installation`). Other events are acknowledged."""
 
     ref = fields.String()
-    repository = fields.Nested(RepositoryOfA)
+    repository = fields.Nested(GitHubRepositorySchema)
     action = fields.String()
-    installation = fields.Nested(Installation)
+    installation = fields.Nested(GitHubInstallationSchema)
 
 
-class ProjectOfB(RequestSchema):
+class GitLabProjectSchema(RequestSchema):
     """A repository in a notification of provider B."""
 
     id = fields.Integer(required=True)
     path_with_namespace = fields.String(required=True)
 
 
-class EventOfB(RequestSchema):
+class GitLabEventSchema(RequestSchema):
     """A push. System hooks use `event_name` instead of `object_kind`. Other events are acknowledged."""
 
     object_kind = fields.String()
     event_name = fields.String()
     ref = fields.String()
-    project = fields.Nested(ProjectOfB)
+    project = fields.Nested(GitLabProjectSchema)
 
 
-class BillingNotification(RequestSchema):
+class BillingNotificationSchema(RequestSchema):
     """An event of the payment provider. `event_type` names the type of the object in `data`."""
 
     event_id = fields.String(required=True)

@@ -17,7 +17,7 @@ from app.drivers.billing.paddle.values import read_event
 from app.extensions import db
 from app.models.order import PreOrder
 from app.resources.order.event_store import store_event
-from app.resources.order.schemas import SummaryView
+from app.resources.order.schemas import SummarySchema
 from app.resources.order.summary import summary
 from tests.support.applications import application
 from tests.support.databases import postgresql_database
@@ -236,7 +236,7 @@ def _application_with_events(url: str, home: Any, writer: HistoryGenerator) -> I
 
 def summary_of(app: Flask, first: date | None, last: date | None, only: str | None) -> dict[str, Any]:
     with app.app_context():
-        shown: dict[str, Any] = SummaryView().dump(summary(first, last, only))
+        shown: dict[str, Any] = SummarySchema().dump(summary(first, last, only))
     return shown
 
 

@@ -13,27 +13,27 @@ def _type(name: str) -> fields.String:
     return fields.String(metadata={"const": name})
 
 
-class StartPart(PassthroughSchema):
+class StartPartSchema(PassthroughSchema):
     """The first part of a message."""
 
     type = _type("start")
     messageId = fields.String()  # noqa: N815 (wire name)
 
 
-class StartStepPart(PassthroughSchema):
+class StartStepPartSchema(PassthroughSchema):
     """The start of a reply of the model."""
 
     type = _type("start-step")
 
 
-class TextStartPart(PassthroughSchema):
+class TextStartPartSchema(PassthroughSchema):
     """The start of a text."""
 
     type = _type("text-start")
     id = fields.String()
 
 
-class TextDeltaPart(PassthroughSchema):
+class TextDeltaPartSchema(PassthroughSchema):
     """The next piece of a text."""
 
     type = _type("text-delta")
@@ -41,27 +41,27 @@ class TextDeltaPart(PassthroughSchema):
     delta = fields.String()
 
 
-class TextEndPart(PassthroughSchema):
+class TextEndPartSchema(PassthroughSchema):
     """The end of a text."""
 
     type = _type("text-end")
     id = fields.String()
 
 
-class FinishStepPart(PassthroughSchema):
+class FinishStepPartSchema(PassthroughSchema):
     """The end of a reply of the model."""
 
     type = _type("finish-step")
 
 
-class FinishPart(PassthroughSchema):
+class FinishPartSchema(PassthroughSchema):
     """The end of a complete message."""
 
     type = _type("finish")
     finishReason = fields.Enum(StopReason, by_value=True)  # noqa: N815 (wire name)
 
 
-class ErrorPart(PassthroughSchema):
+class ErrorPartSchema(PassthroughSchema):
     """A failure after the start of the stream."""
 
     type = _type("error")
@@ -76,22 +76,22 @@ class CommentSchema(Schema):
     content = fields.String(metadata={"description": "The text of the block to which the comment belongs"})
 
 
-class CommentData(Schema):
+class CommentDataSchema(Schema):
     """A comment, or null with the status `finished`."""
 
     comment = fields.Nested(CommentSchema, allow_none=True)
     status = fields.String(metadata={"enum": ["streaming", "finished"]})
 
 
-class CommentPart(PassthroughSchema):
+class CommentPartSchema(PassthroughSchema):
     """A comment of the comment mode."""
 
     type = _type("data-comment")
     id = fields.String()
-    data = fields.Nested(CommentData)
+    data = fields.Nested(CommentDataSchema)
 
 
-class DiffData(Schema):
+class DiffDataSchema(Schema):
     """The new text of a file and a unified diff that `git apply` accepts."""
 
     path = fields.String()
@@ -99,14 +99,14 @@ class DiffData(Schema):
     code = fields.String()
 
 
-class DiffPart(PassthroughSchema):
+class DiffPartSchema(PassthroughSchema):
     """The result of a code edit."""
 
     type = _type("data-diff")
-    data = fields.Nested(DiffData)
+    data = fields.Nested(DiffDataSchema)
 
 
-class ToolInputPart(PassthroughSchema):
+class ToolInputPartSchema(PassthroughSchema):
     """A tool call of the model."""
 
     type = _type("tool-input-available")
@@ -115,7 +115,7 @@ class ToolInputPart(PassthroughSchema):
     input: fields.Field[Any] = fields.Dict()
 
 
-class ToolInputErrorPart(PassthroughSchema):
+class ToolInputErrorPartSchema(PassthroughSchema):
     """A tool call that cannot be parsed."""
 
     type = _type("tool-input-error")
@@ -125,7 +125,7 @@ class ToolInputErrorPart(PassthroughSchema):
     errorText = fields.String()  # noqa: N815 (wire name)
 
 
-class ToolOutputPart(PassthroughSchema):
+class ToolOutputPartSchema(PassthroughSchema):
     """The result of a tool call."""
 
     type = _type("tool-output-available")
@@ -133,7 +133,7 @@ class ToolOutputPart(PassthroughSchema):
     output = fields.Raw(metadata={"description": "The result as a JSON value"})
 
 
-class ToolErrorPart(PassthroughSchema):
+class ToolErrorPartSchema(PassthroughSchema):
     """The failure of a tool call."""
 
     type = _type("tool-output-error")
@@ -141,7 +141,7 @@ class ToolErrorPart(PassthroughSchema):
     errorText = fields.String()  # noqa: N815 (wire name)
 
 
-class SourcePart(PassthroughSchema):
+class SourcePartSchema(PassthroughSchema):
     """A file that the model read."""
 
     type = _type("source-document")
@@ -151,16 +151,22 @@ class SourcePart(PassthroughSchema):
     filename = fields.String()
 
 
-_MESSAGE: tuple[type[Schema], ...] = (StartPart, StartStepPart, FinishStepPart, FinishPart, ErrorPart)
-_TEXT: tuple[type[Schema], ...] = (TextStartPart, TextDeltaPart, TextEndPart)
+_MESSAGE: tuple[type[Schema], ...] = (
+    StartPartSchema,
+    StartStepPartSchema,
+    FinishStepPartSchema,
+    FinishPartSchema,
+    ErrorPartSchema,
+)
+_TEXT: tuple[type[Schema], ...] = (TextStartPartSchema, TextDeltaPartSchema, TextEndPartSchema)
 TEXT_EVENTS: tuple[type[Schema], ...] = (*_MESSAGE, *_TEXT)
-COMMAND_EVENTS: tuple[type[Schema], ...] = (*TEXT_EVENTS, CommentPart)
-EDIT_EVENTS: tuple[type[Schema], ...] = (*TEXT_EVENTS, DiffPart)
+COMMAND_EVENTS: tuple[type[Schema], ...] = (*TEXT_EVENTS, CommentPartSchema)
+EDIT_EVENTS: tuple[type[Schema], ...] = (*TEXT_EVENTS, DiffPartSchema)
 CHAT_EVENTS: tuple[type[Schema], ...] = (
     *TEXT_EVENTS,
-    ToolInputPart,
-    ToolInputErrorPart,
-    ToolOutputPart,
-    ToolErrorPart,
-    SourcePart,
+    ToolInputPartSchema,
+    ToolInputErrorPartSchema,
+    ToolOutputPartSchema,
+    ToolErrorPartSchema,
+    SourcePartSchema,
 )

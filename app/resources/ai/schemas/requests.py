@@ -51,7 +51,7 @@ class AiRequestBody(RequestBody):
     project_id: Annotated[str | None, IdField("prj", load_default=None, allow_none=True, data_key="projectId")]
 
 
-class UiMessage(RequestSchema):
+class UiMessageSchema(RequestSchema):
     """A message in the format of the AI SDK's clients. Only parts with text are used."""
 
     id = optional(200)
@@ -62,7 +62,7 @@ class UiMessage(RequestSchema):
     )
 
 
-class Context(RequestSchema):
+class ContextSchema(RequestSchema):
     """State of the editor: its nodes or Markdown, the selection and the chosen tool."""
 
     children = fields.List(fields.Dict(), load_default=None, allow_none=True)
@@ -76,11 +76,11 @@ class Context(RequestSchema):
 def _messages(*, required: bool) -> fields.List[Any]:
     default: dict[str, Any] = {} if required else {"load_default": None, "allow_none": True}
     length = validate.Length(max=MAX_MESSAGES)
-    return fields.List(fields.Nested(UiMessage), required=required, validate=length, **default)
+    return fields.List(fields.Nested(UiMessageSchema), required=required, validate=length, **default)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Command(AiRequestBody):
+class EditorCommandBody(AiRequestBody):
     """A command of the rich-text editor."""
 
     RULES: ClassVar[dict[str, Any]] = {
@@ -90,11 +90,11 @@ class Command(AiRequestBody):
 
     messages: Annotated[list[dict[str, Any]] | None, _messages(required=False)]
     prompt: Annotated[str | None, optional(INSTRUCTION_CHARACTERS * 4)]
-    ctx: Annotated[dict[str, Any] | None, fields.Nested(Context, load_default=None, allow_none=True)]
+    ctx: Annotated[dict[str, Any] | None, fields.Nested(ContextSchema, load_default=None, allow_none=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Complete(AiRequestBody):
+class CompleteBody(AiRequestBody):
     """A text to complete."""
 
     prompt: Annotated[str, text(1, AiLimits.prompt_characters)]
@@ -102,7 +102,7 @@ class Complete(AiRequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Chat(AiRequestBody):
+class ChatBody(AiRequestBody):
     """A chat about a project."""
 
     id: Annotated[str | None, optional(200)]
@@ -111,7 +111,7 @@ class Chat(AiRequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeEdit(AiRequestBody):
+class CodeEditBody(AiRequestBody):
     """Code to change."""
 
     code: Annotated[str, text(0, CODE_CHARACTERS)]
@@ -121,7 +121,7 @@ class CodeEdit(AiRequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class CodeExplain(AiRequestBody):
+class CodeExplainBody(AiRequestBody):
     """Code to explain."""
 
     code: Annotated[str, text(1, CODE_CHARACTERS)]
@@ -131,7 +131,7 @@ class CodeExplain(AiRequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WriteCommit(AiRequestBody):
+class CommitMessageBody(AiRequestBody):
     """A diff for which a commit message is written."""
 
     diff: Annotated[str, text(1, DIFF_CHARACTERS)]
@@ -139,7 +139,7 @@ class WriteCommit(AiRequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class WriteMetadata(AiRequestBody):
+class WriteMetadataBody(AiRequestBody):
     """A page for which metadata is written."""
 
     content: Annotated[str, text(1, CONTENT_CHARACTERS)]
@@ -148,7 +148,7 @@ class WriteMetadata(AiRequestBody):
     front_matter: Annotated[dict[str, Any] | None, fields.Dict(load_default=None, allow_none=True)]
 
 
-class Issue(RequestSchema):
+class IssueSchema(RequestSchema):
     """One SEO issue."""
 
     id = text(1, 200)
@@ -162,7 +162,7 @@ class FixSeoBody(AiRequestBody):
     content: Annotated[str, text(1, CONTENT_CHARACTERS)]
     issues: Annotated[
         list[dict[str, str]],
-        fields.List(fields.Nested(Issue), required=True, validate=validate.Length(min=1, max=MAX_ISSUES)),
+        fields.List(fields.Nested(IssueSchema), required=True, validate=validate.Length(min=1, max=MAX_ISSUES)),
     ]
     front_matter: Annotated[dict[str, Any] | None, fields.Dict(load_default=None, allow_none=True)]
     locale: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_locale)]

@@ -15,7 +15,7 @@ class TokenUsageSchema(Schema):
     totalTokens = fields.Integer()  # noqa: N815 (wire name)
 
 
-class Completion(PassthroughSchema):
+class CompletionSchema(PassthroughSchema):
     """A completion."""
 
     text = fields.String()
@@ -23,7 +23,7 @@ class Completion(PassthroughSchema):
     usage = fields.Nested(TokenUsageSchema)
 
 
-class EditedCode(PassthroughSchema):
+class EditedCodeSchema(PassthroughSchema):
     """The changed code and a unified diff that `git apply` accepts."""
 
     path = fields.String()
@@ -31,7 +31,7 @@ class EditedCode(PassthroughSchema):
     diff = fields.String()
 
 
-class CommitText(PassthroughSchema):
+class CommitTextSchema(PassthroughSchema):
     """A commit message, complete and in parts."""
 
     text = fields.String()
@@ -41,21 +41,21 @@ class CommitText(PassthroughSchema):
     body = fields.String()
 
 
-class OpenGraph(Schema):
+class OpenGraphSchema(Schema):
     """Metadata for social networks."""
 
     title = fields.String()
     description = fields.String()
 
 
-class PageMetadata(PassthroughSchema):
+class PageMetadataSchema(PassthroughSchema):
     """Metadata of a page for search engines and social networks."""
 
     title = fields.String()
     description = fields.String()
     keywords = fields.List(fields.String())
     slug = fields.String()
-    og = fields.Nested(OpenGraph)
+    og = fields.Nested(OpenGraphSchema)
 
 
 class SeoChangeSchema(Schema):
@@ -81,7 +81,7 @@ class TokenBudgetSchema(Schema):
     resets_at = fields.String(metadata={"format": "date-time"})
 
 
-class HandlerUsage(Schema):
+class HandlerUsageSchema(Schema):
     """Usage of one handler."""
 
     handler = fields.String()
@@ -100,4 +100,4 @@ class UsageSchema(PassthroughSchema):
     calls = fields.Integer()
     input_tokens = fields.Integer()
     output_tokens = fields.Integer()
-    by_handler = fields.List(fields.Nested(HandlerUsage))
+    by_handler = fields.List(fields.Nested(HandlerUsageSchema))

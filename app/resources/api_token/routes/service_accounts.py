@@ -19,7 +19,7 @@ DETAILS = "service_account.details"
 
 
 @blueprint.get(ALL)
-@endpoint(guard=manage_service_accounts(), result=s.TokenObject, many=True, message="Service accounts")
+@endpoint(guard=manage_service_accounts(), result=s.ApiTokenSchema, many=True, message="Service accounts")
 def list_all(*, scope: Scope) -> Sequence[ApiToken]:
     """List the service accounts of an organization."""
     return queries.of_organization(scope.organization.id)
@@ -27,7 +27,7 @@ def list_all(*, scope: Scope) -> Sequence[ApiToken]:
 
 @blueprint.post(ALL)
 @endpoint(
-    guard=manage_service_accounts(), body=s.NewToken, result=s.IssuedTokenObject, status=201,
+    guard=manage_service_accounts(), body=s.CreateTokenBody, result=s.IssuedTokenSchema, status=201,
     message="Service account created", secret_fields=("token",), rate="token_create",
     errors=("LIMIT_REACHED", "MEMBERSHIP_ENDED"),
 )  # fmt: skip
@@ -38,7 +38,7 @@ def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
 
 
 @blueprint.get(ONE)
-@endpoint(guard=service_account(), result=s.TokenObject, message="Service account")
+@endpoint(guard=service_account(), result=s.ApiTokenSchema, message="Service account")
 def details(*, scope: Scope) -> ApiToken:
     """Read a service account."""
     token: ApiToken = scope.targets["token"]
@@ -47,7 +47,7 @@ def details(*, scope: Scope) -> ApiToken:
 
 @blueprint.patch(ONE)
 @endpoint(
-    guard=service_account(), body=s.ChangeToken, result=s.TokenObject, etag_of=DETAILS,
+    guard=service_account(), body=s.UpdateTokenBody, result=s.ApiTokenSchema, etag_of=DETAILS,
     message="Service account updated", errors=("MEMBERSHIP_ENDED",),
 )  # fmt: skip
 def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
@@ -58,7 +58,7 @@ def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
 
 @blueprint.delete(ONE)
 @endpoint(
-    guard=service_account(), result=s.DeletedToken, etag_of=DETAILS, allow_archived=True,
+    guard=service_account(), result=s.DeletedTokenSchema, etag_of=DETAILS, allow_archived=True,
     message="Service account deleted",
 )  # fmt: skip
 def delete(*, scope: Scope) -> dict[str, object]:
@@ -68,10 +68,10 @@ def delete(*, scope: Scope) -> dict[str, object]:
 
 @blueprint.post(f"{ONE}/rotate")
 @endpoint(
-    guard=service_account(), body=s.RotateToken, result=s.IssuedTokenObject, message="Service account rotated",
+    guard=service_account(), body=s.RotateTokenBody, result=s.IssuedTokenSchema, message="Service account rotated",
     secret_fields=("token",), rate="token_create", errors=("MEMBERSHIP_ENDED",),
 )  # fmt: skip
-def rotate(*, scope: Scope, body: s.RotateToken) -> service.IssuedToken:
+def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
     """Replace the secret of a service account. You become its owner. Only this response contains the new secret."""
     limits = current_settings().limits.tokens
     return service.rotate(

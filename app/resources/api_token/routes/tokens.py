@@ -18,7 +18,7 @@ DETAILS = "api_token.details"
 
 
 @blueprint.get("")
-@endpoint(guard=verified(), result=s.TokenObject, many=True, message="API tokens")
+@endpoint(guard=verified(), result=s.ApiTokenSchema, many=True, message="API tokens")
 def list_own(*, scope: Scope) -> Sequence[ApiToken]:
     """List your personal API tokens."""
     return queries.of_user(scope.caller.id)
@@ -26,7 +26,7 @@ def list_own(*, scope: Scope) -> Sequence[ApiToken]:
 
 @blueprint.post("")
 @endpoint(
-    guard=verified(), body=s.NewToken, result=s.IssuedTokenObject, status=201, message="API token created",
+    guard=verified(), body=s.CreateTokenBody, result=s.IssuedTokenSchema, status=201, message="API token created",
     secret_fields=("token",), rate="token_create", errors=("LIMIT_REACHED", "NOT_FOUND", "NOT_ALLOWED"),
 )  # fmt: skip
 def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
@@ -35,7 +35,7 @@ def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
 
 
 @blueprint.get("/<id>")
-@endpoint(guard=own_token(), result=s.TokenObject, message="API token")
+@endpoint(guard=own_token(), result=s.ApiTokenSchema, message="API token")
 def details(*, scope: Scope) -> ApiToken:
     """Read a personal API token."""
     token: ApiToken = scope.targets["token"]
@@ -43,14 +43,16 @@ def details(*, scope: Scope) -> ApiToken:
 
 
 @blueprint.patch("/<id>")
-@endpoint(guard=own_token(), body=s.ChangeToken, result=s.TokenObject, etag_of=DETAILS, message="API token updated")
+@endpoint(
+    guard=own_token(), body=s.UpdateTokenBody, result=s.ApiTokenSchema, etag_of=DETAILS, message="API token updated"
+)
 def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
     """Change the name, scopes, projects or expiry of a personal API token."""
     return service.update(scope.targets["token"], body, by=scope.actor, limits=current_settings().limits.tokens)
 
 
 @blueprint.delete("/<id>")
-@endpoint(guard=own_token(), result=s.DeletedToken, etag_of=DETAILS, message="API token deleted")
+@endpoint(guard=own_token(), result=s.DeletedTokenSchema, etag_of=DETAILS, message="API token deleted")
 def delete(*, scope: Scope) -> dict[str, object]:
     """Delete a personal API token. It is invalid from now on."""
     return {"id": service.delete(scope.targets["token"]), "deleted": True}
@@ -58,10 +60,10 @@ def delete(*, scope: Scope) -> dict[str, object]:
 
 @blueprint.post("/<id>/rotate")
 @endpoint(
-    guard=own_token(), body=s.RotateToken, result=s.IssuedTokenObject, message="API token rotated",
+    guard=own_token(), body=s.RotateTokenBody, result=s.IssuedTokenSchema, message="API token rotated",
     secret_fields=("token",), rate="token_create",
 )  # fmt: skip
-def rotate(*, scope: Scope, body: s.RotateToken) -> service.IssuedToken:
+def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
     """Replace the secret of a personal API token. Only this response contains the new secret."""
     return service.rotate(
         scope.targets["token"], by=scope.actor, expires_at=body.expires_at, limits=current_settings().limits.tokens

@@ -11,12 +11,12 @@ from app.extensions import current_settings
 from app.http import rate_limits
 from app.resources.auth import one_time_codes, passwords, service, sign_up_policy
 from app.resources.auth.schemas.email import (
-    ChangePassword,
-    ForgetPassword,
-    ResetPassword,
-    SignIn,
-    SignUp,
-    VerifyEmail,
+    ChangePasswordBody,
+    ForgetPasswordBody,
+    ResetPasswordBody,
+    SignInBody,
+    SignUpBody,
+    VerifyEmailBody,
 )
 from app.resources.user.mail import language_at, language_of
 from app.resources.user.password_hashing import hashed, matches
@@ -24,7 +24,7 @@ from app.resources.user.passwords import check_new
 from app.resources.user.prepare import compare
 
 
-def sign_up(scope: Scope, body: SignUp) -> dict[str, object]:
+def sign_up(scope: Scope, body: SignUpBody) -> dict[str, object]:
     """Hash the password and compare it, so that known and unknown e-mail addresses take the same time.
 
     Raises:
@@ -41,7 +41,7 @@ def sign_up(scope: Scope, body: SignUp) -> dict[str, object]:
     }
 
 
-def sign_in(scope: Scope, body: SignIn) -> tuple[str, str]:
+def sign_in(scope: Scope, body: SignInBody) -> tuple[str, str]:
     """Return the id of the user and the hash with which the password was compared.
 
     Raises:
@@ -64,7 +64,7 @@ def sign_in(scope: Scope, body: SignIn) -> tuple[str, str]:
     return user.id, stored
 
 
-def verify_email(scope: Scope, body: VerifyEmail) -> tuple[str, str | None]:
+def verify_email(scope: Scope, body: VerifyEmailBody) -> tuple[str, str | None]:
     """Count the attempt and compare the code. Return the row and the hash of the code.
 
     Raises:
@@ -78,7 +78,7 @@ def verify_email(scope: Scope, body: VerifyEmail) -> tuple[str, str | None]:
     return row.id, row.code_hash
 
 
-def forget_password(scope: Scope, body: ForgetPassword) -> dict[str, Any]:
+def forget_password(scope: Scope, body: ForgetPasswordBody) -> dict[str, Any]:
     """Return the page of the link, the language of the mail and whether the rate allows a mail.
 
     Raises:
@@ -101,7 +101,7 @@ def forget_password(scope: Scope, body: ForgetPassword) -> dict[str, Any]:
     }
 
 
-def reset_password(scope: Scope, body: ResetPassword) -> tuple[tuple[str, str | None], str]:
+def reset_password(scope: Scope, body: ResetPasswordBody) -> tuple[tuple[str, str | None], str]:
     """Return the row and the hash of the token, and the hash of the new password.
 
     Raises:
@@ -113,7 +113,7 @@ def reset_password(scope: Scope, body: ResetPassword) -> tuple[tuple[str, str | 
     return (row.id, row.code_hash), hashed(body.new_password)
 
 
-def change_password(scope: Scope, body: ChangePassword) -> tuple[str | None, str]:
+def change_password(scope: Scope, body: ChangePasswordBody) -> tuple[str | None, str]:
     """Return the hash with which the current password was compared, and the hash of the new password.
 
     Raises:

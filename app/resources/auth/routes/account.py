@@ -16,13 +16,13 @@ from app.models.login import Session
 from app.resources.auth import passwords
 from app.resources.auth.prepare import email
 from app.resources.auth.schemas.email import (
-    ChangePassword,
-    ForgetPassword,
-    ResetPassword,
-    RevokeSession,
-    UpdateUser,
+    ChangePasswordBody,
+    ForgetPasswordBody,
+    ResetPasswordBody,
+    RevokeSessionBody,
+    UpdateUserBody,
 )
-from app.resources.auth.schemas.responses import AccountView, ListedSession, PasswordChanged
+from app.resources.auth.schemas.responses import AccountSchema, ListedSessionSchema, PasswordChangedSchema
 from app.resources.user import service as users
 from app.resources.user import sessions, sign_in_methods
 from app.resources.user.schemas import StatusSchema
@@ -40,21 +40,21 @@ def _forgot() -> str:
 @blueprint.post("/forget-password")
 @blueprint.post("/request-password-reset", endpoint="forget_password_alias")
 @endpoint(
-    guard=public("public+rate"), body=ForgetPassword, result=StatusSchema, prepare=email.forget_password,
+    guard=public("public+rate"), body=ForgetPasswordBody, result=StatusSchema, prepare=email.forget_password,
     message="If the e-mail address has an account, a link was sent", max_bytes=BYTES, rate="forget_password", errors=("INVALID_REDIRECT",),
 )  # fmt: skip
-def forget_password(*, scope: Scope, body: ForgetPassword, prepared: dict[str, Any]) -> dict[str, bool]:
+def forget_password(*, scope: Scope, body: ForgetPasswordBody, prepared: dict[str, Any]) -> dict[str, bool]:
     """Mail a link with which the owner of the e-mail address chooses a new password."""
     return passwords.forget(email_key(body.email), **prepared)
 
 
 @blueprint.post("/reset-password")
 @endpoint(
-    guard=public("public+token"), body=ResetPassword, result=StatusSchema, prepare=email.reset_password,
+    guard=public("public+token"), body=ResetPasswordBody, result=StatusSchema, prepare=email.reset_password,
     message="Password changed", max_bytes=BYTES, rate="reset", errors=("INVALID_TOKEN", "CONFLICT",),
 )  # fmt: skip
 def reset_password(
-    *, scope: Scope, body: ResetPassword, prepared: tuple[tuple[str, str | None], str]
+    *, scope: Scope, body: ResetPasswordBody, prepared: tuple[tuple[str, str | None], str]
 ) -> dict[str, bool]:
     """Set a new password with a mailed token."""
     return passwords.reset(*prepared, link=_forgot())
@@ -62,10 +62,10 @@ def reset_password(
 
 @blueprint.post("/change-password")
 @endpoint(
-    guard=verified(), body=ChangePassword, result=PasswordChanged, prepare=email.change_password,
+    guard=verified(), body=ChangePasswordBody, result=PasswordChangedSchema, prepare=email.change_password,
     message="Password changed", max_bytes=BYTES, errors=("INVALID_PASSWORD", "CONFLICT",),
 )  # fmt: skip
-def change_password(*, scope: Scope, body: ChangePassword, prepared: tuple[str | None, str]) -> OpenedSession:
+def change_password(*, scope: Scope, body: ChangePasswordBody, prepared: tuple[str | None, str]) -> OpenedSession:
     """Change the password. The current session gets a new token."""
     others, limits = body.revoke_others, current_settings().limits.sessions
     return authentication.set_session_cookie(
@@ -74,15 +74,15 @@ def change_password(*, scope: Scope, body: ChangePassword, prepared: tuple[str |
 
 
 @blueprint.get("/list-sessions")
-@endpoint(guard=verified(), result=ListedSession, many=True, without_envelope=True, message="Sessions")
+@endpoint(guard=verified(), result=ListedSessionSchema, many=True, without_envelope=True, message="Sessions")
 def list_sessions(*, scope: Scope) -> Sequence[Session]:
     """List the caller's sessions."""
     return sessions.of_user(scope.actor.id)
 
 
 @blueprint.post("/revoke-session")
-@endpoint(guard=verified(), body=RevokeSession, result=StatusSchema, message="Session ended", max_bytes=BYTES)
-def revoke_session(*, scope: Scope, body: RevokeSession) -> dict[str, bool]:
+@endpoint(guard=verified(), body=RevokeSessionBody, result=StatusSchema, message="Session ended", max_bytes=BYTES)
+def revoke_session(*, scope: Scope, body: RevokeSessionBody) -> dict[str, bool]:
     """End one of the caller's sessions."""
     sessions.end(scope.actor.id, body.token)
     return DONE
@@ -105,7 +105,7 @@ def revoke_sessions(*, scope: Scope) -> dict[str, bool]:
 
 
 @blueprint.get("/list-accounts")
-@endpoint(guard=verified(), result=AccountView, many=True, without_envelope=True, message="Accounts")
+@endpoint(guard=verified(), result=AccountSchema, many=True, without_envelope=True, message="Accounts")
 def list_accounts(*, scope: Scope) -> list[sign_in_methods.SignInMethod]:
     """List the sign-in methods of the caller."""
     return sign_in_methods.sign_in_methods(scope.actor)
@@ -114,13 +114,13 @@ def list_accounts(*, scope: Scope) -> list[sign_in_methods.SignInMethod]:
 @blueprint.post("/update-user")
 @endpoint(
     guard=verified(),
-    body=UpdateUser,
+    body=UpdateUserBody,
     result=StatusSchema,
     message="User updated",
     max_bytes=BYTES,
     errors=("NOT_FOUND", "NOT_ALLOWED"),
 )
-def update_user(*, scope: Scope, body: UpdateUser) -> dict[str, bool]:
+def update_user(*, scope: Scope, body: UpdateUserBody) -> dict[str, bool]:
     """Change the name or the image of the caller."""
     users.update(scope.actor, body.sent())
     return DONE

@@ -15,18 +15,18 @@ from app.models.user import User
 from app.resources.auth import service
 from app.resources.auth.prepare import email
 from app.resources.auth.schemas.email import (
-    OnlyEmail,
-    SignIn,
-    SignUp,
-    VerifyEmail,
+    EmailBody,
+    SignInBody,
+    SignUpBody,
+    VerifyEmailBody,
 )
 from app.resources.auth.schemas.responses import (
     CurrentSession,
     CurrentSessionSchema,
-    SignedIn,
-    SignedUp,
+    SignedInSchema,
+    SignedUpSchema,
     SuccessSchema,
-    Verified,
+    VerifiedEmailSchema,
 )
 from app.resources.user.sessions import OpenedSession
 
@@ -36,10 +36,10 @@ BYTES = InputLimits.auth_bytes
 
 @blueprint.post("/sign-up/email")
 @endpoint(
-    guard=public("public+rate"), body=SignUp, result=SignedUp, message="A code was sent to the e-mail address",
+    guard=public("public+rate"), body=SignUpBody, result=SignedUpSchema, message="A code was sent to the e-mail address",
     prepare=email.sign_up, max_bytes=BYTES, rate="sign_up", errors=SIGN_UP_REFUSED,
 )  # fmt: skip
-def sign_up(*, scope: Scope, body: SignUp, prepared: dict[str, Any]) -> dict[str, User | None]:
+def sign_up(*, scope: Scope, body: SignUpBody, prepared: dict[str, Any]) -> dict[str, User | None]:
     """Register with an e-mail address and a password. A code is mailed."""
     limits = current_settings().limits.codes
     return {"user": service.sign_up(body.sent(), **prepared, visitor=authentication.client_info(), limits=limits)}
@@ -47,10 +47,10 @@ def sign_up(*, scope: Scope, body: SignUp, prepared: dict[str, Any]) -> dict[str
 
 @blueprint.post("/sign-in/email")
 @endpoint(
-    guard=public("public+rate"), body=SignIn, result=SignedIn, message="Signed in",
+    guard=public("public+rate"), body=SignInBody, result=SignedInSchema, message="Signed in",
     prepare=email.sign_in, max_bytes=BYTES, rate="sign_in", errors=("INVALID_EMAIL_OR_PASSWORD", "EMAIL_NOT_VERIFIED",),
 )  # fmt: skip
-def sign_in(*, scope: Scope, body: SignIn, prepared: tuple[str, str]) -> OpenedSession:
+def sign_in(*, scope: Scope, body: SignInBody, prepared: tuple[str, str]) -> OpenedSession:
     """Sign in with e-mail and password."""
     limits, visitor = current_settings().limits.sessions, authentication.client_info()
     return authentication.set_session_cookie(
@@ -61,10 +61,10 @@ def sign_in(*, scope: Scope, body: SignIn, prepared: tuple[str, str]) -> OpenedS
 @blueprint.post("/verify-email")
 @blueprint.post("/email-otp/verify-email", endpoint="verify_email_alias")
 @endpoint(
-    guard=public("public+rate"), body=VerifyEmail, result=Verified, message="E-mail verified",
+    guard=public("public+rate"), body=VerifyEmailBody, result=VerifiedEmailSchema, message="E-mail verified",
     prepare=email.verify_email, max_bytes=BYTES, rate="verify", errors=("INVALID_OTP", "TOO_MANY_ATTEMPTS",),
 )  # fmt: skip
-def verify_email(*, scope: Scope, body: VerifyEmail, prepared: tuple[str, str | None]) -> OpenedSession:
+def verify_email(*, scope: Scope, body: VerifyEmailBody, prepared: tuple[str, str | None]) -> OpenedSession:
     """Confirm the e-mail with the mailed code and sign in."""
     limits, web_url = current_settings().limits.sessions, current_settings().server.web_url
     return authentication.set_session_cookie(
@@ -75,10 +75,10 @@ def verify_email(*, scope: Scope, body: VerifyEmail, prepared: tuple[str, str | 
 @blueprint.post("/send-verification-otp")
 @blueprint.post("/email-otp/send-verification-otp", endpoint="send_code_alias")
 @endpoint(
-    guard=public("public+rate"), body=OnlyEmail, result=SuccessSchema, message="If the e-mail address is not verified, a code was sent",
+    guard=public("public+rate"), body=EmailBody, result=SuccessSchema, message="If the e-mail address is not verified, a code was sent",
     max_bytes=BYTES, rate="verify",
 )  # fmt: skip
-def send_code(*, scope: Scope, body: OnlyEmail) -> dict[str, bool]:
+def send_code(*, scope: Scope, body: EmailBody) -> dict[str, bool]:
     """Mail a new verification code."""
     return service.request_code(
         body.email, visitor=authentication.client_info(), limits=current_settings().limits.codes

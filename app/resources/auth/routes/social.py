@@ -9,7 +9,7 @@ from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.resources.auth import responses
 from app.resources.auth.prepare import social
-from app.resources.auth.schemas.social import Callback, CallbackQuery, SocialSignIn, SocialStarted
+from app.resources.auth.schemas.social import CallbackArguments, CallbackQuery, SocialSignInBody, SocialStartedSchema
 
 blueprint = Blueprint("auth_social", __name__)
 blueprint.after_request(responses.write_cookie)
@@ -17,10 +17,10 @@ blueprint.after_request(responses.write_cookie)
 
 @blueprint.post("/sign-in/social")
 @endpoint(
-    guard=public("public+rate"), body=SocialSignIn, result=SocialStarted, message="Continue at the provider",
+    guard=public("public+rate"), body=SocialSignInBody, result=SocialStartedSchema, message="Continue at the provider",
     prepare=social.prepare, max_bytes=InputLimits.auth_bytes, rate="callback", errors=("INVALID_REDIRECT", "PROVIDER_NOT_FOUND", *UPSTREAM,),
 )  # fmt: skip
-def sign_in_social(*, scope: Scope, body: SocialSignIn, prepared: social.PlannedLogin) -> dict[str, object]:
+def sign_in_social(*, scope: Scope, body: SocialSignInBody, prepared: social.PlannedLogin) -> dict[str, object]:
     """Start a social login and return the URL of the provider."""
     secret, url = social.start(prepared, browser=responses.browser_secret())
     responses.set_browser_secret(secret)
@@ -30,9 +30,13 @@ def sign_in_social(*, scope: Scope, body: SocialSignIn, prepared: social.Planned
 @blueprint.get("/callback/social_a")
 @blueprint.get("/callback/github", endpoint="callback_github")
 @endpoint(
-    guard=public("public+state"), query=Callback, raw_response=True, redirect="Redirect to the web app", rate="callback"
+    guard=public("public+state"),
+    query=CallbackQuery,
+    raw_response=True,
+    redirect="Redirect to the web app",
+    rate="callback",
 )
-def callback_social_a(*, scope: Scope, query: CallbackQuery) -> Response:
+def callback_social_a(*, scope: Scope, query: CallbackArguments) -> Response:
     """Finish a login at the code-hosting provider."""
     return responses.redirect(social.finish("social_a", query, browser=responses.browser_secret()))
 
@@ -40,8 +44,12 @@ def callback_social_a(*, scope: Scope, query: CallbackQuery) -> Response:
 @blueprint.get("/callback/social_b")
 @blueprint.get("/callback/google", endpoint="callback_google")
 @endpoint(
-    guard=public("public+state"), query=Callback, raw_response=True, redirect="Redirect to the web app", rate="callback"
+    guard=public("public+state"),
+    query=CallbackQuery,
+    raw_response=True,
+    redirect="Redirect to the web app",
+    rate="callback",
 )
-def callback_social_b(*, scope: Scope, query: CallbackQuery) -> Response:
+def callback_social_b(*, scope: Scope, query: CallbackArguments) -> Response:
     """Finish a login at the general-purpose provider."""
     return responses.redirect(social.finish("social_b", query, browser=responses.browser_secret()))

@@ -11,7 +11,7 @@ from app.security.passwords import password_error
 
 
 @dataclass(frozen=True, kw_only=True)
-class SignUp(RequestBody):
+class SignUpBody(RequestBody):
     """A new account."""
 
     email: Annotated[str, Email(required=True)]
@@ -27,7 +27,7 @@ class SignUp(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class SignIn(RequestBody):
+class SignInBody(RequestBody):
     """Credentials of a sign-in. `rememberMe: false` ends the session with the browser."""
 
     email: Annotated[str, Trimmed(required=True, validate=validate.Length(max=320))]
@@ -36,14 +36,14 @@ class SignIn(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OnlyEmail(RequestBody):
+class EmailBody(RequestBody):
     """An e-mail address that receives a code."""
 
     email: Annotated[str, Email(required=True)]
 
 
 @dataclass(frozen=True, kw_only=True)
-class VerifyEmail(RequestBody):
+class VerifyEmailBody(RequestBody):
     """The code of a mail. `code` is another name of `otp`."""
 
     email: Annotated[str, Email(required=True)]
@@ -58,7 +58,7 @@ class VerifyEmail(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ForgetPassword(RequestBody):
+class ForgetPasswordBody(RequestBody):
     """A request for a reset link. `redirectTo` is the page of the web app that accepts the new password."""
 
     email: Annotated[str, Email(required=True)]
@@ -68,7 +68,7 @@ class ForgetPassword(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ResetPassword(RequestBody):
+class ResetPasswordBody(RequestBody):
     """A new password with the token of the mailed link."""
 
     new_password: Annotated[str, NewPassword(required=True, data_key="newPassword")]
@@ -76,7 +76,7 @@ class ResetPassword(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class ChangePassword(RequestBody):
+class ChangePasswordBody(RequestBody):
     """A new password. `revokeOtherSessions` ends all other sessions."""
 
     new_password: Annotated[str, NewPassword(required=True, data_key="newPassword")]
@@ -85,7 +85,7 @@ class ChangePassword(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RevokeSession(RequestBody):
+class RevokeSessionBody(RequestBody):
     """The id of a session. `id` is another name of `token`."""
 
     token: Annotated[str, fields.String(required=True, validate=validate.Length(max=255))]
@@ -97,7 +97,7 @@ class RevokeSession(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class UpdateUser(RequestBody):
+class UpdateUserBody(RequestBody):
     """Changes of the name and image of the caller."""
 
     name: Annotated[str | Absent, person_name()] = ABSENT

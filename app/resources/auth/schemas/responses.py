@@ -5,10 +5,10 @@ from typing import Any, TypedDict
 from marshmallow import Schema, fields, validate
 
 from app.http.validation import DateTimeMs
-from app.resources.user.schemas import SIGN_IN_METHODS, UserView
+from app.resources.user.schemas import SIGN_IN_METHODS, UserSchema
 
 
-class SessionView(Schema):
+class SessionSchema(Schema):
     """A session. Its token is only in the cookie."""
 
     id = fields.String()
@@ -20,45 +20,45 @@ class SessionView(Schema):
     userAgent = fields.String(attribute="user_agent", allow_none=True)  # noqa: N815 (wire name)
 
 
-class ListedSession(SessionView):
+class ListedSessionSchema(SessionSchema):
     """A session in a list. `token` is its id for `revoke-session`, not the secret of the cookie."""
 
     token = fields.String(attribute="id", dump_only=True)
 
 
-class SignedUp(Schema):
+class SignedUpSchema(Schema):
     """A new user without a session, because the e-mail address is not verified."""
 
     token = fields.Constant(None)
-    user = fields.Nested(UserView)
+    user = fields.Nested(UserSchema)
 
 
-class SignedIn(Schema):
+class SignedInSchema(Schema):
     """The signed-in user. The cookie carries the session."""
 
     redirect = fields.Constant(False)
-    user = fields.Nested(UserView)
+    user = fields.Nested(UserSchema)
 
 
-class Verified(Schema):
+class VerifiedEmailSchema(Schema):
     """The user with a verified e-mail address. The cookie carries the session."""
 
     status = fields.Constant(True)
-    user = fields.Nested(UserView)
+    user = fields.Nested(UserSchema)
 
 
-class PasswordChanged(Schema):
+class PasswordChangedSchema(Schema):
     """The user after a change of the password. The cookie carries the new token."""
 
     token = fields.Constant(None)
-    user = fields.Nested(UserView)
+    user = fields.Nested(UserSchema)
 
 
 class CurrentSessionSchema(Schema):
     """The current session and its user."""
 
-    user = fields.Nested(UserView)
-    session = fields.Nested(SessionView)
+    user = fields.Nested(UserSchema)
+    session = fields.Nested(SessionSchema)
 
 
 class CurrentSession(TypedDict):
@@ -74,7 +74,7 @@ class SuccessSchema(Schema):
     success = fields.Boolean()
 
 
-class AccountView(Schema):
+class AccountSchema(Schema):
     """A sign-in method with the field names of better-auth."""
 
     id = fields.String()

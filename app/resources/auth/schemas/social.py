@@ -12,7 +12,7 @@ PAGE: dict[str, Any] = {"required": False, "load_default": None, "allow_none": T
 
 
 @dataclass(frozen=True, kw_only=True)
-class SocialSignIn(RequestBody):
+class SocialSignInBody(RequestBody):
     """The provider, by the name of the specification or of better-auth, and the pages after the login."""
 
     provider: Annotated[str, fields.String(required=True, validate=validate.OneOf(PROVIDERS))]
@@ -20,14 +20,14 @@ class SocialSignIn(RequestBody):
     error_callback_url: Annotated[str | None, text(0, 2048, data_key="errorCallbackURL", **PAGE)]
 
 
-class SocialStarted(Schema):
+class SocialStartedSchema(Schema):
     """The URL of the provider."""
 
     url = fields.Url()
     redirect = fields.Boolean()
 
 
-class Callback(RequestSchema):
+class CallbackQuery(RequestSchema):
     """The query of a callback. A missing or malformed state equals an unknown one."""
 
     code = fields.String(load_default="")
@@ -35,8 +35,8 @@ class Callback(RequestSchema):
     error = fields.String(load_default="")
 
 
-class CallbackQuery(TypedDict):
-    """Loaded query of `Callback`."""
+class CallbackArguments(TypedDict):
+    """Loaded query of `CallbackQuery`."""
 
     code: str
     state: str

@@ -10,12 +10,12 @@ from app.drivers.git.rest.responses import RequestRefused
 from app.models.base import utcnow_ms
 from app.models.project import Provider
 from app.resources.git_provider.credentials import RotatedTokens, VerifiedTokens
-from app.resources.git_provider.schemas.credentials import NewCredential, RotatedPair
+from app.resources.git_provider.schemas.credentials import CreateCredentialBody, RotateCredentialBody
 
 INSTALLATION_LIFE = timedelta(hours=1)  # GitHub: installation access tokens expire after one hour
 
 
-def verify_token(body: NewCredential, *, hosts: GitHosts) -> VerifiedTokens:
+def verify_token(body: CreateCredentialBody, *, hosts: GitHosts) -> VerifiedTokens:
     """Ask the host for the account of a token and check the installation.
 
     Raises:
@@ -41,7 +41,7 @@ def verify_token(body: NewCredential, *, hosts: GitHosts) -> VerifiedTokens:
     )
 
 
-def rotated(body: RotatedPair) -> tuple[Provider, str, RotatedTokens]:
+def rotated(body: RotateCredentialBody) -> tuple[Provider, str, RotatedTokens]:
     """Return the provider, the old refresh token and the new pair of a body."""
     pair = RotatedTokens(
         body.access_token, body.refresh_token, body.access_token_expires_at, body.refresh_token_expires_at

@@ -16,7 +16,7 @@ from app.resources.git_provider import credentials, oauth_state, provider_select
 from app.resources.git_provider.connection_recovery import attempts
 from app.resources.git_provider.credentials import VerifiedTokens
 from app.resources.git_provider.oauth_state import OAuthState
-from app.resources.git_provider.schemas.exchange import Code, InstallationCode, Start
+from app.resources.git_provider.schemas.exchange import ExchangeCodeBody, ExchangeInstallationBody, StartConnectionBody
 
 REDIRECT_PATH = "/connect/provider_b"
 A, B = "provider_a", "provider_b"
@@ -28,7 +28,7 @@ def start_a(scope: Scope) -> tuple[OAuthState, str]:
     return attempt, _hosts().github[0].start_url(attempt.state)
 
 
-def start_b(scope: Scope, body: Start) -> tuple[OAuthState, str]:
+def start_b(scope: Scope, body: StartConnectionBody) -> tuple[OAuthState, str]:
     """Create a state with PKCE for provider B and return it with the URL of the provider."""
     app, _ = _hosts().gitlab
     attempt = oauth_state.begin(_own_page(body.redirect_uri) if body.redirect_uri else _redirect_uri())
@@ -42,7 +42,7 @@ def store_state(scope: Scope, provider: str, attempt: OAuthState, url: str) -> d
     return {"url": url}
 
 
-def exchange_a(scope: Scope, body: InstallationCode, query: InstallationCode) -> VerifiedTokens:
+def exchange_a(scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationBody) -> VerifiedTokens:
     """Exchange a code for the tokens of the user and of an installation that the user sees.
 
     Raises:
@@ -64,7 +64,7 @@ def exchange_a(scope: Scope, body: InstallationCode, query: InstallationCode) ->
     return VerifiedTokens(tokens, account, installation_id, app.installation_token(installation_id, fresh=True))
 
 
-def exchange_b(scope: Scope, body: Code) -> VerifiedTokens:
+def exchange_b(scope: Scope, body: ExchangeCodeBody) -> VerifiedTokens:
     """Exchange a code for the tokens of the user.
 
     Raises:

@@ -21,16 +21,16 @@ from app.resources.git_provider.schemas import credentials as s
 blueprint = Blueprint("git_provider", __name__)
 
 
-def _try(scope: Scope, body: s.NewCredential) -> VerifiedTokens:
+def _try(scope: Scope, body: s.CreateCredentialBody) -> VerifiedTokens:
     return connecting.verify_token(body, hosts=drivers.git)
 
 
 @blueprint.post("/create")
 @endpoint(
-    guard=verified(token=MANAGES), body=s.NewCredential, result=s.CredentialObject, status=201, other_status=200,
+    guard=verified(token=MANAGES), body=s.CreateCredentialBody, result=s.CredentialSchema, status=201, other_status=200,
     message="Account connected", prepare=_try, errors=("TOKEN_REJECTED", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
-def create(*, scope: Scope, body: s.NewCredential, prepared: VerifiedTokens) -> ViewResult:
+def create(*, scope: Scope, body: s.CreateCredentialBody, prepared: VerifiedTokens) -> ViewResult:
     """Verify tokens of the caller at the provider and store them."""
     row, is_new = credentials.store(scope.actor, body.provider, prepared, ring=keyring)
     return ViewResult(row, 201 if is_new else 200)
@@ -39,25 +39,25 @@ def create(*, scope: Scope, body: s.NewCredential, prepared: VerifiedTokens) -> 
 @blueprint.post("/rotate")
 @endpoint(
     guard=verified("verifyAuth, own row", token=MANAGES),
-    body=s.RotatedPair,
-    result=s.CredentialObject,
+    body=s.RotateCredentialBody,
+    result=s.CredentialSchema,
     message="Tokens stored",
     errors=("ALREADY_ROTATED", "NOT_FOUND"),
 )
-def rotate(*, scope: Scope, body: s.RotatedPair) -> GitCredential:
+def rotate(*, scope: Scope, body: s.RotateCredentialBody) -> GitCredential:
     """Store a token pair that the caller refreshed."""
     return credentials.rotate(scope.actor, *connecting.rotated(body), ring=keyring)
 
 
 @blueprint.get("/<userId>")
-@endpoint(guard=own_user("userId", token=READS), result=s.CredentialObject, many=True)
+@endpoint(guard=own_user("userId", token=READS), result=s.CredentialSchema, many=True)
 def list_connected(*, scope: Scope) -> Sequence[GitCredential]:
     """List the providers the user has connected."""
     return credentials.credentials_of(scope.user)
 
 
 @blueprint.delete("/<id>")
-@endpoint(guard=verified(token=MANAGES), result=s.RemovedCredential, message="Account disconnected")
+@endpoint(guard=verified(token=MANAGES), result=s.RemovedCredentialSchema, message="Account disconnected")
 def disconnect(*, scope: Scope) -> dict[str, object]:
     """Disconnect an account of the caller. Its tokens are revoked at the provider."""
     return {"id": removal.disconnect_own(scope.actor, scope.path["id"], ring=keyring), "deleted": True}
@@ -66,8 +66,8 @@ def disconnect(*, scope: Scope) -> dict[str, object]:
 @blueprint.get("/repositories")
 @endpoint(
     guard=verified(token=READS),
-    query=s.WhichRepositories,
-    result=s.RepositoryItem,
+    query=s.RepositoriesQuery,
+    result=s.RepositoryItemSchema,
     many=True,
     errors=(
         "NOT_FOUND",
@@ -82,20 +82,20 @@ def list_repositories(*, scope: Scope, query: s.WhichRepositoriesQuery) -> PageR
     return PageResult(*repositories.reachable(scope.actor, **query, hosts=drivers.git))
 
 
-def _make(scope: Scope, body: s.NewRepository) -> Repository:
+def _make(scope: Scope, body: s.CreateRepositoryBody) -> Repository:
     return repositories.make(scope.organization, body.name, hosts=drivers.git)
 
 
 @blueprint.post("/repositories")
 @endpoint(
     guard=permission(Permission.MANAGE_PROJECTS, in_body=True),
-    body=s.NewRepository,
-    result=s.RepositoryItem,
+    body=s.CreateRepositoryBody,
+    result=s.RepositoryItemSchema,
     status=201,
     message="Repository created",
     prepare=_make,
     errors=("NAME_TAKEN", "INVALID_NAME", "PROVIDER_NOT_CONFIGURED"),
 )
-def create_repository(*, scope: Scope, body: s.NewRepository, prepared: Repository) -> Repository:
+def create_repository(*, scope: Scope, body: s.CreateRepositoryBody, prepared: Repository) -> Repository:
     """Create a local repository for an organization."""
     return repositories.record_owner(scope.organization, prepared)

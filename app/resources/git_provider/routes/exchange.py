@@ -15,12 +15,12 @@ from app.resources.git_provider import credentials
 from app.resources.git_provider.credentials import VerifiedTokens
 from app.resources.git_provider.oauth_state import OAuthState
 from app.resources.git_provider.prepare import exchange as flow
-from app.resources.git_provider.schemas.credentials import CredentialObject
+from app.resources.git_provider.schemas.credentials import CredentialSchema
 from app.resources.git_provider.schemas.exchange import (
-    Code,
-    InstallationCode,
-    Start,
-    Started,
+    ExchangeCodeBody,
+    ExchangeInstallationBody,
+    StartConnectionBody,
+    StartedConnectionSchema,
 )
 
 blueprint = Blueprint("git_exchange", __name__)
@@ -30,7 +30,7 @@ MAX_BYTES = InputLimits.auth_bytes
 
 @blueprint.post("/provider_a/start")
 @endpoint(
-    guard=verified(), result=Started, message="Continue at the provider", prepare=flow.start_a, max_bytes=MAX_BYTES,
+    guard=verified(), result=StartedConnectionSchema, message="Continue at the provider", prepare=flow.start_a, max_bytes=MAX_BYTES,
     rate="provider_exchange", errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED",),
 )  # fmt: skip
 def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]:
@@ -40,21 +40,21 @@ def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]
 
 @blueprint.post("/provider_b/start")
 @endpoint(
-    guard=verified(), body=Start, result=Started, message="Continue at the provider", prepare=flow.start_b,
+    guard=verified(), body=StartConnectionBody, result=StartedConnectionSchema, message="Continue at the provider", prepare=flow.start_b,
     max_bytes=MAX_BYTES, rate="provider_exchange", errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED",),
 )  # fmt: skip
-def start_b(*, scope: Scope, body: Start, prepared: tuple[OAuthState, str]) -> dict[str, str]:
+def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthState, str]) -> dict[str, str]:
     """Start to connect an account and return the URL of the provider."""
     return flow.store_state(scope, flow.B, *prepared)
 
 
 @blueprint.post("/provider_a")
 @endpoint(
-    guard=verified("verifyAuth + state"), body=InstallationCode, query=InstallationCode.schema, result=CredentialObject,
+    guard=verified("verifyAuth + state"), body=ExchangeInstallationBody, query=ExchangeInstallationBody.schema, result=CredentialSchema,
     message="Account connected", prepare=flow.exchange_a, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
 def exchange_a(
-    *, scope: Scope, body: InstallationCode, query: InstallationCode, prepared: VerifiedTokens
+    *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationBody, prepared: VerifiedTokens
 ) -> GitCredential:
     """Exchange the code of an installation and store the tokens."""
     return credentials.store(scope.actor, Provider.GITHUB, prepared, ring=keyring)[0]
@@ -62,10 +62,10 @@ def exchange_a(
 
 @blueprint.post("/provider_b")
 @endpoint(
-    guard=verified("verifyAuth + state"), body=Code, result=CredentialObject, message="Account connected",
+    guard=verified("verifyAuth + state"), body=ExchangeCodeBody, result=CredentialSchema, message="Account connected",
     prepare=flow.exchange_b, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
-def exchange_b(*, scope: Scope, body: Code, prepared: VerifiedTokens) -> GitCredential:
+def exchange_b(*, scope: Scope, body: ExchangeCodeBody, prepared: VerifiedTokens) -> GitCredential:
     """Exchange an authorization code and store the tokens."""
     return credentials.store(scope.actor, Provider.GITLAB, prepared, ring=keyring)[0]
 
@@ -80,7 +80,7 @@ def _refresh_b(scope: Scope) -> str:
 
 @blueprint.post("/provider_a/refresh")
 @endpoint(
-    guard=verified(token=MANAGES), result=CredentialObject, message="Tokens refreshed", prepare=_refresh_a, max_bytes=MAX_BYTES,
+    guard=verified(token=MANAGES), result=CredentialSchema, message="Tokens refreshed", prepare=_refresh_a, max_bytes=MAX_BYTES,
     rate="provider_refresh", errors=("NOT_FOUND", "NEEDS_RECONNECT", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
 def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
@@ -90,7 +90,7 @@ def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
 
 @blueprint.post("/provider_b/refresh")
 @endpoint(
-    guard=verified(token=MANAGES), result=CredentialObject, message="Tokens refreshed", prepare=_refresh_b, max_bytes=MAX_BYTES,
+    guard=verified(token=MANAGES), result=CredentialSchema, message="Tokens refreshed", prepare=_refresh_b, max_bytes=MAX_BYTES,
     rate="provider_refresh", errors=("NOT_FOUND", "NEEDS_RECONNECT", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
 def refresh_b(*, scope: Scope, prepared: str) -> GitCredential:

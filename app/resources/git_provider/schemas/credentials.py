@@ -109,7 +109,7 @@ def _time() -> Time:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewCredential(RequestBody):
+class CreateCredentialBody(RequestBody):
     """Tokens of the caller at a provider."""
 
     provider: Annotated[Provider, RemoteProviderName(required=True)]
@@ -123,7 +123,7 @@ class NewCredential(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class RotatedPair(RequestBody):
+class RotateCredentialBody(RequestBody):
     """A pair that the caller refreshed, with the previous refresh token."""
 
     provider: Annotated[Provider, RemoteProviderName(required=True)]
@@ -134,7 +134,7 @@ class RotatedPair(RequestBody):
     refresh_token_expires_at: Annotated[datetime | None, _time()]
 
 
-class RemovedCredential(Schema):
+class RemovedCredentialSchema(Schema):
     """The deleted credential."""
 
     id = fields.String()
@@ -149,7 +149,7 @@ def plain_name(value: str) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewRepository(RequestBody):
+class CreateRepositoryBody(RequestBody):
     """A new local repository of an organization."""
 
     provider: Annotated[
@@ -160,7 +160,7 @@ class NewRepository(RequestBody):
 
 
 class WhichRepositoriesQuery(TypedDict):
-    """Loaded query of `WhichRepositories`."""
+    """Loaded query of `RepositoriesQuery`."""
 
     provider: Provider
     search: str | None
@@ -168,14 +168,14 @@ class WhichRepositoriesQuery(TypedDict):
     limit: int
 
 
-class WhichRepositories(PageQuery):
+class RepositoriesQuery(PageQuery):
     """A filter of the repositories of one provider."""
 
     provider = ProviderName(required=True)
     search = fields.String(load_default=None, validate=validate.Length(max=255))
 
 
-class RepositoryItem(Schema):
+class RepositoryItemSchema(Schema):
     """A repository in a listing (contract 4.8)."""
 
     id = fields.String()
@@ -188,7 +188,7 @@ class RepositoryItem(Schema):
     updated_at = DateTimeMs(allow_none=True)
 
 
-class AccountObject(Schema):
+class GitAccountSchema(Schema):
     """The account at the provider."""
 
     id = fields.String(attribute="account_id", allow_none=True)
@@ -196,13 +196,13 @@ class AccountObject(Schema):
     name = fields.String(attribute="account_name", allow_none=True)
 
 
-class CredentialObject(Schema):
+class CredentialSchema(Schema):
     """A stored credential (contract 4.8)."""
 
     id = fields.String()
     user_id = fields.String()
     provider = fields.Enum(Provider, by_value=True)
-    provider_account = fields.Nested(AccountObject, attribute="*")
+    provider_account = fields.Nested(GitAccountSchema, attribute="*")
     token_type = fields.String()
     scopes = fields.List(fields.String())
     installation_id = fields.String(allow_none=True)

@@ -12,7 +12,7 @@ OPTIONAL: dict[str, Any] = {"required": False, "load_default": None, "allow_none
 
 
 @dataclass(frozen=True, kw_only=True)
-class InstallationCode(RequestBody):
+class ExchangeInstallationBody(RequestBody):
     """The callback parameters of provider A, in the body or in the query string."""
 
     code: Annotated[str | None, text(1, 512, **OPTIONAL)]
@@ -21,7 +21,7 @@ class InstallationCode(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Code(RequestBody):
+class ExchangeCodeBody(RequestBody):
     """The callback parameters of provider B. With a state the stored redirect and verifier are used."""
 
     code: Annotated[str, text(1, 512)]
@@ -31,13 +31,13 @@ class Code(RequestBody):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Start(RequestBody):
+class StartConnectionBody(RequestBody):
     """The page of the web app to which provider B redirects."""
 
     redirect_uri: Annotated[str | None, text(1, 2048, **OPTIONAL)]
 
 
-class Started(Schema):
+class StartedConnectionSchema(Schema):
     """The URL of the provider."""
 
     url = fields.Url()

@@ -12,7 +12,7 @@ from app.drivers.git.port import Branch
 from app.extensions import drivers
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, GIT_WRITE
-from app.resources.organization.schemas import ChangeStatus, StatusArguments, StatusQuery
+from app.resources.organization.schemas import ChangeStatusBody, StatusArguments, StatusQuery
 from app.resources.project import branches, queries, repository_access, service
 from app.resources.project import schemas as s
 from app.resources.project.prepare import PreparedProject, prepare_connection, prepare_project
@@ -26,7 +26,7 @@ CURRENT = "project.details"
 
 
 @blueprint.get("/<projectId>")
-@endpoint(guard=roles(*EVERYONE, project="projectId", as_rows=True), result=s.ProjectObject)
+@endpoint(guard=roles(*EVERYONE, project="projectId", as_rows=True), result=s.ProjectSchema)
 def details(*, scope: Scope) -> queries.Shown:
     """Read the metadata, settings and connection of a project."""
     return queries.shown(scope.project, scope.index)
@@ -36,7 +36,7 @@ def details(*, scope: Scope) -> queries.Shown:
 @endpoint(
     guard=roles(*EVERYONE, organization="orgId", as_rows=True),
     query=s.ActiveProjectsQuery,
-    result=s.ProjectObject,
+    result=s.ProjectSchema,
     many=True,
 )
 def list_of_organization(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]:
@@ -48,7 +48,7 @@ def list_of_organization(*, scope: Scope, query: StatusArguments) -> list[querie
 @endpoint(
     guard=own_user("userId", or_platform_admin=True, token=READS),
     query=StatusQuery,
-    result=s.ProjectObject,
+    result=s.ProjectSchema,
     many=True,
 )
 def list_of_user(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]:
@@ -59,15 +59,15 @@ def list_of_user(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]
 @blueprint.post("/create")
 @endpoint(
     guard=roles_in_body(*MANAGERS, organization="org_id"),
-    body=s.NewProject,
-    result=s.ProjectObject,
+    body=s.CreateProjectBody,
+    result=s.ProjectSchema,
     status=201,
     message="Project created",
     prepare=prepare_project,
     rate="project_create",
     errors=("NAME_TAKEN", "LIMIT_REACHED", *GIT_READ),
 )
-def create(*, scope: Scope, body: s.NewProject, prepared: PreparedProject) -> queries.Shown:
+def create(*, scope: Scope, body: s.CreateProjectBody, prepared: PreparedProject) -> queries.Shown:
     """Connect a repository as a new project."""
     limits = limits_of(scope.organization.owner_id)
     return queries.reload_project(
@@ -78,13 +78,13 @@ def create(*, scope: Scope, body: s.NewProject, prepared: PreparedProject) -> qu
 @blueprint.patch("/<projectId>")
 @endpoint(
     guard=roles(*MANAGERS, project="projectId"),
-    body=s.ChangeProject,
-    result=s.ProjectObject,
+    body=s.UpdateProjectBody,
+    result=s.ProjectSchema,
     etag_of=CURRENT,
     message="Project updated",
     errors=("NAME_TAKEN",),
 )
-def update(*, scope: Scope, body: s.ChangeProject) -> queries.Shown:
+def update(*, scope: Scope, body: s.UpdateProjectBody) -> queries.Shown:
     """Change name, image, address, framework or paths."""
     return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
@@ -92,12 +92,12 @@ def update(*, scope: Scope, body: s.ChangeProject) -> queries.Shown:
 @blueprint.patch("/visibility/<projectId>")
 @endpoint(
     guard=roles(*MANAGERS, project="projectId"),
-    body=s.ChangeVisibility,
-    result=s.ProjectObject,
+    body=s.ChangeVisibilityBody,
+    result=s.ProjectSchema,
     etag_of=CURRENT,
     message="Visibility updated",
 )
-def set_visibility(*, scope: Scope, body: s.ChangeVisibility) -> queries.Shown:
+def set_visibility(*, scope: Scope, body: s.ChangeVisibilityBody) -> queries.Shown:
     """Label the published site public or private. The label changes no access to this service."""
     return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
@@ -105,14 +105,14 @@ def set_visibility(*, scope: Scope, body: s.ChangeVisibility) -> queries.Shown:
 @blueprint.patch("/status/<projectId>")
 @endpoint(
     guard=roles(*MANAGERS, project="projectId"),
-    body=ChangeStatus,
-    result=s.ProjectObject,
+    body=ChangeStatusBody,
+    result=s.ProjectSchema,
     allow_archived=True,
     etag_of=CURRENT,
     message="Status updated",
     errors=("LIMIT_REACHED",),
 )
-def set_status(*, scope: Scope, body: ChangeStatus) -> queries.Shown:
+def set_status(*, scope: Scope, body: ChangeStatusBody) -> queries.Shown:
     """Archive or activate the project."""
     limits = limits_of(scope.organization.owner_id)
     changed = service.set_status(scope.project, scope.organization, body.status, limits=limits)
@@ -122,12 +122,12 @@ def set_status(*, scope: Scope, body: ChangeStatus) -> queries.Shown:
 @blueprint.patch("/generator/<projectId>")
 @endpoint(
     guard=roles(*MANAGERS, project="projectId"),
-    body=s.ChangeGenerator,
-    result=s.ProjectObject,
+    body=s.ChangeGeneratorBody,
+    result=s.ProjectSchema,
     etag_of=CURRENT,
     message="Generator updated",
 )
-def set_generator(*, scope: Scope, body: s.ChangeGenerator) -> queries.Shown:
+def set_generator(*, scope: Scope, body: s.ChangeGeneratorBody) -> queries.Shown:
     """Set the static site generator."""
     return queries.shown(service.update(scope.project, body.sent(), by=scope.caller), scope.index)
 
@@ -135,15 +135,15 @@ def set_generator(*, scope: Scope, body: s.ChangeGenerator) -> queries.Shown:
 @blueprint.patch("/git/<projectId>")
 @endpoint(
     guard=roles(*MANAGERS, project="projectId"),
-    body=s.ChangeConnection,
-    result=s.ProjectObject,
+    body=s.ChangeConnectionBody,
+    result=s.ProjectSchema,
     etag_of=CURRENT,
     message="Repository updated",
     prepare=prepare_connection,
     errors=GIT_READ,
 )
 def set_connection(
-    *, scope: Scope, body: s.ChangeConnection, prepared: repository_access.ReachableBranch | None
+    *, scope: Scope, body: s.ChangeConnectionBody, prepared: repository_access.ReachableBranch | None
 ) -> queries.Shown:
     """Change, renew or remove the connection to a repository and working branch."""
     return queries.reload_project(service.connect(scope.project, prepared, by=scope.actor))
@@ -152,7 +152,7 @@ def set_connection(
 @blueprint.patch("/move/<orgId>/<projectId>")
 @endpoint(
     guard=can_move_project("projectId", "orgId"),
-    result=s.ProjectObject,
+    result=s.ProjectSchema,
     allow_archived=True,
     etag_of=CURRENT,
     message="Project moved",
@@ -168,7 +168,7 @@ def move(*, scope: Scope) -> queries.Shown:
 @blueprint.delete("/<projectId>")
 @endpoint(
     guard=project_permission(Permission.MANAGE_PROJECTS),
-    result=s.DeletedProject,
+    result=s.DeletedProjectSchema,
     allow_archived=True,
     etag_of=CURRENT,
     message="Project deleted",
@@ -179,27 +179,27 @@ def delete(*, scope: Scope) -> dict[str, object]:
 
 
 @blueprint.get("/<projectId>/branches")
-@endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.BranchObject, many=True, errors=GIT_READ)
+@endpoint(guard=roles(*EVERYONE, project="projectId"), result=s.BranchSchema, many=True, errors=GIT_READ)
 def list_branches(*, scope: Scope) -> Sequence[Branch]:
     """List the branches of the project's repository."""
     return branches.list_all(scope.project, hosts=drivers.git, actor=scope.actor)
 
 
-def _create_branch(scope: Scope, body: s.NewBranch) -> Branch:
+def _create_branch(scope: Scope, body: s.CreateBranchBody) -> Branch:
     return branches.create(scope.project, body.branch, body.start, hosts=drivers.git, actor=scope.actor)
 
 
 @blueprint.post("/<projectId>/branches")
 @endpoint(
     guard=roles(*EVERYONE, project="projectId"),
-    body=s.NewBranch,
-    result=s.BranchObject,
+    body=s.CreateBranchBody,
+    result=s.BranchSchema,
     status=201,
     message="Branch created",
     prepare=_create_branch,
     errors=GIT_WRITE,
 )
-def create_branch(*, scope: Scope, body: s.NewBranch, prepared: Branch) -> Branch:
+def create_branch(*, scope: Scope, body: s.CreateBranchBody, prepared: Branch) -> Branch:
     """Create a branch in the project's repository."""
     return prepared
 
@@ -211,7 +211,7 @@ def _delete_branch(scope: Scope) -> str:
 @blueprint.delete("/<projectId>/branches/<path:name>")
 @endpoint(
     guard=roles(*EVERYONE, project="projectId"),
-    result=s.DeletedBranch,
+    result=s.DeletedBranchSchema,
     message="Branch deleted",
     prepare=_delete_branch,
     errors=("WORKING_BRANCH", "DEFAULT_BRANCH", *GIT_WRITE),

@@ -27,7 +27,7 @@ PATH = "/<projectId>/pull-requests"
 
 
 @dataclass(frozen=True, kw_only=True)
-class NewPullRequest(RequestBody):
+class CreatePullRequestBody(RequestBody):
     """The branches, title and description of a pull request."""
 
     title: Annotated[str, text(1, 255)]
@@ -36,7 +36,7 @@ class NewPullRequest(RequestBody):
     body: Annotated[str, text(0, 65_536, required=False, load_default="")]
 
 
-class PullRequestObject(Schema):
+class PullRequestSchema(Schema):
     """A pull request."""
 
     number = fields.Integer()
@@ -47,7 +47,7 @@ class PullRequestObject(Schema):
     url = fields.String()
 
 
-class MergedObject(Schema):
+class MergedPullRequestSchema(Schema):
     """The result of a merge."""
 
     merged = fields.Boolean()
@@ -57,7 +57,7 @@ class MergedObject(Schema):
 @blueprint.get(PATH)
 @endpoint(
     guard=roles(*EVERYONE, project="projectId"),
-    result=PullRequestObject,
+    result=PullRequestSchema,
     many=True,
     errors=("NO_PULL_REQUESTS", *GIT_READ),
 )
@@ -66,17 +66,17 @@ def list_pull_requests(*, scope: Scope) -> Sequence[PullRequest]:
     return pull_requests.list_all(scope.project, hosts=drivers.git, actor=scope.actor)
 
 
-def _propose(scope: Scope, body: NewPullRequest) -> PullRequest:
+def _propose(scope: Scope, body: CreatePullRequestBody) -> PullRequest:
     proposal = Proposal(body.title, body.head, body.base, body.body)
     return pull_requests.propose(scope.project, proposal, hosts=drivers.git, actor=scope.actor)
 
 
 @blueprint.post(PATH)
 @endpoint(
-    guard=roles(*EVERYONE, project="projectId"), body=NewPullRequest, result=PullRequestObject, status=201,
+    guard=roles(*EVERYONE, project="projectId"), body=CreatePullRequestBody, result=PullRequestSchema, status=201,
     message="Pull request created", prepare=_propose, errors=("NO_PULL_REQUESTS", *GIT_WRITE,),
 )  # fmt: skip
-def create_pull_request(*, scope: Scope, body: NewPullRequest, prepared: PullRequest) -> PullRequest:
+def create_pull_request(*, scope: Scope, body: CreatePullRequestBody, prepared: PullRequest) -> PullRequest:
     """Create a pull request."""
     return prepared
 
@@ -88,7 +88,7 @@ def _merge(scope: Scope) -> Merged:
 @blueprint.post(f"{PATH}/<number>/merge")
 @endpoint(
     guard=roles(*EVERYONE, project="projectId").for_tokens(PUBLISHES),
-    result=MergedObject,
+    result=MergedPullRequestSchema,
     message="Pull request merged",
     prepare=_merge,
     errors=("NO_PULL_REQUESTS", *GIT_WRITE),

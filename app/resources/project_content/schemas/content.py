@@ -15,7 +15,7 @@ from app.http.git_refs import branch_name, full_sha
 from app.http.validation import DateTimeMs, PageQuery, RequestBody, RequestSchema, StrictBoolean, text
 from app.models.project_content import IndexStatus
 from app.resources.project_content.commit_builder import FileEdit
-from app.resources.project_content.schemas.results import ENTRY_TYPES, MODE, HeadingSchema, OutlineLink
+from app.resources.project_content.schemas.results import ENTRY_TYPES, MODE, HeadingSchema, OutlineLinkSchema
 
 MAX_FILES, MAX_BYTES = CommitLimits.files, CommitLimits.bytes
 MAX_PAGE = 100
@@ -91,7 +91,7 @@ class FileArguments(TypedDict):
     ref: str | None
 
 
-class LastCommit(RequestSchema):
+class LastCommitSchema(RequestSchema):
     """The newest commit that changed a file."""
 
     sha = fields.String(validate=full_sha)
@@ -117,13 +117,13 @@ class FileMetadataSchema(RequestSchema):
     front_matter = fields.Raw(allow_none=True, metadata={"type": "object", "additionalProperties": {}})
     title = fields.String(allow_none=True)
     headings = fields.List(fields.Nested(HeadingSchema))
-    links = fields.List(fields.Nested(OutlineLink))
+    links = fields.List(fields.Nested(OutlineLinkSchema))
     commit_sha = fields.String(allow_none=True, validate=full_sha)
-    last_commit = fields.Nested(LastCommit, allow_none=True)
+    last_commit = fields.Nested(LastCommitSchema, allow_none=True)
     indexed_at = DateTimeMs(allow_none=True)
 
 
-class EditedFile(RequestSchema):
+class EditedFileSchema(RequestSchema):
     """One file of a save."""
 
     RULES: ClassVar[dict[str, Any]] = {
@@ -178,7 +178,7 @@ def _decoded(content: str | None, encoding: str) -> bytes | None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class MakeCommit(RequestBody):
+class CommitFilesBody(RequestBody):
     """A save of all its files in one commit."""
 
     message: Annotated[str, text(1, 2_000)]
@@ -188,7 +188,7 @@ class MakeCommit(RequestBody):
     branch: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=branch_name)]
     base_sha: Annotated[str, fields.String(required=True, validate=full_sha)]
     files: Annotated[
-        list[FileEdit], fields.List(fields.Nested(EditedFile), required=True, validate=validate.Length(min=1))
+        list[FileEdit], fields.List(fields.Nested(EditedFileSchema), required=True, validate=validate.Length(min=1))
     ]
     is_validated: Annotated[bool, StrictBoolean(data_key="validate", load_default=False, metadata=VALIDATE)]
 
@@ -225,19 +225,19 @@ class MakeCommit(RequestBody):
             origins.add(origin)
 
 
-class CommittedFile(RequestSchema):
+class CommittedFileSchema(RequestSchema):
     """A path of a commit and its new blob, null if it was deleted."""
 
     path = fields.String()
     sha = fields.String(allow_none=True, validate=full_sha)
 
 
-class Committed(RequestSchema):
+class CommittedSchema(RequestSchema):
     """A commit."""
 
     commit_sha = fields.String(validate=full_sha)
     branch = fields.String()
-    files = fields.List(fields.Nested(CommittedFile))
+    files = fields.List(fields.Nested(CommittedFileSchema))
     url = fields.String(allow_none=True)
 
 

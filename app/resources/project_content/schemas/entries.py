@@ -21,7 +21,7 @@ from app.http.git_refs import branch_name
 from app.http.json_schema import SHA, described
 from app.http.validation import PassthroughSchema, RequestSchema
 from app.resources.project_content.entries import EntryQuery
-from app.resources.project_content.schemas.content import MAX_PAGE, LastCommit
+from app.resources.project_content.schemas.content import MAX_PAGE, LastCommitSchema
 
 _NAME = rf"[^\x00\[\]]{{1,{MAX_NAME}}}"
 _LISTED_NAME = rf"[^\x00\[\],]{{1,{MAX_NAME}}}"
@@ -131,4 +131,4 @@ class EntrySchema(PassthroughSchema):
         values=fields.Raw(allow_none=True),
         metadata={"example": {"title": "Hello", "date": "2026-01-02"}},
     )
-    last_commit = fields.Nested(LastCommit, required=True, allow_none=True)
+    last_commit = fields.Nested(LastCommitSchema, required=True, allow_none=True)

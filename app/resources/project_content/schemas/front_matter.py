@@ -15,7 +15,7 @@ MAX_KEY, MAX_KEYS = 200, 256
 
 
 @dataclass(frozen=True, kw_only=True)
-class EditFrontMatter(RequestBody):
+class EditFrontMatterBody(RequestBody):
     """Keys of the front matter of a file that are set or removed."""
 
     file: Annotated[str, fields.String(required=True, validate=plain_path)]

@@ -24,7 +24,7 @@ class HeadingSchema(RequestSchema):
     slug = fields.String()
 
 
-class OutlineLink(RequestSchema):
+class OutlineLinkSchema(RequestSchema):
     """A link or image of a Markdown file."""
 
     url = fields.String()
@@ -32,7 +32,7 @@ class OutlineLink(RequestSchema):
     kind = fields.String(validate=validate.OneOf(["link", "image"]))
 
 
-class TreeFile(RequestSchema):
+class TreeFileSchema(RequestSchema):
     """A file of a branch, or a submodule (`type` is `commit`)."""
 
     path = fields.String()
@@ -51,10 +51,10 @@ class TreeSchema(PassthroughSchema):
     status = fields.Enum(IndexStatus, by_value=True)
     indexed_at = fields.String(allow_none=True, metadata={"format": "date-time"})
     total = fields.Integer()
-    files = fields.List(fields.Nested(TreeFile))
+    files = fields.List(fields.Nested(TreeFileSchema))
 
 
-class IndexEvent(PassthroughSchema):
+class IndexEventSchema(PassthroughSchema):
     """The state of the index. The stream ends after `ready` and `failed`."""
 
     status = fields.Enum(IndexStatus, by_value=True)
@@ -63,7 +63,7 @@ class IndexEvent(PassthroughSchema):
     problem = fields.String(allow_none=True)
 
 
-class StreamFailure(PassthroughSchema):
+class StreamFailureSchema(PassthroughSchema):
     """The last event of a failed stream."""
 
     error = fields.String()

@@ -63,7 +63,7 @@ class CompareArguments(TypedDict):
     cursor: str | None
 
 
-class CommitPerson(PassthroughSchema):
+class CommitPersonSchema(PassthroughSchema):
     """A name and an e-mail of a commit."""
 
     name = fields.String(metadata={"example": "Ada Author"})
@@ -77,13 +77,13 @@ class HistoryMetaSchema(PassthroughSchema):
     renames_followed = fields.Boolean()
 
 
-class HistoryCommit(PassthroughSchema):
+class HistoryCommitSchema(PassthroughSchema):
     """A commit of a history. `path` is the path of the file at this commit, null in the history of a branch."""
 
     sha = fields.String(metadata={"example": _SHA})
     message = fields.String(metadata={"example": "Edit hello.md"})
-    author = fields.Nested(CommitPerson)
-    co_authors = fields.List(fields.Nested(CommitPerson))
+    author = fields.Nested(CommitPersonSchema)
+    co_authors = fields.List(fields.Nested(CommitPersonSchema))
     user_id = fields.String(
         allow_none=True,
         metadata={"description": "The user who made the commit through this service", "example": "usr_2x9kq4m1zv"},
@@ -114,7 +114,7 @@ class HunkSchema(PassthroughSchema):
     lines = fields.List(fields.Nested(DiffLineSchema))
 
 
-class FrontMatterChange(PassthroughSchema):
+class FrontMatterChangeSchema(PassthroughSchema):
     """A value of the front matter before and after. A missing value is null."""
 
     pointer = fields.String(metadata={"example": "/title"})
@@ -133,7 +133,7 @@ class FileVersionSchema(PassthroughSchema):
     url = fields.String(allow_none=True, metadata={"example": None})
 
 
-class ChangedFile(PassthroughSchema):
+class ChangedFileSchema(PassthroughSchema):
     """A path that differs. The fields from `binary` on have values if one file is compared."""
 
     path = fields.String(metadata={"example": _PATH})
@@ -145,7 +145,7 @@ class ChangedFile(PassthroughSchema):
     before = fields.Nested(FileVersionSchema, allow_none=True)
     after = fields.Nested(FileVersionSchema, allow_none=True)
     diff = fields.List(fields.Nested(HunkSchema), allow_none=True)
-    front_matter = fields.List(fields.Nested(FrontMatterChange), allow_none=True)
+    front_matter = fields.List(fields.Nested(FrontMatterChangeSchema), allow_none=True)
     truncated = fields.Boolean()
 
 
@@ -154,12 +154,12 @@ class ComparisonSchema(PassthroughSchema):
 
     base_sha = fields.String(metadata={"example": _BASE})
     head_sha = fields.String(metadata={"example": _SHA})
-    files = fields.List(fields.Nested(ChangedFile))
+    files = fields.List(fields.Nested(ChangedFileSchema))
     truncated = fields.Boolean(metadata={"example": False})
 
 
 @dataclass(frozen=True, kw_only=True)
-class RestoreVersion(RequestBody):
+class RestoreVersionBody(RequestBody):
     """A file or folder, the commit that has the earlier version, and the commit from which the caller started."""
 
     file: Annotated[

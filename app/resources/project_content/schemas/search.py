@@ -55,7 +55,7 @@ class SearchHitSchema(RequestSchema):
     snippet = fields.Nested(SnippetSchema, allow_none=True)
 
 
-class WrittenLink(RequestSchema):
+class WrittenLinkSchema(RequestSchema):
     """A link as written. Kinds: link, image, html, wiki, reference, media, style and field."""
 
     url = fields.String()
@@ -67,4 +67,4 @@ class BacklinkSchema(RequestSchema):
 
     path = fields.String()
     title = fields.String(allow_none=True)
-    links = fields.List(fields.Nested(WrittenLink))
+    links = fields.List(fields.Nested(WrittenLinkSchema))

@@ -9,14 +9,14 @@ from app.drivers.billing.port import ProviderEvent
 from app.http.endpoint import endpoint
 from app.resources.order.event_store import store_event
 from app.resources.webhooks.prepare.billing import read_notification
-from app.resources.webhooks.schemas import Acknowledged, BillingNotification
+from app.resources.webhooks.schemas import AcknowledgedSchema, BillingNotificationSchema
 
 blueprint = Blueprint("webhooks_billing", __name__)
 
 
 @blueprint.post("/billing")
 @endpoint(
-    guard=public("public+signature"), documented_body=BillingNotification, result=Acknowledged, message="Received",
+    guard=public("public+signature"), documented_body=BillingNotificationSchema, result=AcknowledgedSchema, message="Received",
     prepare=read_notification, max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
 )  # fmt: skip
 def receive(*, scope: Scope, prepared: ProviderEvent) -> dict[str, bool]:

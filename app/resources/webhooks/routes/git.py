@@ -7,7 +7,7 @@ from app.access.scope import Scope
 from app.core.limits import InputLimits
 from app.http.endpoint import endpoint
 from app.resources.webhooks.prepare.git import read_a, read_b
-from app.resources.webhooks.schemas import Acknowledged, EventOfA, EventOfB
+from app.resources.webhooks.schemas import AcknowledgedSchema, GitHubEventSchema, GitLabEventSchema
 from app.resources.webhooks.service import Notification, process_notification
 
 blueprint = Blueprint("webhooks_git", __name__)
@@ -15,7 +15,7 @@ blueprint = Blueprint("webhooks_git", __name__)
 
 @blueprint.post("/provider_a")
 @endpoint(
-    guard=public("public+signature"), documented_body=EventOfA, result=Acknowledged, message="Received", prepare=read_a,
+    guard=public("public+signature"), documented_body=GitHubEventSchema, result=AcknowledgedSchema, message="Received", prepare=read_a,
     max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
 )  # fmt: skip
 def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
@@ -26,7 +26,7 @@ def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
 
 @blueprint.post("/provider_b")
 @endpoint(
-    guard=public("public+signature"), documented_body=EventOfB, result=Acknowledged, message="Received", prepare=read_b,
+    guard=public("public+signature"), documented_body=GitLabEventSchema, result=AcknowledgedSchema, message="Received", prepare=read_b,
     max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
 )  # fmt: skip
 def receive_b(*, scope: Scope, prepared: Notification) -> dict[str, bool]:

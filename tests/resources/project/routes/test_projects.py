@@ -30,7 +30,7 @@ class TestCreate:
         org, (name, git) = me.new_organization(), repository(world, SMALL)
         paths = {"content": "content", "media": "static", "public": "public"}
         created = create(me, org, name, paths=paths, site_url="https://example.com/", provider="Local").ok(201)
-        assert set(created) == set(schemas.ProjectObject().fields)
+        assert set(created) == set(schemas.ProjectSchema().fields)
         assert (created["org_id"], created["user_id"], created["provider"]) == (org, me.id, "local")
         assert (created["generator"], created["framework"], created["paths"]) == ("hugo", "hugo", paths)
         assert created["connection"] == {"status": "active", "connected_by": me.id, "account": None}
