@@ -127,3 +127,17 @@ def test_violations_of_a_module_are_reported(tmp_path: Path, module: str, source
 def test_no_module_has_more_than_250_lines() -> None:
     modules = (PROJECT / "app").rglob("*.py")
     assert [path.relative_to(PROJECT).as_posix() for path in modules if len(path.read_text().splitlines()) > 250] == []
+
+
+def test_schemas_and_request_bodies_have_a_suffix() -> None:
+    """`SignInBody` is a request body, `UserSchema` a response and `TreeQuery` a query string."""
+    suffixes = ("Schema", "Body", "Query")
+    wrong = [
+        f"{path.relative_to(RESOURCES)}: {node.name}"
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text()))
+        if isinstance(node, ast.ClassDef)
+        and any(ast.unparse(base).endswith(suffixes) for base in node.bases)
+        and not node.name.endswith(suffixes)
+    ]
+    assert wrong == []

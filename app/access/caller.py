@@ -30,19 +30,23 @@ def _row_of(kind: type[Base]) -> Any:
 
 # Built once: the construction of a statement costs more than its execution.
 _NOW = sa.bindparam("now", type_=UtcDateTime())
-LIVING = (Session.token_hash == sa.bindparam("token_hash"), Session.expires_at > _NOW, Session.idle_expires_at > _NOW)
+VALID_SESSION = (
+    Session.token_hash == sa.bindparam("token_hash"),
+    Session.expires_at > _NOW,
+    Session.idle_expires_at > _NOW,
+)
 """The conditions of a valid session, with the parameters `token_hash` and `now`."""
 
-LIVING_COLUMNS = (*User.__table__.columns, *Session.__table__.columns)
+SESSION_COLUMNS = (*User.__table__.columns, *Session.__table__.columns)
 """The columns of a session with its user, with which `caller_of` expects a statement to begin."""
 
-_LIVING = sa.select(*LIVING_COLUMNS).join_from(User, Session).where(*LIVING)
+_SELECT_VALID_SESSION = sa.select(*SESSION_COLUMNS).join_from(User, Session).where(*VALID_SESSION)
 _UserRow = _row_of(User)
 _SessionRow = _row_of(Session)
 
 
 class JoinedTarget(NamedTuple):
-    """A statement that reads `LIVING_COLUMNS` and then the columns of a target, and the id of the target."""
+    """A statement that reads `SESSION_COLUMNS` and then the columns of a target, and the id of the target."""
 
     statement: sa.Select[Any]
     target_id: str
@@ -94,14 +98,14 @@ class Caller(UserMixin):
 
 def caller_of(token: str, target: JoinedTarget | None = None) -> Caller | None:
     """Return the caller of a valid session token, or None. With `target`, read the target with the same statement."""
-    statement, parameters = _LIVING, {"token_hash": hash_token(token), "now": clock.now()}
+    statement, parameters = _SELECT_VALID_SESSION, {"token_hash": hash_token(token), "now": clock.now()}
     if target is not None:
         statement, parameters["target_id"] = target
     with current_app.extensions["reading_engine"].connect() as connection:
         row = connection.execute(statement, parameters).first()
     if row is None:
         return None
-    width, end = len(_UserRow._fields), len(LIVING_COLUMNS)
+    width, end = len(_UserRow._fields), len(SESSION_COLUMNS)
     caller = Caller(_UserRow._make(row[:width]), _SessionRow._make(row[width:end]))
     if target is not None:
         caller.join(target, row[end:])

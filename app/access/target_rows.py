@@ -9,7 +9,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.access.caller import LIVING, LIVING_COLUMNS, Caller, JoinedTarget
+from app.access.caller import SESSION_COLUMNS, VALID_SESSION, Caller, JoinedTarget
 from app.core.errors import NotFound
 from app.core.ids import is_id
 from app.core.permissions import Role
@@ -49,8 +49,8 @@ class RowTarget:
         self._row = _row_type(columns)
         # Built once: the construction of a statement costs more than its execution.
         self._alone = _joined(sa.select(*columns).select_from(User), joins).where(User.id == sa.bindparam("actor_id"))
-        session = sa.select(*LIVING_COLUMNS, *columns).select_from(User).join(Session, Session.user_id == User.id)
-        self._with_session = _joined(session, joins).where(*LIVING)
+        session = sa.select(*SESSION_COLUMNS, *columns).select_from(User).join(Session, Session.user_id == User.id)
+        self._with_session = _joined(session, joins).where(*VALID_SESSION)
 
     def with_session(self, ids: Mapping[str, Any]) -> JoinedTarget | None:
         """Return the statement that loads a session and the target, with the id. None if the id is malformed."""

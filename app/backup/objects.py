@@ -2,7 +2,6 @@
 
 import hashlib
 import mimetypes
-import shutil
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -71,8 +70,3 @@ def differences(store: ObjectStore, lines: Iterable[bytes]) -> Iterator[str]:
 def has(target: Path, key: str) -> bool:
     """Return whether the backup contains a copy of the object."""
     return (target / FOLDER / key).exists()
-
-
-def forget(target: Path) -> None:
-    """Delete the copies."""
-    shutil.rmtree(target / FOLDER, ignore_errors=True)

@@ -16,7 +16,7 @@ Blocks = Generator[bytes, None, None]
 
 
 class FinalBlock(bytes):
-    """The last block of a stream. Its reader does not need to ask for another one."""
+    """The last block of a stream. Its reader does not read another one."""
 
 
 HEARTBEAT_S = 0.5

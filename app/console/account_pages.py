@@ -71,7 +71,7 @@ def sign_up(*, scope: Scope, form: Form) -> Response:
 @blueprint.get("/verify")
 @Page(guard=public(), query=AccountQuery)
 def verify_page(*, scope: Scope, query: dict[str, str]) -> Response:
-    """Ask for the mailed code."""
+    """Show the form for the mailed code."""
     return page("account/verify.html", query=query)
 
 
@@ -94,7 +94,7 @@ def resend_code(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
 @blueprint.get("/forgot-password")
 @Page(guard=public(), query=AccountQuery)
 def forgot_password_page(*, scope: Scope, query: dict[str, str]) -> Response:
-    """Ask for the e-mail address of a forgotten password."""
+    """Show the form for the e-mail address of a forgotten password."""
     return page("account/forgot_password.html", query=query)
 
 
@@ -110,7 +110,7 @@ def forgot_password(*, scope: Scope, query: dict[str, str], form: Form) -> Respo
 @blueprint.get("/reset-password")
 @Page(guard=public(), query=AccountQuery)
 def reset_password_page(*, scope: Scope, query: dict[str, str]) -> Response:
-    """Ask for the new password. A script copies a token from the fragment of the URL."""
+    """Show the form for the new password. A script copies a token from the fragment of the URL."""
     return page("account/reset_password.html", query=query)
 
 

@@ -118,7 +118,7 @@ def named_pointer(pointer: str, form: Form) -> str:
 
 
 def apply_action(form: Form) -> None:
-    """Add, move or remove an item as the pressed button says: `add LIST`, `up LIST/ID`, `down LIST/ID`, `remove LIST/ID`."""
+    """Run the command of the pressed button on an item: `add LIST`, `up LIST/ID`, `down LIST/ID`, `remove LIST/ID`."""
     verb, _, target = form.text(ACTION).partition(" ")
     path = path_of(target)
     orders = sent_orders(form)

@@ -39,7 +39,7 @@ class ValueKind(StrEnum):
 
 
 class FieldValue(NamedTuple):
-    """One value. `name` joins nested keys with `.`, and `*` stands for the items of a list, which have a number."""
+    """One value. `name` joins nested keys with `.`; `*` replaces the numbers of list items."""
 
     name: str
     number: int

@@ -19,7 +19,7 @@ _MARK = b"\xef\xbb\xbf"
 
 @dataclass(frozen=True)
 class PageText:
-    """A file as text. `values` is None without front matter; `problem` says why it cannot be read."""
+    """A file as text. `values` is None without front matter; `problem` is the reason why it cannot be read."""
 
     values: dict[str, Any] | None
     body: str

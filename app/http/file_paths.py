@@ -17,11 +17,11 @@ def plain_path(value: str) -> None:
 
 
 class FilePathField(fields.String):
-    """A query parameter that must stand exactly once and be a plain relative path."""
+    """A required query parameter with one value, a plain relative path."""
 
     json_schema = PATH
     is_multiple = True
-    """Tells webargs to give all there are, so that a second one is seen."""
+    """Whether webargs loads all values of a parameter. A repeated parameter is then detected."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         if len(value) != 1:

@@ -43,8 +43,8 @@ class BillingCustomer(Timestamps, Base):
 class Subscription(Timestamps, Base):
     """A paid subscription of a user: `amount_minor` every `frequency` times `interval`.
 
-    `named_user_id` is the user that the checkout named. While `canceling_until` is in the future, one request asks the
-    provider to cancel and other requests wait for it.
+    `named_user_id` is the user that the checkout named. While `canceling_until` is in the future, one request cancels
+    the subscription at the provider and other requests wait for it.
     """
 
     __tablename__ = "subscriptions"

@@ -16,10 +16,10 @@ class MemoryWindows:
     The memory storage of `limits` runs a thread that scans all keys a hundred times a second.
     """
 
-    def __init__(self, *, sweep_interval_calls: int = SWEEP_INTERVAL_CALLS) -> None:
+    def __init__(self, *, cleanup_interval_calls: int = SWEEP_INTERVAL_CALLS) -> None:
         self._events: dict[tuple[str, int], deque[float]] = {}
         self._lock = threading.Lock()
-        self._calls, self._sweep_interval_calls = 0, sweep_interval_calls
+        self._calls, self._sweep_interval_calls = 0, cleanup_interval_calls
 
     def __len__(self) -> int:
         return len(self._events)
@@ -33,7 +33,7 @@ class MemoryWindows:
         """See `WindowStorage`."""
         now_s = time.monotonic()
         with self._lock:
-            self._sweep(now_s)
+            self._delete_empty_windows(now_s)
             wait_s = self._wait_s(rate, name, now_s)
             if not wait_s:
                 self._events.setdefault((name, rate.per_s), deque()).append(now_s)
@@ -52,8 +52,8 @@ class MemoryWindows:
             events.popleft()
         return 0 if len(events) < rate.times else max(1, math.ceil(events[-rate.times] + rate.per_s - now_s))
 
-    def _sweep(self, now_s: float) -> None:
-        """Delete empty windows once per `sweep_interval_calls` calls."""
+    def _delete_empty_windows(self, now_s: float) -> None:
+        """Delete empty windows once per `cleanup_interval_calls` calls."""
         self._calls += 1
         if self._calls % self._sweep_interval_calls == 0:
             expired = [key for key, events in self._events.items() if not events or events[-1] <= now_s - key[1]]

@@ -77,7 +77,7 @@ def _host_name(host: str | None) -> str | None:
 
 
 def _site(host: str | None) -> str | None:
-    """Return the registrable domain of a host, which browsers treat as one site. An address is a site by itself."""
+    """Return the registrable domain of a host, which browsers treat as one site. An IP address is its own site."""
     try:
         ipaddress.ip_address(host or "")
     except ValueError:

@@ -75,7 +75,7 @@ def model(request: pytest.FixtureRequest, base: str) -> Iterator[Model]:
 
 
 def ask(model: Model, *messages: Message) -> list[Event]:
-    answer = model.ask(
+    answer = model.stream(
         Prompt("Be brief.", messages, 200, TOOLS), ModelAccess("gpt-4o", "test-key"), timeouts=StreamTimeouts()
     )
     return [event for batch in answer.batches() for event in batch]

@@ -191,4 +191,4 @@ def sweep(app: Flask) -> None:
     """Run the periodic cleanup jobs."""
     with app.app_context():
         cleanup.delete_unreferenced()
-        cleanup.sweep_trees(drivers.trees, timedelta(0))
+        cleanup.delete_unreferenced_trees(drivers.trees, timedelta(0))

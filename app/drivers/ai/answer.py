@@ -75,7 +75,7 @@ def _decode(data: bytes) -> dict[str, Any]:
     return value
 
 
-def ask(
+def stream_reply(
     http: HttpClient,
     url: str,
     *,
@@ -86,7 +86,7 @@ def ask(
     timeouts: StreamTimeouts,
     cancellation: Cancellation | None,
 ) -> ModelStream:
-    """Send one prompt to a provider that replies with events. Raises the same errors as `Model.ask`."""
+    """Send one prompt to a provider that replies with events. Raises the same errors as `Model.stream`."""
     headers = {"Accept": refusals.EVENT_STREAM, **headers}
     stream = http.stream("POST", url, headers=headers, json=body, timeouts=timeouts, cancellation=cancellation)
     refusals.check(stream, key=key)

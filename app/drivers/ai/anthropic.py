@@ -9,7 +9,7 @@ from typing import Any
 import orjson
 
 from app.concurrency.cancellation import Cancellation
-from app.drivers.ai.answer import ask
+from app.drivers.ai.answer import stream_reply
 from app.drivers.ai.port import (
     Event,
     HiddenDelta,
@@ -48,14 +48,14 @@ class Anthropic:
         self._url = f"{base_url.rstrip('/')}/v1/messages"
         self._http = http
 
-    def ask(
+    def stream(
         self, prompt: Prompt, access: ModelAccess, *, timeouts: StreamTimeouts, cancellation: Cancellation | None = None
     ) -> ModelStream:
-        """Implement `Model.ask`."""
+        """Implement `Model.stream`."""
         headers = {"anthropic-version": VERSION} | ({"x-api-key": access.key} if access.key else {})
         parser = MessageEventParser(is_shaped=prompt.shape is not None)
         body = _body(prompt, access.model)
-        return ask(
+        return stream_reply(
             self._http, self._url, key=access.key, headers=headers, body=body, parser=parser, timeouts=timeouts,
             cancellation=cancellation,
         )  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from app.concurrency.cancellation import Cancellation
-from app.drivers.ai.answer import ask
+from app.drivers.ai.answer import stream_reply
 from app.drivers.ai.port import (
     Event,
     HiddenDelta,
@@ -49,13 +49,13 @@ class OpenAiCompatible:
         self._limit = "max_completion_tokens" if urlsplit(base_url).hostname == _COMPLETION_LIMIT_HOST else "max_tokens"
         self._http = http
 
-    def ask(
+    def stream(
         self, prompt: Prompt, access: ModelAccess, *, timeouts: StreamTimeouts, cancellation: Cancellation | None = None
     ) -> ModelStream:
-        """Implement `Model.ask`."""
+        """Implement `Model.stream`."""
         headers = {"Authorization": f"Bearer {access.key}"} if access.key else {}
         body = self._body(prompt, access.model)
-        return ask(
+        return stream_reply(
             self._http, self._url, key=access.key, headers=headers, body=body, parser=ChunkParser(), timeouts=timeouts,
             cancellation=cancellation,
         )  # fmt: skip

@@ -204,7 +204,7 @@ class ModelStream(Protocol):
 class Model(Protocol):
     """A provider of models. Safe to share between greenlets."""
 
-    def ask(
+    def stream(
         self, prompt: Prompt, access: ModelAccess, *, timeouts: StreamTimeouts, cancellation: Cancellation | None = None
     ) -> ModelStream:
         """Send the prompt and wait until the provider accepts it (2xx).

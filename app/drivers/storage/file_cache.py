@@ -19,7 +19,7 @@ ACCESS_TIME_INTERVAL_S = 60.0
 """The precision of the last access time. A write for each read would cost too much."""
 
 
-SIZE_CHECK_EVERY = 16
+SIZE_CHECK_FRACTION = 16
 """The size is checked after each such fraction of the maximum was written, because a scan costs more than an entry."""
 
 
@@ -52,7 +52,7 @@ class FileCache:
             draft.write_bytes(data)
             draft.rename(self._path(name))
             self._put_bytes += len(data)
-            if self._put_bytes >= self._max_bytes // SIZE_CHECK_EVERY:
+            if self._put_bytes >= self._max_bytes // SIZE_CHECK_FRACTION:
                 self._evict()
                 self._put_bytes = 0
         except OSError as error:

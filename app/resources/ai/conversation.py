@@ -118,7 +118,7 @@ class Conversation:
 
     def _send(self, prompt: Prompt) -> ModelStream:
         try:
-            return self._model.ask(
+            return self._model.stream(
                 prompt, self._credentials.access, timeouts=self._timeouts(), cancellation=self._cancellation
             )
         except CallCancelled:

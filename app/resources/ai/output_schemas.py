@@ -1,7 +1,7 @@
-"""The JSON answers models are asked for: each with its schema, and the check that it keeps what the contract promises.
+"""JSON replies of models: a schema for the provider and a validation by the rules of the contract.
 
-The schemas are in the subset that every provider's strict mode takes (no lengths, no patterns); the checks do the rest
-and raise ValueError with a sentence a model can act on.
+The schemas use only keywords that the strict mode of every provider supports (no lengths, no patterns). The validation checks
+the rest. It raises ValueError with a message that is sent to the model.
 """
 
 import re

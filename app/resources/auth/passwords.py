@@ -39,7 +39,9 @@ def resolve_redirect(address: str | None, *, web_url: str, origins: tuple[str, .
     return address
 
 
-def forget(email_key: str, *, page: str, is_token_in_query: bool, language: str, may_mail: bool) -> dict[str, bool]:
+def enqueue_reset_mail(
+    email_key: str, *, page: str, is_token_in_query: bool, language: str, may_mail: bool
+) -> dict[str, bool]:
     """Enqueue a mail with a reset link. The response and the work are the same for an unknown e-mail address."""
     if may_mail:
         one_time_codes.request_reset(email_key, page=page, is_token_in_query=is_token_in_query, language=language)

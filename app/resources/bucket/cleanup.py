@@ -15,7 +15,7 @@ from app.models.media import MediaAsset, MediaUpload
 from app.resources.bucket.storage_keys import VARIANTS, Folder, asset_key, variants_of
 from app.resources.media_asset.service import delete_assets
 
-BATCH = 500
+BATCH_SIZE = 500
 MASS_LOSS_THRESHOLD = 20
 """If more rows than this, and more than half of all rows, have no object, the configured store is a different one."""
 
@@ -31,7 +31,7 @@ def delete_object(key: str, store: ObjectStore) -> None:
     store.delete(key)
 
 
-def forget_counted_uploads(after: timedelta) -> None:
+def delete_old_uploads(after: timedelta) -> None:
     """Delete the counted uploads that are older than `after`."""
     with session.write_transaction():
         db.session.execute(sa.delete(MediaUpload).where(MediaUpload.created_at < clock.now() - after))
@@ -44,7 +44,7 @@ def delete_unfinished_rows(after: timedelta) -> None:
         delete_assets(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.stored_at.is_(None), old)).all())
 
 
-def delete_objects_without_row(store: ObjectStore, after: timedelta, batch_size: int = BATCH) -> int:
+def delete_objects_without_row(store: ObjectStore, after: timedelta, batch_size: int = BATCH_SIZE) -> int:
     """Delete objects without a row and return their number. Other folders of the bucket are ignored."""
     before, deleted = clock.now() - after, 0
     for prefix in PREFIXES:
@@ -54,11 +54,11 @@ def delete_objects_without_row(store: ObjectStore, after: timedelta, batch_size:
                 store.delete(stored.key)
                 deleted += 1
     log_result = log.info if deleted else log.debug
-    log_result("media.swept", objects=deleted)
+    log_result("media.unreferenced_deleted", objects=deleted)
     return deleted
 
 
-def delete_rows_without_object(store: ObjectStore, after: timedelta, batch_size: int = BATCH) -> int:
+def delete_rows_without_object(store: ObjectStore, after: timedelta, batch_size: int = BATCH_SIZE) -> int:
     """Delete rows whose object does not exist and return their number."""
     missing, checked = [], 0
     for keys in _stored_keys(clock.now() - after, batch_size):

@@ -1,7 +1,7 @@
 """Preparation of an upload: the image is re-encoded, its row reserved, its object stored.
 
-The row is written before the object. A process that dies in between leaves a row that the sweep deletes, and the quota
-holds under parallel uploads.
+The row is written before the object. If the process ends in between, the cleanup deletes the row. The quota also limits
+parallel uploads.
 """
 
 import tempfile

@@ -120,7 +120,7 @@ def confirm(reserved: ReservedAsset) -> MediaAsset:
     """Make the asset visible after its object is stored.
 
     Raises:
-        NotFound: the attached organization or project was deleted with the row. The next sweep deletes the object.
+        NotFound: the attached organization or project was deleted with the row. The next cleanup deletes the object.
     """
     asset = db.session.get(MediaAsset, reserved.id)
     if asset is None:

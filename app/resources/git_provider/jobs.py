@@ -43,7 +43,7 @@ def revoke(*, revocation_id: str, git: GitHosts) -> None:
 
 
 @job("git_provider.forget", every=CLEANUP_INTERVAL, retries=0)
-def forget() -> None:
+def delete_old_rows() -> None:
     """Delete deliveries and unrevoked tokens after a week."""
     before = utcnow_ms() - RETENTION
     with session.write_transaction():

@@ -10,7 +10,7 @@ from app.models.git_credential import GitCredential, GitRevocation
 from app.resources.git_provider import token_encryption
 from app.security.secrets import Keyring, TamperedSecret
 
-BATCH = 200
+BATCH_SIZE = 200
 
 Table = type[GitCredential] | type[GitRevocation]
 
@@ -48,7 +48,7 @@ def _ids(table: Table) -> Iterator[str]:
 
 
 def _some(table: Table, after: str) -> list[str]:
-    batch = list(db.session.scalars(sa.select(table.id).where(table.id > after).order_by(table.id).limit(BATCH)))
+    batch = list(db.session.scalars(sa.select(table.id).where(table.id > after).order_by(table.id).limit(BATCH_SIZE)))
     db.session.commit()
     return batch
 

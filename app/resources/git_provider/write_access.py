@@ -31,13 +31,13 @@ class WriteAccessCache:
             can_write, until = self._entries.get(key, (False, 0.0))
         if time.monotonic() < until:
             return can_write
-        answer = self._ask(own, target)
+        answer = self._has_write_access(own, target)
         if answer is not None:
             self._store(key, answer)
         return bool(answer)
 
-    def _ask(self, own: OwnTokens, target: TokenRequest) -> bool | None:
-        """Ask the host. Return None if the host throttles the token."""
+    def _has_write_access(self, own: OwnTokens, target: TokenRequest) -> bool | None:
+        """Read the repository from the host. Return None if the host throttles the token."""
         git = own.hosts.provider_for(target.provider, own)
         try:
             facts = git.repository(RepoRef(target.repository, target.repository_id))

@@ -8,10 +8,10 @@ from app.drivers.billing.port import BillingProvider, UnknownSubscription
 from app.resources.order.event_store import store_event
 from app.resources.order.reconciliation import reconcile
 
-EVERY = timedelta(hours=24)
+INTERVAL = timedelta(hours=24)
 
 
-@job("billing.reconcile", every=EVERY, retries=3, uses=("billing",))
+@job("billing.reconcile", every=INTERVAL, retries=3, uses=("billing",))
 def reconcile_nightly(*, billing: BillingProvider) -> None:
     """Store events of the provider that were not received."""
     reconcile(billing)

@@ -18,10 +18,10 @@ from app.models.content_search import ContentField, ContentLink, ContentShape, C
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
 from app.resources.project_content import search_indexing, tree_snapshot
 
-BATCH, ROW_BATCH = 500, 5_000
+BATCH_SIZE, ROW_BATCH_SIZE = 500, 5_000
 
 
-def ask(project_id: str, index_ids: Sequence[str]) -> None:
+def enqueue(project_id: str, index_ids: Sequence[str]) -> None:
     """Enqueue the deletion of the content of deleted indexes of a project."""
     if index_ids:
         jobs.enqueue("content.delete_indexes", project_id=project_id, index_ids=list(index_ids))
@@ -32,7 +32,7 @@ def delete_indexes(project_id: str, index_ids: Sequence[str]) -> None:
     session.start_reading()
     for index_id in index_ids:
         delete_files(index_id)
-    _sweep_project(project_id)
+    _delete_unreferenced_of_project(project_id)
 
 
 def delete_unreferenced() -> None:
@@ -42,7 +42,7 @@ def delete_unreferenced() -> None:
     for index_id in db.session.scalars(sa.select(ContentFile.index_id).where(orphaned).distinct()).all():
         delete_files(index_id)
     for project_id in db.session.scalars(sa.select(ContentText.project_id).distinct()).all():
-        _sweep_project(project_id)
+        _delete_unreferenced_of_project(project_id)
 
 
 def enqueue_missing() -> None:
@@ -50,7 +50,7 @@ def enqueue_missing() -> None:
     index = ContentIndex
     session.start_reading()
     for done, enqueue in (
-        (index.snapshot_sha, lambda row: tree_snapshot.ask(row.id)),
+        (index.snapshot_sha, lambda row: tree_snapshot.enqueue(row.id)),
         (index.described_sha, search_indexing.enqueue),
         (index.shaped_sha, search_indexing.enqueue),
     ):
@@ -62,7 +62,7 @@ def enqueue_missing() -> None:
                     enqueue(row)
 
 
-def sweep_trees(trees: CachedObjectStore, after: timedelta) -> None:
+def delete_unreferenced_trees(trees: CachedObjectStore, after: timedelta) -> None:
     """Delete stored trees older than `after` that no index uses.
 
     Raises:
@@ -86,7 +86,7 @@ def _project_of(key: str) -> str:
 
 
 def delete_files(index_id: str, *, except_generation: int | None = None) -> None:
-    """Delete the file rows of an index, or those of its other generations, in transactions of `ROW_BATCH` rows."""
+    """Delete the file rows of an index, or those of its other generations, in transactions of `ROW_BATCH_SIZE` rows."""
     generation = ContentFile.generation
     stored = sa.select(generation).where(ContentFile.index_id == index_id).distinct()
     session.start_reading()
@@ -103,30 +103,30 @@ def _delete_batch(index_id: str, generation: int) -> bool:
     rows = (ContentFile.index_id == index_id, ContentFile.generation == generation)
     with session.write_transaction():
         end = db.session.scalar(
-            sa.select(ContentFile.path).where(*rows).order_by(ContentFile.path).offset(ROW_BATCH).limit(1)
+            sa.select(ContentFile.path).where(*rows).order_by(ContentFile.path).offset(ROW_BATCH_SIZE).limit(1)
         )
         batch = rows if end is None else (*rows, ContentFile.path < end)
         db.session.execute(sa.delete(ContentFile).where(*batch).execution_options(synchronize_session=False))
     return end is not None
 
 
-def _sweep_project(project_id: str) -> None:
+def _delete_unreferenced_of_project(project_id: str) -> None:
     for table in (ContentText, ContentLink, ContentBlob, ContentShape):
-        _sweep_blobs(table, project_id)
-    _sweep_fields(project_id)
+        _delete_unused_blobs(table, project_id)
+    _delete_unused_fields(project_id)
 
 
-def _sweep_blobs(table: Any, project_id: str) -> None:
+def _delete_unused_blobs(table: Any, project_id: str) -> None:
     unused = list(db.session.scalars(_unused(table, project_id)))
-    for start in range(0, len(unused), BATCH):
-        some = unused[start : start + BATCH]
+    for start in range(0, len(unused), BATCH_SIZE):
+        some = unused[start : start + BATCH_SIZE]
         with session.write_transaction():
             conditions = (table.project_id == project_id, table.sha.in_(some))
             db.session.execute(sa.delete(table).where(*conditions).execution_options(synchronize_session=False))
             _reindex_used(project_id, some)
 
 
-def _sweep_fields(project_id: str) -> None:
+def _delete_unused_fields(project_id: str) -> None:
     """Delete the fields of deleted texts, name by name, because the primary key is ordered by name."""
     field, text = ContentField, ContentText
     is_deleted = ~sa.exists().where(text.project_id == project_id, text.sha == field.sha)

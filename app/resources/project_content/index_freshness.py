@@ -36,7 +36,7 @@ def ensure_index(
     if index is None or index.commit_sha != head:
         with session.write_transaction():
             index = indexes.ensure(project.id, ref)
-            indexing.ask(index, priority=10)
+            indexing.enqueue(index, priority=10)
     return index
 
 
@@ -75,4 +75,4 @@ def _mark_stale(index_id: str, head: str) -> ContentIndex | None:
 def _set_stale(index: ContentIndex, head: str) -> None:
     if index.status == IndexStatus.READY and index.commit_sha != head:
         index.status = IndexStatus.STALE
-        indexing.ask(index, priority=10)
+        indexing.enqueue(index, priority=10)

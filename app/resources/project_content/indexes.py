@@ -41,7 +41,7 @@ def ensure(project_id: str, branch: str, *, lock: bool = False) -> ContentIndex:
         if existing is None:
             raise
         return existing
-    indexing.ask(index, priority=10)
+    indexing.enqueue(index, priority=10)
     return index
 
 
@@ -67,4 +67,4 @@ def drop(project: Project) -> None:
 def _delete(project: Project, *conditions: sa.ColumnElement[bool]) -> None:
     """Delete indexes of a project and enqueue the deletion of their content."""
     deleted = sa.delete(ContentIndex).where(ContentIndex.project_id == project.id, *conditions)
-    cleanup.ask(project.id, db.session.scalars(deleted.returning(ContentIndex.id)).all())
+    cleanup.enqueue(project.id, db.session.scalars(deleted.returning(ContentIndex.id)).all())

@@ -22,7 +22,7 @@ from app.resources.project_content import cleanup, search_indexing, tree_parts, 
 from app.resources.project_content.last_commits import LastCommits, last_commits, read_last_commits
 from app.resources.project_content.source import Source
 
-BATCH = 5_000
+BATCH_SIZE = 5_000
 MAX_INCREMENTAL_CHANGES = 20_000
 """Larger changes are indexed as a new generation."""
 
@@ -41,7 +41,12 @@ Progress = Callable[[int, int | None], None]
 
 
 def update_index(
-    index: ContentIndex, source: Source, progress: Progress, *, reads_history: bool = False, batch_size: int = BATCH
+    index: ContentIndex,
+    source: Source,
+    progress: Progress,
+    *,
+    reads_history: bool = False,
+    batch_size: int = BATCH_SIZE,
 ) -> None:
     """Index the present head of the branch. Reads outside transactions and writes in short ones. Idempotent.
 
@@ -61,7 +66,7 @@ def _enqueue_followers(index_id: str) -> None:
     with session.write_transaction():
         current = db.session.get(ContentIndex, index_id)
         if current is not None and not tree_snapshot.is_fresh(current):
-            tree_snapshot.ask(current.id)
+            tree_snapshot.enqueue(current.id)
         if current is not None and current.described_sha != current.commit_sha:
             search_indexing.enqueue(current)
 
@@ -201,7 +206,7 @@ def _clear_last_commits(index: ContentIndex) -> None:
     )
 
 
-def ask(index: ContentIndex, *, priority: int = 0) -> str | None:
+def enqueue(index: ContentIndex, *, priority: int = 0) -> str | None:
     """Enqueue an update of the index. At most one call waits."""
     return jobs.enqueue(
         "content.index", unique=f"content.index:{index.id}", lock=f"content:{index.id}", priority=priority,

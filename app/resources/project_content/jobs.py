@@ -20,9 +20,9 @@ from app.resources.project_content.source import Disconnected, source_of
 
 log = structlog.get_logger(__name__)
 
-FOLLOW_EVERY = timedelta(seconds=15)
+FOLLOW_INTERVAL = timedelta(seconds=15)
 
-SWEEP_EVERY, TIDY_EVERY, COMPLETE_EVERY = timedelta(hours=6), timedelta(hours=24), timedelta(hours=1)
+CLEANUP_INTERVAL, REPACK_INTERVAL, COMPLETION_INTERVAL = timedelta(hours=6), timedelta(hours=24), timedelta(hours=1)
 
 TREE_RETENTION = timedelta(hours=24)
 """A tree is stored before an index names it, and readers may still use the previous one."""
@@ -93,26 +93,26 @@ def delete_indexes(*, project_id: str, index_ids: list[str]) -> None:
 
 
 @job("content.sweep", retries=0)  # Earlier versions enqueue this name.
-@job("content.sweep_all", every=SWEEP_EVERY, retries=0)
-def sweep_regularly() -> None:
+@job("content.sweep_all", every=CLEANUP_INTERVAL, retries=0)
+def delete_unreferenced_content() -> None:
     """Delete unreferenced content that no event announced, and blobs that no branch has."""
     cleanup.delete_unreferenced()
 
 
-@job("content.sweep_trees", every=SWEEP_EVERY, retries=0, uses=("trees",), priority=-5)
-def sweep_trees(*, trees: CachedObjectStore) -> None:
+@job("content.sweep_trees", every=CLEANUP_INTERVAL, retries=0, uses=("trees",), priority=-5)
+def delete_unreferenced_trees(*, trees: CachedObjectStore) -> None:
     """Delete stored trees that no index names."""
-    cleanup.sweep_trees(trees, TREE_RETENTION)
+    cleanup.delete_unreferenced_trees(trees, TREE_RETENTION)
 
 
-@job("content.complete", every=COMPLETE_EVERY, retries=0)
+@job("content.complete", every=COMPLETION_INTERVAL, retries=0)
 def complete() -> None:
     """Enqueue the trees and texts that are missing after a permanent failure."""
     cleanup.enqueue_missing()
 
 
-@job("content.tidy", every=TIDY_EVERY, retries=0, uses=("git",), priority=-5)
-def tidy_repositories(*, git: GitHosts) -> None:
+@job("content.tidy", every=REPACK_INTERVAL, retries=0, uses=("git",), priority=-5)
+def repack_repositories(*, git: GitHosts) -> None:
     """Repack local repositories with many loose objects."""
     if git.local is None:
         return
@@ -127,7 +127,7 @@ def tidy_repositories(*, git: GitHosts) -> None:
             log.info("git.repack_failed", repository=name, error=str(error))
 
 
-@job("content.follow_local", every=FOLLOW_EVERY, retries=0, uses=("git",))
+@job("content.follow_local", every=FOLLOW_INTERVAL, retries=0, uses=("git",))
 def follow_local(*, git: GitHosts) -> None:
     """Detect pushes to local repositories: compare the heads of active projects and enqueue updates of their indexes."""
     if git.local is None:
@@ -143,7 +143,7 @@ def follow_local(*, git: GitHosts) -> None:
         with session.write_transaction():
             index = db.session.get(ContentIndex, index_id)
             if index is not None:
-                indexing.ask(index)
+                indexing.enqueue(index)
 
 
 def _is_behind(index: ContentIndex, project: Project, git: GitHosts) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from flask import Request, Response, current_app, request
 
 from app.access import authentication
-from app.access.caller import LIVING
+from app.access.caller import VALID_SESSION
 from app.access.scope import Scope
 from app.core import clock
 from app.extensions import drivers
@@ -24,7 +24,7 @@ from app.resources.project_content.schemas.content import TreeArguments
 from app.security.secrets import hash_token
 
 # Built once: building the statement costs more than its execution.
-_READY_INDEX = queries.select_ready_index(*LIVING)
+_READY_INDEX = queries.select_ready_index(*VALID_SESSION)
 
 INDEX_STREAM_S = 600
 

@@ -25,7 +25,7 @@ def reindex(project: Project) -> dict[str, str | None]:
     index = indexes.ensure(project.id, project.branch)
     if index.status == IndexStatus.FAILED:
         index.status = IndexStatus.QUEUED
-    return {"job_id": indexing.ask(index, priority=10), "status": str(index.status)}
+    return {"job_id": indexing.enqueue(index, priority=10), "status": str(index.status)}
 
 
 def record_save(saved: Saved | NoChange, *, by: User, grant: TokenGrant | None = None) -> dict[str, object]:
@@ -39,7 +39,7 @@ def record_save(saved: Saved | NoChange, *, by: User, grant: TokenGrant | None =
     if index.commit_sha == commit.parent and index.generation > 0:
         # The last commits of these paths are read from Git on demand.
         indexing.apply(index, commit.sha, commit.changes, {})
-    indexing.ask(index, priority=10)
+    indexing.enqueue(index, priority=10)
     file_metadata.store_facts(saved.project_id, list(_facts(saved)))
     files_changed.publish(FilesChanged(saved.project_id, LogSource.COMMIT, events, by, grant))
     return {

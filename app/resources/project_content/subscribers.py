@@ -21,7 +21,7 @@ def follow_branch(project: Project, branch: str, head: str) -> None:
     if index is not None and index.commit_sha != head:
         if index.status == IndexStatus.READY:
             index.status = IndexStatus.STALE
-        indexing.ask(index, priority=10)
+        indexing.enqueue(index, priority=10)
 
 
 @branch_deleted.subscribe

@@ -75,7 +75,7 @@ def is_fresh(index: ContentIndex) -> bool:
     return index.snapshot_key is not None and index.snapshot_sha == index.commit_sha
 
 
-def ask(index_id: str) -> None:
+def enqueue(index_id: str) -> None:
     """Enqueue the storage of a tree."""
     name = f"content.snapshot:{index_id}"
     jobs.enqueue("content.snapshot", unique=name, lock=name, index_id=index_id)
@@ -194,4 +194,4 @@ def _enqueue_missing(index_id: str, key: str) -> None:
             raise NotFound("The branch no longer exists")
         if index.snapshot_key == key:
             index.snapshot_sha = index.snapshot_key = None
-            ask(index_id)
+            enqueue(index_id)

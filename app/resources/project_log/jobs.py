@@ -10,10 +10,10 @@ from app.core.jobs import job
 from app.models.project_log import ProjectLogEntry
 from app.resources.system.retention import purge
 
-PURGE_EVERY = timedelta(hours=24)
+PURGE_INTERVAL = timedelta(hours=24)
 
 
-@job("project_log.purge", every=PURGE_EVERY, retries=0, priority=-5)
+@job("project_log.purge", every=PURGE_INTERVAL, retries=0, priority=-5)
 def purge_old_entries() -> None:
     """Delete entries that are older than `PROJECT_LOG_DAYS`. Ids sort by time, so the primary key selects them."""
     days = current_app.config["SETTINGS"].retention.project_log_days

@@ -37,7 +37,7 @@ def reconcile_sandboxes(*, sandbox: SandboxHost) -> None:
     for row in db.session.scalars(sa.select(Sandbox).where(Sandbox.state.in_(ACTIVE_STATES))).all():
         with _isolated(row.id):
             _reconcile_row(row, sandbox)
-    _sweep(sandbox)
+    _stop_unreferenced(sandbox)
     with session.write_transaction():
         db.session.execute(
             sa.delete(Sandbox).where(Sandbox.state.not_in(ACTIVE_STATES), Sandbox.ended_at < lease.now() - MAX_ROW_AGE),
@@ -61,7 +61,7 @@ def _reconcile_row(row: Sandbox, host: SandboxHost) -> None:
         host_sync.sync_with_host(row, host)
 
 
-def _sweep(host: SandboxHost) -> None:
+def _stop_unreferenced(host: SandboxHost) -> None:
     """Stop sandboxes of this node that no active row names: the row has ended or was deleted with its project."""
     sandboxes = host.list_sandboxes()
     session.start_reading()
@@ -70,7 +70,7 @@ def _sweep(host: SandboxHost) -> None:
     session.release_connection()
     for reference, name in sandboxes.items():
         if not known & {reference, name}:
-            log.info("sandbox.swept", reference=reference)
+            log.info("sandbox.unreferenced_stopped", reference=reference)
             with _isolated(reference):
                 host.stop(reference)
 

@@ -33,7 +33,7 @@ class StartFailure:
 
 
 def find_active(project_id: str) -> Sandbox | None:
-    """Return the active sandbox of a project, as its row says."""
+    """Return the row of the active sandbox of a project."""
     return db.session.scalar(
         sa.select(Sandbox).where(Sandbox.project_id == project_id, Sandbox.state.in_(ACTIVE_STATES))
     )

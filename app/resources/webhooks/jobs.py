@@ -39,7 +39,7 @@ def follow_remote(*, git: GitHosts, max_branches: int = MAX_BRANCHES) -> None:
             with session.write_transaction():
                 index = db.session.get(ContentIndex, index_id)
                 if index is not None:
-                    indexing.ask(index)
+                    indexing.enqueue(index)
 
 
 def _due(max_branches: int) -> list[str]:

@@ -74,7 +74,7 @@ def _enqueue_index(provider: Provider, pushed: BranchPushed) -> None:
         )
     ).all()
     for index in indexes:
-        indexing.ask(index)
+        indexing.enqueue(index)
 
 
 def _mark_disconnected(installation_id: str) -> None:

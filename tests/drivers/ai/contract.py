@@ -63,7 +63,7 @@ class ModelContract:
         http.close()
 
     def events(self, model: Model, prompt: Prompt = PROMPT, timeouts: StreamTimeouts = SHORT_TIMEOUTS) -> list[Event]:
-        return [event for batch in model.ask(prompt, ACCESS, timeouts=timeouts).batches() for event in batch]
+        return [event for batch in model.stream(prompt, ACCESS, timeouts=timeouts).batches() for event in batch]
 
     def text(self, events: list[Event]) -> str:
         return "".join(event.text for event in events if isinstance(event, TextDelta))
@@ -148,24 +148,24 @@ class ModelContract:
     ) -> None:
         double.fault = status
         with pytest.raises(failure) as caught:
-            model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
+            model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
         assert type(caught.value) is failure
 
     def test_status_400_for_a_wrong_key_raises_key_rejected(self, model: Model, double: AiDouble) -> None:
         double.fault, double.fault_body = 400, b'[{"error": {"message": "API key not valid."}}]'
         with pytest.raises(ApiKeyRejected):
-            model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
+            model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
 
     def test_rate_limit_contains_the_requested_wait(self, model: Model, double: AiDouble) -> None:
         double.fault, double.fault_headers = 429, {"Retry-After": "7"}
         with pytest.raises(UpstreamThrottled) as caught:
-            model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
+            model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
         assert caught.value.retry_after_s == 7
 
     def test_html_page_is_an_invalid_response(self, model: Model, double: AiDouble) -> None:
         double.fault = "html"
         with pytest.raises(InvalidModelResponse):
-            model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
+            model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
 
     def test_unreachable_provider_is_unavailable(self) -> None:
         with socket.socket() as unused, AiDouble() as double:
@@ -173,12 +173,12 @@ class ModelContract:
             double.root = f"http://127.0.0.1:{unused.getsockname()[1]}"
             double.url = f"{double.root}/v1"
             with pytest.raises(UpstreamUnavailable):
-                self.make(double, HttpClient()).ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
+                self.make(double, HttpClient()).stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
 
     def test_silence_before_the_response_times_out(self, model: Model, double: AiDouble) -> None:
         double.fault = "silent"
         with pytest.raises(ResponseTimeout):
-            model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
+            model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
 
     @pytest.mark.parametrize("keep_alive", [True, False])
     def test_silence_within_the_response_times_out(self, model: Model, double: AiDouble, keep_alive: bool) -> None:
@@ -216,7 +216,7 @@ class ModelContract:
     @pytest.mark.parametrize("keep_alive", [True, False])
     def test_close_ends_the_call_from_another_thread(self, model: Model, double: AiDouble, keep_alive: bool) -> None:
         double.fault, double.keep_alive = "stall", keep_alive
-        answer = model.ask(PROMPT, ACCESS, timeouts=StreamTimeouts())
+        answer = model.stream(PROMPT, ACCESS, timeouts=StreamTimeouts())
         threading.Timer(0.3, answer.close).start()
         start = time.monotonic()
         with pytest.raises(CallCancelled):
@@ -232,13 +232,13 @@ class ModelContract:
         threading.Timer(0.3, cancellation.cancel).start()
         start = time.monotonic()
         with pytest.raises(CallCancelled):
-            model.ask(PROMPT, ACCESS, timeouts=StreamTimeouts(), cancellation=cancellation)
+            model.stream(PROMPT, ACCESS, timeouts=StreamTimeouts(), cancellation=cancellation)
         assert time.monotonic() - start < 2
         double.wait_closed(double.last, 2)
 
     def test_cancel_during_the_response_ends_the_call(self, model: Model, double: AiDouble) -> None:
         double.fault, cancellation = "stall", Cancellation()
-        answer = model.ask(PROMPT, ACCESS, timeouts=StreamTimeouts(), cancellation=cancellation)
+        answer = model.stream(PROMPT, ACCESS, timeouts=StreamTimeouts(), cancellation=cancellation)
         threading.Timer(0.3, cancellation.cancel).start()
         with pytest.raises(CallCancelled):
             list(answer.batches())
@@ -248,14 +248,14 @@ class ModelContract:
         cancellation = Cancellation()
         cancellation.cancel()
         with pytest.raises(CallCancelled):
-            model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS, cancellation=cancellation)
+            model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS, cancellation=cancellation)
         assert double.asked == []
 
     def test_cancel_after_the_end_does_not_affect_the_next_call(self, model: Model, double: AiDouble) -> None:
         cancellation = Cancellation()
-        ended = model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS, cancellation=cancellation)
+        ended = model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS, cancellation=cancellation)
         list(ended.batches())
-        running = model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
+        running = model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
         cancellation.cancel()
         assert self.text([event for batch in running.batches() for event in batch]) == "Hello"
         assert double.asked[0].headers["x-port"] == double.last.headers["x-port"]
@@ -273,7 +273,7 @@ class ModelContract:
             double.fault = 401
             double.fault_body = f'{{"error": {{"message": "bad key {KEY}"}}}}'.encode()
             with pytest.raises(ApiKeyRejected) as caught:
-                model.ask(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
+                model.stream(PROMPT, ACCESS, timeouts=SHORT_TIMEOUTS)
         assert [line["event"] for line in lines].count("outbound.call") == 2
         assert KEY not in str(lines) + str(caught.value) + repr(ACCESS)
         assert "Say hello" not in str(lines)

@@ -39,7 +39,7 @@ class TestOpenAiCompatible(ModelContract):
 
     def test_request_without_a_key_has_no_authorization(self, double: AiDouble) -> None:
         model = OpenAiCompatible(double.url + "/", http=HttpClient())
-        list(model.ask(PROMPT, ModelAccess("m", None), timeouts=SHORT_TIMEOUTS).batches())
+        list(model.stream(PROMPT, ModelAccess("m", None), timeouts=SHORT_TIMEOUTS).batches())
         assert "authorization" not in double.last.headers
         assert double.last.path == "/v1/chat/completions"
 

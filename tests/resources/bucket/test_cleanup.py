@@ -24,7 +24,7 @@ ORPHAN = "users/" + "a" * 32 + "-" + "b" * 16 + ".png"
 
 def sweep(app: Flask, objects: LocalStore, world: World) -> None:
     with app.app_context():
-        jobs.sweep(storage=objects)
+        jobs.repair_differences(storage=objects)
         db.session.commit()
     world.work_off()
 

@@ -193,7 +193,7 @@ class TestDisconnect:
             db.session.add_all([young, old])
             db.session.commit()
             ids = young.id, old.id
-            jobs.forget()
+            jobs.delete_old_rows()
         assert revocations(world) & set(ids) == {ids[0]}
         with world.app.app_context():
             db.session.execute(sa.delete(GitRevocation).where(GitRevocation.id == ids[0]))

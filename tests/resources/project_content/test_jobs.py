@@ -44,7 +44,7 @@ class TestIndexAfterSave:
         head = site.repo.commit({"content/theirs.md": b"theirs"})
         with site.world.app.app_context():
             statement = sa.select(ContentIndex).where(ContentIndex.project_id == site.project)
-            indexing.ask(db.session.scalars(statement).one())
+            indexing.enqueue(db.session.scalars(statement).one())
             db.session.commit()
         site.world.work_off(within_s=8)
         assert site.tree()["commit_sha"] == head
@@ -103,7 +103,7 @@ class TestSweep:
         site.owner.post(site.path("/reindex"), {}).ok(202)
         site.world.work_off()
         assert before["content/about.md"][1] in shas(site, ContentText)
-        run(app, jobs.sweep_regularly)
+        run(app, jobs.delete_unreferenced_content)
         kept = shas(site, ContentText)
         assert before["content/about.md"][1] not in kept
         assert {before["content/posts/hello.md"][1], site.oracle()["content/copy.md"][1]} <= kept
@@ -118,7 +118,7 @@ class TestSweep:
             file = {"path": "content/about.md", "type": "blob", "mode": "100644", "sha": "0" * 40}
             db.session.add(ContentFile(index_id=index.id, generation=index.generation + 1, **file))
             db.session.commit()
-        run(app, jobs.sweep_regularly)
+        run(app, jobs.delete_unreferenced_content)
         with app.app_context():
             index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
             assert index.described_sha is None
@@ -127,7 +127,7 @@ class TestSweep:
         site.repo.commit({"content/about.md": None})
         site.owner.post(site.path("/reindex"), {}).ok(202)
         site.world.work_off()
-        run(app, jobs.sweep_regularly)
+        run(app, jobs.delete_unreferenced_content)
         site.repo.commit({"content/again.md": b"# About\n\nUs.\n"})
         site.owner.post(site.path("/reindex"), {}).ok(202)
         site.world.work_off()
@@ -140,11 +140,11 @@ class TestTidyRepositories:
         for n in range(3):
             site.repo.commit({f"f{n}-{k}.md": f"{n} {k}\n".encode() for k in range(1_000)})
         before = site.oracle()
-        run(app, jobs.tidy_repositories, git=app.extensions["drivers"].git)
+        run(app, jobs.repack_repositories, git=app.extensions["drivers"].git)
         assert site.oracle() == before
         site.repo.check()
 
     def test_repack_continues_after_a_missing_repository(self, site: Site, app: Flask) -> None:
         with pytest.raises(Exception, match="repository"):
             app.extensions["drivers"].git.local.repack(RepoRef("no/such"))
-        run(app, jobs.tidy_repositories, git=app.extensions["drivers"].git)
+        run(app, jobs.repack_repositories, git=app.extensions["drivers"].git)

@@ -200,7 +200,7 @@ def test_sweep_does_not_delete_the_objects_of_parts(site: Site, stored: Store, a
         tree_snapshot.refresh(index_of(site).id, stored.trees)
         used = tree_snapshot.stored_objects(str(index_of(site).snapshot_key), stored.trees)
         (stored.folder / "store" / f"trees/{site.project}/left-over").write_bytes(b"x")
-        cleanup.sweep_trees(stored.trees, timedelta(hours=-1))
+        cleanup.delete_unreferenced_trees(stored.trees, timedelta(hours=-1))
         assert set(stored.objects()) == used
         check(site, Store(stored.folder))
 

@@ -185,7 +185,7 @@ class TestSweep:
             past = old.stat().st_mtime - jobs.TREE_RETENTION / timedelta(seconds=1) - 60
             os.utime(old, (past, past))
         with app.app_context():
-            jobs.sweep_trees(trees=stores.trees)
+            jobs.delete_unreferenced_trees(trees=stores.trees)
             db.session.commit()
         assert stores.objects() == sorted([named, orphans[1]])
 

@@ -120,7 +120,7 @@ class RecentTrees:
                 self._trees.popitem(last=False)
 
     def take(self, directory: Path, commit: str) -> LocalTree | None:
-        """Return the tree of a commit and forget it."""
+        """Remove the tree of a commit from the cache and return it."""
         return self._trees.pop(_key(directory, commit), None)
 
 

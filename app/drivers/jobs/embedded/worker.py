@@ -22,7 +22,7 @@ from app.drivers.jobs.retry_policy import JobTimings, describe, may_retry, perio
 T = TypeVar("T")
 FINISH_TIMEOUT_S = 60.0
 MAINTENANCE_TIMEOUT_S = 5.0
-PURGE_EVERY_S = 60.0
+PURGE_INTERVAL_S = 60.0
 FAULT_PAUSE_S = 1.0
 CLOCK_WENT_BACK_S = 5.0
 """A smaller step backwards is a correction of the clock, and is ignored."""
@@ -146,7 +146,7 @@ class EmbeddedWorker:
             (self._requeue_expired, timing.sweep_s),
             (self._fire, timing.progress_s),
             (self._note_progress, timing.progress_s),
-            (lambda: self._write(lambda c: queue.purge(c, timing), MAINTENANCE_TIMEOUT_S), PURGE_EVERY_S),
+            (lambda: self._write(lambda c: queue.purge(c, timing), MAINTENANCE_TIMEOUT_S), PURGE_INTERVAL_S),
         ]
         due = [0.0] * len(tasks)
         while True:

@@ -20,7 +20,7 @@ from app.drivers.jobs.postgresql.manager import FAULT_PAUSE_S, LeasedJobManager,
 from app.drivers.jobs.postgresql.queue import QUEUE, TASK
 from app.drivers.jobs.retry_policy import JobTimings, describe, may_retry, periodic, slot
 
-PURGE_EVERY_S = 60.0
+PURGE_INTERVAL_S = 60.0
 STOP_POLL_S = 0.025
 REGISTRATION_S = 10.0
 CONNECT_TIMEOUT_S = 5
@@ -143,7 +143,7 @@ class ProcrastinateWorker:
             (lambda: self._requeue_expired(manager), timing.sweep_s),
             (lambda: self._fire(manager), timing.progress_s),
             (lambda: self._note_progress(manager), timing.progress_s),
-            (lambda: manager.purge(timing), PURGE_EVERY_S),
+            (lambda: manager.purge(timing), PURGE_INTERVAL_S),
         ]
         await asyncio.gather(*(repeat(task, every_s) for task, every_s in tasks))
 

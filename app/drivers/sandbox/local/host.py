@@ -163,7 +163,7 @@ class LocalSandboxes:
         return Upstream(connect(folder, "serve.sock"), inside, f"http://{inside}")
 
     def stop(self, reference: str) -> None:
-        """Ask the supervisor to end, kill it if it does not, then remove the folder."""
+        """Send the supervisor the stop command, kill it if it continues, then remove the folder."""
         folder = self._folder(reference)
         with suppress(SandboxEnded, UpstreamRejected, OSError, ValueError):
             send_command(folder, timeout_s=STOP_TIMEOUT_S, do="stop")

@@ -16,7 +16,7 @@ ENDED = "The preview has ended"
 
 
 def is_supervised(folder: Path) -> bool:
-    """Return whether the supervisor lives. The kernel frees the lock of the folder when it dies."""
+    """Return whether the supervisor runs. The kernel frees the lock of the folder when the process ends."""
     try:
         lock = os.open(folder / "lock", os.O_WRONLY | os.O_CLOEXEC)
     except FileNotFoundError:

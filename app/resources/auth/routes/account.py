@@ -45,7 +45,7 @@ def _forgot() -> str:
 )  # fmt: skip
 def forget_password(*, scope: Scope, body: ForgetPasswordBody, prepared: dict[str, Any]) -> dict[str, bool]:
     """Mail a link with which the owner of the e-mail address chooses a new password."""
-    return passwords.forget(email_key(body.email), **prepared)
+    return passwords.enqueue_reset_mail(email_key(body.email), **prepared)
 
 
 @blueprint.post("/reset-password")

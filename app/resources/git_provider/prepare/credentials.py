@@ -16,7 +16,7 @@ INSTALLATION_LIFE = timedelta(hours=1)  # GitHub: installation access tokens exp
 
 
 def verify_token(body: CreateCredentialBody, *, hosts: GitHosts) -> VerifiedTokens:
-    """Ask the host for the account of a token and check the installation.
+    """Read the account of a token from the host and check the installation.
 
     Raises:
         TokenRejected: the host refuses the token.
