@@ -8,16 +8,16 @@ from galley_client import AuthenticatedClient, Client
 from galley_client.api.auth import auth_sign_in
 from galley_client.api.project import project_list_of_user
 from galley_client.api.project_content import project_content_commit, project_content_tree
-from galley_client.models.ai_command import AiCommand
+from galley_client.models.ai_editor_command_body import AiEditorCommandBody
 from galley_client.models.ai_text_delta_part import AiTextDeltaPart
-from galley_client.models.auth_sign_in import AuthSignIn
+from galley_client.models.auth_sign_in_body import AuthSignInBody
 from galley_client.models.auth_sign_in_response_200 import AuthSignInResponse200
 from galley_client.models.failure import Failure
 from galley_client.models.http_failure_data import HttpFailureData
+from galley_client.models.project_content_commit_files_body import ProjectContentCommitFilesBody
 from galley_client.models.project_content_commit_response_201 import ProjectContentCommitResponse201
 from galley_client.models.project_content_edited_file import ProjectContentEditedFile
 from galley_client.models.project_content_edited_file_action import ProjectContentEditedFileAction
-from galley_client.models.project_content_make_commit import ProjectContentMakeCommit
 from galley_client.models.project_content_tree_response_200 import ProjectContentTreeResponse200
 from galley_client.models.project_list_of_user_response_200 import ProjectListOfUserResponse200
 
@@ -27,7 +27,7 @@ anonymous = Client(base_url=url)
 # The HTTP client keeps the cookie of the session. A program with an API token passes the token instead.
 client = AuthenticatedClient(base_url=url, token="").set_httpx_client(anonymous.get_httpx_client())
 
-signed_in = auth_sign_in.sync(client=anonymous, body=AuthSignIn(email=email, password=password))
+signed_in = auth_sign_in.sync(client=anonymous, body=AuthSignInBody(email=email, password=password))
 assert isinstance(signed_in, AuthSignInResponse200), signed_in
 print("User:", signed_in.user.name)
 
@@ -45,7 +45,7 @@ print("Tree:", tree.branch, "true" if any(file.path == PAGE for file in tree.fil
 def save(base_sha: str, text: str) -> object:
     """Save the page and return the response."""
     file = ProjectContentEditedFile(path=PAGE, action=ProjectContentEditedFileAction.UPDATE, content=text)
-    body = ProjectContentMakeCommit(message="Edit", base_sha=base_sha, files=[file])
+    body = ProjectContentCommitFilesBody(message="Edit", base_sha=base_sha, files=[file])
     return project_content_commit.sync(project_id, client=client, body=body)
 
 
@@ -66,7 +66,7 @@ assert isinstance(again, ProjectContentCommitResponse201), again
 print("Resolved:", again.result.files[0].path)
 
 text = ""
-prompt = AiCommand(prompt="Write a greeting", project_id=project_id)
+prompt = AiEditorCommandBody(prompt="Write a greeting", project_id=project_id)
 with client.get_httpx_client().stream("POST", "/api/ai/command", json=prompt.to_dict()) as reply:
     for line in reply.iter_lines():
         if line.startswith("data: ") and line != "data: [DONE]":
