@@ -45,7 +45,7 @@ class FakeModel:
         self.asked: list[Prompt] = []
         self.closed = 0
 
-    def ask(self, prompt: Prompt, access: ModelAccess, **_: Any) -> "FakeAnswer":
+    def stream(self, prompt: Prompt, access: ModelAccess, **_: Any) -> "FakeAnswer":
         self.asked.append(prompt)
         answer = self.answers.pop(0)
         if isinstance(answer, Exception):
