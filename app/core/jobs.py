@@ -63,8 +63,8 @@ def job(
     """Declare a function as the job `name` (dotted: `content.index`)."""
 
     def declare(run: F) -> F:
-        known = registry.get(name)
-        if known is not None and known.run.__qualname__ != run.__qualname__:
+        registered = registry.get(name)
+        if registered is not None and registered.run.__qualname__ != run.__qualname__:
             raise ValueError(f"two jobs are named {name}")
         registry[name] = Job(name, run, retries, every, uses, priority)
         return run

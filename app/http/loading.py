@@ -69,9 +69,9 @@ def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change
 
     A field that cannot be null receives the empty string in a change (contract, section 0).
     """
-    known = {field.data_key or name: field for name, field in loader.load_fields.items()}
+    fields_by_name = {field.data_key or name: field for name, field in loader.load_fields.items()}
     for name, value in data.items():
-        field = known.get(name) if value == "" else None
+        field = fields_by_name.get(name) if value == "" else None
         if field is None or (field.required and not is_change):
             yield name, value
         elif is_change:

@@ -188,8 +188,8 @@ def address() -> str:
 
 def is_row(name: str) -> bool:
     """Return True if the table has this row."""
-    known = RateLimits()
-    return hasattr(known, name) or hasattr(known, f"{name}_address")
+    rate_limits = RateLimits()
+    return hasattr(rate_limits, name) or hasattr(rate_limits, f"{name}_address")
 
 
 def _address_row(name: str | None) -> str:

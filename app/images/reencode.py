@@ -103,14 +103,14 @@ def reencode(source: BinaryIO, out: BinaryIO, bounds: ImageBounds, *, width: int
     """
     head = source.read(HEAD_BYTES)
     source.seek(0)
-    known = _FORMATS.get(detect_format(head) or "")
-    if known is None:
+    image_format = _FORMATS.get(detect_format(head) or "")
+    if image_format is None:
         raise ImageError(ImageErrorCode.UNSUPPORTED, "The image must be PNG, JPEG, WebP, GIF or AVIF")
     try:
-        with warnings.catch_warnings(), Image.open(source, formats=[known.name]) as image:
+        with warnings.catch_warnings(), Image.open(source, formats=[image_format.name]) as image:
             # Pillow warns about sizes that the bounds refuse and about defects that the output does not have.
             warnings.simplefilter("ignore")
-            return _written(known, _frames(known, image, bounds, width), out, _is_lossless(head))
+            return _written(image_format, _frames(image_format, image, bounds, width), out, _is_lossless(head))
     except ImageError:
         raise
     except (Image.DecompressionBombError, MemoryError) as error:
@@ -157,23 +157,23 @@ class _Frames:
     loop: int | None
 
 
-def _frames(known: _Format, image: Any, bounds: ImageBounds, width: int | None) -> _Frames:
+def _frames(image_format: _Format, image: Any, bounds: ImageBounds, width: int | None) -> _Frames:
     _check_size(image.size, bounds)
-    if known.name in ("WEBP", "PNG", "AVIF"):
+    if image_format.name in ("WEBP", "PNG", "AVIF"):
         _check_frames(getattr(image, "n_frames", 1), image.size, bounds)
     frames = _Frames([], [], image.info.get("loop"))
-    for frame in _each(known, image):
+    for frame in _each(image_format, image):
         _check_size(frame.size, bounds)
         _check_frames(len(frames.images) + 1, frame.size, bounds)
         frame.load()
         frames.durations_ms.append(duration_ms(frame))
-        frames.images.append(plain(frame, known.modes, width))
-    return _in_one_mode(frames, known) if len(frames.images) > 1 else frames
+        frames.images.append(plain(frame, image_format.modes, width))
+    return _in_one_mode(frames, image_format) if len(frames.images) > 1 else frames
 
 
-def _each(known: _Format, image: Any) -> Iterator[Any]:
+def _each(image_format: _Format, image: Any) -> Iterator[Any]:
     """Yield the frames; of a JPEG only the main image, not the previews and depth maps that may follow it."""
-    if known.name == "JPEG":
+    if image_format.name == "JPEG":
         yield image
     else:
         yield from ImageSequence.Iterator(image)
@@ -198,21 +198,21 @@ def _check_frames(count: int, size: tuple[int, int], bounds: ImageBounds) -> Non
         )
 
 
-def _in_one_mode(frames: _Frames, known: _Format) -> _Frames:
+def _in_one_mode(frames: _Frames, image_format: _Format) -> _Frames:
     """Convert all frames to one mode, as the encoders of animations require."""
-    if known.name != "PNG" or len({frame.mode for frame in frames.images}) > 1 or frames.images[0].mode == "P":
+    if image_format.name != "PNG" or len({frame.mode for frame in frames.images}) > 1 or frames.images[0].mode == "P":
         mode = "RGBA" if any(frame.has_transparency_data for frame in frames.images) else "RGB"
         frames.images = [frame.convert(mode) for frame in frames.images]
     return frames
 
 
-def _written(known: _Format, frames: _Frames, out: BinaryIO, lossless: bool) -> ImageInfo:
+def _written(image_format: _Format, frames: _Frames, out: BinaryIO, lossless: bool) -> ImageInfo:
     first, *others = frames.images
-    options = known.options(first.width * first.height * len(frames.images), lossless)
+    options = image_format.options(first.width * first.height * len(frames.images), lossless)
     if others:
         options |= {"save_all": True, "append_images": others, "duration": frames.durations_ms}
         options |= {} if frames.loop is None else {"loop": frames.loop}
-        if known.name == "GIF" and first.mode == "RGBA":
+        if image_format.name == "GIF" and first.mode == "RGBA":
             options["disposal"] = 2
-    first.save(out, known.name, **options)
-    return ImageInfo(known.mimetype, known.extension, first.width, first.height, len(frames.images))
+    first.save(out, image_format.name, **options)
+    return ImageInfo(image_format.mimetype, image_format.extension, first.width, first.height, len(frames.images))

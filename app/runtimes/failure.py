@@ -236,8 +236,8 @@ def _hint_for_installation(text: str) -> str | None:
 
 def _hint_for_program(program: str) -> str:
     name = program.rpartition("/")[2]
-    known = next((text for names, text in _PROGRAMS.items() if name in names), None)
-    return known or f"The program “{name}” does not exist in the sandbox. Add it to the dependencies of the site."
+    hint = next((text for names, text in _PROGRAMS.items() if name in names), None)
+    return hint or f"The program “{name}” does not exist in the sandbox. Add it to the dependencies of the site."
 
 
 def _lookups(text: str) -> list[str]:

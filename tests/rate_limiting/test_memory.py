@@ -8,7 +8,7 @@ from app.rate_limiting.memory import MemoryWindows
 
 
 class TestMemoryWindows:
-    def test_sweep_deletes_empty_windows(self) -> None:
+    def test_cleanup_deletes_empty_windows(self) -> None:
         windows = MemoryWindows(cleanup_interval_calls=10)
         for number in range(9):
             windows.take(Rate(3, 1), f"key-{number}")

@@ -61,8 +61,8 @@ def read_archetype(path: str, data: bytes) -> Archetype:
 
 def with_archetype(collection: Collection, archetype: Archetype) -> Collection:
     """Return the collection with the template of an archetype. Fields that no file has are added."""
-    known = {inner.name for inner in collection.fields}
-    added = [_field(name, value) for name, value in archetype.values.items() if name not in known]
+    field_names = {inner.name for inner in collection.fields}
+    added = [_field(name, value) for name, value in archetype.values.items() if name not in field_names]
     fields = [_with_default(inner, archetype.values.get(inner.name)) for inner in collection.fields]
     path = collection.template.path if collection.template is not None else "{{slug}}.md"
     template = EntryTemplate(path, archetype.values, archetype.body)

@@ -112,10 +112,10 @@ def _with_parts(
         return replace(field, collection=document.text(properties, "collection", pointer))
     if field.type is FieldType.MIXED:
         types = properties.get("types")
-        known = (
+        supported = (
             [kind for kind in types if isinstance(kind, str) and kind in tuple(FieldType)]
             if isinstance(types, list)
             else []
         )
-        return replace(field, types=tuple(map(FieldType, known)))
+        return replace(field, types=tuple(map(FieldType, supported)))
     return field

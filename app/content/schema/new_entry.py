@@ -123,15 +123,18 @@ def _expanded(values: Mapping[str, Any], texts: Mapping[str, str]) -> dict[str, 
 
 def _filled(fields: tuple[SchemaField, ...], values: dict[str, Any], title: str, now: datetime) -> dict[str, Any]:
     """Return the values, the title first, with the date and the draft state of a new page."""
-    known = {field.name: field for field in fields}
-    for name, field in known.items():
+    fields_by_name = {field.name: field for field in fields}
+    for name, field in fields_by_name.items():
         if values.get(name) in (None, ""):
             value = _initial(field, title, now)
             if value is not None:
                 values[name] = value
         elif field.type is FieldType.DATETIME and values[name] == now.date().isoformat():
             values[name] = _moment(now)
-    order = [*(name for name in known if name in values), *(name for name in values if name not in known)]
+    order = [
+        *(name for name in fields_by_name if name in values),
+        *(name for name in values if name not in fields_by_name),
+    ]
     return {name: values[name] for name in sorted(order, key=lambda name: name != "title")}
 
 

@@ -37,7 +37,7 @@ class OidcLogin:
 
     def __init__(self, client: code_flow.OAuthClient, *, issuer: str, http: HttpClient) -> None:
         self._client, self._issuer, self._http = client, issuer.rstrip("/"), http
-        self._known: OidcMetadata | None = None
+        self._metadata: OidcMetadata | None = None
 
     def authorization_url(self, attempt: AuthorizationRequest) -> str:
         """Implement the port."""
@@ -87,10 +87,10 @@ class OidcLogin:
         return dict(jwt.decode(id_token, fresh, algorithms=ALGORITHMS).claims)
 
     def _provider(self, *, refresh: bool = False) -> OidcMetadata:
-        known = self._known
-        if known is None or refresh or time.monotonic() - known.read_at_s > METADATA_TTL_S:
-            known = self._known = self._discovered()
-        return known
+        metadata = self._metadata
+        if metadata is None or refresh or time.monotonic() - metadata.read_at_s > METADATA_TTL_S:
+            metadata = self._metadata = self._discovered()
+        return metadata
 
     def _discovered(self) -> OidcMetadata:
         metadata = code_flow.fetch_json(self._http, f"{self._issuer}/.well-known/openid-configuration")

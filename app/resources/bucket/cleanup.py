@@ -76,9 +76,9 @@ def _without_row(objects: Sequence[StoredObject], before: datetime) -> list[Stor
     old = [stored for stored in objects if stored.stored_at < before]
     keys = {asset_key(stored.key) for stored in old}
     session.start_reading()
-    known = set(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.key.in_(keys))))
+    known_keys = set(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.key.in_(keys))))
     session.release_connection()
-    return [stored for stored in old if asset_key(stored.key) not in known]
+    return [stored for stored in old if asset_key(stored.key) not in known_keys]
 
 
 def _stored_keys(before: datetime, batch_size: int) -> Iterator[Sequence[str]]:

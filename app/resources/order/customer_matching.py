@@ -57,8 +57,8 @@ def assign_owner(customer: BillingCustomer) -> None:
 
 def claim_by_email(user: User) -> None:
     """Assign payments of an e-mail address to the user who has verified it."""
-    known = sa.select(BillingEvent.entity_id).where(BillingEvent.email_key == user.email_key).distinct()
-    for customer_id in sorted(db.session.scalars(known)):
+    customer_ids = sa.select(BillingEvent.entity_id).where(BillingEvent.email_key == user.email_key).distinct()
+    for customer_id in sorted(db.session.scalars(customer_ids)):
         assign_owner(locked_customer(customer_id))
 
 
@@ -68,8 +68,8 @@ def _owner(customer_id: str) -> str | None:
         sa.select(BillingEvent).where(BillingEvent.entity_id == customer_id, BillingEvent.type.startswith("customer."))
     ).all()
     keys = [row.email_key for row in sorted(rows, key=lambda row: (row.occurred_at, row.id), reverse=True)]
-    for known in reversed(from_json(CustomerState, rows)):
-        named = existing_user(known.state.user_id)
+    for customer_state in reversed(from_json(CustomerState, rows)):
+        named = existing_user(customer_state.state.user_id)
         if named is not None:
             return named
     verified = sa.select(User.email_key, User.id).where(User.email_key.in_(keys), User.email_verified)

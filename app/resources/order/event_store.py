@@ -71,8 +71,8 @@ def _known(kind: type[S], provider_id: str) -> list[TimedState[S]]:
     return from_json(kind, [row for row in rows if row.type.startswith(PREFIXES[kind])])
 
 
-def _project_subscription(known: list[TimedState[port.SubscriptionState]], customer: BillingCustomer) -> None:
-    state = known[-1].state
+def _project_subscription(states: list[TimedState[port.SubscriptionState]], customer: BillingCustomer) -> None:
+    state = states[-1].state
     values = {
         **_owned(state, customer, customer_matching.existing_user(state.user_id)),
         "plan": state.plan,
@@ -83,14 +83,14 @@ def _project_subscription(known: list[TimedState[port.SubscriptionState]], custo
         "frequency": state.frequency,
         "current_period_end": state.current_period_end,
         "cancel_at": state.cancel_at,
-        "started_at": projection.started_at(known),
-        "canceled_at": projection.canceled_at(known),
-        "created_at": known[0].occurred_at,
+        "started_at": projection.started_at(states),
+        "canceled_at": projection.canceled_at(states),
+        "created_at": states[0].occurred_at,
     }
     row = _row(Subscription, state.provider_id)
     named_before = row.named_user_id if row is not None else None
     row = _write(Subscription, state.provider_id, values, row)
-    _write_periods(row.id, projection.build_periods(known))
+    _write_periods(row.id, projection.build_periods(states))
     if row.named_user_id != named_before:
         _project_payments_of(row, customer)
 
@@ -107,8 +107,8 @@ def _project_payments_of(subscription: Subscription, customer: BillingCustomer) 
 def _write_periods(subscription_id: str, periods: list[Period]) -> None:
     new_rows = [_period_row(subscription_id, period) for period in periods]
     table = SubscriptionPeriod.__table__
-    known = sa.select(table).where(table.c.subscription_id == subscription_id).order_by(table.c.valid_from)
-    old_rows = [dict(row) for row in db.session.execute(known).mappings()]
+    stored_periods = sa.select(table).where(table.c.subscription_id == subscription_id).order_by(table.c.valid_from)
+    old_rows = [dict(row) for row in db.session.execute(stored_periods).mappings()]
     if old_rows == new_rows:
         return
     db.session.execute(sa.delete(SubscriptionPeriod).where(SubscriptionPeriod.subscription_id == subscription_id))
@@ -132,8 +132,8 @@ def _period_row(subscription_id: str, period: Period) -> dict[str, object]:
     }
 
 
-def _project_payment(known: list[TimedState[port.PaymentState]], customer: BillingCustomer) -> None:
-    state = known[-1].state
+def _project_payment(states: list[TimedState[port.PaymentState]], customer: BillingCustomer) -> None:
+    state = states[-1].state
     values = {
         **_owned(state, customer, customer_matching.existing_user(state.user_id) or _named_by(state.subscription_id)),
         "subscription_provider_id": state.subscription_id,
@@ -144,8 +144,8 @@ def _project_payment(known: list[TimedState[port.PaymentState]], customer: Billi
         "currency": state.currency,
         "period": state.period,
         "invoice_url": state.invoice_url,
-        "completed_at": projection.completed_at(known),
-        "created_at": known[0].occurred_at,
+        "completed_at": projection.completed_at(states),
+        "created_at": states[0].occurred_at,
     }
     row = _row(Order, state.provider_id)
     before = daily_totals.taken(row, "completed_at", "revenue_minor")
@@ -153,14 +153,14 @@ def _project_payment(known: list[TimedState[port.PaymentState]], customer: Billi
     daily_totals.change(before, daily_totals.taken(row, "completed_at", "revenue_minor"))
 
 
-def _project_refund(known: list[TimedState[port.RefundState]]) -> None:
-    state = known[-1].state
+def _project_refund(states: list[TimedState[port.RefundState]]) -> None:
+    state = states[-1].state
     values = {
         "order_provider_id": state.payment_id,
         "customer_id": customer_of(state),
         "amount_minor": state.amount_minor,
         "currency": state.currency,
-        "approved_at": projection.approved_at(known),
+        "approved_at": projection.approved_at(states),
     }
     row = _row(Refund, state.provider_id)
     before = daily_totals.taken(row, "approved_at", "refunds_minor")

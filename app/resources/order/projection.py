@@ -41,10 +41,10 @@ class Period:
     terms: SubscriptionTerms
 
 
-def build_periods(known: Sequence[TimedState[SubscriptionState]]) -> list[Period]:
+def build_periods(states: Sequence[TimedState[SubscriptionState]]) -> list[Period]:
     """Return the history of a subscription without gaps. Neighbouring periods differ."""
     begun: list[tuple[datetime, SubscriptionTerms]] = []
-    for one in known:
+    for one in states:
         since, terms = _since(one, begun[-1][0] if begun else None), _terms(one.state)
         if begun and begun[-1][0] == since:
             begun.pop()
@@ -54,28 +54,28 @@ def build_periods(known: Sequence[TimedState[SubscriptionState]]) -> list[Period
     return [Period(since, end, terms) for (since, terms), end in zip(begun, ends, strict=True)]
 
 
-def started_at(known: Sequence[TimedState[SubscriptionState]]) -> datetime:
+def started_at(states: Sequence[TimedState[SubscriptionState]]) -> datetime:
     """Return the start of the subscription or of its trial."""
-    return known[-1].state.started_at or known[0].occurred_at
+    return states[-1].state.started_at or states[0].occurred_at
 
 
-def canceled_at(known: Sequence[TimedState[SubscriptionState]]) -> datetime | None:
+def canceled_at(states: Sequence[TimedState[SubscriptionState]]) -> datetime | None:
     """Return the end of the subscription, or None."""
-    if known[-1].state.status is not SubscriptionStatus.CANCELED:
+    if states[-1].state.status is not SubscriptionStatus.CANCELED:
         return None
-    ends = [one for one in known if one.state.status is SubscriptionStatus.CANCELED]
-    return known[-1].state.canceled_at or ends[0].occurred_at
+    ends = [one for one in states if one.state.status is SubscriptionStatus.CANCELED]
+    return states[-1].state.canceled_at or ends[0].occurred_at
 
 
-def completed_at(known: Sequence[TimedState[PaymentState]]) -> datetime | None:
+def completed_at(states: Sequence[TimedState[PaymentState]]) -> datetime | None:
     """Return the time of the payment, or None while it is not completed."""
-    times = [one.state.completed_at for one in known if one.state.completed_at is not None]
-    return min(times) if times and known[-1].state.completed_at is not None else None
+    times = [one.state.completed_at for one in states if one.state.completed_at is not None]
+    return min(times) if times and states[-1].state.completed_at is not None else None
 
 
-def approved_at(known: Sequence[TimedState[RefundState]]) -> datetime | None:
+def approved_at(states: Sequence[TimedState[RefundState]]) -> datetime | None:
     """Return the time of the approval, or None if the refund is not approved."""
-    return next(one.occurred_at for one in known if one.state.is_approved) if known[-1].state.is_approved else None
+    return next(one.occurred_at for one in states if one.state.is_approved) if states[-1].state.is_approved else None
 
 
 def _since(one: TimedState[SubscriptionState], before: datetime | None) -> datetime:

@@ -90,8 +90,10 @@ def _conditions(index: ContentIndex) -> tuple[sa.ColumnElement[bool], ...]:
 def _store(project_id: str, shas: set[str]) -> None:
     shape, value = ContentShape, ContentField
     for part in bulk.batches(sorted(shas), SHAS):
-        known = db.session.scalars(sa.select(shape.sha).where(shape.project_id == project_id, shape.sha.in_(part)))
-        names: dict[str, set[str]] = {sha: set() for sha in set(part) - set(known)}
+        stored_shas = db.session.scalars(
+            sa.select(shape.sha).where(shape.project_id == project_id, shape.sha.in_(part))
+        )
+        names: dict[str, set[str]] = {sha: set() for sha in set(part) - set(stored_shas)}
         statement = sa.select(value.sha, value.name).where(value.project_id == project_id, value.number == 0)
         for sha, name in db.session.execute(statement.where(value.sha.in_(names))) if names else ():
             names[sha].add(name)

@@ -153,7 +153,7 @@ def _blobs(values: ValueRange, few: int) -> Statement:
 
 def _files_of(form: ListForm, driver: Driver | int, few: int) -> Statement:
     """Return the select of the files of a driver, with the key of the sorted value of each."""
-    conditions = _conditions(form, known=driver, has_value=driver is Driver.EQUAL)
+    conditions = _conditions(form, applied_filter=driver, has_value=driver is Driver.EQUAL)
     if driver is Driver.RANGE:
         file: Any = ContentFile
         return sa.select(file.path, file.sha, file.last_commit, _key_of(form, driver, file.sha)).where(*conditions)
@@ -210,10 +210,10 @@ def _is_after(form: ListForm, row: Any, after: After) -> sa.ColumnElement[bool]:
     return sa.or_(row.key.is_(None), is_key_after, sa.and_(row.key == KEY, is_path_after))
 
 
-def _conditions(form: ListForm, *, known: Driver | int | None = None, has_value: bool = False) -> Conditions:
+def _conditions(form: ListForm, *, applied_filter: Driver | int | None = None, has_value: bool = False) -> Conditions:
     """Return the conditions on files without those of a known filter. A file with a value is an entry."""
     numbered = [(number, one) for number, one in enumerate(form.filters) if not one.is_path]
-    checks = [condition_of(one, number) for number, one in numbered if number != known]
+    checks = [condition_of(one, number) for number, one in numbered if number != applied_filter]
     if not has_value and all(one.is_absence for _, one in numbered):
         checks.append(is_entry(PROJECT))
     return [*_range(form), *checks]

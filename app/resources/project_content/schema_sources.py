@@ -143,11 +143,11 @@ def _with_archetypes(project_id: str, schema: ContentSchema, files: Sequence[Any
     problems = tuple(SchemaProblem(a.path, "", a.problem) for a in read_files.values() if a.problem)
     usable = {section: a for section, a in read_files.items() if not a.problem}
     collections = [_with_archetype(collection, usable) for collection in schema.collections]
-    known = {collection.folder.rpartition("/")[2] for collection in collections}
+    folder_names = {collection.folder.rpartition("/")[2] for collection in collections}
     new = [
         archetypes.with_archetype(Collection(section, f"content/{section}", "**/*.md"), archetype)
         for section, archetype in usable.items()
-        if section not in known and section != archetypes.DEFAULT
+        if section not in folder_names and section != archetypes.DEFAULT
     ]
     return replace(
         schema,

@@ -113,9 +113,9 @@ def _missing_blobs(index: ContentIndex, changes: _Changes, since: str | None) ->
     readable = (_Blob(entry.path, entry.sha) for entry in entries if _is_readable(entry))
     for page in bulk.batches(readable, PAGE):
         fresh = {blob.sha: blob for blob in page if blob.sha not in checked}
-        known = _known(index.project_id, fresh)
+        stored_shas = _known(index.project_id, fresh)
         checked |= fresh.keys()
-        yield from (blob for sha, blob in fresh.items() if sha not in known)
+        yield from (blob for sha, blob in fresh.items() if sha not in stored_shas)
 
 
 def _changed(index: ContentIndex, source: Source, since: str | None) -> list[TreeEntry] | None:
@@ -152,11 +152,11 @@ def _is_readable(entry: TreeEntry) -> bool:
 
 
 def _known(project_id: str, shas: Iterable[str]) -> set[str]:
-    text, known = ContentText, set()
+    text, stored_shas = ContentText, set()
     for part in bulk.batches(shas, SHAS):
         stored = sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(part))
-        known |= set(db.session.scalars(stored.where(text.front_matter.is_not(sa.null()))))
-    return known
+        stored_shas |= set(db.session.scalars(stored.where(text.front_matter.is_not(sa.null()))))
+    return stored_shas
 
 
 def _texts(source: Source, blobs: list[_Blob]) -> Iterator[_Read]:

@@ -67,10 +67,10 @@ def extend_changes(index: ContentIndex, commit_sha: str, paths: Iterable[str]) -
 
     A version that does not record changes moves the index only. Then the commits differ, and the changes are unknown.
     """
-    known = _known_changes(index)
-    if known is None or index.commit_sha is None:
+    recorded_paths = _known_changes(index)
+    if recorded_paths is None or index.commit_sha is None:
         return None
-    changed = sorted({*known, *paths})
+    changed = sorted({*recorded_paths, *paths})
     return _changes(str(index.snapshot_sha), commit_sha, changed) if len(changed) <= MAX_CHANGES else None
 
 

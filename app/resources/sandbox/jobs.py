@@ -66,10 +66,10 @@ def _stop_unreferenced(host: SandboxHost) -> None:
     sandboxes = host.list_sandboxes()
     session.start_reading()
     live = sa.select(Sandbox.host_id, Sandbox.label, Sandbox.start_id).where(Sandbox.state.in_(ACTIVE_STATES))
-    known = {name for row in db.session.execute(live) for name in row}
+    active_names = {name for row in db.session.execute(live) for name in row}
     session.release_connection()
     for reference, name in sandboxes.items():
-        if not known & {reference, name}:
+        if not active_names & {reference, name}:
             log.info("sandbox.unreferenced_stopped", reference=reference)
             with _isolated(reference):
                 host.stop(reference)

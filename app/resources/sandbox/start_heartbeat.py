@@ -53,7 +53,7 @@ def recover_start(sandbox: Sandbox, host: SandboxHost) -> None:
         return
     start_id, name = sandbox.start_id, sandbox.start_id or sandbox.label
     session.release_connection()
-    matches = (reference for reference, known in host.list_sandboxes().items() if known == name)
+    matches = (reference for reference, sandbox_name in host.list_sandboxes().items() if sandbox_name == name)
     reference = next(matches, None) if sandbox.node == host.node else None
     runs = reference is not None and host.status(reference).phase is not Phase.ENDED
     log.info("sandbox.start_recovered", sandbox_id=sandbox.id, runs=runs)

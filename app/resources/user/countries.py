@@ -83,9 +83,9 @@ def country_codes() -> tuple[str, ...]:
 
 @cache
 def _tables() -> tuple[dict[_Key, str], dict[str, str]]:
-    known = set(country_codes())
-    names = {_key(name): code for name, code in _names() if code in known}
-    return names, {code.casefold(): code for code in known}
+    codes = set(country_codes())
+    names = {_key(name): code for name, code in _names() if code in codes}
+    return names, {code.casefold(): code for code in codes}
 
 
 @cache

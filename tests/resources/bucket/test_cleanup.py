@@ -59,7 +59,7 @@ def unfinished(app: Flask, key: str, *, old: bool) -> None:
 
 
 class TestSweep:
-    def test_sweep_runs_every_six_hours(self) -> None:
+    def test_cleanup_runs_every_six_hours(self) -> None:
         assert registry["media.sweep"].every == timedelta(hours=6)
 
     def test_object_without_a_row_is_deleted_after_a_day(self, app: Flask, objects: LocalStore, world: World) -> None:
@@ -139,7 +139,7 @@ class TestSweep:
         with app.app_context():
             assert db.session.scalar(sa.select(sa.func.count()).where(MediaUpload.user_id == me.id)) == 1
 
-    def test_sweep_of_several_batches_checks_all_rows_and_objects(
+    def test_cleanup_of_several_batches_checks_all_rows_and_objects(
         self, app: Flask, objects: LocalStore, world: World
     ) -> None:
         complete = [f"users/{number:032x}-{'e' * 16}.png" for number in range(10)]

@@ -41,7 +41,7 @@ client.post("/api/v1/bucket/upload", data=Path(form).read_bytes(), content_type=
 
 class TestKilledUpload:
     @pytest.mark.parametrize("moment", ["before", "after"])
-    def test_killed_upload_is_not_served_and_deleted_by_the_sweep(
+    def test_killed_upload_is_not_served_and_deleted_by_the_cleanup(
         self, app: Flask, settings: Settings, world: World, objects: LocalStore, tmp_path: Path, moment: str
     ) -> None:
         me = world.person()

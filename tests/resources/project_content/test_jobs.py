@@ -69,7 +69,7 @@ class TestFollowLocal:
 
 
 class TestSweep:
-    def test_sweep_after_a_project_deletion_deletes_its_files(self, site: Site) -> None:
+    def test_cleanup_after_a_project_deletion_deletes_its_files(self, site: Site) -> None:
         def files() -> int:
             mine = sa.select(sa.func.count()).select_from(ContentFile).where(ContentFile.index_id == index_id)
             with site.world.app.app_context():
@@ -97,7 +97,7 @@ class TestSweep:
         with world.app.app_context():
             assert world.app.extensions["jobs"].counts(db.session.connection()).waiting == 1
 
-    def test_sweep_deletes_blobs_without_a_branch(self, site: Site, app: Flask) -> None:
+    def test_cleanup_deletes_blobs_without_a_branch(self, site: Site, app: Flask) -> None:
         before = site.oracle()
         site.repo.commit({"content/about.md": None, "content/copy.md": b"[x](/about)\n"})
         site.owner.post(site.path("/reindex"), {}).ok(202)
@@ -109,7 +109,7 @@ class TestSweep:
         assert {before["content/posts/hello.md"][1], site.oracle()["content/copy.md"][1]} <= kept
         assert shas(site, ContentLink) <= kept
 
-    def test_sweep_during_the_insertion_of_a_generation_enqueues_its_texts(self, site: Site, app: Flask) -> None:
+    def test_cleanup_during_the_insertion_of_a_generation_enqueues_its_texts(self, site: Site, app: Flask) -> None:
         site.repo.commit({"content/about.md": None})
         site.owner.post(site.path("/reindex"), {}).ok(202)
         site.world.work_off()

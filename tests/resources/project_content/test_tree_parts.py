@@ -191,7 +191,7 @@ def test_different_counts_store_the_whole_tree(site: Site, stored: Store, app: F
         check(site, stored)
 
 
-def test_sweep_does_not_delete_the_objects_of_parts(site: Site, stored: Store, app: Flask) -> None:
+def test_cleanup_does_not_delete_the_objects_of_parts(site: Site, stored: Store, app: Flask) -> None:
     with app.app_context():
         restart(site)
         for n in range(3):

@@ -176,7 +176,7 @@ class TestUnavailableStore:
 
 
 class TestSweep:
-    def test_sweep_deletes_old_trees_without_an_index(self, site: Site, stores: TreeStores, app: Flask) -> None:
+    def test_cleanup_deletes_old_trees_without_an_index(self, site: Site, stores: TreeStores, app: Flask) -> None:
         [named] = stores.objects()
         orphans = [named.with_name("0" * 40), named.with_name("1" * 40)]
         for orphan in orphans:

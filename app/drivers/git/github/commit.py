@@ -70,8 +70,8 @@ class GitHubCommit:
         """Upload the new blobs. Return the sha of every written path."""
         new = [write for write in plan.written if write.sha is None]
         created = run_with_concurrency([partial(self._make_blob, write) for write in new], MAX_PARALLEL_BLOBS)
-        known = {write.path: write.sha for write in plan.written if write.sha is not None}
-        return known | dict(zip((write.path for write in new), created, strict=True))
+        sha_by_path = {write.path: write.sha for write in plan.written if write.sha is not None}
+        return sha_by_path | dict(zip((write.path for write in new), created, strict=True))
 
     def _make_blob(self, write: FileWrite) -> str:
         content = write.content or b""

@@ -79,9 +79,9 @@ class GitHubTrees:
         One call returns the paths of a push and a few more their entries. If the response is incomplete, the folders
         with different shas are compared.
         """
-        known = self._known_entries(old, new)
-        if known is not None:
-            yield from known
+        changes = self._known_entries(old, new)
+        if changes is not None:
+            yield from changes
             return
         try:
             yield from compare_folders(old, new, self.list_folders, max_folders=MAX_FOLDERS_COMPARED)

@@ -34,14 +34,14 @@ def compare_trees(trees: TreeReader, blobs: BlobReader, base: str, head: str) ->
         files = [_without_counts(path, pair) for path, pair in pairs.items()]
         return Differences(sort_differences(files), truncated=True)
     contents = _read(blobs, pairs)
-    known = {path: pair for path, pair in pairs.items() if not _unread(pair, contents)}
-    files = [_without_counts(path, pair) for path, pair in pairs.items() if path not in known]
+    readable = {path: pair for path, pair in pairs.items() if not _unread(pair, contents)}
+    files = [_without_counts(path, pair) for path, pair in pairs.items() if path not in readable]
     sides = [
-        {path: contents[entry.sha] or b"" for path, pair in known.items() if (entry := pair[side]) is not None}
+        {path: contents[entry.sha] or b"" for path, pair in readable.items() if (entry := pair[side]) is not None}
         for side in (0, 1)
     ]
-    files += [*_same_bytes(known, contents), *compare_contents(*sides)]
-    return Differences(sort_differences(files), truncated=len(files) > MAX_FILES or len(known) < len(pairs))
+    files += [*_same_bytes(readable, contents), *compare_contents(*sides)]
+    return Differences(sort_differences(files), truncated=len(files) > MAX_FILES or len(readable) < len(pairs))
 
 
 def _file(entry: TreeEntry | None) -> TreeEntry | None:

@@ -41,11 +41,11 @@ def render(name: str, language: str, /, **values: object) -> RenderedMail:
         jinja2.TemplateNotFound: there is no mail of this name.
         jinja2.UndefinedError: a value that the template needs is missing.
     """
-    known = {"language": language, "direction": "rtl" if language in RTL_LANGUAGES else "ltr"} | values
+    context = {"language": language, "direction": "rtl" if language in RTL_LANGUAGES else "ltr"} | values
     environment = _environment(language)
     # The first line of the template is the subject. An empty line separates it from the text part.
-    subject, _, text = environment.get_template(f"{name}.txt").render(known).strip().partition("\n")
-    html = environment.get_template(f"{name}.html").render(known, subject=subject)
+    subject, _, text = environment.get_template(f"{name}.txt").render(context).strip().partition("\n")
+    html = environment.get_template(f"{name}.html").render(context, subject=subject)
     return RenderedMail(" ".join(subject.split()), text.strip() + "\n", html)
 
 
