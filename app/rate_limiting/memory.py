@@ -7,7 +7,7 @@ from collections import deque
 
 from app.core.rates import Rate
 
-SWEEP_INTERVAL_CALLS = 20_000
+CLEANUP_INTERVAL_CALLS = 20_000
 
 
 class MemoryWindows:
@@ -16,10 +16,10 @@ class MemoryWindows:
     The memory storage of `limits` runs a thread that scans all keys a hundred times a second.
     """
 
-    def __init__(self, *, cleanup_interval_calls: int = SWEEP_INTERVAL_CALLS) -> None:
+    def __init__(self, *, cleanup_interval_calls: int = CLEANUP_INTERVAL_CALLS) -> None:
         self._events: dict[tuple[str, int], deque[float]] = {}
         self._lock = threading.Lock()
-        self._calls, self._sweep_interval_calls = 0, cleanup_interval_calls
+        self._calls, self._cleanup_interval_calls = 0, cleanup_interval_calls
 
     def __len__(self) -> int:
         return len(self._events)
@@ -55,7 +55,7 @@ class MemoryWindows:
     def _delete_empty_windows(self, now_s: float) -> None:
         """Delete empty windows once per `cleanup_interval_calls` calls."""
         self._calls += 1
-        if self._calls % self._sweep_interval_calls == 0:
+        if self._calls % self._cleanup_interval_calls == 0:
             expired = [key for key, events in self._events.items() if not events or events[-1] <= now_s - key[1]]
             for key in expired:
                 del self._events[key]
