@@ -13,7 +13,7 @@ from app.drivers.git.local.refs import default_branch
 from app.drivers.git.local.repositories import LocalRepositories
 from app.drivers.git.port import Person, RepoRef, Repository
 
-TIDY_S = 600.0
+REPACK_TIMEOUT_S = 600.0
 
 
 class LocalCreation(LocalRepositories):
@@ -62,7 +62,7 @@ class LocalCreation(LocalRepositories):
         """Pack loose objects if there are many. Other calls are not blocked."""
         require_object_checks(self._folder(repo))
         settings = ("-c", "gc.auto=2000", "-c", "gc.autoDetach=false")
-        run(self._folder(repo), *settings, "gc", "--auto", "--quiet", timeout_s=TIDY_S)
+        run(self._folder(repo), *settings, "gc", "--auto", "--quiet", timeout_s=REPACK_TIMEOUT_S)
 
     def _new_folder(self, name: str) -> Path:
         folder = folder_of(self._root, name)
