@@ -19,7 +19,7 @@ COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha")
 def index_id(app: Flask) -> Iterator[str]:
     """Return the id of an index with three generations. The first one needs two batches."""
     name = new_id("idx")
-    sizes = {1: cleanup.ROW_BATCH + 1, 2: cleanup.ROW_BATCH, 3: 2}
+    sizes = {1: cleanup.ROW_BATCH_SIZE + 1, 2: cleanup.ROW_BATCH_SIZE, 3: 2}
     rows = (
         (name, generation, f"{number:05}.md", "blob", "100644", "0" * 40)
         for generation, size in sizes.items()
