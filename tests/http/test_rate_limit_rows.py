@@ -21,7 +21,7 @@ from tests.resources.bucket.uploads import form
 from tests.support.servers.redis import Gate, Redis
 from tests.support.world import Answer, Browser, World
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 
 @dataclass(frozen=True)

@@ -18,6 +18,8 @@ from tests.support.interleaving import before_statement, deletion
 from tests.support.samples.sites import SMALL
 from tests.support.world import Answer, Person, World
 
+pytestmark = pytest.mark.slow
+
 PICTURE = {"mimetype": "image/webp", "size": 1, "width": 1, "height": 1, "hash": "0" * 64}
 MAX_STATEMENTS, PASSWORD = 40, "Quiet-Harbour-61"
 

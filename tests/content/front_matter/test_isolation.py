@@ -16,6 +16,8 @@ from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
 from app.content.front_matter.edits import values_equal
 from app.content.front_matter.reader import split_front_matter
 
+pytestmark = pytest.mark.slow
+
 TOKEN = re.compile(r"""["']?\bv\d+\b["']?|# c\d+""")
 FENCES = {"yaml": "---", "toml": "+++", "json": ";;;"}
 

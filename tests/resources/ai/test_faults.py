@@ -13,7 +13,7 @@ from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.doubles.ai import AiDouble, ModelReply, say
 from tests.support.world import Answer, Person, World
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 FORMATS = {
     "openai": {"X-AI-Key": "my-own-key", "X-AI-Provider": "openai", "X-AI-Model": "m"},

@@ -20,7 +20,7 @@ from tests.support.doubles.server import Double
 from tests.support.samples.gitrepo import SYMLINK
 from tests.support.world import World
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 CANARY = "canary-outside-5512"
 TOOLS = ["search_files", "read_file"]

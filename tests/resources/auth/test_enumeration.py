@@ -9,6 +9,8 @@ from tests.support.assertions.equality import outline
 from tests.support.new_account import Newcomer
 from tests.support.world import Answer
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Newcomer]
 Ask = Callable[[Newcomer], Answer]
 WRONG = "Wrong-password-1"

@@ -17,6 +17,8 @@ from config import Settings
 from tests.support.samples.pictures import picture
 from tests.support.world import Browser, World
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 SCRIPT = """
 import os, signal, sys

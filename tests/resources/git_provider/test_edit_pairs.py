@@ -9,6 +9,8 @@ from tests.support.edit_pairs.nodes import Nodes, nodes
 from tests.support.edit_pairs.pairs import Pairs
 from tests.support.edit_pairs.witness import Witness
 
+pytestmark = pytest.mark.slow
+
 PAIRS = 15
 
 

@@ -28,6 +28,8 @@ from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login
 from tests.support.parallel import at_once
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 RENEWAL = "POST /oauth/token"
 

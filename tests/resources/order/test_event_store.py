@@ -37,6 +37,8 @@ from tests.support.doubles.paddle_data import (
 from tests.support.payments import notify
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 TABLES = (BillingEvent, BillingCustomer, Subscription, SubscriptionPeriod, Order, Refund)
 CURRENCY = "XTS"
 """ISO 4217 code for tests. No other test uses it."""

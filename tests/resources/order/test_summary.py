@@ -24,6 +24,8 @@ from tests.support.databases import postgresql_database
 from tests.support.doubles.paddle_data import Entity, adjustment, event, item, name, rfc3339, subscription, transaction
 from tests.support.payments import paying
 
+pytestmark = pytest.mark.slow
+
 FIRST = datetime(2025, 1, 1, tzinfo=UTC)
 DAYS = 548
 CURRENCIES = ("EUR", "JPY", "USD")

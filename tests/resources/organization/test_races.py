@@ -2,8 +2,12 @@
 
 from functools import partial
 
+import pytest
+
 from tests.support.parallel import THREADS, patiently, statuses, together
 from tests.support.world import Person, World
+
+pytestmark = pytest.mark.slow
 
 
 def _send_in_parallel(me: Person, method: str, path: str, *bodies: dict[str, object]) -> dict[int, int]:

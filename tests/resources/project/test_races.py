@@ -3,12 +3,16 @@
 from functools import partial
 from typing import Any
 
+import pytest
+
 from app.core.permissions import Role
 from tests.support.factories import organization, project, repository
 from tests.support.parallel import THREADS, patiently, statuses, together
 from tests.support.samples.sites import SMALL
 from tests.support.workspace import Workspace
 from tests.support.world import Person, World
+
+pytestmark = pytest.mark.slow
 
 
 def body(org: str, name: str, repo: str) -> dict[str, Any]:

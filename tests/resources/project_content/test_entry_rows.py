@@ -20,6 +20,8 @@ from tests.resources.project_content.conftest import make_site
 from tests.support.samples.gitrepo import Content
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 COUNT = 60
 ORDERS = ("path", "-path", "title", "-date", "date", "weight", "-rare", "none", "-same")
 FEW = (0, 5, 2_000)

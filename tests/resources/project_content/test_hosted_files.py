@@ -16,7 +16,7 @@ from tests.support.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, c
 from tests.support.samples.gitrepo import Content
 from tests.support.world import Answer, Person, World
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 MIB = 1024 * 1024
 LARGE, HUGE = b"large\n" * (2 * MIB), b"h" * (25 * MIB + 1)

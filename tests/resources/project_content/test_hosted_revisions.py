@@ -13,7 +13,7 @@ from tests.support.samples import renames
 from tests.support.samples.gitrepo import EXECUTABLE, Content
 from tests.support.world import Person, World
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 TEXT = b"---\ntitle: One\n---\n" + b"".join(b"line %d\n" % number for number in range(30))
 FILES: dict[str, Content] = {"a.md": TEXT, "content/b.md": b"b\n", "content/c.png": renames.IMAGE + b"1"}

@@ -10,7 +10,7 @@ from app.drivers.git.object_ids import blob_sha
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 KIB, MIB = 1024, 1024 * 1024
 BODY_OVERHEAD = 512

@@ -14,6 +14,8 @@ from tests.support import factories
 from tests.support.git_hosts import FILES, Hosts
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 STEPS, EVERY = (400, 20) if os.environ.get("GALLEY_LONG") else (20, 10)
 
 

@@ -15,6 +15,8 @@ from tests.resources.sandbox.conftest import PreviewSite, make_site
 from tests.support import factories
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 STEPS = ["Checking session", "Cloning repository", "Installing dependencies", "Starting server", "Waiting for server"]
 
 

@@ -18,6 +18,8 @@ from tests.contract.stored import rows_naming
 from tests.support import factories
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).parents[3]
 KILLS = 60 if os.environ.get("GALLEY_LONG") else 8
 NEVER = 0

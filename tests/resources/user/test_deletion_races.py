@@ -10,6 +10,8 @@ from tests.support.new_account import Newcomer
 from tests.support.parallel import patiently, together
 from tests.support.world import Answer
 
+pytestmark = pytest.mark.slow
+
 Make = Callable[..., Newcomer]
 Write = Callable[[Newcomer, str], Answer]
 NEW = "Another-Harbour-1"

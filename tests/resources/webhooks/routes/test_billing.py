@@ -18,6 +18,8 @@ from tests.support.parallel import statuses, together
 from tests.support.payments import SECRETS, app, faultless, notify, paddle, send, settings
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["app", "faultless", "paddle", "settings"]
 
 FORGERIES, REPLAYS = 9_000, 1_000

@@ -28,6 +28,8 @@ from tests.support.git_hosts import (
 )
 from tests.support.world import Answer, Person, World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def app(hosted: tuple[Flask, Hosts]) -> Flask:
