@@ -75,7 +75,10 @@ IDLE_CHECK_S = 0.1
 
 
 def when_ready(server: Any) -> None:
-    """Refuse connections until a worker is ready, so that a proxy uses another node."""
+    """Refuse connections until a worker is ready, so that a proxy uses another node.
+
+    gunicorn listens some milliseconds before it calls this hook. A connection that is established in between is reset.
+    """
     if sys.platform == "linux" and not server.systemd:
         for listener in server.LISTENERS:
             listener.sock.shutdown(socket.SHUT_RD)

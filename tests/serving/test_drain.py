@@ -82,12 +82,12 @@ class TestStart:
         tried = []
         while process.poll() is None:
             with socket.socket() as client:
-                # A client with the address of the server can connect to itself if the system selects the port as its own.
-                client.bind(("127.0.0.2", 0))
                 tried.append(client.connect_ex(("127.0.0.1", port)))
             time.sleep(0.005)
         assert process.returncode != 0
-        assert set(tried) == {errno.ECONNREFUSED}
+        assert set(tried) <= {0, errno.ECONNREFUSED}
+        # gunicorn listens some milliseconds before it calls `when_ready`, and longer on a busy machine.
+        assert tried.count(0) <= 3 < tried.count(errno.ECONNREFUSED)
 
 
 class TestEnd:

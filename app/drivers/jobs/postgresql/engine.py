@@ -46,7 +46,7 @@ class ProcrastinateJobs:
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
         """Enqueue a dead letter again."""
-        return job_id.isdecimal() and queue.revive(connection, int(job_id))
+        return job_id.isdecimal() and queue.requeue_dead(connection, int(job_id))
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
         """Return the counts of the queue."""

@@ -70,7 +70,7 @@ FROM procrastinate_jobs j LEFT JOIN background_job_notes n ON n.job_id = j.id
 WHERE j.status IN ('failed', 'cancelled', 'aborted') AND j.task_name = :task
 ORDER BY died_at DESC, j.id DESC LIMIT :limit
 """)
-_REVIVE = sa.text("""
+_REQUEUE_DEAD = sa.text("""
 UPDATE procrastinate_jobs j SET status = 'todo', attempts = 0, scheduled_at = NULL, worker_id = NULL,
     queueing_lock = CASE WHEN :keyless OR EXISTS (
         SELECT 1 FROM procrastinate_jobs o WHERE o.queueing_lock = j.queueing_lock AND o.status = 'todo'
@@ -149,17 +149,17 @@ def _insert(connection: sa.Connection, call: JobCall, unique: str | None) -> int
     return int(connection.execute(_DEFER, values).scalar_one())
 
 
-def revive(connection: sa.Connection, job_id: int) -> bool:
+def requeue_dead(connection: sa.Connection, job_id: int) -> bool:
     """Enqueue a dead call as if it had never run, without its unique key if that is taken."""
     try:
         with connection.begin_nested():
-            revived = connection.scalar(_REVIVE, {"id": job_id, "task": TASK, "keyless": False})
+            requeued_id = connection.scalar(_REQUEUE_DEAD, {"id": job_id, "task": TASK, "keyless": False})
     except sa.exc.IntegrityError:
-        revived = connection.scalar(_REVIVE, {"id": job_id, "task": TASK, "keyless": True})
-    if revived is not None:
+        requeued_id = connection.scalar(_REQUEUE_DEAD, {"id": job_id, "task": TASK, "keyless": True})
+    if requeued_id is not None:
         connection.execute(_FORGET, {"id": job_id})
         connection.execute(_WAKE, {"channel": CHANNEL, "id": job_id})
-    return revived is not None
+    return requeued_id is not None
 
 
 def read_status(connection: sa.Connection, job_id: int) -> JobStatus | None:
