@@ -21,6 +21,7 @@ WARM_STREAMS = 40
 BEGIN_EVERY_S = 0.02
 PROBE_EVERY_S = 0.05
 BACK_WITHIN_S = 15
+ALL_CONNECTED_WITHIN_S = 120
 
 
 @dataclass
@@ -57,10 +58,9 @@ async def hold_and_drop(
     await asyncio.gather(*(reader.begin(number * BEGIN_EVERY_S) for number, reader in enumerate(readers)))
     began = len(crowd.health_s)
     await asyncio.sleep(hold_s)
-    await _until(lambda: _running(app) == len(headers))
+    crowd.during = await _resources_of_all(app, started, provider, len(headers))
     crowd.held = slice(began, len(crowd.health_s))
     crowd.memory_a_stream = (started.memory() - memory) / len(headers)
-    crowd.during = await _resources(app, started, provider)
     for reader in readers:
         reader.drop()
     dropped_s = time.monotonic()
@@ -127,6 +127,16 @@ async def _probe(port: int, taken_s: list[float]) -> None:
             assert (await reader.readline()).startswith(b"HTTP/1.1 200 ")
         taken_s.append(time.monotonic() - start)
         await asyncio.sleep(PROBE_EVERY_S)
+
+
+async def _resources_of_all(app: Flask, started: Started, provider: Provider, readers: int) -> dict[str, int]:
+    """Return the resources at a moment at which all readers are connected. A reader that asked again connects later."""
+    until = time.monotonic() + ALL_CONNECTED_WITHIN_S
+    while True:
+        during = await _resources(app, started, provider)
+        if (during["running"] == readers and during["upstream"] >= readers) or time.monotonic() > until:
+            return during
+        await asyncio.sleep(0.05)
 
 
 async def _resources(app: Flask, started: Started, provider: Provider) -> dict[str, int]:
