@@ -83,7 +83,11 @@ class RequestSteps:
         rate_limits.record_before_prepare(self.declared.rate, authentication.caller())
         scope.is_retry = self.claim is not None and self.claim.is_takeover
         prepared = self._prepare(arguments)
-        return _transact(lambda: self._finish(arguments, prepared))
+        try:
+            return _transact(lambda: self._finish(arguments, prepared))
+        except BaseException:
+            _close_unsent(prepared)
+            raise
 
     def _write(self) -> Response:
         """Run the transaction of a route without `prepare`. The permission check is part of it."""
@@ -173,6 +177,13 @@ class RequestSteps:
             raise PreconditionFailed from error
         if not caching.etag_matches(header, caching.compute_etag(response.get_data())):
             raise PreconditionFailed
+
+
+def _close_unsent(prepared: dict[str, Any]) -> None:
+    """Release the resources of a response that `prepare` built, such as a running call of a model."""
+    response = prepared.get("prepared")
+    if isinstance(response, Response):
+        response.close()
 
 
 def _transact(run: Callable[[], Response]) -> Response:

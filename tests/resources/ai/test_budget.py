@@ -19,7 +19,7 @@ from app.models.ai_usage import AiBudget
 from app.resources.ai import prompts
 from config import Settings
 from tests.resources.ai.conftest import Limits
-from tests.resources.ai.questions import ASK, BODIES, GOOD, wait_for
+from tests.resources.ai.questions import ASK, BODIES, GOOD, STREAMS, wait_for
 from tests.support.doubles.ai import AiDouble, ModelReply, say
 from tests.support.parallel import at_once
 from tests.support.world import Person
@@ -104,6 +104,26 @@ class TestDisconnect:
             wait_for(lambda: me.get("/ai/usage").ok()["running"] == 0)
         assert set(statuses) == {200, 429}
         assert 2000 * statuses.count(200) <= used(me) <= 40_000
+
+
+class TestFailureAfterTheModelAnswered:
+    @pytest.mark.parametrize("handler", STREAMS)
+    def test_call_ends_if_the_response_has_no_database_connection(
+        self, me: Person, double: AiDouble, handler: str
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise sa.exc.TimeoutError("no connection is free")
+
+        def answer(_body: dict[str, Any]) -> ModelReply:
+            with me.app.app_context():
+                sa.event.listen(db.engine, "checkout", refuse, once=True)
+            return GOOD[handler]
+
+        double.answer_to = answer
+        assert me.post(f"/api/ai/{handler}", BODIES[handler]).status == 503
+        usage = me.get("/ai/usage").ok()
+        assert usage["running"] == 0
+        assert usage["budget"]["used"] == usage["input_tokens"] + usage["output_tokens"] > 0
 
 
 class TestLanguages:
