@@ -26,7 +26,7 @@ from app.resources.project_content import index_freshness
 from app.resources.project_content import routes as content
 from app.resources.project_content.folder_listing import ListedFile, ListedFolder, list_folder
 from app.resources.project_content.source import source_of
-from app.resources.project_schema.prepare import read_schema
+from app.resources.project_schema.prepare import branch_schema
 
 PER_PAGE = 100
 SORTS = ("name", "title", "date", "changed")
@@ -59,7 +59,7 @@ def _list(scope: Scope, query: dict[str, Any]) -> Listing:
     head = source.git.head(source.repo, source.branch)
     index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
     folders, files = list_folder(scope.project, index, _folder_path(scope), is_recursive=query["view"] == "tree")
-    return head, folders, files, _read_schema(scope)
+    return head, folders, files, branch_schema(scope)
 
 
 def _folder_path(scope: Scope) -> str:
@@ -124,13 +124,9 @@ def _parents(path: str) -> list[tuple[str, str]]:
     return [(segments[number], "/".join(segments[: number + 1])) for number in range(len(segments))]
 
 
-def _read_schema(scope: Scope) -> ContentSchema:
-    return read_schema(scope, {"ref": None})
-
-
 @blueprint.post(f"{BASE}/content/")
 @blueprint.post(f"{BASE}/content/<path:folder>", endpoint="create_file_below")
-@Page(guard=MEMBER, takes_form=True, shown_by="folder_below", names={"files.0.path": "name"}, prepare=_read_schema)
+@Page(guard=MEMBER, takes_form=True, shown_by="folder_below", names={"files.0.path": "name"}, prepare=branch_schema)
 def create_file(*, scope: Scope, form: Form, prepared: ContentSchema) -> Response:
     """Create a page in a folder with the template and the defaults of its collection."""
     folder, title, name = _folder_path(scope), form.text("title").strip(), form.text("name").strip().lstrip("/")

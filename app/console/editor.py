@@ -35,7 +35,7 @@ from app.content.schema.model import ContentSchema
 from app.core.errors import InvalidRequest, UnprocessableEntity
 from app.http.validation import RequestSchema
 from app.models.project import Generator
-from app.resources.project_schema.prepare import read_schema
+from app.resources.project_schema.prepare import branch_schema
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
 
@@ -53,7 +53,7 @@ class EditorQuery(RequestSchema):
 
 
 def _open(scope: Scope, query: dict[str, Any]) -> tuple[OpenFile, ContentSchema]:
-    return open_present(scope, scope.path["file"]), read_schema(scope, {"ref": None})
+    return open_present(scope, scope.path["file"]), branch_schema(scope)
 
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
@@ -106,7 +106,7 @@ def _panel(scope: Scope, name: str, path: str, text: PageText | None) -> dict[st
 
 
 def _read_schema(scope: Scope, query: dict[str, Any]) -> ContentSchema:
-    return read_schema(scope, {"ref": None})
+    return branch_schema(scope)
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")

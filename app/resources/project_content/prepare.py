@@ -43,9 +43,14 @@ class RefArguments(TypedDict):
     ref: str | None
 
 
+def branch_index(scope: Scope, branch: str | None) -> ContentIndex | None:
+    """Return the index of a branch, the working branch by default. Create it at the first read."""
+    return index_freshness.ensure_index(scope.project, scope.index, branch, hosts=drivers.git, by=scope.caller)
+
+
 def read_index(scope: Scope, query: RefArguments) -> ContentIndex | None:
     """Return the index of the branch of a query. Create it at the first read."""
-    return index_freshness.ensure_index(scope.project, scope.index, query["ref"], hosts=drivers.git, by=scope.caller)
+    return branch_index(scope, query["ref"])
 
 
 def read_fresh_index(scope: Scope, query: RefArguments) -> ContentIndex | None:
@@ -58,7 +63,7 @@ def read_metadata(scope: Scope, query: FileArguments) -> dict[str, Any]:
     if query["ref"] and is_sha(query["ref"]):
         source = _source(scope)
         return metadata_at_commit(source, find_commit(source, query["ref"]), query["file"])
-    index = read_index(scope, {"ref": query["ref"]})
+    index = branch_index(scope, query["ref"])
     return file_metadata.metadata(scope.project, index, query["file"], hosts=drivers.git, by=scope.caller)
 
 
@@ -68,7 +73,7 @@ def find_raw_file(scope: Scope, query: FileArguments) -> raw_file.RawFile:
         source = _source(scope)
         return raw_file.find_at_commit(source, find_commit(source, query["ref"]), query["file"])
     source = source_of(scope.project, drivers.git, branch=query["ref"], actor=scope.actor)
-    return raw_file.find(read_index(scope, {"ref": query["ref"]}), query["file"], source)
+    return raw_file.find(branch_index(scope, query["ref"]), query["file"], source)
 
 
 def read_history(scope: Scope, query: HistoryArguments) -> history.History:
@@ -126,7 +131,7 @@ def restore_version(scope: Scope, body: RestoreVersionBody) -> Saved | front_mat
 
 def _schema_of_save(scope: Scope, branch: str | None) -> ContentSchema:
     """Return the schema for a save. A branch that is not indexed yet has the schema of the working branch."""
-    index = read_index(scope, {"ref": branch})
+    index = branch_index(scope, branch)
     if index is None or index.generation == 0:
         index = scope.index
     return schema_sources.content_schema(scope.project, index, hosts=drivers.git, by=scope.caller)

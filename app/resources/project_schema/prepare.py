@@ -6,21 +6,26 @@ from app.database import session
 from app.extensions import drivers
 from app.resources.project_content.commit_builder import Saved
 from app.resources.project_content.front_matter import NoChange
-from app.resources.project_content.prepare import RefArguments, commit_to_host, read_index
+from app.resources.project_content.prepare import RefArguments, branch_index, commit_to_host
 from app.resources.project_content.schema_sources import content_schema
 from app.resources.project_content.source import source_of
 from app.resources.project_schema.adoption import adoption
 from app.resources.project_schema.schemas import AdoptSchemaBody
 
 
+def branch_schema(scope: Scope, branch: str | None = None) -> ContentSchema:
+    """Return the schema of a branch, the working branch by default."""
+    return content_schema(scope.project, branch_index(scope, branch), hosts=drivers.git, by=scope.caller)
+
+
 def read_schema(scope: Scope, query: RefArguments) -> ContentSchema:
     """Return the schema of the branch of a query."""
-    return content_schema(scope.project, read_index(scope, query), hosts=drivers.git, by=scope.caller)
+    return branch_schema(scope, query["ref"])
 
 
 def adopt_schema(scope: Scope, body: AdoptSchemaBody) -> Saved | NoChange:
     """Create the commit that writes the schema of a branch to `.galley.yml`, or return NoChange if the file has it."""
-    schema = read_schema(scope, {"ref": body.branch})
+    schema = branch_schema(scope, body.branch)
     source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.actor)
     session.release_connection()
     save = adoption(schema, source, base_sha=body.base_sha, message=body.message)
