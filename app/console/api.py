@@ -46,12 +46,12 @@ class ApiCall(RequestSteps):
         session.start_reading()
         return response
 
-    def _load_query(self, query: type[Schema]) -> Any:
-        schema = instance(query)
+    def _load_query(self, schema: type[Schema]) -> Any:
+        loader = instance(schema)
         values = MultiDict((name, str(value)) for name, value in self._query_values.items() if value is not None)
-        listed = {name for name, field in schema.load_fields.items() if getattr(field, "is_multiple", False)}
+        listed = {name for name, field in loader.load_fields.items() if getattr(field, "is_multiple", False)}
         try:
-            return schema.load({name: values.getlist(name) if name in listed else values[name] for name in values})
+            return loader.load({name: values.getlist(name) if name in listed else values[name] for name in values})
         except ValidationError as error:
             raise InvalidRequest(fields=list(flatten(error.messages))) from error
 

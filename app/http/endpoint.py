@@ -14,7 +14,7 @@ from app.http import body as bodies
 from app.http import rate_limits
 from app.http.request_steps import RequestSteps
 from app.http.results import PageResult, ViewResult
-from app.http.validation import RequestBody
+from app.http.validation import RequestBody, RequestQuery
 
 __all__ = ["SAFE", "Declaration", "PageResult", "ViewResult", "declaration_of", "endpoint"]
 
@@ -29,7 +29,8 @@ class Declaration:
 
     Attributes:
         guard: resolves the ids and checks the permission.
-        body, query, result: schemas; `many` if the result is a list.
+        body, query: classes of the loaded values. Each may also be a schema.
+        result: schema; `many` if the result is a list.
         meta: schema of `meta` in a page whose `meta` has more keys than the cursor.
         documented_body: schema of a body that `prepare` reads after it has identified the sender.
         other_status: a second status that a `ViewResult` may have.
@@ -57,7 +58,7 @@ class Declaration:
     message: str = "OK"
     body: type[Schema] | type[RequestBody] | None = None
     documented_body: type[Schema] | None = None
-    query: type[Schema] | None = None
+    query: type[Schema] | type[RequestQuery] | None = None
     result: type[Schema] | None = None
     many: bool = False
     meta: type[Schema] | None = None
@@ -111,6 +112,12 @@ class Declaration:
         """The schema of the body."""
         body = self.body
         return body.schema if body is not None and issubclass(body, RequestBody) else body
+
+    @property
+    def query_schema(self) -> type[Schema] | None:
+        """The schema of the query string."""
+        query = self.query
+        return query.schema if query is not None and issubclass(query, RequestQuery) else query
 
     @property
     def arguments(self) -> tuple[str, ...]:

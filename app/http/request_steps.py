@@ -141,12 +141,12 @@ class RequestSteps:
                 arguments["body"] = self._load_body(declared.body)
         if "body" in arguments:  # A page of the console has none. Its calls of API routes have one.
             declared.guard.check_body(arguments["scope"], arguments["body"])
-        if declared.query is not None:
-            arguments["query"] = self._load_query(declared.query)
+        if declared.query_schema is not None:
+            arguments["query"] = self._load_query(declared.query_schema)
         return arguments
 
-    def _load_query(self, query: type[Schema]) -> Any:
-        return load_query(query, request)
+    def _load_query(self, schema: type[Schema]) -> Any:
+        return load_query(schema, request)
 
     def _load_body(self, body: type[Schema] | type[RequestBody]) -> Any:
         schema = body.schema if issubclass(body, RequestBody) else body
@@ -169,7 +169,7 @@ class RequestSteps:
         if header is None or self.declared.etag_of is None:
             return
         current: Any = current_app.view_functions[self.declared.etag_of]
-        schema = current.declaration.query
+        schema = current.declaration.query_schema
         query = {} if schema is None else {"query": load_query(schema, request)}
         try:
             response = render(current.declaration, current.view(scope=scope, **query))

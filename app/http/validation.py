@@ -1,5 +1,6 @@
 """Base classes and fields of Marshmallow schemas."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from enum import Enum
 from typing import Any, ClassVar, get_type_hints
@@ -14,7 +15,7 @@ from app.http.json_schema import NOT_BLANK_PATTERN, WEB_URL, described, name_pat
 
 
 class RequestSchema(Schema):
-    """A JSON body or query string. Unknown keys are dropped and never stored."""
+    """A JSON object or query string. Unknown keys are dropped and never stored."""
 
     class Meta:
         """The options of Marshmallow."""
@@ -40,8 +41,8 @@ ABSENT = Absent.ABSENT
 """The value of a field that the client did not send. `is not ABSENT` narrows the type."""
 
 
-class RequestBody:
-    """The base class of request bodies: frozen dataclasses whose annotations carry the Marshmallow fields.
+class RequestData:
+    """The base class of bodies and query strings: frozen dataclasses whose annotations carry the Marshmallow fields.
 
     A subclass has the attribute `schema`. Loading it returns an instance of the subclass. `__post_init__` of a subclass
     can compare fields and raise ValidationError.
@@ -49,13 +50,13 @@ class RequestBody:
 
     schema: ClassVar[type[Schema]]
     ONE_OF: ClassVar[tuple[tuple[str, ...], ...]] = ()
-    """Alternative sets of fields. A body contains exactly one of them. The OpenAPI document uses it."""
+    """Alternative sets of fields. The data contain exactly one of them. The OpenAPI document uses it."""
     RULES: ClassVar[dict[str, Any]] = {}
     """Keywords of JSON Schema for rules between fields. The OpenAPI document contains them."""
 
     @classmethod
     def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
-        """Return the JSON object with the declared names. A subclass replaces other names of its fields here."""
+        """Return the received data with the declared names. A subclass replaces other names of its fields here."""
         return data
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -72,16 +73,25 @@ class RequestBody:
         def create(_schema: Schema, data: dict[str, Any], **_kwargs: Any) -> Any:
             return cls(**data)
 
-        def normalize(_schema: Schema, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-            return cls.normalize(data)
+        def normalize(_schema: Schema, data: Any, **_kwargs: Any) -> Any:
+            # webargs passes a mapping that is not a dictionary, and a nested body may be any JSON value.
+            return cls.normalize(dict(data)) if isinstance(data, Mapping) else data
 
         hooks = {"create": post_load(create), "normalize": pre_load(normalize)}
         members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "ONE_OF": cls.ONE_OF, "RULES": cls.RULES}
         cls.schema = type(cls.__name__, (RequestSchema,), declared | hooks | members)
 
+
+class RequestBody(RequestData):
+    """The base class of request bodies."""
+
     def sent(self) -> dict[str, Any]:
         """Return the fields that the client sent, by name."""
         return {name: value for name, value in vars(self).items() if value is not ABSENT}
+
+
+class RequestQuery(RequestData):
+    """The base class of query strings."""
 
 
 class StrictBoolean(fields.Boolean):

@@ -82,8 +82,8 @@ def _description(summary: str, details: str, declared: Declaration) -> str:
 def _parameters(method: str, rule: str, path: str, declared: Declaration) -> list[Any]:
     names = zip(_VARIABLE.findall(rule), re.findall(r"\{([^}]+)\}", path), strict=True)
     parameters: list[Any] = [_path_parameter(name, shown, declared) for name, shown in names]
-    if declared.query is not None:
-        parameters.append({"in": "query", "schema": declared.query})
+    if declared.query_schema is not None:
+        parameters.append({"in": "query", "schema": declared.query_schema})
     return parameters + [headers.component_name(header) for header in headers.request_headers(method, declared)]
 
 

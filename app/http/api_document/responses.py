@@ -7,7 +7,6 @@ from app.http import envelope
 from app.http.api_document.error_codes import codes_by_status
 from app.http.api_document.headers import references, success_headers
 from app.http.endpoint import SAFE, Declaration
-from app.http.validation import PageQuery
 
 JSON, EVENTS, OCTETS = "application/json", "text/event-stream", "application/octet-stream"
 BYTES: dict[str, Any] = {"type": "string", "format": "binary"}
@@ -101,7 +100,7 @@ def _json(path: str, declared: Declaration, status: int) -> Any:
 
 def _has_meta(declared: Declaration) -> bool:
     """Return whether a page has `meta` next to its result. Some results contain it."""
-    is_paged = declared.query is not None and issubclass(declared.query, PageQuery)
+    is_paged = "cursor" in getattr(declared.query_schema, "_declared_fields", {})
     return declared.meta is not None or (is_paged and "meta" not in getattr(declared.result, "_declared_fields", {}))
 
 
