@@ -1,6 +1,8 @@
 """Validators of branch names and shas in bodies and queries, by the rules of `app.core.refs`."""
 
-from marshmallow import ValidationError
+from typing import Annotated
+
+from marshmallow import ValidationError, fields
 
 from app.core.refs import is_branch_name, is_sha
 from app.http.json_schema import BRANCH, SHA, described
@@ -11,6 +13,10 @@ def branch_name(value: str) -> None:
     """Validate the name of a branch."""
     if not is_branch_name(value):
         raise ValidationError("This is not a valid branch name.")
+
+
+BranchName = Annotated[str | None, fields.String(load_default=None, validate=branch_name)]
+"""A branch in a query string. None is the working branch."""
 
 
 @described(**SHA)

@@ -1,9 +1,10 @@
 """Base classes and fields of Marshmallow schemas."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
-from typing import Any, ClassVar, get_type_hints
+from typing import Annotated, Any, ClassVar, get_type_hints
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, pre_load, validate
 
@@ -180,8 +181,23 @@ def text(min_length: int = 1, max_length: int = 255, **kwargs: Any) -> fields.St
     return fields.String(validate=[validate.Length(min=min_length, max=max_length), check_not_blank], **kwargs)
 
 
-class PageQuery(RequestSchema):
-    """The parameters of cursor pagination. A limit above the maximum is reduced to it."""
+class LimitField(fields.Integer):
+    """The largest number of items of a page. A value above the maximum is reduced to it."""
 
-    limit = fields.Integer(load_default=InputLimits.page_size, validate=validate.Range(min=1))
-    cursor = fields.String(load_default=None, validate=validate.Length(max=512))
+    def __init__(self, load_default: int | None = InputLimits.page_size) -> None:
+        super().__init__(load_default=load_default, validate=validate.Range(min=1))
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> int:
+        return min(super()._deserialize(value, attr, data, **kwargs), InputLimits.page_size_max)
+
+
+Cursor = Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=512))]
+"""The position in a list. None is its start."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PageQuery(RequestQuery):
+    """The parameters of cursor pagination."""
+
+    limit: Annotated[int, LimitField()]
+    cursor: Cursor

@@ -13,7 +13,7 @@ from app.http.validation import PageQuery
 class TestSignature:
     def test_view_with_the_declared_arguments_is_accepted(self) -> None:
         @endpoint(guard=verified(), query=PageQuery)
-        def view(*, scope: Scope, query: dict[str, Any]) -> None:
+        def view(*, scope: Scope, query: PageQuery) -> None:
             """Do nothing."""
 
         assert view.__name__ == "view"

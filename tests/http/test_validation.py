@@ -1,14 +1,17 @@
-"""Tests of request bodies: dataclasses with schemas, absent fields and empty strings."""
+"""Tests of bodies and query strings: dataclasses with schemas, absent fields, empty strings and limits."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
 
 import pytest
+from flask import Request
 from marshmallow import ValidationError, fields
+from werkzeug.test import EnvironBuilder
 
 from app.core.errors import InvalidRequest
-from app.http.loading import load
-from app.http.validation import ABSENT, Absent, RequestBody
+from app.core.limits import InputLimits
+from app.http.loading import load, load_query
+from app.http.validation import ABSENT, Absent, LimitField, PageQuery, RequestBody
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,6 +37,29 @@ class RangeBody(RequestBody):
     def __post_init__(self) -> None:
         if self.last < self.first:
             raise ValidationError("Must not be less than first.", "last")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExampleQuery(PageQuery):
+    """A page with another default limit, and a range."""
+
+    limit: Annotated[int, LimitField(load_default=20)]
+    first: Annotated[int, fields.Integer(data_key="from", load_default=0)]
+    last: Annotated[int | None, fields.Integer(data_key="to", load_default=None)]
+
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+        return data | {"from": data["start"]} if "start" in data else data
+
+    def __post_init__(self) -> None:
+        if self.last is not None and self.last < self.first:
+            raise ValidationError("Must not be less than from.", "to")
+
+
+def load_example(query_string: str) -> ExampleQuery:
+    query = load_query(ExampleQuery.schema, Request(EnvironBuilder(query_string=query_string).get_environ()))
+    assert isinstance(query, ExampleQuery)
+    return query
 
 
 def load_body(data: dict[str, Any], *, is_change: bool = False) -> ExampleBody:
@@ -88,3 +114,38 @@ class TestEmptyStrings:
 
     def test_required_field_receives_the_empty_string(self) -> None:
         assert load_body({"name": ""}).name == ""
+
+
+class TestRequestQuery:
+    def test_load_returns_the_dataclass(self) -> None:
+        assert load_example("limit=3&cursor=abc&from=1&to=2") == ExampleQuery(limit=3, cursor="abc", first=1, last=2)
+
+    def test_missing_and_empty_parameters_have_their_defaults(self) -> None:
+        assert load_example("cursor=&to=") == ExampleQuery(limit=20, cursor=None, first=0, last=None)
+
+    def test_unknown_parameter_is_dropped(self) -> None:
+        assert vars(load_example("is_admin=1")).keys() == {"limit", "cursor", "first", "last"}
+
+    def test_other_name_of_a_parameter_is_loaded(self) -> None:
+        assert load_example("start=5").first == 5
+
+    @pytest.mark.parametrize(
+        ("value", "expected"), [(1, 1), (InputLimits.page_size_max + 1, InputLimits.page_size_max)]
+    )
+    def test_limit_above_the_maximum_is_reduced(self, value: int, expected: int) -> None:
+        assert load_example(f"limit={value}").limit == expected
+
+    @pytest.mark.parametrize(
+        ("query_string", "path"),
+        [
+            ("limit=0", "limit"),
+            ("limit=x", "limit"),
+            ("from=x", "from"),
+            ("from=2&to=1", "to"),
+            ("cursor=%ff", "cursor"),
+        ],
+    )
+    def test_invalid_value_is_refused_with_the_name_of_the_parameter(self, query_string: str, path: str) -> None:
+        with pytest.raises(InvalidRequest) as error:
+            load_example(query_string)
+        assert [item.path for item in error.value.fields] == [path]

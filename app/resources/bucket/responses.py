@@ -9,7 +9,7 @@ from werkzeug.http import is_resource_modified
 from app.drivers.storage.port import ObjectStore
 from app.models.media import MediaAsset
 from app.resources.bucket import variants
-from app.resources.bucket.schemas import WhichVariantQuery
+from app.resources.bucket.schemas import VariantQuery
 from app.resources.bucket.storage_keys import WIDTHS, signature
 from app.resources.bucket.variants import StoredPiece
 from config import Settings
@@ -42,9 +42,7 @@ def links(asset: MediaAsset, settings: Settings) -> dict[str, str]:
     return {"Link": ", ".join(alternates)} if alternates else {}
 
 
-def asset_response(
-    key: str, query: WhichVariantQuery, request: Request, settings: Settings, store: ObjectStore
-) -> Response:
+def asset_response(key: str, query: VariantQuery, request: Request, settings: Settings, store: ObjectStore) -> Response:
     """Return the bytes, or a redirect if the store has public URLs.
 
     Raises:
@@ -52,11 +50,11 @@ def asset_response(
         PermissionDenied: the URL of a width has no valid signature.
     """
     asset = variants.original(key)
-    if query["w"] is None:
+    if query.w is None:
         public_url = store.public_url(key)
         return _redirect(public_url) if public_url else piece_response(variants.whole(asset), request, store)
     secret, limits = settings.security.secret_key, settings.limits.upload
-    piece = variants.resized(asset, query["w"], query["s"], secret=secret, limits=limits, store=store)
+    piece = variants.resized(asset, query.w, query.s, secret=secret, limits=limits, store=store)
     return piece_response(piece, request, store)
 
 

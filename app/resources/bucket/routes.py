@@ -63,6 +63,6 @@ def delete(*, scope: Scope) -> dict[str, Any]:
     rate="media",
     errors=("INVALID_SIGNATURE",),
 )
-def serve(*, scope: Scope, query: s.WhichVariantQuery) -> Response:
+def serve(*, scope: Scope, query: s.VariantQuery) -> Response:
     """Return an image as a whole, in part, or at another width."""
     return responses.asset_response(scope.path["key"], query, request, current_settings(), drivers.storage)

@@ -1,12 +1,12 @@
 """Form, query and responses of `/bucket` and `/media`."""
 
 from dataclasses import dataclass
-from typing import Annotated, TypedDict
+from typing import Annotated
 
 from marshmallow import Schema, fields, validate
 
 from app.http.uploads import FileField, Upload
-from app.http.validation import IdField, RequestBody, RequestSchema
+from app.http.validation import IdField, RequestBody, RequestQuery
 from app.resources.bucket.storage_keys import WIDTHS, Folder
 
 
@@ -41,15 +41,9 @@ class DeletedAssetSchema(Schema):
     deleted = fields.Boolean(required=True)
 
 
-class WhichVariantQuery(TypedDict):
-    """The loaded query of an image."""
-
-    w: int | None
-    s: str
-
-
-class VariantQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class VariantQuery(RequestQuery):
     """The requested width, and the signature in the URL of a variant."""
 
-    w = fields.Integer(load_default=None, validate=validate.OneOf(WIDTHS))
-    s = fields.String(load_default="", validate=validate.Length(max=64))
+    w: Annotated[int | None, fields.Integer(load_default=None, validate=validate.OneOf(WIDTHS))]
+    s: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]

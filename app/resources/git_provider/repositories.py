@@ -8,7 +8,6 @@ import sqlalchemy as sa
 
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import Conflict
-from app.core.limits import InputLimits
 from app.database import session
 from app.database.session import savepoint
 from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
@@ -23,7 +22,6 @@ from app.resources.git_provider.provider_selection import token_refresher
 from app.resources.git_provider.token_sources import OwnTokens
 
 CURSOR = "repository"
-MAX_LIMIT = InputLimits().page_size_max
 
 
 def reachable(
@@ -37,7 +35,7 @@ def reachable(
     """
     if provider != Provider.LOCAL:
         return _remote(user, provider, hosts=hosts, search=search, cursor=cursor)
-    return _local(user, host=local_host(hosts), search=search, cursor=cursor, limit=min(limit, MAX_LIMIT))
+    return _local(user, host=local_host(hosts), search=search, cursor=cursor, limit=limit)
 
 
 def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path | None = None) -> Repository:

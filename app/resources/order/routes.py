@@ -18,7 +18,6 @@ from app.resources.order.schemas import (
     PreOrderBody,
     PreOrderSchema,
     SubscriptionSchema,
-    SummaryArguments,
     SummaryQuery,
     SummarySchema,
 )
@@ -70,6 +69,6 @@ def pre_order(*, scope: Scope, body: PreOrderBody) -> PreOrder:
 
 @blueprint.get("/summary")
 @endpoint(guard=platform_admin(), query=SummaryQuery, result=SummarySchema, message="Revenue and subscriptions")
-def read_summary(*, scope: Scope, query: SummaryArguments) -> Summary:
+def read_summary(*, scope: Scope, query: SummaryQuery) -> Summary:
     """Return revenue and subscription figures of the whole platform."""
-    return summary(**query)
+    return summary(query.since, query.until, query.currency)

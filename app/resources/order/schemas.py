@@ -3,12 +3,12 @@
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
-from typing import Annotated, Any, TypedDict
+from typing import Annotated
 
-from marshmallow import ValidationError, fields, validate, validates_schema
+from marshmallow import ValidationError, fields, validate
 
 from app.core import clock
-from app.http.validation import DateTimeMs, RequestBody, RequestSchema, text
+from app.http.validation import DateTimeMs, RequestBody, RequestQuery, RequestSchema, text
 from app.resources.user.schemas import Country, Email
 
 MAX_YEARS = 10
@@ -49,29 +49,24 @@ class PreOrderBody(RequestBody):
     source: Annotated[str | None, text(1, 255, required=False, load_default=None, allow_none=True)]
 
 
-class SummaryQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class SummaryQuery(RequestQuery):
     """Range of days, the last one included, and a currency."""
 
-    since = fields.Date(data_key="from", load_default=None)
-    until = fields.Date(data_key="to", load_default=None)
-    currency = fields.String(load_default=None, validate=validate.Regexp(r"[A-Z]{3}\Z", error="Must be like USD."))
+    since: Annotated[date | None, fields.Date(data_key="from", load_default=None)]
+    until: Annotated[date | None, fields.Date(data_key="to", load_default=None)]
+    currency: Annotated[
+        str | None,
+        fields.String(load_default=None, validate=validate.Regexp(r"[A-Z]{3}\Z", error="Must be like USD.")),
+    ]
 
-    @validates_schema
-    def check_range(self, data: dict[str, Any], **_kwargs: Any) -> None:
+    def __post_init__(self) -> None:
         """Check the order and the length of the range."""
-        since, until = data["since"], data["until"] or clock.now().date()
+        since, until = self.since, self.until or clock.now().date()
         if not FIRST_YEAR <= until.year <= LAST_YEAR:
             raise ValidationError(f"Must be between {FIRST_YEAR} and {LAST_YEAR}.", "to")
         if since is not None and not 0 <= (until - since).days <= MAX_YEARS * 366:
             raise ValidationError(f"Must not be after `to`, nor more than {MAX_YEARS} years before it.", "from")
-
-
-class SummaryArguments(TypedDict):
-    """Loaded query of `SummaryQuery`."""
-
-    since: date | None
-    until: date | None
-    currency: str | None
 
 
 class OrderSchema(RequestSchema):

@@ -18,9 +18,9 @@ DETAILS = "organization.details"
 
 @blueprint.get("/user")
 @endpoint(guard=verified(token=READS), query=s.StatusQuery, result=s.OwnOrganizationSchema, many=True)
-def list_own(*, scope: Scope, query: s.StatusArguments) -> list[queries.OrganizationDict]:
+def list_own(*, scope: Scope, query: s.StatusQuery) -> list[queries.OrganizationDict]:
     """List the organizations the caller belongs to."""
-    return queries.of_user(scope.actor, status=query["status"])
+    return queries.of_user(scope.actor, status=query.status)
 
 
 @blueprint.get("/<org_id>")

@@ -2,9 +2,9 @@
 
 import json
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
-from marshmallow import Schema, ValidationError, fields, post_load, validate
+from marshmallow import Schema, ValidationError, fields, validate
 
 from app.core.permissions import Role
 from app.http.validation import (
@@ -14,7 +14,7 @@ from app.http.validation import (
     NameField,
     PassthroughSchema,
     RequestBody,
-    RequestSchema,
+    RequestQuery,
     text,
 )
 from app.models.organization import ArchiveStatus
@@ -121,21 +121,22 @@ class TransferOwnershipBody(RequestBody):
     member_id: Annotated[str, IdField("usr", required=True)]
 
 
-class StatusArguments(TypedDict):
-    """Loaded query of `StatusQuery`. The status None selects all."""
+def status_filter(default: str) -> fields.String:
+    """Build the field of a status or `all`."""
+    statuses = validate.OneOf([*map(str, ArchiveStatus), ALL])
+    return fields.String(data_key="status", load_default=default, validate=statuses)
 
-    status: ArchiveStatus | None
 
-
-class StatusQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class StatusQuery(RequestQuery):
     """A filter by status, `all` by default."""
 
-    status = fields.String(load_default=ALL, validate=validate.OneOf([*map(str, ArchiveStatus), ALL]))
+    selection: Annotated[str, status_filter(ALL)]
 
-    @post_load
-    def choose(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Replace `all` by None."""
-        return {"status": None if data["status"] == ALL else ArchiveStatus(data["status"])}
+    @property
+    def status(self) -> ArchiveStatus | None:
+        """The status. None selects all."""
+        return None if self.selection == ALL else ArchiveStatus(self.selection)
 
 
 class MemberSchema(Schema):

@@ -24,7 +24,7 @@ from app.models.organization import ArchiveStatus
 from app.models.project import ConnectionStatus, Generator, Provider, Visibility
 from app.models.project_content import IndexStatus
 from app.resources.git_provider.schemas.credentials import ProviderName
-from app.resources.organization.schemas import ALL, StatusQuery
+from app.resources.organization.schemas import StatusQuery, status_filter
 
 
 def branch_field() -> fields.String:
@@ -129,12 +129,11 @@ class ChangeConnectionBody(RequestBody):
         return {name: value for name, value in data.items() if name != "provider"} | {"repository": ""}
 
 
+@dataclass(frozen=True, kw_only=True)
 class ActiveProjectsQuery(StatusQuery):
     """A filter by status, `active` by default."""
 
-    status = fields.String(
-        load_default=str(ArchiveStatus.ACTIVE), validate=validate.OneOf([*map(str, ArchiveStatus), ALL])
-    )
+    selection: Annotated[str, status_filter(str(ArchiveStatus.ACTIVE))]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import timedelta
-from typing import Any, TypedDict
+from typing import Any, Protocol
 
 from app.access.scope import Scope
 from app.content.schema.model import ContentSchema
@@ -29,18 +29,20 @@ from app.resources.project_content.commit_builder import Saved, SaveRequest
 from app.resources.project_content.commit_refs import find_commit
 from app.resources.project_content.earlier_commit import find_earlier_commit
 from app.resources.project_content.metadata_at_commit import metadata_at_commit
-from app.resources.project_content.schemas.content import CommitFilesBody, FileArguments
+from app.resources.project_content.schemas.content import CommitFilesBody, FileQuery
 from app.resources.project_content.schemas.front_matter import EditFrontMatterBody
-from app.resources.project_content.schemas.revisions import CompareArguments, HistoryArguments, RestoreVersionBody
+from app.resources.project_content.schemas.revisions import CompareQuery, HistoryQuery, RestoreVersionBody
 from app.resources.project_content.source import Source, source_of
 
 VERIFY_DELAY = timedelta(seconds=20)
 
 
-class RefArguments(TypedDict):
+class RefQuery(Protocol):
     """A query with a branch; None is the working branch."""
 
-    ref: str | None
+    @property
+    def ref(self) -> str | None:
+        """The name of the branch."""
 
 
 def branch_index(scope: Scope, branch: str | None) -> ContentIndex | None:
@@ -48,45 +50,46 @@ def branch_index(scope: Scope, branch: str | None) -> ContentIndex | None:
     return index_freshness.ensure_index(scope.project, scope.index, branch, hosts=drivers.git, by=scope.caller)
 
 
-def read_index(scope: Scope, query: RefArguments) -> ContentIndex | None:
+def read_index(scope: Scope, query: RefQuery) -> ContentIndex | None:
     """Return the index of the branch of a query. Create it at the first read."""
-    return branch_index(scope, query["ref"])
+    return branch_index(scope, query.ref)
 
 
-def read_fresh_index(scope: Scope, query: RefArguments) -> ContentIndex | None:
+def read_fresh_index(scope: Scope, query: RefQuery) -> ContentIndex | None:
     """Return the index of the branch of a query, marked as stale if a local branch moved."""
     return index_freshness.mark_stale_if_moved(scope.project, read_index(scope, query), hosts=drivers.git)
 
 
-def read_metadata(scope: Scope, query: FileArguments) -> dict[str, Any]:
+def read_metadata(scope: Scope, query: FileQuery) -> dict[str, Any]:
     """Return the metadata of a file. Raises NotFound."""
-    if query["ref"] and is_sha(query["ref"]):
+    if query.ref and is_sha(query.ref):
         source = _source(scope)
-        return metadata_at_commit(source, find_commit(source, query["ref"]), query["file"])
-    index = branch_index(scope, query["ref"])
-    return file_metadata.metadata(scope.project, index, query["file"], hosts=drivers.git, by=scope.caller)
+        return metadata_at_commit(source, find_commit(source, query.ref), query.file)
+    index = read_index(scope, query)
+    return file_metadata.metadata(scope.project, index, query.file, hosts=drivers.git, by=scope.caller)
 
 
-def find_raw_file(scope: Scope, query: FileArguments) -> raw_file.RawFile:
+def find_raw_file(scope: Scope, query: FileQuery) -> raw_file.RawFile:
     """Return the blob of a file with its source. Raises NotFound."""
-    if query["ref"] and is_sha(query["ref"]):
+    if query.ref and is_sha(query.ref):
         source = _source(scope)
-        return raw_file.find_at_commit(source, find_commit(source, query["ref"]), query["file"])
-    source = source_of(scope.project, drivers.git, branch=query["ref"], actor=scope.actor)
-    return raw_file.find(branch_index(scope, query["ref"]), query["file"], source)
+        return raw_file.find_at_commit(source, find_commit(source, query.ref), query.file)
+    source = source_of(scope.project, drivers.git, branch=query.ref, actor=scope.actor)
+    return raw_file.find(read_index(scope, query), query.file, source)
 
 
-def read_history(scope: Scope, query: HistoryArguments) -> history.History:
+def read_history(scope: Scope, query: HistoryQuery) -> history.History:
     """Return a page of the history of a file or branch. Raises NotFound, InvalidRequest."""
-    return history.read_history(_source(scope), **query)
+    source = _source(scope)
+    return history.read_history(source, file=query.file, ref=query.ref, cursor=query.cursor, limit=query.limit)
 
 
-def compare(scope: Scope, query: CompareArguments) -> comparison.CommitComparison:
+def compare(scope: Scope, query: CompareQuery) -> comparison.CommitComparison:
     """Return the difference of two commits. Raises NotFound, InvalidRequest."""
-    base, head, file = query["base"], query["head"], query["file"]
-    if file is not None:
-        return comparison.compare_one(_source(scope), base=base, head=head, file=file)
-    return comparison.compare(_source(scope), base=base, head=head, cursor=query["cursor"], limit=query["limit"])
+    source, base, head = _source(scope), query.base, query.head
+    if query.file is not None:
+        return comparison.compare_one(source, base=base, head=head, file=query.file)
+    return comparison.compare(source, base=base, head=head, cursor=query.cursor, limit=query.limit)
 
 
 def _source(scope: Scope) -> Source:

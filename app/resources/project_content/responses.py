@@ -20,7 +20,7 @@ from app.resources.project_content import index_freshness, queries, service, str
 from app.resources.project_content.commit_builder import Saved
 from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.raw_file import RawFile
-from app.resources.project_content.schemas.content import TreeArguments
+from app.resources.project_content.schemas.content import TreeQuery
 from app.security.secrets import hash_token
 
 # Built once: building the statement costs more than its execution.
@@ -37,28 +37,28 @@ def unchanged_tree(ids: Mapping[str, str]) -> Response | None:
     return caching.not_modified(request, index.commit_sha)
 
 
-def tree(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:
+def tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) -> Response:
     """Return the tree of a branch, or a part of it."""
-    is_part = query["path"] is not None or query["limit"] is not None
+    is_part = query.path is not None or query.limit is not None
     return _part_of_tree(scope, query, index) if is_part else _whole_tree(scope, query, index)
 
 
-def _whole_tree(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:
+def _whole_tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) -> Response:
     unchanged = caching.not_modified(request, index.commit_sha) if index and index.commit_sha else None
     if unchanged is not None:
         return unchanged
-    whole = tree_snapshot.whole(scope.project.id, index, query["ref"] or scope.project.branch, trees=drivers.trees)
+    whole = tree_snapshot.whole(scope.project.id, index, query.ref or scope.project.branch, trees=drivers.trees)
     return caching.precompressed_response(request, whole, whole.commit_sha)
 
 
-def _part_of_tree(scope: Scope, query: TreeArguments, index: ContentIndex | None) -> Response:
+def _part_of_tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) -> Response:
     page = queries.part(
         scope.project,
         index,
-        query["ref"] or scope.project.branch,
-        folder=query["path"],
-        limit=query["limit"],
-        cursor=query["cursor"],
+        query.ref or scope.project.branch,
+        folder=query.path,
+        limit=query.limit,
+        cursor=query.cursor,
     )
     return success(request, page.result, tree_snapshot.MESSAGE, meta=page.meta)
 

@@ -17,32 +17,27 @@ from app.resources.project_content.entries import entries
 from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.raw_file import RawFile
 from app.resources.project_content.schemas.content import (
-    BranchArguments,
     BranchQuery,
     CommitFilesBody,
     CommittedSchema,
-    FileArguments,
     FileAtRefQuery,
     FileMetadataSchema,
     FileQuery,
     QueuedJobSchema,
-    TreeArguments,
     TreeQuery,
 )
-from app.resources.project_content.schemas.entries import EntriesArguments, EntriesMetaSchema, EntriesQuery, EntrySchema
+from app.resources.project_content.schemas.entries import EntriesMetaSchema, EntriesQuery, EntrySchema
 from app.resources.project_content.schemas.front_matter import EditFrontMatterBody
 from app.resources.project_content.schemas.results import IndexEventSchema, StreamFailureSchema, TreeSchema
 from app.resources.project_content.schemas.revisions import (
-    CompareArguments,
     CompareQuery,
     ComparisonSchema,
-    HistoryArguments,
     HistoryCommitSchema,
     HistoryMetaSchema,
     HistoryQuery,
     RestoreVersionBody,
 )
-from app.resources.project_content.schemas.search import BacklinkSchema, SearchArguments, SearchHitSchema, SearchQuery
+from app.resources.project_content.schemas.search import BacklinkSchema, SearchHitSchema, SearchQuery
 
 blueprint = Blueprint("project_content", __name__)
 
@@ -58,7 +53,7 @@ blueprint = Blueprint("project_content", __name__)
     message=tree_snapshot.MESSAGE,
     errors=GIT_READ,
 )
-def tree(*, scope: Scope, query: TreeArguments, prepared: ContentIndex | None) -> Response:
+def tree(*, scope: Scope, query: TreeQuery, prepared: ContentIndex | None) -> Response:
     """Read the file tree of a branch, or a part of it."""
     return responses.tree(scope, query, prepared)
 
@@ -73,9 +68,9 @@ def tree(*, scope: Scope, query: TreeArguments, prepared: ContentIndex | None) -
     message="Progress of the index",
     errors=("TOO_MANY_STREAMS",),
 )
-def index_events(*, scope: Scope, query: BranchArguments, prepared: ContentIndex | None) -> Response:
+def index_events(*, scope: Scope, query: BranchQuery, prepared: ContentIndex | None) -> Response:
     """Follow the index of a branch until it is ready or has failed, as server-sent events."""
-    return responses.index_events(scope, query["ref"])
+    return responses.index_events(scope, query.ref)
 
 
 @blueprint.get("/<project_id>/file")
@@ -87,7 +82,7 @@ def index_events(*, scope: Scope, query: BranchArguments, prepared: ContentIndex
     message="File metadata",
     errors=GIT_READ,
 )
-def file(*, scope: Scope, query: FileArguments, prepared: dict[str, Any]) -> dict[str, Any]:
+def file(*, scope: Scope, query: FileAtRefQuery, prepared: dict[str, Any]) -> dict[str, Any]:
     """Read the metadata of a file."""
     return prepared
 
@@ -102,7 +97,7 @@ def file(*, scope: Scope, query: FileArguments, prepared: dict[str, Any]) -> dic
     message="The file's bytes",
     errors=GIT_READ,
 )
-def raw_bytes(*, scope: Scope, query: FileArguments, prepared: RawFile) -> Response:
+def raw_bytes(*, scope: Scope, query: FileAtRefQuery, prepared: RawFile) -> Response:
     """Read the bytes of a file."""
     return responses.raw(prepared)
 
@@ -118,9 +113,9 @@ def raw_bytes(*, scope: Scope, query: FileArguments, prepared: RawFile) -> Respo
     message="Entries",
     errors=GIT_READ,
 )
-def list_entries(*, scope: Scope, query: EntriesArguments, prepared: ContentIndex | None) -> PageResult:
+def list_entries(*, scope: Scope, query: EntriesQuery, prepared: ContentIndex | None) -> PageResult:
     """List the content files of a branch with the fields of their front matter."""
-    page = entries(scope.project, prepared, query["entries"])
+    page = entries(scope.project, prepared, query.entries)
     return PageResult(page.entries, page.meta)
 
 
@@ -135,7 +130,7 @@ def list_entries(*, scope: Scope, query: EntriesArguments, prepared: ContentInde
     message="Commits",
     errors=("NOT_SUPPORTED", *GIT_READ),
 )
-def list_history(*, scope: Scope, query: HistoryArguments, prepared: history.History) -> PageResult:
+def list_history(*, scope: Scope, query: HistoryQuery, prepared: history.History) -> PageResult:
     """List the commits of a branch, or those that changed a file, newest first."""
     return PageResult(*history.to_page(scope.project.id, prepared))
 
@@ -149,7 +144,7 @@ def list_history(*, scope: Scope, query: HistoryArguments, prepared: history.His
     message="Changed files",
     errors=("NOT_SUPPORTED", *GIT_READ),
 )
-def compare(*, scope: Scope, query: CompareArguments, prepared: comparison.CommitComparison) -> PageResult:
+def compare(*, scope: Scope, query: CompareQuery, prepared: comparison.CommitComparison) -> PageResult:
     """Compare two commits: the changed files, or the lines and front matter of one file."""
     meta = {"next_cursor": prepared.next_cursor, "total": prepared.total}
     return PageResult(prepared.to_dict(scope.project.id), meta)
@@ -165,9 +160,9 @@ def compare(*, scope: Scope, query: CompareArguments, prepared: comparison.Commi
     message="Matching files",
     errors=GIT_READ,
 )
-def find(*, scope: Scope, query: SearchArguments, prepared: ContentIndex | None) -> list[search.SearchResult]:
+def find(*, scope: Scope, query: SearchQuery, prepared: ContentIndex | None) -> list[search.SearchResult]:
     """Search the files of a branch by path, text, type and front matter."""
-    return search.search(scope.project, prepared, query["q"], kind=query["type"], limit=query["limit"])
+    return search.search(scope.project, prepared, query.q, kind=query.type, limit=query.limit)
 
 
 @blueprint.get("/<project_id>/backlinks")
@@ -180,9 +175,9 @@ def find(*, scope: Scope, query: SearchArguments, prepared: ContentIndex | None)
     message="Files that link to this file",
     errors=GIT_READ,
 )
-def list_backlinks(*, scope: Scope, query: FileArguments, prepared: ContentIndex | None) -> list[Backlink]:
+def list_backlinks(*, scope: Scope, query: FileQuery, prepared: ContentIndex | None) -> list[Backlink]:
     """List the files that link to a file, or use it as an image or download."""
-    return backlinks(scope.project, prepared, query["file"])
+    return backlinks(scope.project, prepared, query.file)
 
 
 @blueprint.post("/<project_id>/commit")

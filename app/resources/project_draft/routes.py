@@ -8,9 +8,7 @@ from app.http.endpoint import endpoint
 from app.resources.project_draft import service
 from app.resources.project_draft.schemas import (
     DeletedDraftSchema,
-    DraftArguments,
     DraftQuery,
-    DraftsArguments,
     DraftSchema,
     DraftsQuery,
     DraftsSchema,
@@ -22,9 +20,9 @@ blueprint = Blueprint("project_draft", __name__)
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org(), query=DraftsQuery, result=DraftsSchema, message="Drafts")
-def read(*, scope: Scope, query: DraftsArguments) -> service.DraftWithHead | list[service.DraftWithHead]:
+def read(*, scope: Scope, query: DraftsQuery) -> service.DraftWithHead | list[service.DraftWithHead]:
     """Read your draft of a file, or list your drafts on a branch."""
-    return service.one_or_all(scope.project, by=scope.actor, branch=query["ref"], file=query["file"])
+    return service.one_or_all(scope.project, by=scope.actor, branch=query.ref, file=query.file)
 
 
 @blueprint.put("/<project_id>")
@@ -32,13 +30,13 @@ def read(*, scope: Scope, query: DraftsArguments) -> service.DraftWithHead | lis
     guard=member_of_org(), body=SaveDraftBody, query=DraftQuery, result=DraftSchema, etag_of="project_draft.read",
     message="Draft saved",
 )  # fmt: skip
-def save(*, scope: Scope, body: SaveDraftBody, query: DraftArguments) -> service.DraftWithHead:
+def save(*, scope: Scope, body: SaveDraftBody, query: DraftQuery) -> service.DraftWithHead:
     """Save your draft of a file and replace the previous one."""
     return service.save(
         scope.project,
         by=scope.actor,
-        branch=query["ref"],
-        file=query["file"],
+        branch=query.ref,
+        file=query.file,
         content=body.content,
         base_blob_sha=body.base_blob_sha,
     )
@@ -52,7 +50,7 @@ def save(*, scope: Scope, body: SaveDraftBody, query: DraftArguments) -> service
     etag_of="project_draft.read",
     message="Draft deleted",
 )
-def delete(*, scope: Scope, query: DraftArguments) -> dict[str, object]:
+def delete(*, scope: Scope, query: DraftQuery) -> dict[str, object]:
     """Delete your draft of a file."""
-    service.delete(scope.project, by=scope.actor, branch=query["ref"], file=query["file"])
-    return {"file": query["file"], "deleted": True}
+    service.delete(scope.project, by=scope.actor, branch=query.ref, file=query.file)
+    return {"file": query.file, "deleted": True}

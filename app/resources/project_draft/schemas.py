@@ -1,43 +1,31 @@
 """Bodies, queries and results of drafts."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from marshmallow import fields, validate
 
 from app.http.file_paths import FilePathField
-from app.http.git_refs import branch_name, full_sha
-from app.http.validation import DateTimeMs, RequestBody, RequestSchema
+from app.http.git_refs import BranchName, full_sha
+from app.http.validation import DateTimeMs, RequestBody, RequestQuery, RequestSchema
 
 MAX_CHARACTERS = 900_000
 
 
-class DraftQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class DraftQuery(RequestQuery):
     """A file of a branch."""
 
-    file = FilePathField(required=True)
-    ref = fields.String(load_default=None, validate=branch_name)
+    file: Annotated[str, FilePathField(required=True)]
+    ref: BranchName
 
 
-class DraftsQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class DraftsQuery(RequestQuery):
     """One file of a branch, or all drafts of the branch."""
 
-    file = FilePathField(load_default=None)
-    ref = fields.String(load_default=None, validate=branch_name)
-
-
-class DraftArguments(TypedDict):
-    """Loaded query of `DraftQuery`."""
-
-    file: str
-    ref: str | None
-
-
-class DraftsArguments(TypedDict):
-    """Loaded query of `DraftsQuery`."""
-
-    file: str | None
-    ref: str | None
+    file: Annotated[str | None, FilePathField(load_default=None)]
+    ref: BranchName
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,6 @@ from app.http.endpoint import endpoint
 from app.models.project_log import ProjectLogEntry
 from app.resources.project_log import service
 from app.resources.project_log.schemas import (
-    LogArguments,
     LogEntriesSchema,
     LogEntrySchema,
     LogQuery,
@@ -21,9 +20,9 @@ blueprint = Blueprint("project_log", __name__)
 
 @blueprint.get("/<project_id>")
 @endpoint(guard=member_of_org(), query=LogQuery, result=LogEntriesSchema, message="Project log")
-def read(*, scope: Scope, query: LogArguments) -> service.LogPage:
+def read(*, scope: Scope, query: LogQuery) -> service.LogPage:
     """Read recent file changes, newest first."""
-    return service.read(scope.project, **query)
+    return service.read(scope.project, limit=query.limit, cursor=query.cursor, action=query.action, file=query.file)
 
 
 @blueprint.post("/<project_id>")

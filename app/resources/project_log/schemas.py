@@ -1,15 +1,13 @@
 """Bodies, queries and results of the project log (contract, 4.9)."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
-from marshmallow import fields, post_dump, post_load, validate
+from marshmallow import fields, post_dump, validate
 
 from app.http.file_paths import plain_path
 from app.http.validation import DateTimeMs, PageQuery, RequestBody, RequestSchema
 from app.models.project_log import LogAction, LogSource
-
-MAX_PAGE = 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,28 +21,18 @@ class RecordChangeBody(RequestBody):
     ]
 
 
+@dataclass(frozen=True, kw_only=True)
 class LogQuery(PageQuery):
     """A filter and a page of entries."""
 
-    action = fields.Enum(LogAction, by_value=True, load_default=None)
-    file = fields.String(
-        load_default=None,
-        validate=[validate.Length(max=1024), validate.ContainsNoneOf("\0", error="Must not contain NUL.")],
-    )
-
-    @post_load
-    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Clamp the limit to the maximum."""
-        return data | {"limit": min(data["limit"], MAX_PAGE)}
-
-
-class LogArguments(TypedDict):
-    """Loaded query of `LogQuery`."""
-
-    limit: int
-    cursor: str | None
-    action: LogAction | None
-    file: str | None
+    action: Annotated[LogAction | None, fields.Enum(LogAction, by_value=True, load_default=None)]
+    file: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            validate=[validate.Length(max=1024), validate.ContainsNoneOf("\0", error="Must not contain NUL.")],
+        ),
+    ]
 
 
 class LogTokenSchema(RequestSchema):

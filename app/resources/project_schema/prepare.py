@@ -6,8 +6,9 @@ from app.database import session
 from app.extensions import drivers
 from app.resources.project_content.commit_builder import Saved
 from app.resources.project_content.front_matter import NoChange
-from app.resources.project_content.prepare import RefArguments, branch_index, commit_to_host
+from app.resources.project_content.prepare import branch_index, commit_to_host
 from app.resources.project_content.schema_sources import content_schema
+from app.resources.project_content.schemas.content import BranchQuery
 from app.resources.project_content.source import source_of
 from app.resources.project_schema.adoption import adoption
 from app.resources.project_schema.schemas import AdoptSchemaBody
@@ -18,9 +19,9 @@ def branch_schema(scope: Scope, branch: str | None = None) -> ContentSchema:
     return content_schema(scope.project, branch_index(scope, branch), hosts=drivers.git, by=scope.caller)
 
 
-def read_schema(scope: Scope, query: RefArguments) -> ContentSchema:
+def read_schema(scope: Scope, query: BranchQuery) -> ContentSchema:
     """Return the schema of the branch of a query."""
-    return branch_schema(scope, query["ref"])
+    return branch_schema(scope, query.ref)
 
 
 def adopt_schema(scope: Scope, body: AdoptSchemaBody) -> Saved | NoChange:

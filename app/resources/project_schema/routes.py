@@ -12,7 +12,7 @@ from app.http.upstream_errors import GIT_READ, SAVE
 from app.resources.project_content import responses
 from app.resources.project_content.commit_builder import Saved
 from app.resources.project_content.front_matter import NoChange
-from app.resources.project_content.schemas.content import BranchArguments, BranchQuery, CommittedSchema
+from app.resources.project_content.schemas.content import BranchQuery, CommittedSchema
 from app.resources.project_schema import prepare
 from app.resources.project_schema.schemas import AdoptSchemaBody, ContentSchemaSchema
 
@@ -28,7 +28,7 @@ blueprint = Blueprint("project_schema", __name__)
     message="Content schema",
     errors=GIT_READ,
 )
-def read(*, scope: Scope, query: BranchArguments, prepared: ContentSchema) -> dict[str, Any]:
+def read(*, scope: Scope, query: BranchQuery, prepared: ContentSchema) -> dict[str, Any]:
     """Read the collections of a branch with their fields, from its schema file or inferred from its content."""
     return prepared.to_dict()
 

@@ -14,7 +14,7 @@ from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.social_login.port import AuthorizationRequest, Identity, SocialLogin, SocialLogins
 from app.extensions import current_settings, drivers
 from app.resources.auth import passwords, social_login
-from app.resources.auth.schemas.social import CallbackArguments, SocialSignInBody
+from app.resources.auth.schemas.social import CallbackQuery, SocialSignInBody
 from app.resources.auth.social_login import LoginPages
 from app.security.secrets import new_token
 
@@ -69,7 +69,7 @@ def start(planned: PlannedLogin, *, browser: str | None) -> tuple[str, str]:
     return secret, planned.url
 
 
-def finish(provider: str, query: CallbackArguments, *, browser: str | None) -> str:
+def finish(provider: str, query: CallbackQuery, *, browser: str | None) -> str:
     """Finish a sign-in and return the page to which the browser is sent, with `?error=` after a failure."""
     name = social_login.ALIASES.get(provider, provider)
     try:
@@ -79,9 +79,9 @@ def finish(provider: str, query: CallbackArguments, *, browser: str | None) -> s
         return with_query(failure.page or _page(None), "error", str(failure))
 
 
-def _sign_in(name: str, query: CallbackArguments, browser: str) -> str:
+def _sign_in(name: str, query: CallbackQuery, browser: str) -> str:
     with session.write_transaction():
-        state = social_login.redeem(name, query["state"], browser=browser, redirect_uri=_redirect_uri(name))
+        state = social_login.redeem(name, query.state, browser=browser, redirect_uri=_redirect_uri(name))
     if state is None:
         raise SocialLoginFailed("state_mismatch")
     try:
@@ -92,10 +92,10 @@ def _sign_in(name: str, query: CallbackArguments, browser: str) -> str:
     return state.pages.success
 
 
-def _code(query: CallbackArguments) -> str:
-    if query["error"] or not query["code"]:
-        raise SocialLoginFailed(query["error"] if _ERROR.fullmatch(query["error"]) else "provider_error")
-    return query["code"]
+def _code(query: CallbackQuery) -> str:
+    if query.error or not query.code:
+        raise SocialLoginFailed(query.error if _ERROR.fullmatch(query.error) else "provider_error")
+    return query.code
 
 
 def _identify(name: str, code: str, attempt: AuthorizationRequest) -> Identity:

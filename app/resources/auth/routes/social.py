@@ -9,7 +9,7 @@ from app.http.endpoint import endpoint
 from app.http.upstream_errors import UPSTREAM
 from app.resources.auth import responses
 from app.resources.auth.prepare import social
-from app.resources.auth.schemas.social import CallbackArguments, CallbackQuery, SocialSignInBody, SocialStartedSchema
+from app.resources.auth.schemas.social import CallbackQuery, SocialSignInBody, SocialStartedSchema
 
 blueprint = Blueprint("auth_social", __name__)
 blueprint.after_request(responses.write_cookie)
@@ -36,7 +36,7 @@ def sign_in_social(*, scope: Scope, body: SocialSignInBody, prepared: social.Pla
     redirect="Redirect to the web app",
     rate="callback",
 )
-def callback_social_a(*, scope: Scope, query: CallbackArguments) -> Response:
+def callback_social_a(*, scope: Scope, query: CallbackQuery) -> Response:
     """Finish a login at the code-hosting provider."""
     return responses.redirect(social.finish("social_a", query, browser=responses.browser_secret()))
 
@@ -50,6 +50,6 @@ def callback_social_a(*, scope: Scope, query: CallbackArguments) -> Response:
     redirect="Redirect to the web app",
     rate="callback",
 )
-def callback_social_b(*, scope: Scope, query: CallbackArguments) -> Response:
+def callback_social_b(*, scope: Scope, query: CallbackQuery) -> Response:
     """Finish a login at the general-purpose provider."""
     return responses.redirect(social.finish("social_b", query, browser=responses.browser_secret()))

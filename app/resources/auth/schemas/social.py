@@ -1,11 +1,11 @@
 """Bodies, queries and results of the social login."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from marshmallow import Schema, fields, validate
 
-from app.http.validation import RequestBody, RequestSchema, text
+from app.http.validation import RequestBody, RequestQuery, text
 
 PROVIDERS = ["social_a", "social_b", "github", "google"]
 PAGE: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
@@ -27,17 +27,10 @@ class SocialStartedSchema(Schema):
     redirect = fields.Boolean()
 
 
-class CallbackQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class CallbackQuery(RequestQuery):
     """The query of a callback. A missing or malformed state equals an unknown one."""
 
-    code = fields.String(load_default="")
-    state = fields.String(load_default="")
-    error = fields.String(load_default="")
-
-
-class CallbackArguments(TypedDict):
-    """Loaded query of `CallbackQuery`."""
-
-    code: str
-    state: str
-    error: str
+    code: Annotated[str, fields.String(load_default="")]
+    state: Annotated[str, fields.String(load_default="")]
+    error: Annotated[str, fields.String(load_default="")]

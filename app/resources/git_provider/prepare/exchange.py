@@ -16,7 +16,12 @@ from app.resources.git_provider import credentials, oauth_state, provider_select
 from app.resources.git_provider.connection_recovery import attempts
 from app.resources.git_provider.credentials import VerifiedTokens
 from app.resources.git_provider.oauth_state import OAuthState
-from app.resources.git_provider.schemas.exchange import ExchangeCodeBody, ExchangeInstallationBody, StartConnectionBody
+from app.resources.git_provider.schemas.exchange import (
+    ExchangeCodeBody,
+    ExchangeInstallationBody,
+    ExchangeInstallationQuery,
+    StartConnectionBody,
+)
 
 REDIRECT_PATH = "/connect/provider_b"
 A, B = "provider_a", "provider_b"
@@ -42,7 +47,7 @@ def store_state(scope: Scope, provider: str, attempt: OAuthState, url: str) -> d
     return {"url": url}
 
 
-def exchange_a(scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationBody) -> VerifiedTokens:
+def exchange_a(scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery) -> VerifiedTokens:
     """Exchange a code for the tokens of the user and of an installation that the user sees.
 
     Raises:

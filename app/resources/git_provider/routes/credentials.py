@@ -77,9 +77,17 @@ def disconnect(*, scope: Scope) -> dict[str, object]:
         *UPSTREAM,
     ),
 )
-def list_repositories(*, scope: Scope, query: s.WhichRepositoriesQuery) -> PageResult:
+def list_repositories(*, scope: Scope, query: s.RepositoriesQuery) -> PageResult:
     """List the repositories that the caller can reach at a provider."""
-    return PageResult(*repositories.reachable(scope.actor, **query, hosts=drivers.git))
+    page = repositories.reachable(
+        scope.actor,
+        provider=query.provider,
+        search=query.search,
+        cursor=query.cursor,
+        limit=query.limit,
+        hosts=drivers.git,
+    )
+    return PageResult(*page)
 
 
 def _make(scope: Scope, body: s.CreateRepositoryBody) -> Repository:

@@ -19,6 +19,7 @@ from app.resources.git_provider.schemas.credentials import CredentialSchema
 from app.resources.git_provider.schemas.exchange import (
     ExchangeCodeBody,
     ExchangeInstallationBody,
+    ExchangeInstallationQuery,
     StartConnectionBody,
     StartedConnectionSchema,
 )
@@ -50,11 +51,11 @@ def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthSta
 
 @blueprint.post("/provider_a")
 @endpoint(
-    guard=verified("verifyAuth + state"), body=ExchangeInstallationBody, query=ExchangeInstallationBody.schema, result=CredentialSchema,
+    guard=verified("verifyAuth + state"), body=ExchangeInstallationBody, query=ExchangeInstallationQuery, result=CredentialSchema,
     message="Account connected", prepare=flow.exchange_a, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
 )  # fmt: skip
 def exchange_a(
-    *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationBody, prepared: VerifiedTokens
+    *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery, prepared: VerifiedTokens
 ) -> GitCredential:
     """Exchange the code of an installation and store the tokens."""
     return credentials.store(scope.actor, Provider.GITHUB, prepared, ring=keyring)[0]

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Annotated, Any, TypedDict
+from typing import Annotated, Any
 
 from marshmallow import Schema, ValidationError, fields, validate
 
@@ -159,20 +159,12 @@ class CreateRepositoryBody(RequestBody):
     name: Annotated[str, fields.String(required=True, validate=plain_name)]
 
 
-class WhichRepositoriesQuery(TypedDict):
-    """Loaded query of `RepositoriesQuery`."""
-
-    provider: Provider
-    search: str | None
-    cursor: str | None
-    limit: int
-
-
+@dataclass(frozen=True, kw_only=True)
 class RepositoriesQuery(PageQuery):
     """A filter of the repositories of one provider."""
 
-    provider = ProviderName(required=True)
-    search = fields.String(load_default=None, validate=validate.Length(max=255))
+    provider: Annotated[Provider, ProviderName(required=True)]
+    search: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=255))]
 
 
 class RepositoryItemSchema(Schema):

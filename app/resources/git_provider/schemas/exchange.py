@@ -5,19 +5,29 @@ from typing import Annotated, Any
 
 from marshmallow import Schema, fields
 
-from app.http.validation import RequestBody, text, web_url
+from app.http.validation import RequestBody, RequestQuery, text, web_url
 from app.resources.git_provider.schemas.credentials import Number
 
 OPTIONAL: dict[str, Any] = {"required": False, "load_default": None, "allow_none": True}
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExchangeInstallationBody(RequestBody):
-    """The callback parameters of provider A, in the body or in the query string."""
+class InstallationCallback:
+    """The callback parameters of provider A."""
 
     code: Annotated[str | None, text(1, 512, **OPTIONAL)]
     installation_id: Annotated[str | None, Number(load_default=None, allow_none=True)]
     state: Annotated[str | None, text(0, 512, **OPTIONAL)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExchangeInstallationBody(InstallationCallback, RequestBody):
+    """The callback parameters of provider A, in the body or in the query string."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExchangeInstallationQuery(InstallationCallback, RequestQuery):
+    """The callback parameters of provider A in the query string."""
 
 
 @dataclass(frozen=True, kw_only=True)

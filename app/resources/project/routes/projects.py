@@ -12,7 +12,7 @@ from app.drivers.git.port import Branch
 from app.extensions import drivers
 from app.http.endpoint import endpoint
 from app.http.upstream_errors import GIT_READ, GIT_WRITE
-from app.resources.organization.schemas import ChangeStatusBody, StatusArguments, StatusQuery
+from app.resources.organization.schemas import ChangeStatusBody, StatusQuery
 from app.resources.project import branches, queries, repository_access, service
 from app.resources.project import schemas as s
 from app.resources.project.prepare import PreparedProject, prepare_connection, prepare_project
@@ -39,9 +39,9 @@ def details(*, scope: Scope) -> queries.Shown:
     result=s.ProjectSchema,
     many=True,
 )
-def list_of_organization(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]:
+def list_of_organization(*, scope: Scope, query: s.ActiveProjectsQuery) -> list[queries.Shown]:
     """List the projects of an organization, the active ones by default."""
-    return queries.of_organization(scope.organization.id, **query)
+    return queries.of_organization(scope.organization.id, status=query.status)
 
 
 @blueprint.get("/user/<userId>")
@@ -51,9 +51,9 @@ def list_of_organization(*, scope: Scope, query: StatusArguments) -> list[querie
     result=s.ProjectSchema,
     many=True,
 )
-def list_of_user(*, scope: Scope, query: StatusArguments) -> list[queries.Shown]:
+def list_of_user(*, scope: Scope, query: StatusQuery) -> list[queries.Shown]:
     """List the projects of all organizations that the user owns."""
-    return queries.of_owner(scope.user.id, **query)
+    return queries.of_owner(scope.user.id, status=query.status)
 
 
 @blueprint.post("/create")

@@ -3,22 +3,30 @@
 import base64
 import binascii
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypedDict
+from typing import Annotated, Any, ClassVar
 
 from marshmallow import ValidationError, fields, post_load, pre_load, validate
 
 from app.core.errors import PayloadTooLarge
-from app.core.limits import CommitLimits
+from app.core.limits import CommitLimits, InputLimits
 from app.drivers.git.port import Action, FileChange
 from app.http.file_paths import FilePathField, plain_path
-from app.http.git_refs import branch_name, full_sha
-from app.http.validation import DateTimeMs, PageQuery, RequestBody, RequestSchema, StrictBoolean, text
+from app.http.git_refs import BranchName, branch_name, full_sha
+from app.http.validation import (
+    Cursor,
+    DateTimeMs,
+    LimitField,
+    RequestBody,
+    RequestQuery,
+    RequestSchema,
+    StrictBoolean,
+    text,
+)
 from app.models.project_content import IndexStatus
 from app.resources.project_content.commit_builder import FileEdit
 from app.resources.project_content.schemas.results import ENTRY_TYPES, MODE, HeadingSchema, OutlineLinkSchema
 
 MAX_FILES, MAX_BYTES = CommitLimits.files, CommitLimits.bytes
-MAX_PAGE = 100
 VALIDATE = {"description": "Refuse values that do not match the schema of the branch with 400"}
 
 
@@ -28,67 +36,48 @@ def without_nul(value: str) -> None:
         raise ValidationError("Must not contain NUL.")
 
 
-class TreeQuery(PageQuery):
-    """A branch and a part of its tree."""
+@dataclass(frozen=True, kw_only=True)
+class TreeQuery(RequestQuery):
+    """A branch and a part of its tree. Without a limit and a cursor, the result is not a page."""
 
-    limit = fields.Integer(load_default=None, validate=validate.Range(min=1))
-    ref = fields.String(load_default=None, validate=branch_name)
-    path = fields.String(load_default=None, validate=plain_path)
+    limit: Annotated[int | None, LimitField(load_default=None)]
+    cursor: Cursor
+    ref: BranchName
+    path: Annotated[str | None, fields.String(load_default=None, validate=plain_path)]
 
-    @post_load
-    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Clamp the limit to the maximum, and set the default limit for a cursor without one."""
-        if data["limit"] is None and data["cursor"]:
-            data["limit"] = 50
-        if data["limit"] is not None:
-            data["limit"] = min(data["limit"], MAX_PAGE)
-        return data
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
+        """Set the default limit for a cursor without one."""
+        return data | {"limit": InputLimits.page_size} if "cursor" in data and "limit" not in data else data
 
 
-class TreeArguments(TypedDict):
-    """The loaded form of `TreeQuery`."""
-
-    ref: str | None
-    path: str | None
-    limit: int | None
-    cursor: str | None
-
-
-class BranchQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class BranchQuery(RequestQuery):
     """A branch, the working branch by default."""
 
-    ref = fields.String(load_default=None, validate=branch_name)
+    ref: BranchName
 
 
-class BranchArguments(TypedDict):
-    """The loaded form of `BranchQuery`."""
-
-    ref: str | None
-
-
-class FileQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class FileQuery(RequestQuery):
     """One file of a branch."""
 
-    file = FilePathField(required=True)
-    ref = fields.String(load_default=None, validate=branch_name)
+    file: Annotated[str, FilePathField(required=True)]
+    ref: BranchName
 
 
-class FileAtRefQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class FileAtRefQuery(FileQuery):
     """One file of a branch, or of a commit that a branch contains."""
 
-    file = FilePathField(required=True)
-    ref = fields.String(
-        load_default=None,
-        validate=branch_name,
-        metadata={"description": "A branch or the full sha of a commit", "example": "main"},
-    )
-
-
-class FileArguments(TypedDict):
-    """The loaded form of `FileQuery` and `FileAtRefQuery`."""
-
-    file: str
-    ref: str | None
+    ref: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            validate=branch_name,
+            metadata={"description": "A branch or the full sha of a commit", "example": "main"},
+        ),
+    ]
 
 
 class LastCommitSchema(RequestSchema):

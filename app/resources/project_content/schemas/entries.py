@@ -1,9 +1,10 @@
 """Query and response schemas of entries."""
 
-from collections.abc import Mapping
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any
 
-from marshmallow import ValidationError, fields, post_load, pre_load, validate
+from marshmallow import ValidationError, fields, validate
 
 from app.content.entry_filters import (
     MAX_CHARACTERS,
@@ -17,11 +18,11 @@ from app.content.entry_filters import (
 )
 from app.content.field_values import MAX_NAME
 from app.http.file_paths import plain_path
-from app.http.git_refs import branch_name
+from app.http.git_refs import BranchName
 from app.http.json_schema import SHA, described
-from app.http.validation import PassthroughSchema, RequestSchema
+from app.http.validation import LimitField, PassthroughSchema, RequestQuery
 from app.resources.project_content.entries import EntryQuery
-from app.resources.project_content.schemas.content import MAX_PAGE, LastCommitSchema
+from app.resources.project_content.schemas.content import LastCommitSchema
 
 _NAME = rf"[^\x00\[\]]{{1,{MAX_NAME}}}"
 _LISTED_NAME = rf"[^\x00\[\],]{{1,{MAX_NAME}}}"
@@ -42,69 +43,76 @@ def _any_filter(_value: object) -> None:
     """Accept every filter. `parse_filters` validates them."""
 
 
-class EntriesQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class EntriesQuery(RequestQuery):
     """A folder of a branch with the fields, order and filters of its entries."""
 
-    ref = fields.String(load_default=None, validate=branch_name)
-    folder = fields.String(load_default=None, validate=plain_path, metadata={"example": "content/posts"})
-    fields_ = fields.String(
-        data_key="fields",
-        load_default=None,
-        validate=validate.Length(max=4_000),
-        metadata={
-            "pattern": f"^{_LISTED_NAME}(,{_LISTED_NAME}){{0,{MAX_FIELDS - 1}}}$",
-            "description": "Names separated by commas. Default: all fields",
-            "example": "title,date",
-        },
-    )
-    sort = fields.String(
-        load_default="path",
-        validate=validate.Length(max=MAX_NAME + 1),
-        metadata={
-            "pattern": f"^-?{_NAME}$",
-            "description": "A field, `-` before it for descending order. Entries without it are last",
-        },
-    )
-    filter = fields.Dict(
-        keys=fields.String(),
-        values=fields.String(),
-        load_default=dict,
-        validate=_any_filter,
-        metadata={"description": _FILTERS},
-    )
-    limit = fields.Integer(load_default=50, validate=validate.Range(min=1))
-    cursor = fields.String(load_default=None, validate=validate.Length(max=6_000))
+    ref: BranchName
+    folder: Annotated[
+        str | None, fields.String(load_default=None, validate=plain_path, metadata={"example": "content/posts"})
+    ]
+    names: Annotated[
+        str | None,
+        fields.String(
+            data_key="fields",
+            load_default=None,
+            validate=validate.Length(max=4_000),
+            metadata={
+                "pattern": f"^{_LISTED_NAME}(,{_LISTED_NAME}){{0,{MAX_FIELDS - 1}}}$",
+                "description": "Names separated by commas. Default: all fields",
+                "example": "title,date",
+            },
+        ),
+    ]
+    sort: Annotated[
+        str,
+        fields.String(
+            load_default="path",
+            validate=validate.Length(max=MAX_NAME + 1),
+            metadata={
+                "pattern": f"^-?{_NAME}$",
+                "description": "A field, `-` before it for descending order. Entries without it are last",
+            },
+        ),
+    ]
+    filter: Annotated[
+        dict[str, str],
+        fields.Dict(
+            keys=fields.String(),
+            values=fields.String(),
+            load_default=dict,
+            validate=_any_filter,
+            metadata={"description": _FILTERS},
+        ),
+    ]
+    limit: Annotated[int, LimitField()]
+    cursor: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=6_000))]
 
-    @pre_load
-    def _gather_filters(self, data: Mapping[str, str], **_kwargs: Any) -> dict[str, Any]:
+    @classmethod
+    def normalize(cls, data: dict[str, Any]) -> dict[str, Any]:
         """Collect the parameters `filter[…]`."""
         named = {name: value for name, value in data.items() if name.startswith("filter[")}
         others = {name: value for name, value in data.items() if name not in named and name != "filter"}
         return others | {"filter": named}
 
-    @post_load
-    def build(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Build the query of the service. The limit is clamped to the maximum."""
-        names = data["fields_"]
+    def __post_init__(self) -> None:
+        """Refuse invalid names, an invalid order and invalid filters."""
         try:
-            query = EntryQuery(
-                folder=data["folder"],
-                fields=None if names is None else field_names(names),
-                order=parse_order(data["sort"]),
-                filters=parse_filters(data["filter"]),
-                limit=min(data["limit"], MAX_PAGE),
-                cursor=data["cursor"],
-            )
+            _ = self.entries
         except InvalidFilter as error:
             raise ValidationError(str(error), error.parameter) from error
-        return {"ref": data["ref"], "entries": query}
 
-
-class EntriesArguments(TypedDict):
-    """The loaded form of `EntriesQuery`."""
-
-    ref: str | None
-    entries: EntryQuery
+    @cached_property
+    def entries(self) -> EntryQuery:
+        """The query of the service."""
+        return EntryQuery(
+            folder=self.folder,
+            fields=None if self.names is None else field_names(self.names),
+            order=parse_order(self.sort),
+            filters=parse_filters(self.filter),
+            limit=self.limit,
+            cursor=self.cursor,
+        )
 
 
 class EntriesMetaSchema(PassthroughSchema):

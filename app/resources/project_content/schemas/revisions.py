@@ -1,9 +1,9 @@
 """Queries, request bodies and response schemas of the history of a project's files."""
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, TypedDict
+from typing import Annotated, Any, ClassVar
 
-from marshmallow import ValidationError, fields, post_load, validate
+from marshmallow import ValidationError, fields, validate
 
 from app.core.limits import InputLimits
 from app.drivers.git.revisions import FileStatus
@@ -12,55 +12,29 @@ from app.http.git_refs import branch_name, full_sha
 from app.http.json_schema import exclusive
 from app.http.validation import PageQuery, PassthroughSchema, RequestBody, text
 
-MAX_PAGE = InputLimits.page_size_max
 _SHA = "4f1c0f1f8a4f3c9f4d7f2b7e8e6a1f1de0f5a9c2"
 _BASE = "9b2d5c7e1a3f4b6d8c0e2f4a6b8d0c2e4f6a8b0d"
 _PATH = "content/posts/hello.md"
 
 
+@dataclass(frozen=True, kw_only=True)
 class HistoryQuery(PageQuery):
     """A file, and a branch or commit whose history is read."""
 
-    file = FilePathField(load_default=None, metadata={"example": _PATH})
-    ref = fields.String(load_default=None, validate=branch_name, metadata={"example": "main"})
-
-    @post_load
-    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Clamp the limit to the maximum."""
-        return data | {"limit": min(data["limit"], MAX_PAGE)}
+    file: Annotated[str | None, FilePathField(load_default=None, metadata={"example": _PATH})]
+    ref: Annotated[str | None, fields.String(load_default=None, validate=branch_name, metadata={"example": "main"})]
 
 
-class HistoryArguments(TypedDict):
-    """The loaded form of `HistoryQuery`."""
-
-    file: str | None
-    ref: str | None
-    limit: int
-    cursor: str | None
-
-
+@dataclass(frozen=True, kw_only=True)
 class CompareQuery(PageQuery):
     """Two branches or commits, and optionally one file. The head is the working branch by default."""
 
-    base = fields.String(required=True, validate=branch_name, metadata={"example": _BASE})
-    head = fields.String(load_default=None, validate=branch_name, metadata={"example": "main"})
-    file = FilePathField(load_default=None, metadata={"example": _PATH})
-    cursor = fields.String(load_default=None, validate=validate.Length(max=2 * InputLimits.path_bytes))
-
-    @post_load
-    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Clamp the limit to the maximum."""
-        return data | {"limit": min(data["limit"], MAX_PAGE)}
-
-
-class CompareArguments(TypedDict):
-    """The loaded form of `CompareQuery`."""
-
-    base: str
-    head: str | None
-    file: str | None
-    limit: int
-    cursor: str | None
+    base: Annotated[str, fields.String(required=True, validate=branch_name, metadata={"example": _BASE})]
+    head: Annotated[str | None, fields.String(load_default=None, validate=branch_name, metadata={"example": "main"})]
+    file: Annotated[str | None, FilePathField(load_default=None, metadata={"example": _PATH})]
+    cursor: Annotated[
+        str | None, fields.String(load_default=None, validate=validate.Length(max=2 * InputLimits.path_bytes))
+    ]
 
 
 class CommitPersonSchema(PassthroughSchema):

@@ -1,40 +1,33 @@
 """Queries and response schemas of search and backlinks."""
 
-from typing import Any, TypedDict
+from dataclasses import dataclass
+from typing import Annotated
 
-from marshmallow import fields, post_load, validate
+from marshmallow import fields, validate
 
-from app.http.git_refs import branch_name, full_sha
-from app.http.validation import RequestSchema
-from app.resources.project_content.schemas.content import MAX_PAGE, without_nul
+from app.http.git_refs import BranchName, full_sha
+from app.http.validation import LimitField, RequestQuery, RequestSchema
+from app.resources.project_content.schemas.content import without_nul
 
 MAX_QUESTION = 400
 LINK_KINDS = ["link", "image", "html", "wiki", "reference", "media", "style", "field"]
 
 
-class SearchQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class SearchQuery(RequestQuery):
     """A search query with its branch, type and number of results."""
 
-    q = fields.String(required=True, validate=[validate.Length(max=MAX_QUESTION), without_nul])
-    type = fields.String(
-        load_default=None, validate=[validate.Length(min=1, max=80), without_nul], metadata={"pattern": "^[^\\x00]*$"}
-    )
-    limit = fields.Integer(load_default=20, validate=validate.Range(min=1))
-    ref = fields.String(load_default=None, validate=branch_name)
-
-    @post_load
-    def clamp(self, data: dict[str, Any], **_kwargs: Any) -> dict[str, Any]:
-        """Clamp the limit to the maximum."""
-        return data | {"limit": min(data["limit"], MAX_PAGE)}
-
-
-class SearchArguments(TypedDict):
-    """The loaded form of `SearchQuery`."""
-
-    q: str
-    type: str | None
-    limit: int
-    ref: str | None
+    q: Annotated[str, fields.String(required=True, validate=[validate.Length(max=MAX_QUESTION), without_nul])]
+    type: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            validate=[validate.Length(min=1, max=80), without_nul],
+            metadata={"pattern": "^[^\\x00]*$"},
+        ),
+    ]
+    limit: Annotated[int, LimitField(load_default=20)]
+    ref: BranchName
 
 
 class SnippetSchema(RequestSchema):
