@@ -1,5 +1,7 @@
 """Pages without a session: sign-in, sign-up, verification, forgotten and reset password, invitation."""
 
+from dataclasses import dataclass
+from typing import Annotated
 from urllib.parse import urlencode
 
 from flask import Response
@@ -14,18 +16,19 @@ from app.console.pages import Page, is_signed_in, see_other
 from app.console.rendering import page
 from app.core.errors import EmailNotVerified, NotFound
 from app.extensions import current_settings
-from app.http.validation import RequestSchema
+from app.http.validation import RequestQuery
 from app.resources.auth.routes import account, email
 
 AUTH_NAMES = {"otp": "code", "newPassword": "password", "rememberMe": "remember"}
 
 
-class AccountQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class AccountQuery(RequestQuery):
     """The values that a link to an account page carries."""
 
-    next = fields.String(load_default="", validate=validate.Length(max=2048))
-    email = fields.String(load_default="", validate=validate.Length(max=320))
-    token = fields.String(load_default="", validate=validate.Length(max=512))
+    next: Annotated[str, fields.String(load_default="", validate=validate.Length(max=2048))]
+    email: Annotated[str, fields.String(load_default="", validate=validate.Length(max=320))]
+    token: Annotated[str, fields.String(load_default="", validate=validate.Length(max=512))]
 
 
 def local_path(target: str) -> str:
@@ -36,26 +39,26 @@ def local_path(target: str) -> str:
 
 @blueprint.get("/sign-in")
 @Page(guard=public(), query=AccountQuery)
-def sign_in_page(*, scope: Scope, query: dict[str, str]) -> Response:
+def sign_in_page(*, scope: Scope, query: AccountQuery) -> Response:
     """Show the sign-in."""
     return page("account/sign_in.html", query=query)
 
 
 @blueprint.post("/sign-in")
 @Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="sign_in_page", names=AUTH_NAMES)
-def sign_in(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
+def sign_in(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Sign in and return to the page that required it."""
     data = form.texts("email", "password") | {"rememberMe": form.is_checked("remember")}
     try:
         api.write(email.sign_in, data=data)
     except EmailNotVerified:
         return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email')})}")
-    return see_other(local_path(query["next"]))
+    return see_other(local_path(query.next))
 
 
 @blueprint.get("/sign-up")
 @Page(guard=public(), query=AccountQuery)
-def sign_up_page(*, scope: Scope, query: dict[str, str]) -> Response:
+def sign_up_page(*, scope: Scope, query: AccountQuery) -> Response:
     """Show the sign-up."""
     return page("account/sign_up.html", query=query)
 
@@ -70,14 +73,14 @@ def sign_up(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.get("/verify")
 @Page(guard=public(), query=AccountQuery)
-def verify_page(*, scope: Scope, query: dict[str, str]) -> Response:
+def verify_page(*, scope: Scope, query: AccountQuery) -> Response:
     """Show the form for the mailed code."""
     return page("account/verify.html", query=query)
 
 
 @blueprint.post("/verify")
 @Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="verify_page", names=AUTH_NAMES)
-def verify(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
+def verify(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Confirm the e-mail address and sign in."""
     api.write(email.verify_email, data={"email": form.text("email"), "otp": form.text("code").strip()})
     return see_other(ROOT)
@@ -85,7 +88,7 @@ def verify(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
 
 @blueprint.post("/verify/resend")
 @Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="verify_page")
-def resend_code(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
+def resend_code(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Mail a new code."""
     api.write(email.send_code, data=form.texts("email"))
     return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email'), 'done': 'code'})}")
@@ -93,14 +96,14 @@ def resend_code(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
 
 @blueprint.get("/forgot-password")
 @Page(guard=public(), query=AccountQuery)
-def forgot_password_page(*, scope: Scope, query: dict[str, str]) -> Response:
+def forgot_password_page(*, scope: Scope, query: AccountQuery) -> Response:
     """Show the form for the e-mail address of a forgotten password."""
     return page("account/forgot_password.html", query=query)
 
 
 @blueprint.post("/forgot-password")
 @Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="forgot_password_page")
-def forgot_password(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
+def forgot_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Mail a link to the page for a new password."""
     link = f"{current_settings().server.base_url}{ROOT}/reset-password"
     api.write(account.forget_password, data={"email": form.text("email"), "redirectTo": link})
@@ -109,23 +112,23 @@ def forgot_password(*, scope: Scope, query: dict[str, str], form: Form) -> Respo
 
 @blueprint.get("/reset-password")
 @Page(guard=public(), query=AccountQuery)
-def reset_password_page(*, scope: Scope, query: dict[str, str]) -> Response:
+def reset_password_page(*, scope: Scope, query: AccountQuery) -> Response:
     """Show the form for the new password. A script copies a token from the fragment of the URL."""
     return page("account/reset_password.html", query=query)
 
 
 @blueprint.post("/reset-password")
 @Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="reset_password_page", names=AUTH_NAMES)
-def reset_password(*, scope: Scope, query: dict[str, str], form: Form) -> Response:
+def reset_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Set the new password."""
-    data = {"newPassword": form.text("password"), "token": form.text("token") or query["token"]}
+    data = {"newPassword": form.text("password"), "token": form.text("token") or query.token}
     api.write(account.reset_password, data=data)
     return see_other(f"{ROOT}/sign-in?done=password")
 
 
 @blueprint.get("/invitation")
 @Page(guard=public(), query=AccountQuery)
-def invitation_page(*, scope: Scope, query: dict[str, str]) -> Response:
+def invitation_page(*, scope: Scope, query: AccountQuery) -> Response:
     """Explain an invitation to a person who opens the link of the mail."""
     if is_signed_in():
         return see_other(ROOT)

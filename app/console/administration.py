@@ -1,6 +1,7 @@
 """Pages for platform admins: users, background jobs and content indexes of the whole installation."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from flask import Response, current_app
 from marshmallow import fields, validate
@@ -11,7 +12,7 @@ from app.console.blueprint import ROOT, blueprint
 from app.console.forms import Form
 from app.console.pages import Page, see_other
 from app.console.rendering import page
-from app.http.validation import RequestSchema
+from app.http.validation import Cursor, RequestQuery
 from app.models.project_content import IndexStatus
 from app.resources.project_content import index_health
 from app.resources.system import job_queue
@@ -21,18 +22,20 @@ PER_PAGE = 100
 ADMIN = platform_admin()
 
 
-class UserListQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class UserListQuery(RequestQuery):
     """A part of the e-mail address and a position in the list."""
 
-    q = fields.String(load_default="", validate=validate.Length(max=254))
-    cursor = fields.String(load_default=None, validate=validate.Length(max=512))
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=254))]
+    cursor: Cursor
 
 
-class IndexListQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class IndexListQuery(RequestQuery):
     """A status and a position in the list. Without a status, failed and outdated indexes are listed."""
 
-    status = fields.String(load_default="", validate=validate.OneOf(["", *IndexStatus]))
-    cursor = fields.String(load_default=None, validate=validate.Length(max=512))
+    status: Annotated[str, fields.String(load_default="", validate=validate.OneOf(["", *IndexStatus]))]
+    cursor: Cursor
 
 
 @blueprint.get("/admin")
@@ -44,9 +47,9 @@ def administration(*, scope: Scope) -> Response:
 
 @blueprint.get("/admin/users")
 @Page(guard=ADMIN, query=UserListQuery)
-def admin_users(*, scope: Scope, query: dict[str, Any]) -> Response:
+def admin_users(*, scope: Scope, query: UserListQuery) -> Response:
     """List the users of the installation."""
-    listed = directory.list_users(query["q"], limit=PER_PAGE, cursor=query["cursor"])
+    listed = directory.list_users(query.q, limit=PER_PAGE, cursor=query.cursor)
     return page("admin/users.html", listed=listed, query=query)
 
 
@@ -72,8 +75,8 @@ def retry_job(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.get("/admin/indexes")
 @Page(guard=ADMIN, query=IndexListQuery)
-def admin_indexes(*, scope: Scope, query: dict[str, Any]) -> Response:
+def admin_indexes(*, scope: Scope, query: IndexListQuery) -> Response:
     """List the projects whose content index is failed or outdated."""
-    statuses = (IndexStatus(query["status"]),) if query["status"] else index_health.UNHEALTHY
-    listed = index_health.list_indexes(statuses, limit=PER_PAGE, cursor=query["cursor"])
+    statuses = (IndexStatus(query.status),) if query.status else index_health.UNHEALTHY
+    listed = index_health.list_indexes(statuses, limit=PER_PAGE, cursor=query.cursor)
     return page("admin/indexes.html", listed=listed, counts=index_health.count_indexes(), query=query)

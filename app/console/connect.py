@@ -1,6 +1,7 @@
 """Connection of a repository to an organization as a project."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from flask import Response
 from marshmallow import fields, validate
@@ -19,7 +20,7 @@ from app.core.permissions import Permission
 from app.drivers.errors import DriverError
 from app.extensions import current_settings
 from app.http.error_handlers import to_app_error
-from app.http.validation import RequestSchema
+from app.http.validation import Cursor, RequestQuery
 from app.models.project import Provider
 from app.resources.git_provider.routes import credentials, exchange
 from app.resources.project import imports
@@ -31,24 +32,27 @@ NEW = "new"
 NAMES = {"project_name": "project_name", "name": "new_name"}
 
 
-class ConnectQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ConnectQuery(RequestQuery):
     """The provider whose repositories are listed, and a filter."""
 
-    provider = fields.String(load_default="local", validate=validate.OneOf([str(one) for one in Provider]))
-    q = fields.String(load_default="", validate=validate.Length(max=255))
-    cursor = fields.String(load_default=None, validate=validate.Length(max=512))
+    provider: Annotated[
+        str, fields.String(load_default="local", validate=validate.OneOf([str(one) for one in Provider]))
+    ]
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=255))]
+    cursor: Cursor
 
 
 @blueprint.get(URL)
 @Page(guard=GUARD, query=ConnectQuery)
-def connect(*, scope: Scope, query: dict[str, Any]) -> Response:
+def connect(*, scope: Scope, query: ConnectQuery) -> Response:
     """List the repositories that the user reaches at a provider."""
     listed: list[dict[str, Any]] = []
     meta: dict[str, Any] = {}
     problem = None
     try:
         listed, meta = api.read_page(
-            credentials.list_repositories, provider=query["provider"], search=query["q"] or None, cursor=query["cursor"]
+            credentials.list_repositories, provider=query.provider, search=query.q or None, cursor=query.cursor
         )
     except (AppError, DriverError) as error:
         problem = translate(to_app_error(error).message)
@@ -56,15 +60,15 @@ def connect(*, scope: Scope, query: dict[str, Any]) -> Response:
     available = [str(one) for one in Provider if one != Provider.LOCAL or git.local_enabled]
     return page(
         "organization/connect.html", query=query, repositories=listed, meta=meta, problem=problem, providers=available,
-        imports=imports.latest(scope.organization) if query["provider"] == Provider.LOCAL else [],
+        imports=imports.latest(scope.organization) if query.provider == Provider.LOCAL else [],
     )  # fmt: skip
 
 
 @blueprint.post(URL)
 @Page(guard=GUARD, query=ConnectQuery, takes_form=True, shown_by="connect", names=NAMES)
-def connect_repository(*, scope: Scope, query: dict[str, Any], form: Form) -> Response:
+def connect_repository(*, scope: Scope, query: ConnectQuery, form: Form) -> Response:
     """Connect a repository, or create a local one and connect it."""
-    org_id, provider = scope.path["org_id"], query["provider"]
+    org_id, provider = scope.path["org_id"], query.provider
     repository, branch, repository_id = form.text("repository"), form.text("branch"), form.optional("repository_id")
     if repository == NEW:
         data = {"org_id": org_id, "provider": "local", "name": form.text("new_name")}
@@ -78,11 +82,11 @@ def connect_repository(*, scope: Scope, query: dict[str, Any], form: Form) -> Re
 
 @blueprint.post(f"{URL}/account")
 @Page(guard=GUARD, query=ConnectQuery, takes_form=True, shown_by="connect")
-def start_connection(*, scope: Scope, query: dict[str, Any], form: Form) -> Response:
+def start_connection(*, scope: Scope, query: ConnectQuery, form: Form) -> Response:
     """Lead to the provider, where the user connects an account."""
-    if query["provider"] == Provider.LOCAL:
+    if query.provider == Provider.LOCAL:
         raise InvalidRequest(_("Choose GitHub or GitLab to connect an account."))
-    view = exchange.start_a if query["provider"] == Provider.GITHUB else exchange.start_b
+    view = exchange.start_a if query.provider == Provider.GITHUB else exchange.start_b
     # A redirect would be blocked: `form-action` of the policy also applies to the redirects of a form.
     response = page("organization/continue.html", url=api.write(view)["url"], query=query)
     response.headers["Cache-Control"] = "no-store"

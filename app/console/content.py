@@ -1,6 +1,7 @@
 """The content of a project: folders and files, and their creation, renaming and deletion."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 from urllib.parse import quote, urlencode
 
 from flask import Response, request
@@ -21,7 +22,7 @@ from app.core import clock
 from app.core.errors import InvalidRequest
 from app.database import session
 from app.extensions import drivers
-from app.http.validation import RequestSchema
+from app.http.validation import RequestQuery
 from app.resources.project_content import index_freshness
 from app.resources.project_content import routes as content
 from app.resources.project_content.folder_listing import ListedFile, ListedFolder, list_folder
@@ -32,14 +33,15 @@ PER_PAGE = 100
 SORTS = ("name", "title", "date", "changed")
 
 
-class FolderQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class FolderQuery(RequestQuery):
     """The view of a folder."""
 
-    view = fields.String(load_default="list", validate=validate.OneOf(["list", "tree"]))
-    sort = fields.String(load_default="name", validate=validate.OneOf(SORTS))
-    state = fields.String(load_default="all", validate=validate.OneOf(["all", "draft", "published"]))
-    q = fields.String(load_default="", validate=validate.Length(max=200))
-    page = fields.Integer(load_default=1, validate=validate.Range(1, 10_000))
+    view: Annotated[str, fields.String(load_default="list", validate=validate.OneOf(["list", "tree"]))]
+    sort: Annotated[str, fields.String(load_default="name", validate=validate.OneOf(SORTS))]
+    state: Annotated[str, fields.String(load_default="all", validate=validate.OneOf(["all", "draft", "published"]))]
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=200))]
+    page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
 
 
 def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> dict[str, Any]:
@@ -52,13 +54,13 @@ def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> d
 Listing = tuple[str, list[ListedFolder], list[ListedFile], ContentSchema]
 
 
-def _list(scope: Scope, query: dict[str, Any]) -> Listing:
+def _list(scope: Scope, query: FolderQuery) -> Listing:
     """Return the present head, the folders and files of the index, and the schema."""
     source = source_of(scope.project, drivers.git, actor=scope.caller)
     session.release_connection()
     head = source.git.head(source.repo, source.branch)
     index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
-    folders, files = list_folder(scope.project, index, _folder_path(scope), is_recursive=query["view"] == "tree")
+    folders, files = list_folder(scope.project, index, _folder_path(scope), is_recursive=query.view == "tree")
     return head, folders, files, branch_schema(scope)
 
 
@@ -70,28 +72,28 @@ def _folder_path(scope: Scope) -> str:
 @blueprint.get(f"{BASE}/content/")
 @blueprint.get(f"{BASE}/content/<path:folder>", endpoint="folder_below")
 @Page(guard=MEMBER, query=FolderQuery, prepare=_list)
-def folder(*, scope: Scope, query: dict[str, Any], prepared: Listing) -> Response:
+def folder(*, scope: Scope, query: FolderQuery, prepared: Listing) -> Response:
     """Show the subfolders and files of a folder."""
     path = _folder_path(scope)
     head, folders, files, schema = prepared
     listed, choices = files, collections_for(schema, path)
-    term = query["q"].casefold()
+    term = query.q.casefold()
     if term:
         files = [file for file in files if term in f"{file.name} {file.title or ''}".casefold()]
         folders = [one for one in folders if term in one.name.casefold()]
-    if query["state"] != "all":
-        files = [file for file in files if file.is_draft == (query["state"] == "draft")]
+    if query.state != "all":
+        files = [file for file in files if file.is_draft == (query.state == "draft")]
         folders = []
-    files.sort(key=lambda file: _sort_key(file, query["sort"]), reverse=query["sort"] in ("date", "changed"))
-    last = query["page"] * PER_PAGE
-    more = {**request.args, "page": query["page"] + 1} if len(files) > last else None
+    files.sort(key=lambda file: _sort_key(file, query.sort), reverse=query.sort in ("date", "changed"))
+    last = query.page * PER_PAGE
+    more = {**request.args, "page": query.page + 1} if len(files) > last else None
     selected, shown = set(current_form().all("select")), files[last - PER_PAGE : last]
     # A form that failed keeps its selection, also that of other pages of the list.
     others = [file for file in listed if file.path in selected and file not in shown]
     return page(
         "project/folder.html",
         folder=path,
-        folders=folders if query["page"] == 1 else [],
+        folders=folders if query.page == 1 else [],
         files=others + shown,
         selected=selected,
         collections=_collections(schema) if not path else [],

@@ -1,7 +1,8 @@
 """The editor: front matter as fields, text, saving, and drafts."""
 
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from flask import Response
 from marshmallow import fields, validate
@@ -33,7 +34,7 @@ from app.content.filetypes import file_type
 from app.content.page_text import PageText, read_page
 from app.content.schema.model import ContentSchema
 from app.core.errors import InvalidRequest, UnprocessableEntity
-from app.http.validation import RequestSchema
+from app.http.validation import RequestQuery
 from app.models.project import Generator
 from app.resources.project_schema.prepare import branch_schema
 
@@ -43,22 +44,23 @@ WITHOUT_RELOAD = (None, Generator.JEKYLL, Generator.STATIC)
 """Generators whose open pages do not follow changes. The panel of the preview loads these pages again."""
 
 
-class EditorQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class EditorQuery(RequestQuery):
     """The mode of the editor, its side panel, and the change that was saved."""
 
-    mode = fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))
-    panel = fields.String(load_default="", validate=validate.OneOf(["", "preview", "ai"]))
-    since = fields.String(load_default="", validate=validate.Length(max=64))
-    change = fields.String(load_default="", validate=validate.Length(max=64))
+    mode: Annotated[str, fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))]
+    panel: Annotated[str, fields.String(load_default="", validate=validate.OneOf(["", "preview", "ai"]))]
+    since: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
+    change: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
 
 
-def _open(scope: Scope, query: dict[str, Any]) -> tuple[OpenFile, ContentSchema]:
+def _open(scope: Scope, query: EditorQuery) -> tuple[OpenFile, ContentSchema]:
     return open_present(scope, scope.path["file"]), branch_schema(scope)
 
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
 @Page(guard=MEMBER, query=EditorQuery, prepare=_open)
-def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, ContentSchema]) -> Response:
+def edit(*, scope: Scope, query: EditorQuery, prepared: tuple[OpenFile, ContentSchema]) -> Response:
     """Show a file in the editor, with the draft of the user if there is one."""
     path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
     opened, schema = prepared
@@ -77,7 +79,7 @@ def edit(*, scope: Scope, query: dict[str, Any], prepared: tuple[OpenFile, Conte
         usage=usage_of(scope, path) if is_image(path) else None,
         image_url=site_url(path, ""),
         has_ai=is_configured(),
-        panel=_panel(scope, query["panel"], path, text),
+        panel=_panel(scope, query.panel, path, text),
         draft=draft,
         has_conflict=has_conflict,
         file_language=language,
@@ -105,19 +107,19 @@ def _panel(scope: Scope, name: str, path: str, text: PageText | None) -> dict[st
     return {"name": name, "path": path_in_site, "record": record, "address": shown, "reloads": reloads}
 
 
-def _read_schema(scope: Scope, query: dict[str, Any]) -> ContentSchema:
+def _read_schema(scope: Scope, query: EditorQuery) -> ContentSchema:
     return branch_schema(scope)
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")
 @Page(guard=MEMBER, query=EditorQuery, takes_form=True, shown_by="edit", prepare=_read_schema)
-def save_file(*, scope: Scope, query: dict[str, Any], form: Form, prepared: ContentSchema) -> Response:
+def save_file(*, scope: Scope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     opened = open_version(scope, scope.path["file"], form.text("base_sha"), form.text("base_blob_sha"))
     if ACTION in form.values:
         return _change_list(scope, opened, form)
     data = edited(opened, form, prepared)
-    return save_edit(scope, opened, data, form.text("message"), mode=query["mode"])
+    return save_edit(scope, opened, data, form.text("message"), mode=query.mode)
 
 
 def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:

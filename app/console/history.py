@@ -1,6 +1,7 @@
 """The history of a project and of a file: versions, comparison, restoring."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 from urllib.parse import quote
 
 from flask import Response
@@ -16,38 +17,39 @@ from app.console.project_home import BASE, MEMBER, project_url
 from app.console.rendering import page
 from app.console.translation import gettext as _
 from app.core.refs import is_sha
-from app.http.validation import RequestSchema
+from app.http.validation import RequestQuery
 from app.resources.project_content import routes as content
 
 PER_PAGE = 50
 
 
-class HistoryPageQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class HistoryPageQuery(RequestQuery):
     """Two versions that are compared, or a position in the history."""
 
-    base = fields.String(load_default="", validate=validate.Length(max=64))
-    head = fields.String(load_default="", validate=validate.Length(max=64))
-    cursor = fields.String(load_default=None, validate=validate.Length(max=2048))
+    base: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
+    head: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
+    cursor: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=2048))]
 
 
 @blueprint.get(f"{BASE}/history")
 @blueprint.get(f"{BASE}/history/<path:file>", endpoint="file_history")
 @Page(guard=MEMBER, query=HistoryPageQuery)
-def history(*, scope: Scope, query: dict[str, Any]) -> Response:
+def history(*, scope: Scope, query: HistoryPageQuery) -> Response:
     """List the versions, or compare two of them."""
     file = scope.path.get("file")
-    if is_sha(query["base"]) and is_sha(query["head"]):
+    if is_sha(query.base) and is_sha(query.head):
         return _comparison(scope, file, query)
     ids = {"project_id": scope.path["project_id"]}
-    versions, meta = api.read_page(content.list_history, ids, file=file, limit=PER_PAGE, cursor=query["cursor"])
+    versions, meta = api.read_page(content.list_history, ids, file=file, limit=PER_PAGE, cursor=query.cursor)
     head = present_head(scope)
     return page("project/history.html", file=file, versions=versions, meta=meta, head=head)
 
 
-def _comparison(scope: Scope, file: str | None, query: dict[str, Any]) -> Response:
+def _comparison(scope: Scope, file: str | None, query: HistoryPageQuery) -> Response:
     ids = {"project_id": scope.path["project_id"]}
     difference, meta = api.read_page(
-        content.compare, ids, base=query["base"], head=query["head"], file=file, cursor=query["cursor"]
+        content.compare, ids, base=query.base, head=query.head, file=file, cursor=query.cursor
     )
     head = present_head(scope)
     return page("project/comparison.html", file=file, difference=difference, meta=meta, query=query, head=head)

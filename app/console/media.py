@@ -2,7 +2,8 @@
 
 import base64
 import re
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from flask import Response
@@ -21,33 +22,34 @@ from app.console.rendering import page
 from app.console.translation import gettext as _
 from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, UnsupportedMediaType
 from app.http.envelope import json_response
-from app.http.validation import RequestSchema
+from app.http.validation import RequestQuery
 from app.resources.project_content import routes as content
 from app.resources.project_content.images import count_pages, list_images
 
 PER_PAGE = 60
 
 
-class MediaQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class MediaQuery(RequestQuery):
     """A filter and a page of the images, and the page of the site into which an image is inserted."""
 
-    q = fields.String(load_default="", validate=validate.Length(max=200))
-    page = fields.Integer(load_default=1, validate=validate.Range(1, 10_000))
-    insert_into = fields.String(load_default="", validate=validate.Length(max=1_024))
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=200))]
+    page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
+    insert_into: Annotated[str, fields.String(load_default="", validate=validate.Length(max=1_024))]
 
 
-def _read_head(scope: Scope, query: dict[str, Any]) -> str:
+def _read_head(scope: Scope, query: MediaQuery) -> str:
     return present_head(scope)
 
 
 @blueprint.get(f"{BASE}/media")
 @Page(guard=MEMBER, query=MediaQuery, prepare=_read_head)
-def media(*, scope: Scope, query: dict[str, Any], prepared: str) -> Response:
+def media(*, scope: Scope, query: MediaQuery, prepared: str) -> Response:
     """Show the images of the repository. A script receives the page of images as JSON with their addresses."""
-    number, images = query["page"], list_images(scope.index, query["q"])
+    number, images = query.page, list_images(scope.index, query.q)
     shown = images[(number - 1) * PER_PAGE : number * PER_PAGE]
     if wants_json():
-        listed = [{"path": one.path, "url": site_url(one.path, query["insert_into"])} for one in shown]
+        listed = [{"path": one.path, "url": site_url(one.path, query.insert_into)} for one in shown]
         return json_response({"images": listed, "total": len(images)}, 200)
     more = number + 1 if len(images) > number * PER_PAGE else None
     return page(

@@ -1,6 +1,7 @@
 """The home page of a project, its activity and its search."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 from urllib.parse import quote
 
 from flask import Response
@@ -14,7 +15,7 @@ from app.console.pages import Page, see_other, wants_json
 from app.console.rendering import page
 from app.core.errors import NotFound
 from app.http.envelope import json_response
-from app.http.validation import RequestSchema
+from app.http.validation import Cursor, RequestQuery
 from app.models.project_content import IndexStatus
 from app.resources.project_content import routes as content
 from app.resources.project_content.folder_listing import titles_of
@@ -29,16 +30,18 @@ REFRESH_S = 3
 """Interval in which a browser reloads the page of a project whose content is read for the first time."""
 
 
-class SearchPageQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class SearchPageQuery(RequestQuery):
     """The terms of a search."""
 
-    q = fields.String(load_default="", validate=validate.Length(max=500))
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=500))]
 
 
-class ActivityQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ActivityQuery(RequestQuery):
     """The position in the activity."""
 
-    cursor = fields.String(load_default=None, validate=validate.Length(max=512))
+    cursor: Cursor
 
 
 def project_url(scope: Scope, path: str = "") -> str:
@@ -83,12 +86,12 @@ def read_again(*, scope: Scope, form: Form) -> Response:
 
 @blueprint.get(f"{BASE}/search")
 @Page(guard=MEMBER, query=SearchPageQuery)
-def search(*, scope: Scope, query: dict[str, str]) -> Response:
+def search(*, scope: Scope, query: SearchPageQuery) -> Response:
     """Search the files of the project. The command palette receives the files as JSON."""
-    hits = api.read(content.find, scope.path, q=query["q"], limit=HITS) if query["q"].strip() else []
+    hits = api.read(content.find, scope.path, q=query.q, limit=HITS) if query.q.strip() else []
     if wants_json():
         return json_response({"files": [_palette_file(scope, hit) for hit in hits]}, 200)
-    return page("project/search.html", q=query["q"], hits=hits)
+    return page("project/search.html", q=query.q, hits=hits)
 
 
 def _palette_file(scope: Scope, hit: dict[str, Any]) -> dict[str, str]:
@@ -99,8 +102,8 @@ def _palette_file(scope: Scope, hit: dict[str, Any]) -> dict[str, str]:
 
 @blueprint.get(f"{BASE}/activity")
 @Page(guard=MEMBER, query=ActivityQuery)
-def activity(*, scope: Scope, query: dict[str, Any]) -> Response:
+def activity(*, scope: Scope, query: ActivityQuery) -> Response:
     """Show the changes of the project, newest first."""
-    logs = api.read(log.read, scope.path, limit=PER_PAGE, cursor=query["cursor"])
+    logs = api.read(log.read, scope.path, limit=PER_PAGE, cursor=query.cursor)
     titles = titles_of(scope.project, scope.index, [one["file"] for one in logs["logs"]])
     return page("project/activity.html", entries=logs["logs"], titles=titles, cursor=logs["meta"]["next_cursor"])

@@ -1,6 +1,7 @@
 """The pages to which Git providers redirect after an account was connected (`/connect/provider_a`, `/connect/provider_b`)."""
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated
 
 from flask import Response
 from marshmallow import fields, validate
@@ -11,7 +12,7 @@ from app.console import api, errors, headers
 from app.console.blueprint import ROOT
 from app.console.mail_links import blueprint
 from app.console.pages import Page, see_other
-from app.http.validation import RequestSchema
+from app.http.validation import RequestQuery
 from app.resources.git_provider.routes import exchange
 
 CONNECTIONS = f"{ROOT}/account/connections?done=account-connected"
@@ -20,25 +21,27 @@ blueprint.register_error_handler(Exception, errors.handle)
 blueprint.after_request(headers.add_headers)
 
 
-class ExchangeQuery(RequestSchema):
+@dataclass(frozen=True, kw_only=True)
+class ExchangeQuery(RequestQuery):
     """The parameters that a provider adds to the URL."""
 
-    code = fields.String(load_default=None, validate=validate.Length(max=512))
-    state = fields.String(load_default=None, validate=validate.Length(max=512))
-    installation_id = fields.String(load_default=None, validate=validate.Length(max=40))
+    code: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=512))]
+    state: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=512))]
+    installation_id: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=40))]
 
 
 @blueprint.get("/connect/provider_a")
 @Page(guard=verified(), query=ExchangeQuery)
-def connect_provider_a(*, scope: Scope, query: dict[str, Any]) -> Response:
+def connect_provider_a(*, scope: Scope, query: ExchangeQuery) -> Response:
     """Store the tokens of an installation. The state of the URL belongs to the session of the user."""
-    api.write(exchange.exchange_a, data={name: value for name, value in query.items() if value})
+    api.write(exchange.exchange_a, data={name: value for name, value in vars(query).items() if value})
     return see_other(CONNECTIONS)
 
 
 @blueprint.get("/connect/provider_b")
 @Page(guard=verified(), query=ExchangeQuery)
-def connect_provider_b(*, scope: Scope, query: dict[str, Any]) -> Response:
+def connect_provider_b(*, scope: Scope, query: ExchangeQuery) -> Response:
     """Store the tokens of an account. The state of the URL belongs to the session of the user."""
-    api.write(exchange.exchange_b, data={name: query[name] for name in ("code", "state") if query[name]})
+    values = {"code": query.code, "state": query.state}
+    api.write(exchange.exchange_b, data={name: value for name, value in values.items() if value})
     return see_other(CONNECTIONS)

@@ -29,7 +29,7 @@ class Declaration:
 
     Attributes:
         guard: resolves the ids and checks the permission.
-        body, query: classes of the loaded values. Each may also be a schema.
+        body, query: classes of the loaded values. A body may also be a schema.
         result: schema; `many` if the result is a list.
         meta: schema of `meta` in a page whose `meta` has more keys than the cursor.
         documented_body: schema of a body that `prepare` reads after it has identified the sender.
@@ -58,7 +58,7 @@ class Declaration:
     message: str = "OK"
     body: type[Schema] | type[RequestBody] | None = None
     documented_body: type[Schema] | None = None
-    query: type[Schema] | type[RequestQuery] | None = None
+    query: type[RequestQuery] | None = None
     result: type[Schema] | None = None
     many: bool = False
     meta: type[Schema] | None = None
@@ -116,8 +116,7 @@ class Declaration:
     @property
     def query_schema(self) -> type[Schema] | None:
         """The schema of the query string."""
-        query = self.query
-        return query.schema if query is not None and issubclass(query, RequestQuery) else query
+        return self.query.schema if self.query is not None else None
 
     @property
     def arguments(self) -> tuple[str, ...]:
