@@ -10,9 +10,9 @@ from flask import Flask
 from app.extensions import db
 from app.models.base import Base
 
-Row = sa.Row[Any]
-State = dict[str, dict[tuple[Any, ...], Row]]
-"""Rows by table and primary key. For tables of other components (queues) the complete contents."""
+Row = tuple[Any, ...]
+State = dict[str, list[Row]]
+"""The rows of each table as the database driver returns them. Only changed rows are converted, because that is slow."""
 
 
 @dataclass
@@ -26,10 +26,22 @@ class Changes:
 def read_state(app: Flask) -> State:
     """Read every row of every table."""
     with app.app_context(), db.engine.connect() as connection:
-        return {table.name: _rows(connection, table) for table in (*Base.metadata.tables.values(), *_others(db.engine))}
+        cursor = connection.connection.cursor()
+        state = {}
+        for name, statement in _statements(db.engine).items():
+            cursor.execute(statement)
+            state[name] = cursor.fetchall()
+        cursor.close()
+        return state
 
 
 @cache
+def _statements(engine: sa.Engine) -> dict[str, str]:
+    """Return the statement that reads each table."""
+    tables = (*Base.metadata.tables.values(), *_others(engine))
+    return {table.name: str(sa.select(table).compile(engine)) for table in tables}
+
+
 def _others(engine: sa.Engine) -> list[sa.Table]:
     """Return the tables without a model: queues and tables of the database."""
     metadata = sa.MetaData()
@@ -42,7 +54,7 @@ def _others(engine: sa.Engine) -> list[sa.Table]:
 def rows_naming(app: Flask, words: set[str]) -> dict[str, int]:
     """Count, by table, the rows that contain one of the terms in text, JSON or bytes."""
     counts = {
-        name: sum(any(_contains_term(value, words) for value in row) for row in rows.values())
+        name: sum(any(_contains_term(value, words) for value in row) for row in rows)
         for name, rows in read_state(app).items()
     }
     return {name: count for name, count in counts.items() if count}
@@ -53,33 +65,50 @@ def _contains_term(value: object, words: set[str]) -> bool:
     return any(word in text for word in words)
 
 
-def changes(before: State, after: State) -> Changes:
+def changes(app: Flask, before: State, after: State) -> Changes:
     """Compare two states. The kind of a change includes new flags and enumeration values."""
     found = Changes()
     for name, rows in after.items():
-        table, known = Base.metadata.tables.get(name), before.get(name, {})
-        for key, row in rows.items():
-            old = known.get(key)
-            if old == row:
-                continue
-            for column, value in row._mapping.items():
-                if old is None or old._mapping[column] != value:
-                    found.values.append((name, column, value))
-                    if table is not None:
-                        told = value if _is_closed(table.c[column].type) else None
-                        found.kinds.add(("insert" if old is None else "update", name, column, told))
-        if table is not None and not known.keys() <= rows.keys():
-            found.kinds.add(("delete", name))
+        if rows == before[name]:
+            continue
+        table = Base.metadata.tables.get(name)
+        if table is None:
+            new = set(rows) - set(before[name])
+            found.values += [(name, str(number), value) for row in new for number, value in enumerate(row)]
+            continue
+        with app.app_context():
+            _add_changes(found, table, _by_key(table, before[name]), _by_key(table, rows), db.engine.dialect)
     return found
 
 
-def _rows(connection: sa.Connection, table: sa.Table) -> dict[tuple[Any, ...], Row]:
-    rows = connection.execute(sa.select(table)).all()
-    if table.metadata is not Base.metadata:
-        return {tuple(map(str, row)): row for row in rows}
+def _add_changes(
+    found: Changes, table: sa.Table, before: dict[Row, Row], after: dict[Row, Row], dialect: sa.Dialect
+) -> None:
+    for key, row in after.items():
+        old = before.get(key)
+        if old == row:
+            continue
+        for place, column in enumerate(table.columns):
+            if old is None or old[place] != row[place]:
+                value = _converted(column.type, row[place], dialect)
+                found.values.append((table.name, column.name, value))
+                told = value if _is_closed(column.type) else None
+                found.kinds.add(("insert" if old is None else "update", table.name, column.name, told))
+    if not before.keys() <= after.keys():
+        found.kinds.add(("delete", table.name))
+
+
+def _by_key(table: sa.Table, rows: list[Row]) -> dict[Row, Row]:
+    """Return the rows by their primary keys."""
     names = list(table.columns)
     places = [names.index(column) for column in table.primary_key]
     return {tuple(row[place] for place in places): row for row in rows}
+
+
+def _converted(kind: sa.types.TypeEngine[Any], value: Any, dialect: sa.Dialect) -> Any:
+    """Return a value of the driver as the application reads it."""
+    convert = kind.dialect_impl(dialect).result_processor(dialect, None)
+    return value if convert is None else convert(value)
 
 
 def _is_closed(kind: sa.types.TypeEngine[Any]) -> bool:

@@ -121,7 +121,7 @@ def _changes_of(matrix: Matrix, key: Key, extra: dict[str, Any]) -> tuple[int, s
     given = _with(whole, extra)
     before = read_state(matrix.app)
     response = opened(who, key[0], filled(key[1], ids), given)
-    return response.status_code, response.get_data(as_text=True), changes(before, read_state(matrix.app))
+    return response.status_code, response.get_data(as_text=True), changes(matrix.app, before, read_state(matrix.app))
 
 
 def _with(given: dict[str, Any], extra: dict[str, Any]) -> dict[str, Any]:
