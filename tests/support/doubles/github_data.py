@@ -115,7 +115,7 @@ class GitData(Repositories):
             return Reply(422, {"message": "The sha parameter must be exactly 40 characters and contain only [0-9a-f]."})
         if repo.git.kind(sha) != "blob":
             return Reply(404, NOT_FOUND)
-        content = repo.git.git("cat-file", "blob", sha)
+        content = repo.git.blob(sha)
         if "raw" in call.headers.get("Accept", ""):
             return Reply(200, content)
         payload = {"sha": sha, "node_id": "b", "size": len(content), "url": f"{self.url}/api/b", "encoding": "base64"}

@@ -143,7 +143,7 @@ class Repositories(Accounts):
         payload = {"name": entry.path, "path": path, "sha": entry.sha, "size": entry.size}
         if entry.type == "commit":
             return Reply(200, payload | {"type": "submodule"})
-        content = repo.git.git("cat-file", "blob", entry.sha)
+        content = repo.git.blob(entry.sha)
         if entry.mode == "120000":
             return Reply(200, payload | {"type": "symlink", "target": content.decode()})
         if len(content) > INLINE_BYTES:

@@ -172,7 +172,7 @@ class Projects(Accounts):
     @route("GET", f"{REPOSITORY}/files/{{path}}")
     def get_file(self, call: Call, project: str, path: str) -> Reply:
         at, entry, headers = self._file(call, project, path)
-        content = base64.b64encode(at.git.git("cat-file", "blob", entry.sha)).decode()
+        content = base64.b64encode(at.git.blob(entry.sha)).decode()
         payload = {
             "file_path": path,
             "blob_id": entry.sha,
@@ -185,14 +185,14 @@ class Projects(Accounts):
     @route("GET", f"{REPOSITORY}/files/{{path}}/raw")
     def raw_file(self, call: Call, project: str, path: str) -> Reply:
         at, entry, headers = self._file(call, project, path)
-        return Reply(200, at.git.git("cat-file", "blob", entry.sha), headers)
+        return Reply(200, at.git.blob(entry.sha), headers)
 
     @route("GET", f"{REPOSITORY}/blobs/{{sha}}/raw")
     def raw_blob(self, call: Call, project: str, sha: str) -> Reply:
         at = self.project(call, project)
         if at.git.kind(sha) != "blob":
             return Reply(404, {"message": "404 Blob Not Found"})
-        return Reply(200, at.git.git("cat-file", "blob", sha))
+        return Reply(200, at.git.blob(sha))
 
     @route("GET", f"{REPOSITORY}/commits")
     def commits(self, call: Call, project: str) -> Reply:

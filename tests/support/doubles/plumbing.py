@@ -1,7 +1,10 @@
 """Operations of the Git host doubles on their bare repositories, with plain git."""
 
+import hashlib
+import os
 import re
 import tempfile
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,7 +12,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.support.git_command import run_git
-from tests.support.samples.gitrepo import GitRepo
+from tests.support.samples.gitrepo import SHA, GitRepo
+
+BRANCH = re.compile(r"\w[\w-]*(/\w[\w-]*)*")
+"""The branch names whose files are read. Git decides on all other names."""
 
 
 class GitFailed(Exception):
@@ -50,8 +56,40 @@ class Difference:
 class Plumbing(GitRepo):
     """A bare repository with the operations of a host."""
 
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._outputs: dict[tuple[str, ...], bytes] = {}
+
+    def _read(self, *arguments: str, revisions: Sequence[str]) -> bytes:
+        """Return the output of a command. Full shas have only one output, which is cached: a process takes milliseconds."""
+        if not all(SHA.fullmatch(each.partition(":")[0]) for each in revisions):
+            return git(self.folder, *arguments)
+        if arguments not in self._outputs:
+            self._outputs[arguments] = git(self.folder, *arguments)
+        return self._outputs[arguments]
+
+    def _loose(self, sha: str, max_bytes: int = 0) -> bytes | None:
+        """Read an object that is not in a pack: its header and content, or its first bytes."""
+        if not SHA.fullmatch(sha):
+            return None
+        try:
+            data = (self.folder / "objects" / sha[:2] / sha[2:]).read_bytes()
+        except OSError:
+            return None
+        return zlib.decompressobj().decompress(data, max_bytes)
+
+    def blob(self, sha: str) -> bytes:
+        """Return the content of a blob. Raise GitFailed if it does not exist."""
+        loose = self._loose(sha)
+        if loose is not None and loose.startswith(b"blob "):
+            return loose.partition(b"\0")[2]
+        return git(self.folder, "cat-file", "blob", sha)
+
     def kind(self, name: str) -> str | None:
         """Return the type of an object, or None if it does not exist."""
+        header = self._loose(name, 16)
+        if header is not None:
+            return header.partition(b" ")[0].decode()
         try:
             return git(self.folder, "cat-file", "-t", name).decode().strip()
         except GitFailed:
@@ -59,6 +97,10 @@ class Plumbing(GitRepo):
 
     def resolve(self, name: str) -> str | None:
         """Return the commit of a branch name or sha."""
+        sha = self.loose_head(name) if BRANCH.fullmatch(name) else None
+        sha = sha or name
+        if self.kind(sha) == "commit" and SHA.fullmatch(sha):
+            return sha
         for revision in (f"refs/heads/{name}^{{commit}}", f"{name}^{{commit}}"):
             try:
                 return git(self.folder, "rev-parse", "--verify", "--end-of-options", revision).decode().strip()
@@ -70,7 +112,9 @@ class Plumbing(GitRepo):
         """Return the entries and folders. Raise GitFailed if the tree does not exist."""
         flags = ["-r", "-t"] if recursive else []
         items = []
-        for record in git(self.folder, "ls-tree", *flags, "-l", "-z", "--full-tree", tree).split(b"\0")[:-1]:
+        for record in self._read("ls-tree", *flags, "-l", "-z", "--full-tree", tree, revisions=[tree]).split(b"\0")[
+            :-1
+        ]:
             about, path = record.split(b"\t", 1)
             mode, kind, sha, size = about.decode().split()
             items.append(Entry(mode, kind, sha, None if size == "-" else int(size), path.decode()))
@@ -85,7 +129,15 @@ class Plumbing(GitRepo):
             return None
 
     def write_blob(self, content: bytes) -> str:
-        return git(self.folder, "hash-object", "-w", "--stdin", data=content).decode().strip()
+        data = b"blob %d\0" % len(content) + content
+        sha = hashlib.sha1(data, usedforsecurity=False).hexdigest()
+        file = self.folder / "objects" / sha[:2] / sha[2:]
+        if not file.exists():
+            file.parent.mkdir(exist_ok=True)
+            with tempfile.NamedTemporaryFile(dir=file.parent, prefix="tmp_obj_", delete=False) as new:
+                new.write(zlib.compress(data, 1))
+            Path(new.name).replace(file)
+        return sha
 
     def write_tree(self, base: str | None, entries: Sequence[tuple[str, str | None, str]]) -> str:
         """Write a tree: apply (mode, sha or None to remove, path) to `base` in order. Raise GitFailed."""
@@ -110,14 +162,14 @@ class Plumbing(GitRepo):
 
     def is_ancestor(self, old: str, new: str) -> bool:
         try:
-            git(self.folder, "merge-base", "--is-ancestor", old, new)
+            self._read("merge-base", "--is-ancestor", old, new, revisions=[old, new])
         except GitFailed:
             return False
         return True
 
     def merge_base(self, one: str, other: str) -> str | None:
         try:
-            return git(self.folder, "merge-base", one, other).decode().strip()
+            return self._read("merge-base", one, other, revisions=[one, other]).decode().strip()
         except GitFailed:
             return None
 
@@ -130,20 +182,27 @@ class Plumbing(GitRepo):
         return True
 
     def branch_heads(self) -> dict[str, str]:
+        folder = self.folder / "refs" / "heads"
+        if not (self.folder / "packed-refs").exists():
+            names = [
+                os.path.relpath(f"{parent}/{name}", folder) for parent, _, files in os.walk(folder) for name in files
+            ]
+            heads = {name: self.loose_head(name) for name in sorted(names) if not name.endswith(".lock")}
+            return {name: sha for name, sha in heads.items() if sha}
         text = git(self.folder, "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads/").decode()
         return dict(line.split(" ") for line in text.splitlines())
 
     def log(self, *revisions: str, path: str | None = None, skip: int = 0, limit: int = 100) -> list[str]:
         """Return the shas, newest first."""
         where = ["--", path] if path else ["--"]
-        return (
-            git(self.folder, "rev-list", f"--skip={skip}", f"--max-count={limit}", *revisions, *where).decode().split()
-        )
+        command = ("rev-list", f"--skip={skip}", f"--max-count={limit}", *revisions, *where)
+        ends = [end for each in revisions if not each.startswith("--") for end in each.split("..")]
+        return self._read(*command, revisions=ends).decode().split()
 
     def commit_facts(self, sha: str) -> dict[str, Any]:
         """Return the parts of a commit."""
         form = "%T%x00%P%x00%an%x00%ae%x00%aI%x00%cn%x00%ce%x00%cI%x00%B"
-        told = git(self.folder, "log", "-1", f"--format={form}", "--encoding=UTF-8", sha).decode()[:-1]
+        told = self._read("log", "-1", f"--format={form}", "--encoding=UTF-8", sha, revisions=[sha]).decode()[:-1]
         tree, parents, an, ae, ad, cn, ce, cd, message = told.split("\0")
         return {
             "sha": sha,
@@ -157,7 +216,8 @@ class Plumbing(GitRepo):
     def diff(self, old: str, new: str, *, renames: bool = True) -> list[Difference]:
         """Return the differences. `old` may be the empty tree."""
         flags = ["-M"] if renames else ["--no-renames"]
-        text = git(self.folder, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", *flags, old, new).decode()
+        command = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", *flags, old, new)
+        text = self._read(*command, revisions=[old, new]).decode()
         fields = iter(text.split("\0")[:-1])
         items = []
         for about in fields:
@@ -172,7 +232,8 @@ class Plumbing(GitRepo):
 
     def patches(self, old: str, new: str) -> list[str]:
         """Return the text of each difference in the order of `diff`: its hunks, or the line about binary files."""
-        text = git(self.folder, "diff-tree", "-r", "-p", "-M", "--no-color", old, new).decode(errors="replace")
+        output = self._read("diff-tree", "-r", "-p", "-M", "--no-color", old, new, revisions=[old, new])
+        text = output.decode(errors="replace")
         items: list[str] = []
         for section in re.split(r"^diff --git .*\n", text, flags=re.MULTILINE)[1:]:
             body = re.search(r"^(@@ |Binary files )", section, re.MULTILINE)

@@ -1,5 +1,6 @@
 """Bare repositories that are written with `git fast-import` and read with git, without the drivers."""
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Self
@@ -9,6 +10,10 @@ from tests.support.git_command import run_git
 FILE, EXECUTABLE, SYMLINK, SUBMODULE = "100644", "100755", "120000", "160000"
 AUTHOR = "Ada Author <ada@mail.example.org> 1700000000 +0100"
 NO_SHA = "0" * 40
+SHA = re.compile("[0-9a-f]{40}")
+MAX_COPIED_FILES = 40
+MAX_COPIED_BYTES = 64 << 10
+_copies: dict[tuple[object, ...], dict[str, bytes]] = {}
 
 # The bytes of a regular file; (mode, bytes); (SUBMODULE, sha); None to delete.
 Content = bytes | tuple[str, bytes] | tuple[str, str] | None
@@ -48,7 +53,25 @@ class GitRepo:
         (folder / "config").write_text("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n")
         (folder / "HEAD").write_text(f"ref: refs/heads/{branch}\n")
         if files is not None:
-            self._import([(files, "Add files")], branch)
+            self._import_first(files, branch)
+
+    def _import_first(self, files: Mapping[str, Content], branch: str) -> None:
+        """Commit the first files. Repositories with equal small files have equal objects, which are copied."""
+        key = (branch, *files.items())
+        if key in _copies:
+            for name, data in _copies[key].items():
+                (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+                (self.folder / name).write_bytes(data)
+            return
+        self._import([(files, "Add files")], branch)
+        size_bytes = sum(
+            len(content if isinstance(content, bytes) else content[1]) for content in files.values() if content
+        )
+        if len(files) <= MAX_COPIED_FILES and size_bytes <= MAX_COPIED_BYTES:
+            written = [
+                file for name in ("objects", "refs") for file in (self.folder / name).rglob("*") if file.is_file()
+            ]
+            _copies[key] = {str(file.relative_to(self.folder)): file.read_bytes() for file in written}
 
     @classmethod
     def existing(cls, folder: Path) -> Self:
@@ -66,7 +89,15 @@ class GitRepo:
         return self.git(*arguments).decode().strip()
 
     def head(self, branch: str = "main") -> str:
-        return self.text("rev-parse", "--verify", f"refs/heads/{branch}")
+        return self.loose_head(branch) or self.text("rev-parse", "--verify", f"refs/heads/{branch}")
+
+    def loose_head(self, branch: str) -> str | None:
+        """Read the file of a branch, without a process. Return None if the branch does not exist or is packed."""
+        try:
+            content = (self.folder / "refs" / "heads" / branch).read_text().strip()
+        except (OSError, ValueError):
+            return None
+        return content if SHA.fullmatch(content) else None
 
     def commit(
         self,
@@ -90,7 +121,11 @@ class GitRepo:
         merge: str | None = None,
     ) -> None:
         """Make several commits with one process. Each has files and a message; the first one may be a merge."""
-        known = start or self.text("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
+        known = (
+            start
+            or self.loose_head(branch)
+            or self.text("for-each-ref", "--format=%(objectname)", f"refs/heads/{branch}")
+        )
         self._import(commits, branch, known, merge)
 
     def _import(
