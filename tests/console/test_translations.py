@@ -2,9 +2,11 @@
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
+from babel.messages.catalog import Catalog
 from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
@@ -30,23 +32,29 @@ def marked(path: Path) -> Iterator[str]:
     yield from (message if isinstance(message, str) else message[0] for message in messages)
 
 
-def sources() -> set[str]:
+@cache
+def sources() -> frozenset[str]:
     """Return all texts of the console, the singular form of those with two."""
     paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.glob("*.py")]
-    return {text for path in paths for text in marked(path)} | set(TEXTS) | set(service_messages.TEXTS)
+    return frozenset(text for path in paths for text in marked(path)) | set(TEXTS) | set(service_messages.TEXTS)
+
+
+@cache
+def catalogue_of(language: str) -> Catalog:
+    """Read the catalogue of a language."""
+    with (FOLDER / f"{language}.po").open("rb") as file:
+        return read_po(file, locale=language)
 
 
 @pytest.mark.parametrize("language", TRANSLATED)
 class TestCatalogue:
     def test_catalogue_contains_every_text_and_no_unknown_text(self, language: str) -> None:
-        with (FOLDER / f"{language}.po").open("rb") as file:
-            catalogue = read_po(file, locale=language)
-        translated = {m.id if isinstance(m.id, str) else m.id[0]: m for m in catalogue if m.id and m.string}
+        messages = [message for message in catalogue_of(language) if message.id and message.string]
+        translated = {m.id if isinstance(m.id, str) else m.id[0]: m for m in messages}
         assert (sources() - set(translated), set(translated) - sources()) == (set(), set())
 
     def test_placeholders_equal_those_of_the_source(self, language: str) -> None:
-        with (FOLDER / f"{language}.po").open("rb") as file:
-            messages = [message for message in read_po(file, locale=language) if message.id]
+        messages = [message for message in catalogue_of(language) if message.id]
         for message in messages:
             ids = (message.id,) if isinstance(message.id, str) else message.id
             forms = (message.string,) if isinstance(message.string, str) else message.string

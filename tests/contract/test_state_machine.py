@@ -1,6 +1,6 @@
 """Random histories of organizations, members, invitations and projects, compared with a model of the contract.
 
-`GALLEY_LONG=1` runs 1,500 histories of 50 steps on each database instead of 40 of 30.
+`GALLEY_LONG=1` runs 1,500 histories of 50 steps on each database instead of 20 of 30.
 """
 
 import os
@@ -28,7 +28,7 @@ from tests.support.databases import another_database
 from tests.support.world import Answer, Person, World
 
 LONG = bool(os.environ.get("GALLEY_LONG"))
-HISTORIES, STEPS = (1500, 50) if LONG else (40, 30)
+HISTORIES, STEPS = (1500, 50) if LONG else (20, 30)
 PEOPLE = st.integers(0, 3)
 NAMES = st.sampled_from(["Alpha", "Beta", "Personal"])
 ROLES = st.sampled_from(["admin", "editor"])

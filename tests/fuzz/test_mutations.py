@@ -20,7 +20,7 @@ from tests.fuzz import invariants
 from tests.fuzz.mutations import Wire, mutate
 from tests.fuzz.stage import CALLERS, LONG, OUTSIDE, SEED, Stage
 
-MUTATIONS = int(os.environ.get("GALLEY_MUTATIONS", "100000" if LONG else "800"))
+MUTATIONS = int(os.environ.get("GALLEY_MUTATIONS", "100000" if LONG else "500"))
 BATCH = 20
 LOOKED_AT_EVERY = 25
 _CODE = re.compile(r"[A-Z][A-Z0-9_]*")

@@ -34,7 +34,7 @@ from tests.support.world import Person
 
 RULES = Path(__file__).parents[2] / "docs" / "api" / "rules.md"
 CASES = int(os.environ.get("GALLEY_CASES", "110" if LONG else "3"))
-SHARE = 1.0 if LONG else 0.1
+SHARE = 1.0 if LONG else 0.06
 TEXT_CHARACTERS = 500
 NAMED = (
     "org_id", "projectId", "repository", "branch", "base_sha", "member_id", "email", "provider", "subscription_id",

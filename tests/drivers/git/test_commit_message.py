@@ -1,7 +1,7 @@
 """Tests of commit messages with `git interpret-trailers --parse`."""
 
 import os
-import subprocess
+from pathlib import Path
 
 import pytest
 from hypothesis import example, given, settings
@@ -9,9 +9,10 @@ from hypothesis import strategies as st
 
 from app.drivers.git.commit_message import DEFAULT_MESSAGE, co_author, co_authors_of, create_git_commit_message
 from app.drivers.git.port import Person
+from tests.support.git_command import run_git
 
 ADA = ("Co-authored-by", "Ada Author <ada@mail.example.org>")
-EXAMPLES = 5_000 if os.environ.get("GALLEY_LONG") else 200
+EXAMPLES = 5_000 if os.environ.get("GALLEY_LONG") else 100
 LINES = st.sampled_from([
     "", "", "", " ", "\t", "Title", "words, more words", "Foo: bar", "Foo : bar", "Foo:", ": bar", "Fixes: #12", "  folded",
     "\tfolded", "Signed-off-by: B <b@x.org>", "signed-OFF-by: B", "  Co-Authored-By: C <c@x.org>", "co-authored-by:", "---",
@@ -31,9 +32,9 @@ TRAILERS = st.lists(
 
 def parsed(message: str) -> list[str]:
     """Return the trailers that git parses from a message."""
-    env = {"PATH": os.environ["PATH"], "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "LC_ALL": "C.UTF-8"}
-    command = ["git", "interpret-trailers", "--parse"]
-    done = subprocess.run(command, input=message.encode(), capture_output=True, check=True, env=env, cwd="/")
+    environment = {"GIT_CONFIG_NOSYSTEM": "1"}
+    done = run_git(Path("/"), "interpret-trailers", "--parse", data=message.encode(), environment=environment)
+    assert done.returncode == 0, done.stderr
     return done.stdout.decode().split("\n")[:-1]
 
 

@@ -105,9 +105,10 @@ class TestFaultBeforeReply:
             error = refused.fails(own, code)
             assert "rubbish" not in str(error), fault
             assert (refused.headers.get("Retry-After") == "9") == (fault == 429), fault
-            ours = caller.ask({})
-            ours.fails(house)
-            assert house != 503 or int(ours.headers["Retry-After"]) >= 1, fault
+            if wire == "openai":  # The operator's provider has this format only.
+                ours = caller.ask({})
+                ours.fails(house)
+                assert house != 503 or int(ours.headers["Retry-After"]) >= 1, fault
         assert caller.person.get("/ai/usage").ok()["running"] == 0
         assert caller.person.get("/ai/usage").ok()["budget"]["used"] == 0
 

@@ -23,6 +23,8 @@ from tests.support.world import World
 pytestmark = pytest.mark.slow
 
 COUNT = 60
+LIMIT = 17
+"""The number of rows of a page. The longest lists have four pages."""
 ORDERS = ("path", "-path", "title", "-date", "date", "weight", "-rare", "none", "-same")
 FEW = (0, 5, 2_000)
 """No file is sorted, some are, and all are."""
@@ -142,7 +144,7 @@ class TestEntryRows:
         for order in ORDERS:
             for name, (filters, matches) in FILTERS.items():
                 for folder in (None, "content/b"):
-                    paths = entries.paths(entries.rows(order, filters, folder, few), 7)
+                    paths = entries.paths(entries.rows(order, filters, folder, few), LIMIT)
                     assert (order, name, paths) == (order, name, expected(parse_order(order), matches, folder))
 
     def test_page_of_equal_values_continues_by_path(self, entries: Entries) -> None:

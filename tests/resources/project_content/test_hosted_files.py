@@ -77,15 +77,31 @@ def index_one_blob(site: Site, world: World) -> None:
         db.session.rollback()
 
 
+@pytest.fixture(scope="module", params=["github", "gitlab"])
+def large_site(hosted: tuple[Flask, Hosts], request: pytest.FixtureRequest) -> Site:
+    """A project with large files that tests only read."""
+    return make_site(World(hosted[0]), hosted[1], request.param)
+
+
+class TestLargeFiles:
+    def test_file_of_25_mib_is_returned_and_a_larger_file_returns_413(self, large_site: Site) -> None:
+        assert large_site.get("raw", file="large.txt").response.data == LARGE
+        large_site.get("raw", file="huge.txt").fails(413, "TOO_LARGE")
+
+    def test_size_of_a_small_file_is_returned_by_repeated_reads(self, large_site: Site) -> None:
+        assert [large_site.get("file", file="small.md").ok()["size"] for _ in range(2)] == [len(SMALL)] * 2
+
+    def test_metadata_of_a_large_file_is_derived_from_its_name(self, large_site: Site) -> None:
+        for path in ("large.txt", "huge.txt"):
+            told = large_site.get("file", file=path).ok()
+            assert (told["mime"], told["encoding"], told["lines"]) == ("text/plain", None, None)
+
+    def test_large_file_does_not_block_the_search_of_other_files(self, large_site: Site) -> None:
+        assert [hit["path"] for hit in large_site.get("search", q="words").ok()] == ["small.md"]
+
+
 @pytest.mark.parametrize("provider", ["github", "gitlab"])
 class TestRaw:
-    def test_file_of_25_mib_is_returned_and_a_larger_file_returns_413(
-        self, world: World, hosts: Hosts, provider: str
-    ) -> None:
-        site = make_site(world, hosts, provider)
-        assert site.get("raw", file="large.txt").response.data == LARGE
-        site.get("raw", file="huge.txt").fails(413, "TOO_LARGE")
-
     @pytest.mark.parametrize(("status", "told"), [(500, 502), (503, 503), (404, 404)])
     def test_failing_host_returns_an_error_status_before_the_body(
         self, world: World, hosts: Hosts, provider: str, status: int, told: int
@@ -108,25 +124,6 @@ class TestRaw:
         )
         assert again.status == 304
         assert at.calls(BLOBS) == []
-
-
-@pytest.mark.parametrize("provider", ["github", "gitlab"])
-class TestFile:
-    def test_size_is_returned_by_repeated_reads(self, world: World, hosts: Hosts, provider: str) -> None:
-        site = make_site(world, hosts, provider)
-        assert [site.get("file", file="small.md").ok()["size"] for _ in range(2)] == [len(SMALL)] * 2
-
-    def test_metadata_of_a_large_file_is_derived_from_its_name(self, world: World, hosts: Hosts, provider: str) -> None:
-        site = make_site(world, hosts, provider)
-        for path in ("large.txt", "huge.txt"):
-            told = site.get("file", file=path).ok()
-            assert (told["mime"], told["encoding"], told["lines"]) == ("text/plain", None, None)
-
-    def test_large_file_does_not_block_the_search_of_other_files(
-        self, world: World, hosts: Hosts, provider: str
-    ) -> None:
-        site = make_site(world, hosts, provider)
-        assert [hit["path"] for hit in site.get("search", q="words").ok()] == ["small.md"]
 
 
 class TestTextIndexing:

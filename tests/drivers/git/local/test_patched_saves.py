@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from gevent import monkey
 
 from app.drivers.git.object_ids import blob_sha
 from tests.support.samples.contents import content_of
@@ -48,6 +49,7 @@ def repo(tmp_path: Path) -> GitRepo:
     return GitRepo(tmp_path / "git/team/site.git", {"a.md": b"a"})
 
 
+@pytest.mark.skipif(monkey.is_module_patched("threading"), reason="starts a patched process; one start is enough")
 def test_commit_in_patched_process_writes_every_byte_of_each_size(repo: GitRepo, tmp_path: Path) -> None:
     command = [sys.executable, "-c", SCRIPT, str(tmp_path / "git"), json.dumps(CASES)]
     environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests/support/samples'}"}
