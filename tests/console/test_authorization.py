@@ -31,10 +31,12 @@ def _declared(app: Flask, endpoint: str) -> object:
     return declaration_of(app.view_functions[endpoint])
 
 
+@pytest.mark.one_database
 def test_data_lists_every_page(app: Flask) -> None:
     assert _served(app) == {(row.method, row.path) for row in PAGES}
 
 
+@pytest.mark.one_database
 @pytest.mark.parametrize("caller", CALLERS)
 def test_pages_admit_exactly_the_callers_of_the_data(console: ConsoleScene, caller: str) -> None:
     wrong = []
@@ -63,6 +65,7 @@ def _fits(response: TestResponse, row: Row, expected: str) -> bool:
     return response.status_code not in (403, 500) and not location.startswith("/console/sign-in?next")
 
 
+@pytest.mark.one_database
 def test_forms_refuse_other_origins(console: ConsoleScene) -> None:
     forms = [row for row in PAGES if row.method == "POST"]
     for headers in ({"Origin": "https://other.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
@@ -106,6 +109,7 @@ def _reached(console: ConsoleScene, caller: str) -> set[str]:
     return set(reached)
 
 
+@pytest.mark.one_database
 def test_unknown_ids_return_an_error_page(console: ConsoleScene) -> None:
     for path in ("/console/organizations/org_x", "/console/nothing/here"):
         response = console.people["owner"].client.get(path)

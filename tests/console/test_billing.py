@@ -18,6 +18,8 @@ from tests.support.doubles.paddle_data import START, event, transaction
 from tests.support.payments import notify, paying
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 URL = "/console/account/billing"
 
 

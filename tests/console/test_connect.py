@@ -14,6 +14,8 @@ from tests.support.databases import another_database
 from tests.support.git_hosts import Hosts
 from tests.support.world import World
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def hosts(tmp_path: Path) -> Iterator[Hosts]:

@@ -5,6 +5,7 @@ import io
 import re
 from urllib.parse import urlsplit
 
+import pytest
 from werkzeug.test import TestResponse
 
 from tests.console.conftest import ConsoleScene
@@ -33,6 +34,7 @@ def diff(site: Site) -> list[str]:
     return [line for line in lines if line[:1] in "+-" and line[:3] not in ("+++", "---")]
 
 
+@pytest.mark.one_database
 def test_folder_lists_titles_and_creates_a_page(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     owner = site.owner
@@ -51,6 +53,7 @@ def test_folder_lists_titles_and_creates_a_page(console: ConsoleScene) -> None:
     assert 'value="Fog &amp; Räder"' in again.text
 
 
+@pytest.mark.one_database
 def test_save_changes_only_the_edited_lines(console: ConsoleScene) -> None:
     site, url = console.site, f"/console/projects/{console.ids['project_id']}/edit/{FILE}"
     owner, head = site.owner, site.repo.head()
@@ -71,6 +74,7 @@ def test_save_changes_only_the_edited_lines(console: ConsoleScene) -> None:
     assert len(diff(site)) == 8
 
 
+@pytest.mark.one_database
 def test_conflict_keeps_the_text_and_merges_the_choice(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     owner, url = site.owner, f"{base}/edit/{FILE}"
@@ -91,6 +95,7 @@ def test_conflict_keeps_the_text_and_merges_the_choice(console: ConsoleScene) ->
     assert owner.client.get(stopped.location).status_code == 303
 
 
+@pytest.mark.one_database
 def test_draft_is_stored_shown_and_discarded(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     owner, url = site.owner, f"{base}/edit/{FILE}"
@@ -124,6 +129,7 @@ def test_rename_delete_and_bulk_delete_change_the_branch(console: ConsoleScene) 
     assert site.repo.git("ls-tree", "-r", "--name-only", "main").decode().split() == ["static/picture.png"]
 
 
+@pytest.mark.one_database
 def test_binary_file_is_shown_and_unknown_file_is_not_found(console: ConsoleScene) -> None:
     base = f"/console/projects/{console.ids['project_id']}"
     client = console.site.owner.client
@@ -132,6 +138,7 @@ def test_binary_file_is_shown_and_unknown_file_is_not_found(console: ConsoleScen
     assert client.get(f"{base}/search?q=first").status_code == 200
 
 
+@pytest.mark.one_database
 def test_history_compares_and_restores_a_version(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     client = site.owner.client
@@ -149,6 +156,7 @@ def test_history_compares_and_restores_a_version(console: ConsoleScene) -> None:
     assert client.get(f"{base}/history").status_code == 200
 
 
+@pytest.mark.one_database
 def test_upload_adds_an_image_to_the_repository(console: ConsoleScene) -> None:
     site, base = console.site, f"/console/projects/{console.ids['project_id']}"
     fields = form_of(site.owner.client.get(f"{base}/media"), 'enctype="multipart/form-data"')
@@ -159,6 +167,7 @@ def test_upload_adds_an_image_to_the_repository(console: ConsoleScene) -> None:
     assert site.repo.show("static/img/My-photo.png") == b"\x89PNG\r\n\x1a\nx"
 
 
+@pytest.mark.one_database
 def test_editor_heading_is_the_title_with_the_file_name(console: ConsoleScene) -> None:
     base = f"/console/projects/{console.ids['project_id']}/edit"
     titled = console.site.owner.client.get(f"{base}/content/posts/first.md").text

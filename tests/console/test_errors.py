@@ -1,9 +1,13 @@
 """Error pages: a form whose page cannot be shown again leads to an error page."""
 
+import pytest
+
 from app.extensions import db
 from app.models.organization import Organization
 from tests.console.conftest import ConsoleScene
 from tests.console.test_organizations import submit
+
+pytestmark = pytest.mark.one_database
 
 
 def test_form_of_a_deleted_organization_returns_the_error_page(console: ConsoleScene) -> None:

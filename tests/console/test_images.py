@@ -5,6 +5,8 @@ import pytest
 from app.console.images import candidates, is_image, media_folder, site_url
 from app.models.project import Generator, Project
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.mark.parametrize(
     ("source", "paths"),

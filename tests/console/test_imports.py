@@ -20,6 +20,8 @@ from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.repositories import repository_server
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.one_database
+
 ORIGIN = {"Origin": "http://127.0.0.1:8000"}
 
 

@@ -3,10 +3,13 @@
 import io
 from typing import Any
 
+import pytest
 from werkzeug.test import TestResponse
 
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
+
+pytestmark = pytest.mark.one_database
 
 JSON = {"Accept": "application/json", "Origin": "http://127.0.0.1:8000"}
 PNG = b"\x89PNG\r\n\x1a\n"

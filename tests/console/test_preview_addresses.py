@@ -6,6 +6,8 @@ import pytest
 
 from app.console.preview_addresses import page_path, with_path
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.mark.parametrize(
     ("path", "values", "root", "address"),

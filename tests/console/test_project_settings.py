@@ -1,8 +1,12 @@
 """Settings of a project: its label, its connection, its move, and the menu of the other projects."""
 
+import pytest
+
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit
+
+pytestmark = pytest.mark.one_database
 
 
 def url_of(console: ConsoleScene, path: str) -> str:

@@ -30,6 +30,8 @@ from tests.support.payments import SECRETS
 from tests.support.tokens import Program
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.one_database
+
 KEYS = [base64.b64encode(secrets.token_bytes(32)).decode() for _ in range(2)]
 ENVIRONMENT = {
     "SECRET_KEY": "canary-secret-key-" + secrets.token_hex(16),

@@ -14,7 +14,7 @@ from tests.resources.project_content.conftest import Site
 from tests.support.doubles.ai import AiDouble, say
 from tests.support.world import Answer, World
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 IN_HEADER, IN_BODY = "sk-canary-header-1185", "sk-canary-body-7730"
 KEYS = (IN_HEADER, IN_BODY, OPERATOR_KEY)

@@ -52,6 +52,7 @@ class TestPersonalTokens:
         assert shown["last_used_at"] is not None
         assert shown["updatedAt"] < shown["last_used_at"]
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("body", "path"),
         [
@@ -70,11 +71,13 @@ class TestPersonalTokens:
     ) -> None:
         world.person().post("/tokens", {"name": "A", "scopes": ["read"]} | body).fails(400, None, path)
 
+    @pytest.mark.one_database
     def test_expiry_beyond_a_year_returns_400_with_path(self, world: World) -> None:
         me = world.person()
         assert new_token(me, expires_at=_in(365))["status"] == "active"
         me.post("/tokens", {"name": "A", "scopes": ["read"], "expires_at": _in(367)}).fails(400, None, "expires_at")
 
+    @pytest.mark.one_database
     def test_create_with_unreachable_project_returns_403_or_404(self, world: World, space: Workspace) -> None:
         body = {"name": "A", "scopes": ["read"], "projects": [space.project]}
         world.person().post("/tokens", body).fails(403)
@@ -134,6 +137,7 @@ class TestPersonalTokens:
             rotated = me.post(f"/tokens/{made['id']}/rotate", {}).ok()
             Program(me.app, rotated["token"]).get("/organization/user").ok()
 
+    @pytest.mark.one_database
     def test_token_of_another_user_returns_404(self, world: World) -> None:
         made, other = new_token(world.person()), world.person()
         for send in (other.get, other.delete, lambda path: other.patch(path, {"name": "Mine"})):

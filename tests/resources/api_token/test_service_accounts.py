@@ -37,6 +37,7 @@ class TestServiceAccounts:
         world.person().post(_accounts(space), {"name": "A", "scopes": ["read"]}).fails(403)
         admin.get(f"/tokens/{made['id']}").fails(404)
 
+    @pytest.mark.one_database
     def test_account_of_another_organization_returns_404(self, space: Workspace) -> None:
         made = new_token(space.me, organization=space.org)
         other = space.me.new_organization()
@@ -51,6 +52,7 @@ class TestServiceAccounts:
             bot.get(path).fails(403, "TOKEN_PROJECT_NOT_PERMITTED")
         bot.patch(f"/project/move/{other}/{space.project}", {}).fails(403, "TOKEN_PROJECT_NOT_PERMITTED")
 
+    @pytest.mark.one_database
     def test_create_with_project_of_another_organization_returns_400_with_path(
         self, world: World, space: Workspace
     ) -> None:

@@ -9,7 +9,7 @@ from tests.support.assertions.equality import outline
 from tests.support.new_account import Newcomer
 from tests.support.world import Answer
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 Make = Callable[..., Newcomer]
 Ask = Callable[[Newcomer], Answer]

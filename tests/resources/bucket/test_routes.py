@@ -126,6 +126,7 @@ class TestUploadTarget:
         for person in (team.editor, world.person(), world.person(admin=True)):
             upload(person, **{target: getattr(team, target)}).fails(403, "NOT_ALLOWED")
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("target", [{"org_id": f"org_{GHOST}"}, {"project_id": f"prj_{GHOST}"}])
     def test_unknown_target_returns_404(self, world: World, target: dict[str, str]) -> None:
         upload(world.person(), **target).fails(404)
@@ -139,6 +140,7 @@ class TestUploadTarget:
         upload(team.owner, org_id=team.org_id, project_id=other.project_id).fails(403)
         assert upload(team.owner, org_id=team.org_id, project_id=team.project_id).ok(201)
 
+    @pytest.mark.one_database
     def test_project_of_another_organization_returns_400_with_path(
         self, app: Flask, team: OrganizationTeam, world: World
     ) -> None:
@@ -202,6 +204,7 @@ class TestDelete:
         team.owner.delete(f"/bucket/delete/{key}").fails(403)
         team.editor.delete(f"/bucket/delete/{key}").ok()
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         "key", ["users/none.png", "../../app.db", "%2e%2e%2fapp.db", "users/../../secret", "a" * 3000]
     )
@@ -289,12 +292,14 @@ class TestServing:
         assert (response.status, response.response.data) == (200, b"")
         assert response.headers["Content-Length"] == str(asset["size"])
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         "key", ["users/none.png", "../app.db", "%2e%2e/%2e%2e/app.db", ".parts/x", "variants/x/64"]
     )
     def test_invalid_key_returns_404(self, world: World, key: str) -> None:
         world.anonymous().get(f"/media/{key}").fails(404)
 
+    @pytest.mark.one_database
     def test_unconfirmed_upload_returns_404(self, app: Flask, world: World) -> None:
         me = world.person()
         asset = upload(me).ok(201)
@@ -304,6 +309,7 @@ class TestServing:
         served(me, asset).fails(404)
         me.delete(f"/bucket/delete/{asset['key']}").fails(404)
 
+    @pytest.mark.one_database
     def test_asset_without_an_object_returns_404(self, world: World, objects: LocalStore) -> None:
         me = world.person()
         asset = upload(me).ok(201)
@@ -325,6 +331,7 @@ class TestVariants:
                 assert variant.headers["ETag"] == f'"{asset["hash"]}-{width}"'
         assert len(list(objects.list(f"variants/{asset['key']}/"))) == 3
 
+    @pytest.mark.one_database
     def test_unsigned_url_returns_403_without_a_variant(self, world: World, objects: LocalStore) -> None:
         me = world.person()
         asset = upload(me, picture("PNG", 300, 150)).ok(201)

@@ -11,6 +11,8 @@ from tests.support.assertions.canaries import dump
 from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.one_database
+
 
 @pytest.fixture
 def answers(app: Flask) -> Iterator[list[bytes]]:

@@ -41,6 +41,7 @@ class TestCreate:
         assert first["provider_account"]["login"] == login_of(me)
         assert me.get(f"/provider/{me.id}").ok() == [second]
 
+    @pytest.mark.one_database
     def test_rejected_token_returns_422(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         me.post("/git-provider/create", credential_body(me, hosts, access_token="made-up")).fails(422, "TOKEN_REJECTED")
@@ -65,6 +66,7 @@ class TestCreate:
         created = me.post("/git-provider/create", body | {"installation_id": int(mine.installation)}).ok(201)
         assert created["installation_id"] == mine.installation
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("change", "path"),
         [
@@ -125,6 +127,7 @@ class TestRotate:
         ]
         assert statuses(together(sends)) == {200: 1, 409: 7}
 
+    @pytest.mark.one_database
     def test_unknown_token_returns_404(self, world: World, hosts: Hosts) -> None:
         me, other = world.person(), world.person()
         other.post("/git-provider/create", credential_body(other, hosts, refresh_token="theirs")).ok(201)
@@ -163,6 +166,7 @@ class TestDisconnect:
         left += [g for g in hosts.github.grants.values() if g.installation == int(repository.installation)]
         assert left == []
 
+    @pytest.mark.one_database
     def test_credential_of_another_user_returns_404(self, world: World, hosts: Hosts) -> None:
         me, other = world.person(), world.person()
         theirs = connect_gitlab(other, hosts)["id"]

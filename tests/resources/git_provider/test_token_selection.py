@@ -59,6 +59,7 @@ class TestGitHub:
         assert repository.git.text("log", "-1", "--format=%an <%ae>") == "Galley Bot <bot@galley.example.org>"
         assert me.get(f"/project-content/{project}/file?file=content/a.md").ok()["commit_sha"] == repository.git.head()
 
+    @pytest.mark.one_database
     def test_callers_token_with_access_is_used(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
@@ -68,6 +69,7 @@ class TestGitHub:
         me.get(f"/project/{project}/branches").ok()
         assert {bearer(call)[:4] for call in hosts.github.calls("/branches")} == {USER}
 
+    @pytest.mark.one_database
     def test_editor_without_an_account_uses_an_installation_token_for_one_repository(
         self, world: World, hosts: Hosts
     ) -> None:
@@ -81,6 +83,7 @@ class TestGitHub:
         assert {token[:4] for token in tokens} == {APP}
         assert [hosts.github.grants[token].repositories for token in tokens] == [{repository.name}]
 
+    @pytest.mark.one_database
     def test_editor_with_read_access_uses_the_installation_token(self, world: World, hosts: Hosts) -> None:
         me, editor = world.person(), world.person()
         repository = hosts.on_github(login_of(me), login_of(editor))
@@ -92,6 +95,7 @@ class TestGitHub:
         commit(editor, project, repository).ok(201)
         assert {bearer(call)[:4] for call in hosts.github.calls("POST .*/git/")} == {APP}
 
+    @pytest.mark.one_database
     def test_revoked_token_of_the_caller_falls_back_to_the_installation(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
@@ -104,6 +108,7 @@ class TestGitHub:
         assert me.get(f"/git-provider/{me.id}").ok()[0]["status"] == "needs_reconnect"
         assert me.get(f"/project/{project}").ok()["connection"]["status"] == "active"
 
+    @pytest.mark.one_database
     def test_installation_remains_active_after_its_member_leaves(self, world: World, hosts: Hosts) -> None:
         owner, admin = world.person(), world.person()
         repository = hosts.on_github(login_of(admin))
@@ -268,6 +273,7 @@ class TestConnectRepository:
         return made | {"repository": repository, "branch": "main"}
 
 
+@pytest.mark.one_database
 class TestConfusedDeputy:
     def test_connection_is_not_used_for_another_repository(self, world: World, hosts: Hosts) -> None:
         """A row that names another repository receives a token for the first repository only."""
@@ -335,6 +341,7 @@ class TestRejectedToken:
     def status(self, person: Person, project: str) -> str:
         return str(person.get(f"/project/{project}").ok()["connection"]["status"])
 
+    @pytest.mark.one_database
     def test_two_401_for_a_new_installation_token_leave_the_connection_active(self, world: World, hosts: Hosts) -> None:
         me, editor, project = self.github_project(world, hosts)
         self.forget_installation_tokens(world)
@@ -351,6 +358,7 @@ class TestRejectedToken:
         assert hosts.gitlab.calls("POST /oauth/token") == []
         assert self.status(me, project) == "active"
 
+    @pytest.mark.one_database
     def test_two_401_right_after_the_exchange_connect_the_account(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
@@ -359,6 +367,7 @@ class TestRejectedToken:
         hosts.github.faults.append(Fault("GET /api/user", times=2, reply=Reply(401, {"message": "Bad credentials"})))
         assert len(me.get("/git-provider/repositories?provider=github").ok()) == 1
 
+    @pytest.mark.one_database
     def test_rejected_refreshed_token_sets_needs_reconnect(self, world: World, hosts: Hosts, later: Later) -> None:
         me, project = self.gitlab_project(world, hosts)
         hosts.gitlab.faults.append(Fault("GET /api/v4/", times=99, reply=Reply(401, {"message": "no"})))
@@ -397,6 +406,7 @@ class TestRejectedToken:
         assert me.post("/api/auth/provider_b/refresh", {}).ok()["status"] == "active"
         assert self.status(me, project) == "active"
 
+    @pytest.mark.one_database
     def test_former_admin_with_role_editor_does_not_reactivate_the_project(self, world: World, hosts: Hosts) -> None:
         me, editor, owner = world.person(), world.person(), world.person()
         repository = hosts.on_gitlab(login_of(me))
@@ -425,6 +435,7 @@ class TestRejectedToken:
             drivers.git.github[0]._tokens.clear()
 
 
+@pytest.mark.one_database
 def test_token_that_expires_early_is_refreshed_each_time(world: World, hosts: Hosts) -> None:
     """A recent refresh does not prevent the next refresh."""
     me = world.person()

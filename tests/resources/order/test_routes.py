@@ -149,6 +149,7 @@ class TestCancel:
         me.post("/order/cancel", {"subscription_id": data["id"]}).fails(502)
         me.post("/order/cancel", {"subscription_id": data["id"]}).ok()
 
+    @pytest.mark.one_database
     def test_rejection_of_the_provider_returns_422(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         data = subscribe(world, paddle, me)
@@ -156,6 +157,7 @@ class TestCancel:
         paddle.faults.append(Fault("POST .*/cancel", reply=Reply(400, said)))
         me.post("/order/cancel", {"subscription_id": data["id"]}).fails(422, "BILLING_REFUSED")
 
+    @pytest.mark.one_database
     def test_cancel_by_another_user_returns_404(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         body = {"subscription_id": subscribe(world, paddle, me)["id"]}
@@ -165,6 +167,7 @@ class TestCancel:
         world.person(admin=True).post("/order/cancel", body).fails(404)
         assert all(done[0] != body["subscription_id"] for done in paddle.cancellations)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("body", "path"),
         [
@@ -178,6 +181,7 @@ class TestCancel:
     def test_invalid_body_returns_400_with_path(self, world: World, body: object, path: str) -> None:
         world.person().post("/order/cancel", body).fails(400, None, path)
 
+    @pytest.mark.one_database
     def test_subscription_unknown_to_the_provider_returns_404(self, world: World) -> None:
         me = world.person()
         data = subscription(user_id=me.id)
@@ -193,6 +197,7 @@ class TestUpdatePaymentMethod:
         assert result["checkout_url"] == f"https://pay.example.org/?_ptxn={result['transaction_id']}"
         assert result["client_token"] == TOKEN
 
+    @pytest.mark.one_database
     def test_request_of_another_user_returns_404(self, world: World, paddle: Paddle) -> None:
         data = subscribe(world, paddle, world.person())
         path = f"/order/update-payment-method/{data['id']}"
@@ -260,6 +265,7 @@ class TestSummary:
         }  # fmt: skip
         assert (result["active_subscriptions"], result["new_subscriptions"], result["churn_rate"]) == (1, 1, 0.0)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("query", "path"),
         [

@@ -60,6 +60,7 @@ class TestCreate:
         assert (member["user_id"], member["role"], member["status"]) == (me.id, "owner", "active")
         assert me.get(f"/organization/{created['org_id']}").ok() == created
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("name", ["https://evil.example.org", "Win at www.evil.example.org", "evil.com/login"])
     def test_name_with_a_url_returns_400_with_path(self, world: World, name: str) -> None:
         me = world.person()
@@ -84,6 +85,7 @@ class TestCreate:
         created = me.post("/organization", {"org_name": "Acme", "org_image": ""}).ok(201)
         assert me.patch(f"/organization/{created['org_id']}", {"org_image": ""}).ok()["org_image"] is None
 
+    @pytest.mark.one_database
     def test_invalid_field_has_one_error(self, world: World) -> None:
         response = world.person().post("/organization", {"org_name": ""}).fails(400, None, "org_name")
         assert len(response["errorMessage"]) == 1
@@ -94,6 +96,7 @@ class TestCreate:
             me.new_organization()
         me.post("/organization", {"org_name": "Eleventh"}).fails(403, "LIMIT_REACHED")
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("body", "path"),
         [
@@ -170,6 +173,7 @@ class TestInvite:
         me, other = world.person(), world.person()
         assert invite(me, me.new_organization(), f" {other.email}\n")["user_id"] == other.id
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("role", ["Admin", "owner", ""])
     def test_invalid_role_returns_400_with_the_valid_roles(self, world: World, role: str) -> None:
         me = world.person()
@@ -246,6 +250,7 @@ class TestInvite:
         me.patch(f"/organization/remove-member/{org}", {"email": "g0@mail.example.org"}).ok()
         invite(me, org, "late@mail.example.org")
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("change", "path"), [({"role": "owner"}, "role"), ({"role": "viewer"}, "role"), ({"email": "nobody"}, "email")]
     )
@@ -289,6 +294,7 @@ class TestUpdateRole:
         removed = owner.patch(f"/organization/remove-member/{org}", {"user_id": admin.id}).ok()
         assert removed == {"user_id": admin.id, "removed": True}
 
+    @pytest.mark.one_database
     def test_member_id_with_an_email_returns_400_without_a_change(self, team: Team) -> None:
         owner, _, editor, org = team
         invite(owner, org, "both@mail.example.org")
@@ -298,17 +304,20 @@ class TestUpdateRole:
         owner.patch(f"/organization/update-role/{org}", role).fails(400, "VALIDATION_FAILED", "member_id", "email")
         assert {editor.email, "both@mail.example.org"} <= set(roles_by_email(owner, org))
 
+    @pytest.mark.one_database
     def test_owner_or_caller_as_target_returns_403(self, team: Team) -> None:
         owner, admin, _, org = team
         for who, target in ((admin, owner), (owner, owner), (admin, admin)):
             who.patch(f"/organization/update-role/{org}", {"member_id": target.id, "role": "editor"}).fails(403)
             who.patch(f"/organization/remove-member/{org}", {"member_id": target.id}).fails(403)
 
+    @pytest.mark.one_database
     def test_role_owner_returns_400_with_path(self, team: Team) -> None:
         owner, _, editor, org = team
         body = {"member_id": editor.id, "role": "owner"}
         owner.patch(f"/organization/update-role/{org}", body).fails(400, "VALIDATION_FAILED", "role")
 
+    @pytest.mark.one_database
     def test_unknown_member_returns_404_and_invalid_member_400(self, team: Team, world: World) -> None:
         owner, *_, org = team
         stranger = world.person()
@@ -383,6 +392,7 @@ class TestUpdate:
         me.new_organization("Taken")
         me.patch(f"/organization/{me.new_organization()}", {"org_name": "Taken"}).fails(409, "NAME_TAKEN")
 
+    @pytest.mark.one_database
     def test_image_of_another_user_returns_400_with_path(self, app: Flask, world: World) -> None:
         me, other = world.person(), world.person()
         org, key = me.new_organization(), f"orgs/{me.id}.png"

@@ -103,6 +103,7 @@ class TestEntries:
         for query, expected in FILTERS:
             assert ("".join(names(pages, **query)), query) == (expected, query)
 
+    @pytest.mark.one_database
     def test_invalid_query_returns_400_with_the_parameter(self, pages: Site) -> None:
         for query, path in INVALID:
             listed(pages, **query).fails(400, "VALIDATION_FAILED", path)
@@ -132,6 +133,7 @@ class TestEntries:
         pages.world.work_off()
         assert names(pages, sort="-date") == list("fabcde")
 
+    @pytest.mark.one_database
     def test_nonmember_returns_403_and_anonymous_401(self, pages: Site) -> None:
         pages.world.person().get(pages.path("/entries")).fails(403)
         pages.world.anonymous().get(pages.path("/entries")).fails(401)

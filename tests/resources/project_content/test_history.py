@@ -78,6 +78,7 @@ class TestHistory:
         site.repo.commit({"hugo.toml": None}, "Delete")
         assert [c["message"].strip() for c in pages(site, file="hugo.toml")] == ["Delete", "Add files"]
 
+    @pytest.mark.one_database
     def test_unreachable_commit_or_unknown_branch_or_file_returns_404(self, site: Site) -> None:
         start = site.repo.head()
         gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=start)
@@ -85,6 +86,7 @@ class TestHistory:
         for query in ({"ref": gone}, {"ref": "dead" * 10}, {"ref": "no/branch"}, {"file": "no/such.md"}):
             get(site, "history", **query).fails(404)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         "query",
         [{"file": "../a"}, {"ref": "HEAD~1"}, {"limit": 0}, {"cursor": "rubbish"}, {"cursor": "aGlzdG9yeTp4OjE"}],
@@ -117,6 +119,7 @@ class TestRef:
         assert (result["last_commit"]["sha"], result["indexed_at"]) == (first, None)
         assert result.keys() == site.file("content/posts/hello.md").ok().keys()
 
+    @pytest.mark.one_database
     def test_unreachable_commit_or_missing_file_returns_404(self, site: Site) -> None:
         first = site.repo.head()
         gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=first)

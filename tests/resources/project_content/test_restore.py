@@ -86,6 +86,7 @@ class TestRestoreFile:
         restore(site, first, base=base, file=HELLO).ok(201)
         assert (site.repo.show(HELLO), site.repo.show("content/about.md")) == (POST, b"# Later\n")
 
+    @pytest.mark.one_database
     def test_unreachable_commit_or_missing_path_returns_404(self, site: Site) -> None:
         first = site.repo.head()
         gone = site.repo.commit({"g.md": b"g\n"}, branch="gone", start=first)
@@ -99,6 +100,7 @@ class TestRestoreFile:
     def test_unknown_base_returns_409(self, site: Site) -> None:
         restore(site, site.repo.head(), base="dead" * 10, file=HELLO).fails(409, "CONFLICT", HELLO)
 
+    @pytest.mark.one_database
     def test_link_or_submodule_returns_422(self, world: World) -> None:
         site = make_site(world, {"link": (SYMLINK, b"a.md"), "sub": (SUBMODULE, "5a1e" * 10), "a.md": b"a\n"})
         first = site.repo.head()
@@ -107,6 +109,7 @@ class TestRestoreFile:
             restore(site, first, file=path).fails(422, "CANNOT_RESTORE")
         assert site.repo.head() == base
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("body", "field"),
         [

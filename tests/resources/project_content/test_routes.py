@@ -68,6 +68,7 @@ class TestTree:
             query["cursor"] = response.json["meta"]["next_cursor"]
         assert seen == sorted(FILES)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         "query", [{"limit": "x"}, {"limit": 0}, {"cursor": "rubbish", "limit": 5}, {"path": "../a"}]
     )
@@ -97,12 +98,14 @@ class TestTree:
         assert "draft.md" in site.blobs(ref="work/one")
         assert "draft.md" not in site.blobs()
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(("ref", "status"), [("nope", 404), ("--all", 400), ("a..b", 400), ("HEAD~1", 400)])
     def test_invalid_branch_returns_400_and_unknown_branch_404(
         self, unchanged_site: Site, ref: str, status: int
     ) -> None:
         unchanged_site.owner.get(unchanged_site.path(), query_string={"ref": ref}).fails(status)
 
+    @pytest.mark.one_database
     def test_branch_of_an_unavailable_repository_returns_422(self, site: Site) -> None:
         site.repo.folder.rename(site.repo.folder.with_suffix(".away"))
         site.owner.get(site.path(), query_string={"ref": "work"}).fails(422, "REPO_UNAVAILABLE")
@@ -129,14 +132,17 @@ class TestFile:
     def test_second_read_of_metadata_returns_the_same(self, unchanged_site: Site) -> None:
         assert unchanged_site.file("content/about.md").ok() == unchanged_site.file("content/about.md").ok()
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a//b", ".git/config", "a\nb", "", "x" * 1025, "dir/"])
     def test_invalid_path_returns_400_with_path(self, unchanged_site: Site, path: str) -> None:
         unchanged_site.file(path).fails(400, None, "file")
 
+    @pytest.mark.one_database
     def test_missing_or_repeated_parameter_returns_400(self, unchanged_site: Site) -> None:
         unchanged_site.owner.get(unchanged_site.path("/file")).fails(400, None, "file")
         unchanged_site.owner.get(unchanged_site.path("/file?file=a&file=b")).fails(400, None, "file")
 
+    @pytest.mark.one_database
     def test_unknown_path_returns_404(self, unchanged_site: Site) -> None:
         unchanged_site.file("no/such.md").fails(404)
 
@@ -172,6 +178,7 @@ class TestRaw:
             == 304
         )
 
+    @pytest.mark.one_database
     def test_raw_read_of_a_submodule_returns_404(self, world: World) -> None:
         make_site(world, AWKWARD).owner.get("/healthz")
         site = make_site(world, AWKWARD)
@@ -280,6 +287,7 @@ class TestCommit:
         unchanged_site.commit(edit).fails(409, "CONFLICT", path)
         assert unchanged_site.repo.head() == before
 
+    @pytest.mark.one_database
     def test_commit_on_unknown_branch_returns_422(self, unchanged_site: Site) -> None:
         unchanged_site.commit(put("new.md"), branch="nope").fails(422, "REPO_UNAVAILABLE")
 
@@ -288,6 +296,7 @@ class TestCommit:
         site.commit(put("content/about.md", "x", "update"), base=stray).fails(409, "CONFLICT", "content/about.md")
         site.commit(put("content/about.md", "x", "update"), base="0" * 40).fails(409, "CONFLICT")
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("change", "path"),
         [

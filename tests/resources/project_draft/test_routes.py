@@ -90,6 +90,7 @@ class TestPut:
         assert site.put(file="new.md", base_blob_sha=None).ok()["conflict"] is False
         assert site.put(base_blob_sha=None).ok()["conflict"] is True
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("query", "body", "path"),
         [
@@ -125,6 +126,7 @@ class TestOwnership:
         site.put("theirs", who=colleague)
         assert [site.get(who=who, file=FILE).ok()["content"] for who in (site.owner, colleague)] == ["mine", "theirs"]
 
+    @pytest.mark.one_database
     def test_nonmember_returns_403(self, site: DraftSite) -> None:
         stranger = site.world.person()
         site.get(who=stranger).fails(403)
@@ -147,6 +149,7 @@ class TestGet:
         assert "content" not in listed[0]
         assert [draft["file"] for draft in site.get(ref="work").ok()] == ["c.md"]
 
+    @pytest.mark.one_database
     def test_read_of_a_missing_draft_returns_404(self, site: DraftSite) -> None:
         site.get(file=FILE).fails(404)
 

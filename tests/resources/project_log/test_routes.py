@@ -48,12 +48,14 @@ class TestRecord:
     def test_record_derives_the_file_type_from_the_name(self, log: Log, file: str, kind: str | None) -> None:
         assert log.record(file=file).ok(201)["file_type"] == kind
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("body", "path"), [({"action": "explode"}, "action"), ({"file": ""}, "file"), ({"file": "x" * 1025}, "file")]
     )
     def test_invalid_body_returns_400_with_path(self, log: Log, body: dict[str, Any], path: str) -> None:
         log.owner.post(f"/project-log/{log.project}", {"action": "update", "file": "a"} | body).fails(400, None, path)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         "file", ["/etc/passwd", "../a.md", "a//b.md", "a\nb.md", "a\\b.md", ".git/config", "é" * 600]
     )
@@ -86,6 +88,7 @@ class TestRead:
         assert [e["file"] for e in log.read(action="update").ok()["logs"]] == ["b.md", "a.md"]
         assert log.read(action="update", file="a.md").ok()["meta"]["total"] == 1
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("query", "path"),
         [
@@ -98,5 +101,6 @@ class TestRead:
     def test_invalid_query_returns_400_with_path(self, log: Log, query: dict[str, Any], path: str) -> None:
         log.read(**query).fails(400, None, path)
 
+    @pytest.mark.one_database
     def test_nonmember_returns_403(self, log: Log) -> None:
         log.read(log.world.person()).fails(403)

@@ -29,6 +29,7 @@ class TestPreviewRecord:
         me.delete(path).ok()
         me.get(path).fails(404)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("change", "path"),
         [

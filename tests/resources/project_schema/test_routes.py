@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 import yaml
 
 from tests.resources.project_content.conftest import Site, make_site
@@ -114,6 +115,7 @@ class TestReadSchema:
         assert fields["tags"]["item"]["type"] == "string"
         assert by_name(fields["seo"]["fields"])["rank"]["type"] == "number"
 
+    @pytest.mark.one_database
     def test_invalid_files_are_problems_with_status_200(self, world: World) -> None:
         site = make_site(world, {".galley.yml": b"collections: [{", "content/a.md": b"---\ntitle: a\n---\n"})
         broken = (b"collections: 5", b"\xff\xfe\x00", b"[]", b"collections: [{name: [], folder: ../x}]", b"a: &a [*a]")
@@ -127,6 +129,7 @@ class TestReadSchema:
             world.work_off()
         assert schema_of(site)["problems"]
 
+    @pytest.mark.one_database
     def test_nonmember_returns_403_and_unknown_branch_404(self, site: Site) -> None:
         url = f"/project/{site.project}/schema"
         site.world.person().get(url).fails(403)
@@ -150,6 +153,7 @@ class TestAdoptSchema:
         again = site.owner.post(f"/project/{site.project}/schema/adopt", {}).ok(200)
         assert (again["commit_sha"], again["files"]) == (saved["commit_sha"], [])
 
+    @pytest.mark.one_database
     def test_branch_without_a_collection_returns_422(self, world: World) -> None:
         site = make_site(world, {"a.txt": b"x"})
         site.owner.post(f"/project/{site.project}/schema/adopt", {}).fails(422, "NOTHING_TO_ADOPT")
@@ -165,6 +169,7 @@ class TestAdoptSchema:
 
 
 class TestValidate:
+    @pytest.mark.one_database
     def test_invalid_fields_return_400_with_paths_and_without_a_commit(self, world: World) -> None:
         site = make_site(world, {".galley.yml": GALLEY, "content/posts/a.md": b"---\ntitle: A\n---\n"})
         text = "---\ndate: soon\nstate: other\nseo: {rank/x: many}\ntags: [{}, b]\n---\n"

@@ -118,6 +118,7 @@ class TestCreate:
         assert "missing-tool: not found" in event["log_tail"]
         assert event["log_url"].startswith(failing_site.record()["preview_url"])
 
+    @pytest.mark.one_database
     def test_invalid_options_return_422_with_path(self, world: World, stop_sandboxes: None) -> None:
         site = make_site(world, {"index.html": b"x", ".galley.yml": b"preview: {port: 80}"})
         answer = site.create().fails(422, "RUNTIME_UNKNOWN")
@@ -136,12 +137,14 @@ class TestCreate:
         assert (answer["active"], answer["sandboxId"]) == (True, first["sandboxId"])
         assert answer["uncommittedSynced"] is True
 
+    @pytest.mark.one_database
     def test_site_of_unknown_runtime_returns_422_and_is_recorded(self, world: World, stop_sandboxes: None) -> None:
         site = make_site(world, {"notes.txt": b"nothing to see"})
         site.create().fails(422, "RUNTIME_UNKNOWN")
         assert site.record()["state"] == "failed"
         assert site.streamed()[-1]["code"] == "RUNTIME_UNKNOWN"
 
+    @pytest.mark.one_database
     def test_server_that_exits_returns_422_with_its_status(self, world: World, stop_sandboxes: None) -> None:
         package = b'{"scripts": {"dev": "echo sorry; exit 3"}}'
         site = make_site(world, {"package.json": package})
@@ -149,6 +152,7 @@ class TestCreate:
         assert "status 3" in refused["message"]
         assert site.held() == []
 
+    @pytest.mark.one_database
     def test_third_sandbox_of_a_user_returns_403(self, world: World, stop_sandboxes: None) -> None:
         site = make_site(world)
         site.created()
@@ -158,12 +162,14 @@ class TestCreate:
         site.stop()
         site.created(projectId=others[1])
 
+    @pytest.mark.one_database
     def test_invalid_body_returns_400_with_path(self, site: PreviewSite) -> None:
         site.create(projectId="nonsense").fails(400, None, "projectId")
         site.create(commitSha="abc").fails(400, None, "commitSha")
         bad = {"path": "../../etc/passwd", "content": ""}
         site.create(uncommittedFile=bad).fails(400, None, "uncommittedFile.path")
 
+    @pytest.mark.one_database
     def test_nonmember_returns_403(self, site: PreviewSite, world: World) -> None:
         site.create(world.person()).fails(403)
 
@@ -184,12 +190,14 @@ class TestHeartbeat:
     def test_missing_sandbox_returns_status_stopped(self, site: PreviewSite) -> None:
         assert site.beat().ok() == {"ok": False, "status": "stopped", "expiresAt": None}
 
+    @pytest.mark.one_database
     def test_sandbox_of_another_project_returns_404(self, site: PreviewSite, world: World) -> None:
         made = site.created()
         other = make_site(world)
         other.beat(projectId=other.project, sandboxId=made["sandboxId"]).fails(404)
         other.beat(sandboxId=made["sandboxId"]).fails(403)
 
+    @pytest.mark.one_database
     def test_empty_body_returns_400_with_path(self, site: PreviewSite) -> None:
         site.owner.post("/api/sandbox/heartbeat", {}).fails(400, None, "projectId")
 
@@ -218,6 +226,7 @@ def repository_name(site: PreviewSite) -> str:
     return f"acme/{site.repo.folder.name.removesuffix('.git')}"
 
 
+@pytest.mark.one_database
 class TestRateLimit:
     @pytest.fixture(autouse=True)
     def production_rates(self, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:

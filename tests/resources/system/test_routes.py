@@ -108,6 +108,7 @@ class TestMetrics:
         with metrics_app.app_context():
             db.engine.dispose()
 
+    @pytest.mark.one_database
     def test_without_a_configured_token_returns_404(self, world: World) -> None:
         assert world.app.test_client().get("/metrics").status_code == 404
 

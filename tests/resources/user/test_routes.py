@@ -64,6 +64,7 @@ class TestCountryAndNewsletter:
         person = world.person()
         assert person.patch(f"/user/update-country/{person.id}", {"country": given}).ok()["country"] == stored
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("country", ["ZZ", "Atlantis", "Korea", 49, "", None])
     def test_unknown_country_returns_400_with_path(self, world: World, country: object) -> None:
         person = world.person()
@@ -76,6 +77,7 @@ class TestCountryAndNewsletter:
         assert person.patch(path, {"subscribed": False}).ok()["subscribed"] is False
         person.patch(path, {"subscribed": "yes"}).fails(400, None, "subscribed")
 
+    @pytest.mark.one_database
     def test_change_of_another_user_returns_403(self, world: World) -> None:
         person, admin = world.person(), world.person(admin=True)
         admin.patch(f"/user/update-country/{person.id}", {"country": "DE"}).fails(403)
@@ -153,6 +155,7 @@ class TestDelete:
         assert statuses.count(200) == 1
         assert set(statuses) <= {200, 401, 404, 409}
 
+    @pytest.mark.one_database
     def test_delete_of_another_user_returns_403(self, world: World) -> None:
         person, admin = world.person(), world.person(admin=True)
         admin.delete(f"/user/delete/{person.id}").fails(403)

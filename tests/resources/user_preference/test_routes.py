@@ -16,6 +16,7 @@ class TestRead:
         assert result.items() >= {"theme": "system", "language": "en", "timezone": "UTC", "impersonate": False}.items()
         assert result["user_id"] == person.id
 
+    @pytest.mark.one_database
     def test_read_of_another_user_returns_403(self, world: World) -> None:
         person, admin = world.person(), world.person(admin=True)
         admin.get(f"/user-preference/{person.id}").fails(403)

@@ -49,12 +49,14 @@ class TestForgetPassword:
         token = link.partition("token=")[2]
         person.post("/auth/reset-password", {"newPassword": NEW, "token": token}).ok()
 
+    @pytest.mark.one_database
     def test_redirect_with_query_receives_the_token_as_parameter(self, newcomer: Make) -> None:
         person = newcomer().join()
         person.post("/auth/forget-password", {"email": person.email, "redirectTo": "/new?step=2#form"}).ok()
         person.world.work_off()
         assert re.search(r"http://127\.0\.0\.1:8000/new\?step=2&token=[\w-]{43}#form\b", person.mailbox.texts()[-1])
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         "page",
         [
@@ -108,6 +110,7 @@ class TestResetPassword:
         with later(seconds=CodeLimits.reset_ttl_s + 1):
             person.post("/auth/reset-password", {"newPassword": NEW, "token": token}).fails(400, "INVALID_TOKEN")
 
+    @pytest.mark.one_database
     def test_invalid_password_returns_400_and_leaves_the_token_valid(self, newcomer: Make) -> None:
         person = newcomer(f"a-rather-long-local-part{id(self)}@mail.example.org").join()
         token = request_reset_token(person)
@@ -225,10 +228,12 @@ class TestUpdateUser:
         user = person.get("/auth/get-session").ok()["user"]
         assert (user["name"], user["role"], user["email"]) == ("New Name", "user", person.email)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("name", ["  ", "\u200b", "A\nB", "A <b>", None])
     def test_invalid_name_returns_400_with_path(self, newcomer: Make, name: str | None) -> None:
         newcomer().join().post("/auth/update-user", {"name": name}).fails(400, None, "name")
 
+    @pytest.mark.one_database
     def test_image_of_another_user_or_host_returns_400(self, newcomer: Make, world: World) -> None:
         person, stranger = newcomer().join(), newcomer().join()
         key = f"users/{person.session_id}.webp"
@@ -245,6 +250,7 @@ class TestUpdateUser:
         assert person.get("/auth/get-session").ok()["user"]["image"] is None
 
 
+@pytest.mark.one_database
 class TestUnverifiedUser:
     @pytest.mark.parametrize(
         ("method", "path"),

@@ -59,6 +59,7 @@ class TestSignUp:
         newcomer(owner.email.upper()).sign_up().ok()
         assert newcomer(owner.email.upper()).sign_in(owner.password).status == 200
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("change", "paths"),
         [
@@ -91,6 +92,7 @@ class TestSignUp:
         assert text.startswith("Your verification code\n")
         assert "Prize" not in text
 
+    @pytest.mark.one_database
     def test_local_part_as_password_returns_400(self, newcomer: Make) -> None:
         person = newcomer(f"a-rather-long-local-part{secrets.token_hex(4)}@mail.example.org")
         person.sign_up(password=person.email.partition("@")[0]).fails(400, None, "password")
@@ -203,6 +205,7 @@ class TestVerifyEmail:
         assert [answer.fails(400, "INVALID_OTP")["code"] for answer in answers] == ["INVALID_OTP"] * 5
         assert len({outline(answer) for answer in answers}) == 1
 
+    @pytest.mark.one_database
     def test_code_of_another_user_returns_400(self, newcomer: Make) -> None:
         one, two = newcomer(), newcomer()
         one.sign_up()
@@ -210,6 +213,7 @@ class TestVerifyEmail:
         if one.mailbox.codes() != two.mailbox.codes():
             two.verify(one.mailbox.codes()[-1]).fails(400, "INVALID_OTP")
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("otp", ["12345", "1234567", "12345a", "١٢٣٤٥٦", ["1"], 123456, None])
     def test_code_other_than_six_digits_returns_400(self, newcomer: Make, otp: object) -> None:
         newcomer().post("/auth/verify-email", {"email": "a@mail.example.org", "otp": otp}).fails(400, None, "otp")

@@ -80,6 +80,7 @@ class TestSignIn:
         sign_in(person, providers, provider, name=" Ada\r\n\u202eLovelace ")
         assert person.get("/auth/get-session").ok()["user"]["name"] == "Ada Lovelace"
 
+    @pytest.mark.one_database
     def test_failure_redirects_to_the_error_callback(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
@@ -159,11 +160,13 @@ class TestSignIn:
         person.verify().ok()
         assert len(person.get("/organization/user").ok()) == 1
 
+    @pytest.mark.one_database
     def test_missing_email_redirects_with_email_not_found(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
         assert error_of(sign_in(newcomer(), providers, provider, email=None)) == "email_not_found"
 
+    @pytest.mark.one_database
     def test_second_callback_of_an_attempt_redirects_with_state_mismatch(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
@@ -182,6 +185,7 @@ class TestSignIn:
         assert error_of(call_back(thief, own | {"code": used["code"]}, provider)) == "code_rejected"
         thief.get("/auth/get-session").fails(401)
 
+    @pytest.mark.one_database
     def test_code_of_another_attempt_redirects_with_code_rejected(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
@@ -192,6 +196,7 @@ class TestSignIn:
         assert error_of(call_back(thief, own | {"code": stolen["code"]}, provider)) == "code_rejected"
         thief.get("/auth/get-session").fails(401)
 
+    @pytest.mark.one_database
     def test_callback_in_another_browser_redirects_with_state_mismatch(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
@@ -202,6 +207,7 @@ class TestSignIn:
         assert error_of(call_back(victim, query, provider)) == "state_mismatch"
         assert call_back(person, query, provider) == HOME
 
+    @pytest.mark.one_database
     def test_unknown_code_redirects_with_code_rejected(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
@@ -209,6 +215,7 @@ class TestSignIn:
         query = providers.approve(start_sign_in(person, provider), person.email) | {"code": "made-up"}
         assert error_of(call_back(person, query, provider)) == "code_rejected"
 
+    @pytest.mark.one_database
     def test_error_of_the_provider_is_passed_to_the_redirect(
         self, newcomer: Make, providers: SocialDouble, provider: str
     ) -> None:
@@ -226,6 +233,7 @@ class TestSignIn:
 
 
 class TestProviderSelection:
+    @pytest.mark.one_database
     def test_callback_of_another_provider_redirects_with_state_mismatch(
         self, newcomer: Make, providers: SocialDouble
     ) -> None:
@@ -245,6 +253,7 @@ class TestProviderSelection:
         assert error_of(sign_in(newcomer(person.email), providers, subject=1_000_002)) == "account_not_linked"
 
 
+@pytest.mark.one_database
 class TestCallbackUrl:
     @pytest.mark.parametrize(
         "page", ["https://evil.example.org/", "//evil.example.org", "/\\evil.example.org", "http://[::1"]
@@ -259,6 +268,7 @@ class TestCallbackUrl:
         assert call_back(person, providers.approve(url, person.email)) == "http://127.0.0.1:8000/"
 
 
+@pytest.mark.one_database
 class TestFaults:
     def test_missing_or_unknown_state_redirects_to_the_web_app(self, newcomer: Make) -> None:
         assert error_of(call_back(newcomer(), {})) == "state_mismatch"

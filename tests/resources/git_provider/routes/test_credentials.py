@@ -54,11 +54,13 @@ class TestCreateRepository:
         app.extensions["drivers"].git.local.create(f"{org}/site")
         assert create_repository(me, org, "site") == f"{org}/site"
 
+    @pytest.mark.one_database
     def test_editor_returns_403(self, world: World) -> None:
         owner, editor = world.person(), world.person()
         org = organization(world, owner, (editor, Role.EDITOR))
         editor.post("/git-provider/repositories", _body(org, "site")).fails(403)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("change", "path"),
         [
@@ -109,6 +111,7 @@ class TestListRepositories:
         folder.rename(folder.with_suffix(".away"))
         assert me.get("/git-provider/repositories?provider=local").ok() == []
 
+    @pytest.mark.one_database
     def test_provider_without_a_connected_account_returns_422(self, world: World) -> None:
         me = world.person()
         me.get("/git-provider/repositories?provider=provider_a").fails(422, "REPO_UNAVAILABLE")

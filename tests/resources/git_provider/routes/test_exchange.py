@@ -67,12 +67,14 @@ class TestGitHubExchange:
         assert [call.status for call in hosts.github.calls("DELETE /api/applications/")] == [204]
         assert hosts.github.calls("POST /api/app/installations/") == []
 
+    @pytest.mark.one_database
     def test_rejected_code_returns_422(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))
         body = {"code": "made-up", "installation_id": repository.installation}
         me.post("/api/auth/provider_a", body).fails(422, "CODE_REJECTED")
 
+    @pytest.mark.one_database
     def test_missing_or_invalid_field_returns_400_with_path(self, world: World) -> None:
         me = world.person()
         me.post("/api/auth/provider_a", {"code": "x"}).fails(400, "VALIDATION_FAILED", "installation_id")
@@ -133,6 +135,7 @@ class TestGitLabExchange:
         code = hosts.gitlab.approve(url, login_of(me))
         me.post("/api/auth/provider_b", {"code": code, "redirect_uri": "https://app.example.org/back"}).ok()
 
+    @pytest.mark.one_database
     def test_redirect_uri_of_another_host_returns_403(self, world: World) -> None:
         me = world.person()
         for address in (
@@ -223,6 +226,7 @@ class TestRefresh:
             assert row.refresh_hash not in row.previous_refresh_hashes
             assert len(row.previous_refresh_hashes) == 1
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("provider", ["provider_a", "provider_b"])
     def test_missing_credential_returns_404(self, world: World, provider: str) -> None:
         world.person().post(f"/api/auth/{provider}/refresh", {}).fails(404)

@@ -68,6 +68,7 @@ class TestCreate:
         created = create(me, me.new_organization(), repository(world, files)[0]).ok(201)
         assert (created["generator"], created["framework"]) == kind
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("change", "path"),
         [
@@ -90,6 +91,7 @@ class TestCreate:
     ) -> None:
         create(workspace.me, workspace.org, workspace.repository, **change).fails(400, "VALIDATION_FAILED", path)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         "change", [{"repository": "acme/nope"}, {"repository": "../etc"}, {"branch": "nope"}, {"provider": "github"}]
     )
@@ -256,6 +258,7 @@ class TestUpdate:
         move = f"/project/move/{workspace.me.new_organization()}/{workspace.project}"
         workspace.me.patch(move, headers={"If-Match": tag}).fails(412)
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize(
         ("field", "good", "bad"),
         [
@@ -331,6 +334,7 @@ class TestConnection:
         gone = workspace.me.patch(f"/project/git/{workspace.project}", {"provider": ""} | rest).ok()
         assert (gone["repository"], gone["branch"], gone["provider"]) == ("", "", "local")
 
+    @pytest.mark.one_database
     def test_empty_provider_with_a_repository_returns_400(self, workspace: Workspace) -> None:
         body = {"provider": "", "repository": workspace.repository, "branch": "main"}
         workspace.me.patch(f"/project/git/{workspace.project}", body).fails(400, None, "provider")
@@ -353,6 +357,7 @@ class TestMove:
         me.patch(f"/project/move/{clash}/{made}").fails(409, "NAME_TAKEN")
         assert me.patch(f"/project/move/{workspace.org}/{made}").ok()["org_id"] == workspace.org
 
+    @pytest.mark.one_database
     def test_move_without_ownership_of_both_organizations_returns_403(self, world: World, workspace: Workspace) -> None:
         other = world.person()
         foreign = organization(world, other, (workspace.me, Role.ADMIN))
@@ -381,6 +386,7 @@ class TestBranches:
         me.post(path, {"branch": "four", "from": "nope"}).fails(422, "REPO_UNAVAILABLE")
         assert workspace.git.head("feature/one") == head
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("name", ["--force", "a..b", "", "a b", "x.lock", "@{x"])
     def test_create_branch_with_invalid_name_returns_400(self, workspace: Workspace, name: str) -> None:
         body = {"branch": name, "from": "main"}
@@ -416,6 +422,7 @@ class TestDeleteBranch:
         me.delete(f"{path}/other").fails(409, "WORKING_BRANCH")
         assert len(me.get(path).ok()) == 3
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("name", ["nope", "a..b", "--force", "ma", "%00", "x" * 300])
     def test_unknown_branch_returns_404(self, workspace: Workspace, name: str) -> None:
         workspace.me.delete(f"/project/{workspace.project}/branches/{name}").fails(404)

@@ -70,22 +70,26 @@ class TestPullRequests:
         me.post(path, BODY).ok(201)
         me.post(path, BODY).fails(409)
 
+    @pytest.mark.one_database
     def test_merge_of_an_unknown_number_returns_404(self, at: At) -> None:
         me, path, _ = at
         for number in ("99", "0", "x", "%2e%2e", "-1", "1" * 40):
             me.post(f"{path}/{number}/merge", {}).fails(404)
 
+    @pytest.mark.one_database
     def test_create_with_invalid_value_returns_400_with_path(self, at: At) -> None:
         me, path, _ = at
         for name, value in (("title", " "), ("head", "--x"), ("base", "a..b"), ("body", 7)):
             me.post(path, BODY | {name: value}).fails(400, "VALIDATION_FAILED", name)
 
+    @pytest.mark.one_database
     def test_nonmember_returns_403(self, world: World, at: At) -> None:
         _, path, _ = at
         world.person().get(path).fails(403)
         world.person().post(path, BODY).fails(403)
 
 
+@pytest.mark.one_database
 class TestLocalRepository:
     def test_local_repository_returns_422(self, world: World) -> None:
         me = world.person()

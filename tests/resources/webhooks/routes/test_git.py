@@ -166,6 +166,7 @@ class TestPush:
         ] * 2
         assert site.me.get(f"/project/{elsewhere}").ok()["index"]["commit_sha"] == before
 
+    @pytest.mark.one_database
     def test_irrelevant_notification_is_acknowledged_without_a_job(self, site: GitHubSite) -> None:
         other = "ping" if type(site) is GitHubSite else "other"
         for answer in (
