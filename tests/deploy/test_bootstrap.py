@@ -1,5 +1,6 @@
 """Tests of the set-up of a checkout without a network."""
 
+import hashlib
 import importlib.util
 import subprocess
 import sys
@@ -9,11 +10,15 @@ from types import ModuleType
 import pytest
 
 FILE = Path(__file__).resolve().parents[2] / "deploy" / "bootstrap.py"
+EMPTY = "# nothing\n"
 
 
 @pytest.fixture(scope="module")
 def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
-    """Return the script after an installation in a checkout without requirements."""
+    """Return the script after an installation in a checkout without requirements.
+
+    The environment of the checkout had these requirements and lost its interpreter.
+    """
     spec = importlib.util.spec_from_file_location("bootstrap", FILE)
     assert spec is not None
     assert spec.loader is not None
@@ -21,7 +26,11 @@ def bootstrap(tmp_path_factory: pytest.TempPathFactory) -> ModuleType:
     spec.loader.exec_module(module)
     module.ROOT = tmp_path_factory.mktemp("checkout")
     module.VENV = module.ROOT / ".venv"
-    (module.ROOT / "requirements.txt").write_text("# nothing\n")
+    (module.ROOT / "requirements.txt").write_text(EMPTY)
+    (module.VENV / "bin").mkdir(parents=True)
+    (module.VENV / "bin" / "python").symlink_to(module.ROOT / "removed")
+    (module.VENV / ".requirements.txt.sha256").write_text(hashlib.sha256(EMPTY.encode()).hexdigest())
+    (module.VENV / "old").touch()
     module.install(module.ROOT / "requirements.txt")
     return module
 
@@ -41,9 +50,8 @@ class TestInstall:
         assert capsys.readouterr().out == "Installing requirements-dev.txt …\n"
 
     def test_environment_without_interpreter_is_recreated(self, bootstrap: ModuleType) -> None:
-        (bootstrap.VENV / "bin" / "python").unlink()
-        bootstrap.install(bootstrap.ROOT / "requirements.txt")
         assert bootstrap.runs()
+        assert not (bootstrap.VENV / "old").exists()
 
     def test_requirements_file_lists_every_dependency(self) -> None:
         check = subprocess.run([sys.executable, "-m", "pip", "check"], capture_output=True, text=True, check=False)

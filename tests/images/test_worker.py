@@ -7,6 +7,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -116,16 +117,22 @@ class TestBounds:
         assert reencoded(picture(), processes)[0].width == 12
 
 
+@cache
+def files_of(kind: Callable[[], Iterator[Hostile]]) -> list[Hostile]:
+    """Return the hostile files of a kind. They are created once, because the compression of 60 MB takes time."""
+    return list(kind())
+
+
 class TestHostileFiles:
     def test_hostile_files_are_150_different_files(self) -> None:
-        files = hostile.files()
+        files = [file for kind in KINDS for file in files_of(kind)]
         assert len(files) >= 150
         assert len({file.content for file in files}) == len({file.name for file in files}) == len(files)
 
     @pytest.mark.parametrize("kind", KINDS)
     def test_hostile_file_is_refused_or_cleaned(self, kind: Callable[[], Iterator[Hostile]]) -> None:
         with ThreadPoolExecutor(2) as pool:
-            outcomes = list(pool.map(_outcome, kind()))
+            outcomes = list(pool.map(_outcome, files_of(kind)))
         assert [outcome for outcome in outcomes if outcome] == []
 
 
