@@ -22,8 +22,9 @@ ONE_DATABASE = MODULE.replace("import pytest", "import pytest\n\npytestmark = py
 
 
 @pytest.fixture
-def suite(pytester: pytest.Pytester) -> pytest.Pytester:
-    """Return a suite of three modules with these options."""
+def suite(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """Return a suite of three modules with these options. It runs without the other installed plugins."""
+    monkeypatch.setenv("PYTEST_DISABLE_PLUGIN_AUTOLOAD", "1")
     pytester.makeini("[pytest]\nmarkers =\n slow\n one_database")
     pytester.makepyfile(test_a=MODULE, test_b=MODULE, test_c=MODULE)
     return pytester
