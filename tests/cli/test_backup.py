@@ -25,7 +25,7 @@ from app.settings.groups import PROJECT
 from config import Settings
 from tests.cli.services import BINARY, command, contents, empty_service, histories, objects, populated_service
 from tests.contract.outside import Outside
-from tests.support.databases import another_database
+from tests.support.databases import another_database, postgresql_database
 from tests.support.factories import organization, project, repository
 from tests.support.servers.s3 import S3Server
 from tests.support.world import World
@@ -44,9 +44,9 @@ def service(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tu
         yield populated
 
 
-@pytest.fixture(params=["local", "s3"])
+@pytest.fixture(params=["local", pytest.param("s3", marks=pytest.mark.one_database)])
 def storages(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> list[dict[str, object]]:
-    """Return the storage settings of the source and of the target."""
+    """Return the storage settings of the source and of the target. Rows are stored without the object store."""
     if request.param == "local":
         return [{}, {}]
     server: S3Server = request.getfixturevalue("s3")
@@ -167,10 +167,10 @@ class TestBackupAndRestore:
                 assert history is not None
                 assert ended >= begun
 
-    def test_backup_of_sqlite_is_restored_to_postgresql(self, tmp_path: Path) -> None:
-        from tests.support.databases import postgresql_database
-
-        with populated_service("sqlite://", tmp_path / "old") as (old, outside), postgresql_database() as postgresql:
+    @pytest.mark.one_database
+    def test_backup_of_sqlite_is_restored_to_postgresql(self, service: tuple[Flask, Outside], tmp_path: Path) -> None:
+        old, outside = service
+        with postgresql_database() as postgresql:
             command(old, "backup", tmp_path / "saved")
             before = contents(old), objects(old), histories(old)
             with empty_service(postgresql, tmp_path / "new", old.config["SETTINGS"]) as new:
@@ -216,6 +216,7 @@ class TestOlderSchema:
 
 
 class TestSecrets:
+    @pytest.mark.one_database
     def test_backup_contains_no_secret_in_clear(self, service: tuple[Flask, Outside], tmp_path: Path) -> None:
         old, outside = service
         command(old, "backup", tmp_path / "saved")

@@ -44,6 +44,15 @@ def backup(app: Flask, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place
 
 
+@pytest.fixture(scope="module")
+def unchanged(app: Flask, store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
+    """Return a service without tables that refuses restores before it creates its tables."""
+    with empty_service(store, tmp_path_factory.mktemp("unchanged") / "new", app.config["SETTINGS"]) as made:
+        yield made
+        with made.app_context(), db.engine.connect() as connection:
+            assert sa.inspect(connection).get_table_names() == []
+
+
 class TestRefusals:
     @pytest.fixture
     def saved(self, backup: Path, tmp_path: Path) -> Path:
@@ -60,12 +69,14 @@ class TestRefusals:
         assert code == 1
         assert "This database is not empty" in output
 
+    @pytest.mark.one_database
     def test_backup_to_a_folder_with_files_is_refused(self, app: Flask, saved: Path) -> None:
         before = sorted(saved.rglob("*"))
         code, output = command(app, "backup", saved)
         assert (code, sorted(saved.rglob("*"))) == (1, before)
         assert "is not empty" in output
 
+    @pytest.mark.one_database
     def test_backup_on_a_full_disk_fails_and_leaves_no_manifest(self, app: Flask, tmp_path: Path) -> None:
         with files_of_at_most(100):
             code, output = command(app, "backup", tmp_path / "cut")
@@ -73,30 +84,41 @@ class TestRefusals:
         assert "cannot be written" in output
         assert command(app, "restore", tmp_path / "cut")[0] == 1
 
-    def test_restore_without_a_manifest_is_refused(self, empty: Flask, tmp_path: Path) -> None:
-        code, output = command(empty, "restore", tmp_path / "nothing")
+    @pytest.mark.one_database
+    def test_restore_without_a_manifest_is_refused(self, unchanged: Flask, tmp_path: Path) -> None:
+        code, output = command(unchanged, "restore", tmp_path / "nothing")
         assert code == 1
         assert "is not a complete backup" in output
 
+    @pytest.mark.one_database
     @pytest.mark.parametrize("text", ["[]", '{"format": 1}', '{"format": 1, "jobs": 3}'])
-    def test_restore_with_an_incomplete_manifest_is_refused(self, empty: Flask, saved: Path, text: str) -> None:
+    def test_restore_with_an_incomplete_manifest_is_refused(self, unchanged: Flask, saved: Path, text: str) -> None:
         (saved / manifests.FILE).write_text(text)
-        code, output = command(empty, "restore", saved)
+        code, output = command(unchanged, "restore", saved)
         assert (code, output.startswith("Error: ")) == (1, True), output
 
-    def test_restore_without_a_required_key_names_the_key(self, empty: Flask, saved: Path) -> None:
+    @pytest.mark.one_database
+    def test_restore_without_a_required_key_names_the_key(self, unchanged: Flask, saved: Path) -> None:
         self._change(saved, keys=["gone"])
-        code, output = command(empty, "restore", saved)
+        code, output = command(unchanged, "restore", saved)
         assert code == 1
         assert "encrypted with gone. Add the key" in output
 
-    def test_restore_of_a_newer_schema_is_refused(self, empty: Flask, saved: Path) -> None:
+    @pytest.mark.one_database
+    def test_restore_of_a_newer_schema_is_refused(self, unchanged: Flask, saved: Path) -> None:
         self._change(saved, revision="9999")
-        code, output = command(empty, "restore", saved)
+        code, output = command(unchanged, "restore", saved)
         assert code == 1
         assert "A newer version created the backup" in output
 
-    @pytest.mark.parametrize("damage", ["flip", "cut", "lose"])
+    @pytest.mark.parametrize(
+        "damage",
+        [
+            pytest.param("flip", marks=pytest.mark.one_database),
+            "cut",
+            pytest.param("lose", marks=pytest.mark.one_database),
+        ],
+    )
     def test_restore_of_a_damaged_table_restores_nothing(self, empty: Flask, saved: Path, damage: str) -> None:
         place = table_path(saved, "users")
         raw = place.read_bytes()
@@ -111,12 +133,14 @@ class TestRefusals:
         assert "users.jsonl.zst of the backup" in output
         assert {rows for rows, _ in contents(empty).values()} == {0}
 
+    @pytest.mark.one_database
     def test_restore_of_a_damaged_object_or_missing_bundle_is_refused(self, empty: Flask, saved: Path) -> None:
         shutil.rmtree(saved / "repositories")
         code, output = command(empty, "restore", saved)
         assert code == 1
         assert "is missing or damaged" in output
 
+    @pytest.mark.one_database
     def test_restore_does_not_overwrite_a_different_repository(self, empty: Flask, saved: Path) -> None:
         listed = read_all(section_path(saved, "repositories"), manifests.read(saved).repositories)
         name = json.loads(next(listed))[0]
@@ -126,6 +150,7 @@ class TestRefusals:
         assert code == 1
         assert f"different repository {name} exists" in output
 
+    @pytest.mark.one_database
     def test_verify_names_each_difference(self, empty: Flask, saved: Path) -> None:
         read = manifests.read(saved)
         users = read.tables["users"]

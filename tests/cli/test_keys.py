@@ -73,6 +73,7 @@ class TestRotate:
         World(app).work_off()
         assert login_of(other) not in {name for name, _ in hosts.gitlab.grants.values()}
 
+    @pytest.mark.one_database
     def test_rotate_names_unreadable_rows_and_continues(self, running: tuple[Flask, Hosts]) -> None:
         app, hosts = running
         broken, whole = (connect_gitlab(World(app).person(), hosts)["id"] for _ in range(2))

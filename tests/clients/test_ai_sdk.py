@@ -27,21 +27,25 @@ HERE = Path(__file__).parent / "ai-sdk"
 
 @dataclass
 class Browser:
-    """A page of a web application, run by Node."""
+    """A page of a web application in a Node process."""
 
     base: str
     site: Site
-    folder: Path
+    process: "subprocess.Popen[str]"
 
     def do(self, what: str, handler: str, **scenario: Any) -> Any:
         cookie = f"session_token={self.site.owner.token}"
         payload = {"do": what, "api": f"{self.base}/api/ai/{handler}", "cookie": cookie, **scenario}
-        done = subprocess.run(
-            ["node", str(HERE / "client.mjs"), json.dumps(payload)],
-            cwd=self.folder, capture_output=True, text=True, timeout=60,
-        )  # fmt: skip
-        assert done.returncode == 0, done.stderr
-        return json.loads(done.stdout)
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.process.stdin.write(f"{json.dumps(payload)}\n")
+        self.process.stdin.flush()
+        limit = threading.Timer(60, self.process.kill)
+        limit.start()
+        line = self.process.stdout.readline()
+        limit.cancel()
+        assert line, f"Node exited with {self.process.wait(60)}"
+        return json.loads(line)
 
 
 @pytest.fixture(scope="module")
@@ -72,8 +76,13 @@ def served(tmp_path_factory: pytest.TempPathFactory, upstream: AiDouble) -> Iter
 
 
 @pytest.fixture(scope="module")
-def browser(served: tuple[Flask, str]) -> Browser:
-    return Browser(served[1], make_site(World(served[0]), FILES), packages(HERE))
+def browser(served: tuple[Flask, str]) -> Iterator[Browser]:
+    site, command = make_site(World(served[0]), FILES), ["node", str(HERE / "client.mjs")]
+    with subprocess.Popen(
+        command, cwd=packages(HERE), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        yield Browser(served[1], site, process)
+        process.kill()
 
 
 @pytest.fixture(autouse=True)

@@ -1,16 +1,16 @@
 // What a web application does with the AI handlers: the AI SDK's transport and message reader, and Plate's completion
-// call. Takes a scenario as JSON on the command line and prints what it saw as JSON.
+// call. Reads a scenario as JSON from each line of the input and prints a line of JSON with the result.
 import { createRequire } from "node:module";
+import { createInterface } from "node:readline";
 import { pathToFileURL } from "node:url";
 
 const require = createRequire(process.cwd() + "/");
 const { DefaultChatTransport, readUIMessageStream } = await import(pathToFileURL(require.resolve("ai")).href);
 
-const scenario = JSON.parse(process.argv[2]);
-const headers = { cookie: scenario.cookie, ...scenario.headers };
+const headersOf = (scenario) => ({ cookie: scenario.cookie, ...scenario.headers });
 
-async function chat() {
-  const transport = new DefaultChatTransport({ api: scenario.api, headers, body: scenario.body });
+async function chat(scenario) {
+  const transport = new DefaultChatTransport({ api: scenario.api, headers: headersOf(scenario), body: scenario.body });
   const message = { id: "m1", role: "user", parts: [{ type: "text", text: scenario.text ?? "Hello" }] };
   const control = new AbortController();
   const seen = { deltas: 0, errors: [], message: null };
@@ -38,11 +38,11 @@ async function chat() {
   return seen;
 }
 
-async function completion() {
+async function completion(scenario) {
   const answer = await fetch(scenario.api, {
     method: "POST",
     credentials: "include",
-    headers: { "Content-Type": "application/json", ...headers },
+    headers: { "Content-Type": "application/json", ...headersOf(scenario) },
     body: JSON.stringify({ prompt: scenario.text, ...scenario.body }),
   });
   if (!answer.ok) return { status: answer.status, error: (await answer.json()).error };
@@ -50,5 +50,8 @@ async function completion() {
   return { status: answer.status, text };
 }
 
-const outcome = await { chat, completion }[scenario.do]().catch((error) => ({ failed: String(error) }));
-console.log(JSON.stringify(outcome));
+for await (const line of createInterface({ input: process.stdin })) {
+  const scenario = JSON.parse(line);
+  const outcome = await { chat, completion }[scenario.do](scenario).catch((error) => ({ failed: String(error) }));
+  console.log(JSON.stringify(outcome));
+}
