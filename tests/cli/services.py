@@ -15,7 +15,7 @@ from tests.contract.matrix import Matrix
 from tests.contract.outside import Outside
 from tests.contract.scene import template
 from tests.resources.bucket.uploads import upload
-from tests.support.applications import application
+from tests.support.applications import application, settings_for
 from tests.support.databases import another_database
 from tests.support.git_hosts import connect_github, login_of
 from tests.support.world import World
@@ -40,7 +40,7 @@ def empty_service(store: str, home: Path, like: Settings, **storage: object) -> 
     """Return an application with an empty database without tables and with the keys of `like`."""
     home.mkdir()
     with another_database(store, home, is_empty=True) as url:
-        plain = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
+        plain = settings_for(home, url)
         kept = dataclasses.replace(plain.storage, **storage)  # type: ignore[arg-type]
         settings = dataclasses.replace(plain, security=like.security, github=like.github, storage=kept)
         with application(settings, migrated=False) as app:

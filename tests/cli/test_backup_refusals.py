@@ -13,9 +13,8 @@ from app.backup import manifest as manifests
 from app.backup.json_lines import read_all
 from app.backup.save import section_path, table_path
 from app.extensions import db, drivers
-from config import Settings
 from tests.cli.services import BINARY, command, contents, empty_service
-from tests.support.applications import application
+from tests.support.applications import application, settings_for
 from tests.support.databases import another_database
 from tests.support.factories import organization, project, repository
 from tests.support.full_disk import files_of_at_most
@@ -27,8 +26,7 @@ def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]
     """Return an application of this module. The shared application contains rows of other tests."""
     home = tmp_path_factory.mktemp("service")
     with another_database(store, home) as url:
-        settings = Settings.for_tests(home, DATABASE_URL=url, RATE_LIMIT_SCALE=100_000)
-        with application(settings) as flask_app:
+        with application(settings_for(home, url)) as flask_app:
             world = World(flask_app)
             me = world.person()
             name, _ = repository(world, BINARY)
