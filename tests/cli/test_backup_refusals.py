@@ -25,13 +25,12 @@ from tests.support.world import World
 def app(store: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Flask]:
     """Return an application of this module. The shared application contains rows of other tests."""
     home = tmp_path_factory.mktemp("service")
-    with another_database(store, home) as url:
-        with application(settings_for(home, url)) as flask_app:
-            world = World(flask_app)
-            me = world.person()
-            name, _ = repository(world, BINARY)
-            project(world, me, organization(world, me), name)
-            yield flask_app
+    with another_database(store, home) as url, application(settings_for(home, url)) as flask_app:
+        world = World(flask_app)
+        me = world.person()
+        name, _ = repository(world, BINARY)
+        project(world, me, organization(world, me), name)
+        yield flask_app
 
 
 @pytest.fixture(scope="module")
