@@ -1,10 +1,9 @@
 """User of the demo in a running service, and calls for its preview."""
 
-import subprocess
 from pathlib import Path
 from typing import Any
 
-from tests.serving.processes import ROOT, Service
+from tests.serving.processes import Service
 from tests.serving.visitor import Visitor
 
 
@@ -29,10 +28,9 @@ class Member(Visitor):
     def connect(self, folder: Path, name: str) -> str:
         """Create a project on a new repository with the files of a folder and return its id."""
         organization = self.call(f"/api/v1/project/{self.project}")["org_id"]
-        flask, place = str(ROOT / ".venv/bin/flask"), f"sites/{name}"
-        command = [flask, "git", "create", place, "--org", organization, "--from", str(folder)]
-        subprocess.run(command, cwd=ROOT, env=self.service.env, check=True, capture_output=True, timeout=60)
-        body = {"org_id": organization, "project_name": name, "provider": "local", "repository": place}
+        repository = f"sites/{name}"
+        self.service.flask("git", "create", repository, "--org", organization, "--from", str(folder))
+        body = {"org_id": organization, "project_name": name, "provider": "local", "repository": repository}
         return str(self.call("/api/v1/project/create", body | {"branch": "main"})["project_id"])
 
     def create(self, **body: Any) -> Any:

@@ -3,18 +3,15 @@
 import contextlib
 import http.client
 import json
-import os
-import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.resources.ai.streams import kinds, parts, text
-from tests.serving.processes import Service, running
+from tests.serving.processes import GUNICORN, Service, running_prepared
 from tests.support.doubles.ai import AiDouble, say
 
 ASK = {"prompt": "Write about tea"}
@@ -26,19 +23,17 @@ def double() -> Iterator[AiDouble]:
         yield made
 
 
-def environment(double: AiDouble) -> dict[str, str]:
-    return {
+@pytest.fixture(scope="module")
+def service(tmp_path_factory: pytest.TempPathFactory, double: AiDouble) -> Iterator[Service]:
+    """Run the server. The last test ends it. No test needs a job."""
+    environment = {
         "AI_PROVIDER": "openai",
         "AI_MODEL": "m",
         "OPENAI_BASE_URL": double.url,
         "OPENAI_API_KEY": "operator",
         "SANDBOX_DRIVER": "none",
     }
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory, double: AiDouble) -> Iterator[Service]:
-    with running(tmp_path_factory.mktemp("ai"), **environment(double)) as service:
+    with running_prepared(tmp_path_factory.mktemp("ai"), (GUNICORN,), **environment) as service:
         yield service
 
 
@@ -246,20 +241,16 @@ class TestStream:
 
 class TestShutdown:
     def test_streams_end_with_an_error_part_and_the_service_within_thirty_seconds(
-        self, tmp_path: Path, double: AiDouble
+        self, service: Service, reader: Reader, double: AiDouble
     ) -> None:
-        with (
-            running(tmp_path, **environment(double)) as service,
-            contextlib.closing(Reader(service)) as reader,
-        ):
-            double.fault = "endless"
-            answer = reader.ask()
-            first = read_until(answer, b"x ")
-            start = time.monotonic()
-            os.killpg(service.process.pid, signal.SIGTERM)
-            found = parts(first + answer.read())
-            assert kinds(found)[-1] == "error"
-            assert "restarting" in found[-1]["errorText"]
-            service.process.wait(30)
-            assert time.monotonic() - start < 30
+        double.fault = "endless"
+        answer = reader.ask()
+        first = read_until(answer, b"x ")
+        start = time.monotonic()
+        service.terminate()
+        found = parts(first + answer.read())
+        assert kinds(found)[-1] == "error"
+        assert "restarting" in found[-1]["errorText"]
+        service.process.wait(30)
+        assert time.monotonic() - start < 30
         double.wait_closed(double.last, 1)

@@ -9,13 +9,14 @@ import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from playwright.sync_api import Browser
 
 from tests.drivers.sandbox.machine import jails_of
 from tests.serving.member import Member, root_of
-from tests.serving.processes import Service, running
+from tests.serving.processes import Service, running_prepared
 from tests.serving.sites import QUICK, SITES
 from tests.serving.unsaved_edits import format_times, processor_s, seconds_until_visible
 
@@ -30,7 +31,7 @@ PROGRAMS = {
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
-    with running(tmp_path_factory.mktemp("generators")) as service:
+    with running_prepared(tmp_path_factory.mktemp("generators")) as service:
         yield service
 
 
@@ -39,13 +40,17 @@ def owner(service: Service) -> Member:
     return Member(service)
 
 
-def skip_unless_installable(generator: str) -> None:
-    """Skip a generator that needs GALLEY_LONG or a program that this machine lacks."""
-    if generator not in QUICK and not LONG:
-        pytest.skip("takes minutes and a package registry")
+def parameter(generator: str) -> Any:
+    """Return the parameter of a generator. A mark skips the test before its fixtures start the service."""
     program = PROGRAMS.get(generator, "sh")
-    if shutil.which(program) is None:
-        pytest.skip(f"{program} is not installed")
+    marks = (
+        pytest.mark.skipif(generator not in QUICK and not LONG, reason="takes minutes and a package registry"),
+        pytest.mark.skipif(shutil.which(program) is None, reason=f"{program} is not installed"),
+    )
+    return pytest.param(generator, marks=marks)
+
+
+PARAMETERS = [parameter(generator) for generator in SITES]
 
 
 def lay_out(folder: Path, files: dict[str, bytes]) -> None:
@@ -58,11 +63,10 @@ def lay_out(folder: Path, files: dict[str, bytes]) -> None:
         subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)
 
 
-@pytest.mark.parametrize("generator", SITES)
+@pytest.mark.parametrize("generator", PARAMETERS)
 def test_site_of_each_generator_is_served_at_first_and_later_starts(
     owner: Member, tmp_path: Path, generator: str
 ) -> None:
-    skip_unless_installable(generator)
     files, expected, *_ = SITES[generator]
     lay_out(tmp_path, files)
     project = owner.connect(tmp_path, generator)
@@ -78,11 +82,10 @@ def test_site_of_each_generator_is_served_at_first_and_later_starts(
     print(f"\n{generator}: first start to page {took_s[0]:.1f} s, later ones {warm} s")
 
 
-@pytest.mark.parametrize("generator", SITES)
+@pytest.mark.parametrize("generator", PARAMETERS)
 def test_unsaved_edit_of_each_generator_is_visible(
     owner: Member, browser: Browser, tmp_path: Path, generator: str
 ) -> None:
-    skip_unless_installable(generator)
     site = SITES[generator]
     lay_out(tmp_path, site.files)
     project = owner.connect(tmp_path, f"{generator}-edited")
