@@ -10,7 +10,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -47,12 +47,6 @@ except SystemExit:
 """
 
 
-@pytest.fixture
-def service(tmp_path: Path) -> Iterator[Service]:
-    with Service(tmp_path, workers=2) as service:
-        yield service
-
-
 def connect(service: Service) -> http.client.HTTPConnection:
     connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=120)
     connection.connect()
@@ -65,6 +59,42 @@ def get(connection: http.client.HTTPConnection, path: str) -> tuple[int, str | N
     return answer.status, answer.getheader("Connection"), json.loads(answer.read())
 
 
+@dataclass(frozen=True)
+class Ended:
+    """Observations of a service with two workers after SIGTERM. An idle connection was open until the end."""
+
+    requested: tuple[int, str | None, object]
+    """The response on a connection that had served a request before."""
+    waited: tuple[int, str | None, object]
+    """The response on a connection without an earlier request."""
+    refused: bool
+    status: int
+    handlers: int
+    finalized: list[str]
+    master: int
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
+    """Send SIGTERM to a service with three connections."""
+    home = tmp_path_factory.mktemp("drain")
+    (home / "sitecustomize.py").write_text(FINALIZATION)
+    with Service(home, workers=2, PYTHONPATH=str(home)) as service, contextlib.closing(connect(service)):
+        with contextlib.closing(connect(service)) as kept, contextlib.closing(connect(service)) as waiting:
+            assert get(kept, "/readyz")[0] == 200
+            service.process.send_signal(signal.SIGTERM)
+            time.sleep(2)
+            requested, waited = get(kept, "/readyz"), get(waiting, "/healthz")
+        try:
+            connect(service).close()
+            refused = False
+        except ConnectionRefusedError:
+            refused = True
+        status = service.process.wait(120)
+    handlers, finalized = list(home.glob("handler-*")), [file.name for file in home.glob("finalized-*")]
+    return Ended(requested, waited, refused, status, len(handlers), finalized, service.process.pid)
+
+
 class TestStart:
     def test_connection_before_the_first_worker_is_refused(self, tmp_path: Path) -> None:
         port = free_port()
@@ -74,6 +104,7 @@ class TestStart:
             "PORT": str(port),
             "APP_NONSENSE": "1",
             "INSTANCE_DIR": str(tmp_path),
+            "WEB_CONCURRENCY": "1",
         }
         process = subprocess.Popen(
             [Path(sys.executable).parent / "gunicorn", "wsgi:app"],
@@ -91,27 +122,17 @@ class TestStart:
 
 
 class TestEnd:
-    def test_connected_client_during_the_drain_receives_503_with_connection_close(self, service: Service) -> None:
-        with contextlib.closing(connect(service)) as kept, contextlib.closing(connect(service)) as waiting:
-            assert get(kept, "/readyz")[0] == 200
-            service.process.send_signal(signal.SIGTERM)
-            time.sleep(2)
+    def test_connected_client_during_the_drain_receives_503_with_connection_close(self, ended: Ended) -> None:
+        assert ended.requested == (503, "close", {"status": "ending", "checks": {}})
+        assert ended.waited[0] == 200
+        assert ended.refused
+        assert ended.status == 0
 
-            status, connection, told = get(kept, "/readyz")
-            assert (status, connection, told) == (503, "close", {"status": "ending", "checks": {}})
-            assert get(waiting, "/healthz")[0] == 200
-        with pytest.raises(ConnectionRefusedError):
-            connect(service)
-        assert service.process.wait(120) == 0
-
-    def test_idle_worker_runs_its_exit_handlers_and_skips_the_finalization(self, tmp_path: Path) -> None:
-        (tmp_path / "sitecustomize.py").write_text(FINALIZATION)
-        with Service(tmp_path, workers=2, PYTHONPATH=str(tmp_path)) as service:
-            service.process.send_signal(signal.SIGTERM)
-            assert service.process.wait(120) == 0
-            master = service.process.pid
-        assert len(list(tmp_path.glob("handler-*"))) == 3
-        assert [file.name for file in tmp_path.glob("finalized-*")] == [f"finalized-{master}"]
+    def test_workers_with_an_idle_connection_run_their_exit_handlers_and_skip_the_finalization(
+        self, ended: Ended
+    ) -> None:
+        assert ended.handlers == 3
+        assert ended.finalized == [f"finalized-{ended.master}"]
 
     def test_idle_job_worker_runs_its_exit_handlers_and_skips_the_finalization(self, tmp_path: Path) -> None:
         (tmp_path / "sitecustomize.py").write_text(FINALIZATION)
@@ -137,8 +158,3 @@ class TestEnd:
     def test_drain_without_connections_ends_the_main_greenlet(self) -> None:
         ended = subprocess.run([sys.executable, "-c", DRAIN], cwd=ROOT, capture_output=True, text=True, timeout=40)
         assert (ended.returncode, ended.stdout) == (0, "ended\n"), ended.stderr
-
-    def test_idle_connection_does_not_delay_the_end(self, service: Service) -> None:
-        with contextlib.closing(connect(service)):
-            service.process.send_signal(signal.SIGTERM)
-            assert service.process.wait(120) == 0

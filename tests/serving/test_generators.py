@@ -18,7 +18,7 @@ from tests.drivers.sandbox.machine import jails_of
 from tests.serving.member import Member, root_of
 from tests.serving.processes import Service, running_prepared
 from tests.serving.sites import QUICK, SITES
-from tests.serving.unsaved_edits import format_times, processor_s, seconds_until_visible
+from tests.serving.unsaved_edits import LIVE_TIMEOUT_S, format_times, processor_s, seconds_until_visible
 
 LONG = bool(os.environ.get("GALLEY_LONG"))
 LOAD_TIMEOUT_MS = 120_000
@@ -96,13 +96,14 @@ def test_unsaved_edit_of_each_generator_is_visible(
     page.get_by_text("Made by").first.wait_for()
     owner.follow(owner.create(projectId=project)["previewUrl"])
     page.wait_for_timeout(SETTLE_MS)
+    live_timeout_s = LIVE_TIMEOUT_S if site.reloads or LONG else 0
     jail, used_s = jails_of(root_of(owner.service), preview["sandboxName"])[0], list[float]()
     for number in range(6 if LONG else 2):
         mark = f"Unsaved{number}"
         content = site.files[site.source].decode().replace("Made by", f"{mark} by")
         used_before_s, started = processor_s(jail), time.monotonic()
         owner.create(projectId=project, onlyIfActive=True, uncommittedFile={"path": site.source, "content": content})
-        times.append(seconds_until_visible(owner, page, mark, started))
+        times.append(seconds_until_visible(owner, page, mark, started, live_timeout_s=live_timeout_s))
         used_s.append(processor_s(jail) - used_before_s)
     page.close()
     owner.stop(preview)

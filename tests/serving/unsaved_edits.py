@@ -13,14 +13,19 @@ from tests.serving.member import Member
 EDIT_TIMEOUT_S, LIVE_TIMEOUT_S = 30, 5
 
 
-def seconds_until_visible(owner: Member, page: Page, mark: str, started: float) -> tuple[float | None, float | None]:
-    """Return the seconds until the server responds with the text, and until the open page shows it by itself."""
+def seconds_until_visible(
+    owner: Member, page: Page, mark: str, started: float, *, live_timeout_s: float = LIVE_TIMEOUT_S
+) -> tuple[float | None, float | None]:
+    """Return the seconds until the server responds with the text, and until the open page shows it by itself.
+
+    An open page has `live_timeout_s` after the response of the server.
+    """
     served, live, until = None, None, started + EDIT_TIMEOUT_S
     while time.monotonic() < until and live is None:
         with contextlib.suppress(Error):  # The page navigates.
             live = time.monotonic() - started if page.get_by_text(mark).count() else None
         if served is None and mark in owner.get(page.url, {"Accept": "text/html"}).text:
-            served, until = time.monotonic() - started, time.monotonic() + LIVE_TIMEOUT_S
+            served, until = time.monotonic() - started, time.monotonic() + live_timeout_s
         time.sleep(0.05)
     return served, live
 
