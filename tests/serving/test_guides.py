@@ -1,20 +1,21 @@
-"""The guides in `docs/guides`, run as written against the service that `make run` starts."""
+"""The first tour of the README and the guides in `docs/guides`, run as written against the service that `make run` starts."""
 
 import json
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
 
+from tests.serving.flask_commands import flask_commands
+from tests.serving.member import Member
 from tests.serving.processes import ROOT, Service, running
-from tests.serving.readme import comparable, steps_of
+from tests.serving.readme import comparable, steps, steps_of
 from tests.support.doubles.ai import AiDouble, say
 
 FOLDER = ROOT / "docs" / "guides"
-GUIDES = ("own-site", "team")
 DECAP = """\
 backend: {name: git-gateway, branch: main}
 media_folder: static/uploads
@@ -48,25 +49,59 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
             yield service
 
 
-def run(service: Service, commands: str) -> str:
-    """Run commands of a guide in the project folder and return their output."""
-    env = service.env | {"PATH": f"{ROOT}/.venv/bin:{service.env['PATH']}"}
-    script = f"set -euo pipefail\n{commands}"
-    done = subprocess.run(["bash", "-c", script], cwd=ROOT, env=env, capture_output=True, text=True, timeout=180)
-    assert done.returncode == 0, (done.stdout, done.stderr)
-    return done.stdout
+class Shell:
+    """Shell for the commands of the documentation. The program `flask` starts without an import of the application."""
+
+    def __init__(self, env: dict[str, str]) -> None:
+        self._env = env
+
+    def run(self, commands: str) -> str:
+        """Run commands in the project folder and return their output."""
+        script = f"set -euo pipefail\n{commands}".replace(".venv/bin/flask", "flask")
+        done = subprocess.run(
+            ["bash", "-c", script], cwd=ROOT, env=self._env, capture_output=True, text=True, timeout=180
+        )
+        assert done.returncode == 0, (done.stdout, done.stderr)
+        return done.stdout
+
+    def assert_documented_output(self, blocks: Sequence[tuple[str, str]]) -> None:
+        """Run pairs of commands and documented output, and compare the output."""
+        output = self.run("\n".join(f"{commands}\necho @@@@" for commands, _ in blocks))
+        for (commands, expected), actual in zip(blocks, output.split("@@@@\n"), strict=False):
+            assert comparable(actual) == comparable(expected), commands
+
+
+@pytest.fixture(scope="module")
+def shell(service: Service) -> Iterator[Shell]:
+    """A shell in the project folder."""
+    with flask_commands(service.home) as programs:
+        yield Shell(service.env | {"PATH": f"{programs}:{service.env['PATH']}"})
+
+
+def delete_note(owner: Member) -> None:
+    """Delete the file that the tour adds. The guide for front ends contains the number of files."""
+    url = f"/api/v1/project-content/{owner.project}"
+    files = [{"path": "content/posts/note.md", "action": "delete"}]
+    owner.call(f"{url}/commit", {"message": "Delete", "base_sha": owner.call(url)["commit_sha"], "files": files})
+
+
+@pytest.mark.server
+class TestTour:
+    def test_tour_steps_print_the_documented_output(self, service: Service, shell: Shell, tmp_path: Path) -> None:
+        service.wait_for("job=content.index")  # Wait for the first index of the demo.
+        saved = f"{tmp_path}/save.json"
+        blocks = steps("Five minutes with curl")
+        shell.assert_documented_output([(text.replace("/tmp/galley-save.json", saved), out) for text, out in blocks])
+        delete_note(Member(service))
 
 
 @pytest.mark.server
 class TestGuides:
-    def test_guide_steps_print_the_documented_output(self, service: Service) -> None:
-        for name in GUIDES:
-            blocks = steps_of((FOLDER / f"{name}.md").read_text())
-            output = run(service, "\n".join(f"{commands}\necho @@@@" for commands, _ in blocks))
-            for (commands, expected), actual in zip(blocks, output.split("@@@@\n"), strict=False):
-                assert comparable(actual) == comparable(expected), (name, commands)
+    @pytest.mark.parametrize("name", ["own-site", "team"])
+    def test_guide_steps_print_the_documented_output(self, shell: Shell, name: str) -> None:
+        shell.assert_documented_output(steps_of((FOLDER / f"{name}.md").read_text()))
 
-    def test_migration_from_decap_adopts_its_schema(self, service: Service, tmp_path: Path) -> None:
+    def test_migration_from_decap_adopts_its_schema(self, shell: Shell, tmp_path: Path) -> None:
         site = tmp_path / "site"
         (site / "content" / "posts").mkdir(parents=True)
         (site / "content" / "posts" / "hello.md").write_text("---\ntitle: Hello\ndate: 2026-01-02\n---\n\nHello.\n")
@@ -81,7 +116,7 @@ class TestGuides:
             "https://github.com/OWNER/SITE.git": str(site),
         }.items():
             script = script.replace(name, value)
-        paths, schema, entries, adopted = run(service, script).split("@@@@\n")[1:]
+        paths, schema, entries, adopted = shell.run(script).split("@@@@\n")[1:]
         assert paths.startswith("prj_")
         assert json.loads(schema)["result"]["source"] == {"kind": "decap", "path": "static/admin/config.yml"}
         assert json.loads(schema)["result"]["problems"] == []
@@ -90,11 +125,11 @@ class TestGuides:
         assert without_title == []
         assert adopted == "main\n"
 
-    def test_deployment_checks_and_backup_run_as_written(self, service: Service, tmp_path: Path) -> None:
+    def test_deployment_checks_and_backup_run_as_written(self, service: Service, shell: Shell, tmp_path: Path) -> None:
         text = (FOLDER / "one-machine.md").read_text()
         commands = "\n".join(re.findall(r"```bash\n(.*?)```", text, re.DOTALL))
         commands = commands.replace("https://cms.example.org", service.base).replace("/backups/", f"{tmp_path}/")
-        output = run(service, f'run() {{ "$@"; }}\n{commands}')
+        output = shell.run(f'run() {{ "$@"; }}\n{commands}')
         assert "server.port" in output
         assert "Saved " in output
         assert len(list(tmp_path.glob("*/manifest.json"))) == 1
