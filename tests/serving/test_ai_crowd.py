@@ -38,7 +38,7 @@ def assert_resources_released(crowd: Crowd, streams: int) -> None:
 class TestManyReaders:
     def test_sixty_readers_that_disconnect_at_once_release_all_resources(self, tmp_path: Path, backend: str) -> None:
         if backend == "sqlite":
-            assert_resources_released(crowded(tmp_path, f"sqlite:///{tmp_path}/app.db", streams=60, hold_s=3), 60)
+            assert_resources_released(crowded(tmp_path, f"sqlite:///{tmp_path}/app.db", streams=60, hold_s=1), 60)
             return
         with postgresql_database() as url:
-            assert_resources_released(crowded(tmp_path, url, streams=60, hold_s=3), 60)
+            assert_resources_released(crowded(tmp_path, url, streams=60, hold_s=1), 60)

@@ -27,7 +27,7 @@ from tests.serving.console_steps import (
     sign_up,
 )
 from tests.serving.person import Person
-from tests.serving.processes import ROOT, Service, running
+from tests.serving.processes import ROOT, Service, running, running_prepared
 from tests.support.console_assets import build_assets
 from tests.support.samples.gitrepo import GitRepo
 
@@ -69,7 +69,7 @@ def service(request: pytest.FixtureRequest) -> Service:
 @pytest.fixture(scope="module")
 def service_with_scripts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
     build_assets()
-    with running(tmp_path_factory.mktemp("console")) as service:
+    with running_prepared(tmp_path_factory.mktemp("console")) as service:
         yield service
 
 

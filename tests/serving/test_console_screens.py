@@ -3,8 +3,6 @@
 import base64
 import gzip
 import re
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Literal
 
@@ -12,7 +10,7 @@ import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.serving.browser import chromium
-from tests.serving.processes import ROOT, Service, running
+from tests.serving.processes import Service, running_prepared
 from tests.support.console_assets import build_assets
 from tests.support.samples.gitrepo import GitRepo
 
@@ -127,19 +125,13 @@ class Console:
 def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     """Run the service with built assets and a browser."""
     axe = build_assets().WORK / "node_modules" / "axe-core" / "axe.min.js"
-    with running(tmp_path_factory.mktemp("console"), **HOST, **CLONES) as service, chromium() as browser:
+    with running_prepared(tmp_path_factory.mktemp("console"), **HOST, **CLONES) as service, chromium() as browser:
         service.wait_for("job=content.index")
-        promote(service)
+        service.flask("user", "promote", "owner@demo.example.org")
         page = browser.new_page()
         page.add_init_script(RECORDER)
         page.add_init_script(path=axe)
         yield Console(service, page)
-
-
-def promote(service: Service) -> None:
-    """Make the owner of the demo a platform admin."""
-    command = [sys.executable, "-m", "flask", "user", "promote", "owner@demo.example.org"]
-    subprocess.run(command, cwd=ROOT, env=service.env, check=True, capture_output=True)
 
 
 def history(service: Service) -> str:

@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.serving.browser import chromium
-from tests.serving.processes import running
+from tests.serving.processes import running_prepared
 from tests.serving.test_console_screens import FINDINGS, RECORDER, Console
 from tests.support.console_assets import build_assets
 from tests.support.doubles.ai import AiDouble, ModelReply, say
@@ -39,7 +39,7 @@ def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
     with AiDouble() as double, chromium() as browser:
         double.answer_to = reply
         model = {"AI_PROVIDER": "openai", "AI_MODEL": "m", "OPENAI_BASE_URL": double.url, "OPENAI_API_KEY": "key"}
-        with running(tmp_path_factory.mktemp("ai"), SANDBOX_DRIVER="none", **model) as service:
+        with running_prepared(tmp_path_factory.mktemp("ai"), SANDBOX_DRIVER="none", **model) as service:
             service.wait_for("job=content.index")
             page = browser.new_page()
             page.add_init_script(RECORDER)

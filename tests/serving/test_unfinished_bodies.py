@@ -35,15 +35,17 @@ class Flood:
         )
         self.replies: dict[socket.socket, bytes] = {}
         self.remaining: dict[socket.socket, int] = {}
+        self.open: set[socket.socket] = set()
         for _ in range(CONNECTIONS):
             connection = socket.create_connection(("127.0.0.1", service.port), timeout=5)
             connection.sendall(head.encode())
             connection.setblocking(False)
             self.replies[connection], self.remaining[connection] = b"", SENT_BYTES
+            self.open.add(connection)
 
     def step(self) -> None:
         """Send as many bytes as the server accepts, and receive responses."""
-        readable, writable, _ = select.select(list(self.replies), list(self.remaining), [], 0.05)
+        readable, writable, _ = select.select(self.open, list(self.remaining), [], 0.05)
         for connection in readable:
             self._receive(connection)
         for connection in writable:
@@ -57,8 +59,12 @@ class Flood:
             connection.close()
 
     def _receive(self, connection: socket.socket) -> None:
-        with contextlib.suppress(OSError):
-            self.replies[connection] += connection.recv(65536)
+        data = b""
+        with contextlib.suppress(ConnectionError):
+            data = connection.recv(65536)
+        self.replies[connection] += data
+        if not data:
+            self.open.discard(connection)
 
     def _send(self, connection: socket.socket) -> None:
         try:
