@@ -157,15 +157,8 @@ def save(person: Person) -> None:
 
 def edit(person: Person, title: str, text: str) -> None:
     """Change the title and the first paragraph of the open page, and save."""
-    page = person.page
-    if person.has_scripts:
-        write(person, text)
-    else:
-        body = page.locator("textarea[name=body]")
-        value = body.input_value()
-        start = len(value) - len(value.lstrip())
-        body.fill(value[:start] + text + value[start:])
-    person.fill_in(page.locator("[name='fm.title']"), title)
+    write(person, text)
+    person.fill_in(person.page.locator("[name='fm.title']"), title)
     save(person)
 
 

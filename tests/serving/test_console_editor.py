@@ -1,21 +1,49 @@
-"""The editor in Chromium: a preview that follows the typed text, the log of a failed start, and images with descriptions."""
+"""The editor in Chromium: AI suggestions, a preview that follows the typed text, the log of a failed start, and images."""
 
+import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
-from playwright.sync_api import FrameLocator, Page, ViewportSize, expect
+from playwright.sync_api import Browser, FrameLocator, Page, ViewportSize, expect
 
 from tests.serving.member import Member
-from tests.serving.test_console_screens import FINDINGS, PNG, Console, console
+from tests.serving.test_console_screens import FINDINGS, PNG, Console, running_console
+from tests.support.doubles.ai import AiDouble, ModelReply, say
 from tests.support.samples.gitrepo import GitRepo
-
-__all__ = ["console"]
 
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 FILE = "content/posts/fog-signals.md"
 START_MS = 60_000
+OLD, NEW = "sound is a place", "sound is a map"
+MESSAGE = {"type": "docs", "scope": "posts", "subject": "Explain the sound", "body": "It is clearer."}
+ANSWER_MS = 20_000
+
+
+def reply(body: dict[str, Any]) -> ModelReply:
+    """Return the reply of the model to one of the requests of the panel."""
+    prompt = "\n".join(str(message["content"]) for message in body["messages"])
+    if "conventional" in prompt.lower():
+        return say(json.dumps(MESSAGE))
+    if "What is a bell buoy?" in prompt:
+        return say("A buoy ", "with a bell.")
+    if "Correct spelling" in prompt:
+        start = prompt.index("In fog")
+        return say(prompt[start : prompt.index("it sounds.", start)].replace(OLD, NEW) + "it sounds.\n")
+    return say(" The keeper rings it.")
+
+
+@pytest.fixture(scope="module")
+def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """A console with a model."""
+    with AiDouble() as double:
+        double.answer_to = reply
+        model = {"AI_PROVIDER": "openai", "AI_MODEL": "m", "OPENAI_BASE_URL": double.url, "OPENAI_API_KEY": "key"}
+        with running_console(browser, tmp_path_factory.mktemp("editor"), **model) as console:
+            yield console
 
 
 @pytest.fixture(scope="module")
@@ -32,6 +60,31 @@ def toggle_preview(page: Page) -> None:
 def frame_of(page: Page) -> FrameLocator:
     """Return the preview in the panel."""
     return page.frame_locator("iframe[data-preview-frame]")
+
+
+@pytest.mark.server
+def test_suggestions_change_the_text_only_when_accepted(console: Console, project: str) -> None:
+    page = console.page
+    console.resize(WIDE, "light")
+    console.open(f"{project}/edit/{FILE}", ".ProseMirror")
+    page.locator(".content-header a[data-panel-toggle=ai]").click()
+    text, cards = page.locator(".ProseMirror"), page.locator(".panel__card")
+    page.get_by_label("Question or instruction").fill("What is a bell buoy?")
+    page.get_by_role("button", name="Ask", exact=True).click()
+    expect(cards.nth(1)).to_contain_text("A buoy with a bell.", timeout=ANSWER_MS)
+    page.get_by_role("button", name="Correct spelling and grammar").click()
+    expect(cards.nth(2).locator("ins")).to_contain_text(NEW, timeout=ANSWER_MS)
+    expect(text).to_contain_text(OLD)
+    page.get_by_role("button", name="Use this text").click()
+    expect(text).to_contain_text(NEW)
+    cards.nth(2).get_by_role("button", name="Undo").click()
+    expect(text).to_contain_text(OLD)
+    page.get_by_role("button", name="Use this text").click()
+    page.get_by_role("button", name="Suggest a text").click()
+    expect(page.get_by_label("What did you change?")).to_have_value(MESSAGE["subject"], timeout=ANSWER_MS)
+    assert page.evaluate(FINDINGS) == []
+    page.keyboard.press("Control+s")
+    expect(page.locator(".toast")).to_be_visible()
 
 
 @pytest.mark.server

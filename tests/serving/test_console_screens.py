@@ -4,12 +4,13 @@ import base64
 import gzip
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Page, ViewportSize, expect
+from playwright.sync_api import Browser, Page, ViewportSize, expect
 
-from tests.serving.browser import chromium
 from tests.serving.processes import Service, running_prepared
 from tests.support.console_assets import build_assets
 from tests.support.samples.gitrepo import GitRepo
@@ -69,7 +70,8 @@ addEventListener("error", (event) => problems.push(`error ${event.message ?? eve
 addEventListener("unhandledrejection", (event) => problems.push(`rejection ${event.reason}`));
 """
 FINDINGS = """async () => {
-  const { violations } = await axe.run();
+  // axe-core need not compute the selectors of nodes and the details of passed rules.
+  const { violations } = await axe.run({ resultTypes: ["violations"], selectors: false });
   const findings = violations.filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(({ id, nodes }) => `${id}: ${nodes[0].html.slice(0, 200)}`);
   const overflow = document.documentElement.scrollWidth > innerWidth ? ["overflow"] : [];
@@ -121,17 +123,25 @@ class Console:
         self.page.emulate_media(color_scheme=theme, reduced_motion="reduce")
 
 
-@pytest.fixture(scope="module")
-def console(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
-    """Run the service with built assets and a browser."""
+@contextmanager
+def running_console(browser: Browser, home: Path, **environment: str) -> Iterator[Console]:
+    """Run the service with built assets for the length of the block, and open a page."""
     axe = build_assets().WORK / "node_modules" / "axe-core" / "axe.min.js"
-    with running_prepared(tmp_path_factory.mktemp("console"), **HOST, **CLONES) as service, chromium() as browser:
+    # The page is closed first. The service waits for its connections.
+    with running_prepared(home, **environment) as service, browser.new_context() as context:
         service.wait_for("job=content.index")
-        service.flask("user", "promote", "owner@demo.example.org")
-        page = browser.new_page()
+        page = context.new_page()
         page.add_init_script(RECORDER)
         page.add_init_script(path=axe)
         yield Console(service, page)
+
+
+@pytest.fixture(scope="module")
+def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    """A console that connects a Git host, whose user is a platform admin."""
+    with running_console(browser, tmp_path_factory.mktemp("console"), **HOST, **CLONES) as console:
+        console.service.flask("user", "promote", "owner@demo.example.org")
+        yield console
 
 
 def history(service: Service) -> str:
