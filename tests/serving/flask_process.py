@@ -45,6 +45,7 @@ def run(connection: socket.socket, main: Callable[[], object]) -> int:
     arguments, folder, environment = json.loads(data[:-1])
     for number, file in enumerate(files):
         os.dup2(file, number)
+        os.close(file)
     os.chdir(folder)
     os.environ.clear()
     os.environ.update(environment)

@@ -121,6 +121,7 @@ def test_flow_changes_only_the_edited_lines(
     if variant.has_scripts:
         edit_documentation_with_colleague(person, person_of(browser, service, variant), service, name, tmp_path)
     assert person.faults == []
+    person.context.close()
 
 
 def edit_documentation_with_colleague(
@@ -146,6 +147,7 @@ def edit_documentation_with_colleague(
     assert [line[0] for line in connected_docs.changed()] == ["-", "+"]
     assert "Nell" in source_author(connected_docs)
     assert colleague.faults == []
+    colleague.context.close()
 
 
 def person_of(browser: Browser, service: Service, variant: Variant) -> Person:
