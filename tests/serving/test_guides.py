@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.flask_commands import flask_commands
 from tests.serving.member import Member
 from tests.serving.processes import ROOT, Service, running
 from tests.serving.readme import comparable, steps, steps_of
@@ -50,7 +49,7 @@ def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Service]:
 
 
 class Shell:
-    """Shell for the commands of the documentation. The program `flask` starts without an import of the application."""
+    """Shell for the commands of the documentation."""
 
     def __init__(self, env: dict[str, str]) -> None:
         self._env = env
@@ -72,10 +71,9 @@ class Shell:
 
 
 @pytest.fixture(scope="module")
-def shell(service: Service) -> Iterator[Shell]:
+def shell(service: Service) -> Shell:
     """A shell in the project folder."""
-    with flask_commands(service.home) as programs:
-        yield Shell(service.env | {"PATH": f"{programs}:{service.env['PATH']}"})
+    return Shell(service.env)
 
 
 def delete_note(owner: Member) -> None:
