@@ -90,11 +90,10 @@ class TestRunWithConcurrency:
     def test_tasks_are_greenlets_under_a_patched_standard_library(self) -> None:
         program = """
 from gevent import monkey; monkey.patch_all()
-import time
+from threading import Barrier
 from app.concurrency.bounded import run_with_concurrency
-start = time.monotonic()
-assert run_with_concurrency([lambda n=n: (time.sleep(0.2), n)[1] for n in range(16)], 16) == list(range(16))
-assert time.monotonic() - start < 2
+barrier = Barrier(16)  # No task ends before all run.
+assert run_with_concurrency([lambda n=n: (barrier.wait(60), n)[1] for n in range(16)], 16) == list(range(16))
 """
         done = subprocess.run([sys.executable, "-W", "ignore", "-c", program], capture_output=True, text=True)
         assert done.returncode == 0, done.stderr

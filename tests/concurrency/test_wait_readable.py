@@ -22,7 +22,7 @@ def wait():
 def after(seconds, act):
     timer = threading.Timer(seconds, act); timer.start()
 after(0.3, ready.wake); start = time.monotonic(); wait()
-assert 0.2 < time.monotonic() - start < 3, "it ends when it is woken, not before"
+assert time.monotonic() - start > 0.2, "it ends when it is woken, not before"
 after(0.1, lambda: there.send(b"x")); wait()
 assert here.recv(10) == b"x"
 ready.wake()
