@@ -8,8 +8,6 @@ from flask import Flask
 from tests.contract.matrix import Matrix, Tally
 from tests.contract.scene import template
 
-pytestmark = pytest.mark.one_database
-
 
 @pytest.fixture(scope="module")
 def matrix(app: Flask, tmp_path_factory: pytest.TempPathFactory) -> Matrix:
