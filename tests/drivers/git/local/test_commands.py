@@ -8,6 +8,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+import structlog
 from gevent import monkey
 
 from app.drivers.errors import UpstreamTimeout, UpstreamUnavailable
@@ -52,14 +53,12 @@ class TestRun:
     def test_run_returns_the_output_of_git(self, repo: GitRepo) -> None:
         assert run(repo.folder, "rev-parse", "main", timeout_s=10).stdout.decode().strip() == repo.head()
 
-    def test_run_failure_logs_the_message_of_git_and_raises_without_it(
-        self, repo: GitRepo, caplog: pytest.LogCaptureFixture
-    ) -> None:
-        with pytest.raises(GitFailed) as failed:
+    def test_run_failure_logs_the_message_of_git_and_raises_without_it(self, repo: GitRepo) -> None:
+        with structlog.testing.capture_logs() as lines, pytest.raises(GitFailed) as failed:
             run(repo.folder, "rev-parse", "--verify", "nowhere", timeout_s=10)
         assert failed.value.returncode == 128
         assert "fatal" not in str(failed.value)
-        assert "fatal" in caplog.text
+        assert [line["event"] for line in lines if "fatal" in line["error"]] == ["git.command_failed"]
 
     @pytest.mark.skipif(bool(monkey.is_module_patched("subprocess")), reason="the event loop collects the children")
     @pytest.mark.usefixtures("_ignored_children")
