@@ -76,6 +76,9 @@ class FaultProxy:
         if self._server is not None:
             self._server.close()
             self._server = None
+        await asyncio.sleep(
+            0.05
+        )  # accepted connections begin: a task that is cancelled before would leave its socket open
         self._reset_all()
         tasks = asyncio.all_tasks() - {asyncio.current_task()}
         for task in tasks:
