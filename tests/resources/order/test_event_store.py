@@ -108,8 +108,8 @@ class TestStoreEvent:
         starts = [[]] if LONG and store.startswith("sqlite") else [events[:2], events[:3:-1]]
         for start in starts:
             savepoint = db.session.begin_nested()
-            for known in start:
-                store_event(known)
+            for provider_event in start:
+                store_event(provider_event)
             self.store_permutations([each for each in events if each not in start], customer_id, finals)
             savepoint.rollback()
         ((final, times),) = finals.items()
