@@ -5,10 +5,10 @@ from flask import Blueprint
 from app.access.guards import member_of_org
 from app.access.scope import Scope
 from app.http.endpoint import endpoint
+from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_draft import service
 from app.resources.project_draft.schemas import (
     DeletedDraftSchema,
-    DraftQuery,
     DraftSchema,
     DraftsQuery,
     DraftsSchema,
@@ -27,10 +27,10 @@ def read(*, scope: Scope, query: DraftsQuery) -> service.DraftWithHead | list[se
 
 @blueprint.put("/<project_id>")
 @endpoint(
-    guard=member_of_org(), body=SaveDraftBody, query=DraftQuery, result=DraftSchema, etag_of="project_draft.read",
+    guard=member_of_org(), body=SaveDraftBody, query=FileQuery, result=DraftSchema, etag_of="project_draft.read",
     message="Draft saved",
 )  # fmt: skip
-def save(*, scope: Scope, body: SaveDraftBody, query: DraftQuery) -> service.DraftWithHead:
+def save(*, scope: Scope, body: SaveDraftBody, query: FileQuery) -> service.DraftWithHead:
     """Save your draft of a file and replace the previous one."""
     return service.save(
         scope.project,
@@ -45,12 +45,12 @@ def save(*, scope: Scope, body: SaveDraftBody, query: DraftQuery) -> service.Dra
 @blueprint.delete("/<project_id>")
 @endpoint(
     guard=member_of_org(),
-    query=DraftQuery,
+    query=FileQuery,
     result=DeletedDraftSchema,
     etag_of="project_draft.read",
     message="Draft deleted",
 )
-def delete(*, scope: Scope, query: DraftQuery) -> dict[str, object]:
+def delete(*, scope: Scope, query: FileQuery) -> dict[str, object]:
     """Delete your draft of a file."""
     service.delete(scope.project, by=scope.actor, branch=query.ref, file=query.file)
     return {"file": query.file, "deleted": True}

@@ -13,14 +13,6 @@ MAX_CHARACTERS = 900_000
 
 
 @dataclass(frozen=True, kw_only=True)
-class DraftQuery(RequestQuery):
-    """A file of a branch."""
-
-    file: Annotated[str, FilePathField(required=True)]
-    ref: BranchName
-
-
-@dataclass(frozen=True, kw_only=True)
 class DraftsQuery(RequestQuery):
     """One file of a branch, or all drafts of the branch."""
 
