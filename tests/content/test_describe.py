@@ -71,11 +71,13 @@ class TestDescribe:
         facts = describe("a.md", b"---\na: b: c\n---\n# Still read\n")
         assert (facts.front_matter, facts.title, len(facts.problems)) == (None, "Still read", 1)
 
+    @pytest.mark.slow
     def test_large_file_is_described_from_its_start(self) -> None:
         facts = describe("a.md", POST + b"word\n" * (MAX_BYTES // 5) + "é".encode())
         assert (facts.title, facts.encoding, facts.lines) == ("Hello", "utf-8", 11 + MAX_BYTES // 5 + 1)
         assert facts.problems == ("The file is too large to be read completely",)
 
+    @pytest.mark.slow
     @example("a.md", b"---\n\xff\n---\n")
     @example("a.md", b"\xff\xfe-\0-\0-\0\n\0\xd8")
     @given(NAMES, st.binary() | st.binary().map(lambda tail: b"---\n" + tail + b"\n---\n") | st.text().map(str.encode))

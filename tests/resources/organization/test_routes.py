@@ -46,6 +46,7 @@ def verify_email(app: Flask, user_id: str) -> None:
 
 
 class TestCreate:
+    @pytest.mark.slow
     def test_create_returns_the_caller_as_owner(self, world: World) -> None:
         me = world.person()
         created = me.post("/organization", {"org_name": "Acme", "settings": {"a": 1}}).ok(201)
@@ -238,6 +239,7 @@ class TestInvite:
             verify_email(app, guest.id)
         guest.get(f"/organization/{org}").fails(403)
 
+    @pytest.mark.slow
     def test_members_and_invitations_above_the_limit_return_403(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()

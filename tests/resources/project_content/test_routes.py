@@ -24,6 +24,7 @@ def move(path: str, origin: str = "hugo.toml") -> dict[str, Any]:
 
 
 class TestTree:
+    @pytest.mark.slow
     def test_tree_equals_the_tree_of_git(self, world: World) -> None:
         site = make_site(world, AWKWARD)
         tree = site.tree()
@@ -339,6 +340,7 @@ class TestCommit:
         assert again.headers["Idempotency-Replayed"] == "true"
         assert site.repo.text("rev-list", "--count", f"{base}..main") == "1"
 
+    @pytest.mark.slow
     def test_parallel_commits_of_different_files_succeed_and_of_one_file_once(self, site: Site) -> None:
         base = site.repo.head()
         answers: dict[str, Any] = {}

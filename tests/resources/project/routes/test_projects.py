@@ -25,6 +25,7 @@ def create(me: Person, org: str, repo: str, **more: Any) -> Any:
 
 
 class TestCreate:
+    @pytest.mark.slow
     def test_create_on_readable_branch_connects_and_indexes_the_branch(self, world: World) -> None:
         me = world.person()
         org, (name, git) = me.new_organization(), repository(world, SMALL)
@@ -106,6 +107,7 @@ class TestCreate:
         workspace.me.patch(f"/organization/status/{workspace.org}", {"status": "archived"}).ok()
         create(workspace.me, workspace.org, workspace.repository).fails(409, "ARCHIVED")
 
+    @pytest.mark.slow
     def test_create_above_the_limit_of_the_owner_returns_403(self, world: World) -> None:
         me = world.person()
         for _ in range(4):
