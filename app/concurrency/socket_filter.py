@@ -27,8 +27,8 @@ DROP_SYN_FILTER = (
 def reject_new_connections(listener: socket.socket) -> None:
     """Let the kernel drop new connection requests. Connections in progress are still established.
 
-    The client repeats the request after a second and is refused because the socket is closed by then. The function has
-    no effect on systems other than Linux.
+    The client sends the connection request again after a second. The socket is closed then, and the client is refused.
+    The function has no effect on systems other than Linux.
     """
     if sys.platform != "linux":
         return

@@ -35,7 +35,7 @@ _TYPES = {
     "relation": FieldType.RELATION,
     "select": FieldType.SELECT,
 }
-"""Widgets of other names are texts: hidden, color, map, uuid, compute and widgets of the site."""
+"""Every other widget is read as a text: hidden, color, map, uuid, compute and the widgets of the site."""
 
 _DATA = {"json": "json", "yml": "yml", "yaml": "yml", "toml": "toml"}
 _BODY = "body"
@@ -43,7 +43,7 @@ MAX_NESTED = 10
 
 
 def read_decap(path: str, data: bytes) -> ContentSchema | None:
-    """Return the collections of the file, or None if it has none. A broken file has problems."""
+    """Return the collections of the file, or None if it has none. The result lists the problems of a broken file."""
     document = SchemaDocument(path, data)
     collections = tuple(_collections(document))[:MAX_COLLECTIONS]
     if not collections and not document.problems:

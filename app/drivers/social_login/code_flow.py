@@ -25,7 +25,7 @@ class OAuthClient:
 
 def grant_url(endpoint: str, client: OAuthClient, scope: str, attempt: AuthorizationRequest, **more: str) -> str:
     """Return the URL of the authorization request."""
-    address: str = prepare_grant_uri(
+    url: str = prepare_grant_uri(
         endpoint,
         client_id=client.id,
         response_type="code",
@@ -36,7 +36,7 @@ def grant_url(endpoint: str, client: OAuthClient, scope: str, attempt: Authoriza
         code_challenge_method="S256",
         **more,
     )
-    return address
+    return url
 
 
 def fetch_token(
@@ -56,12 +56,12 @@ def fetch_token(
         "client_secret": client.secret,
         "code_verifier": attempt.code_verifier,
     }
-    answer = http.send("POST", endpoint, form=form, headers={"Accept": "application/json"}, max_bytes=BODY_BYTES)
-    if answer.status >= SERVER_ERROR:
+    response = http.send("POST", endpoint, form=form, headers={"Accept": "application/json"}, max_bytes=BODY_BYTES)
+    if response.status >= SERVER_ERROR:
         raise UpstreamError("The login provider responded with an error")
-    token = _object(answer)
+    token = _object(response)
     # GitHub reports a refused code with status 200.
-    if answer.status >= 400 or "error" in token or not isinstance(token.get("access_token"), str):
+    if response.status >= 400 or "error" in token or not isinstance(token.get("access_token"), str):
         raise UpstreamRejected("The login provider rejected the authorization code", code="CODE_REJECTED")
     return token
 
@@ -76,16 +76,16 @@ def fetch_json(http: HttpClient, url: str, access_token: str | None = None) -> A
     headers = {"Accept": "application/json"}
     if access_token is not None:
         headers["Authorization"] = f"Bearer {access_token}"
-    answer = http.send("GET", url, headers=headers, max_bytes=BODY_BYTES)
-    if answer.status in (401, 403):
+    response = http.send("GET", url, headers=headers, max_bytes=BODY_BYTES)
+    if response.status in (401, 403):
         raise UpstreamRejected("The login provider rejected the token that it issued", code="CODE_REJECTED")
-    if answer.status != 200:
+    if response.status != 200:
         raise UpstreamError("The login provider responded with an error")
-    return answer.json()
+    return response.json()
 
 
-def _object(answer: HttpResponse) -> Mapping[str, Any]:
-    value = answer.json()
+def _object(response: HttpResponse) -> Mapping[str, Any]:
+    value = response.json()
     if not isinstance(value, dict):
         raise UpstreamError("The login provider returned an invalid response")
     return value

@@ -51,6 +51,6 @@ def _take(descriptor: int, until_s: float) -> bool:
         except BlockingIOError:
             if time.monotonic() >= until_s:
                 return False
-            time.sleep(random.uniform(0.002, 0.02))  # noqa: S311 - spreads the attempts, guards nothing
+            time.sleep(random.uniform(0.002, 0.02))  # noqa: S311 - spreads the attempts, no security purpose
         else:
             return True

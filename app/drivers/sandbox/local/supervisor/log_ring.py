@@ -13,7 +13,7 @@ class LogRing:
         self._lock = threading.Lock()
 
     def add(self, piece: bytes) -> None:
-        """Append output. Removes the older half if both are full."""
+        """Append output. Delete the older file when the newer one is full."""
         with self._lock:
             if self._file.tell() + len(piece) > self._half:
                 self._file.close()
@@ -22,12 +22,12 @@ class LogRing:
             self._file.write(piece[-self._half :])
 
 
-def tail(folder: Path, size: int) -> str:
-    """Return the last `size` bytes as text."""
+def tail(folder: Path, size_bytes: int) -> str:
+    """Return the last `size_bytes` bytes as text."""
     data = b""
     for name in ("log.1", "log"):
         try:
             data += (folder / name).read_bytes()
         except FileNotFoundError:
             continue
-    return data[-size:].decode(errors="replace")
+    return data[-size_bytes:].decode(errors="replace")
