@@ -77,7 +77,6 @@ class TestDescribe:
         assert (facts.title, facts.encoding, facts.lines) == ("Hello", "utf-8", 11 + MAX_BYTES // 5 + 1)
         assert facts.problems == ("The file is too large to be read completely",)
 
-    @pytest.mark.slow
     @example("a.md", b"---\n\xff\n---\n")
     @example("a.md", b"\xff\xfe-\0-\0-\0\n\0\xd8")
     @given(NAMES, st.binary() | st.binary().map(lambda tail: b"---\n" + tail + b"\n---\n") | st.text().map(str.encode))

@@ -32,7 +32,6 @@ class TestDecode:
         assert decode("aé".encode()[:2], whole=False) == ("a", "utf-8")
         assert decode("aé".encode()[:2]) == ("aÃ", "latin-1")
 
-    @pytest.mark.slow
     @given(st.text(st.characters(exclude_characters="\0\ufeff", codec="utf-8")))
     def test_decode_of_encoded_text_returns_the_text(self, text: str) -> None:
         assert decode(text.encode()) == (text, "utf-8")

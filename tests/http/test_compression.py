@@ -59,7 +59,6 @@ class TestAllow:
 
 
 class TestDocument:
-    @pytest.mark.slow
     @pytest.mark.parametrize("accepted", ["gzip", "identity", "br"])
     def test_document_is_served_in_both_forms_with_one_tag(self, app: Flask, accepted: str) -> None:
         client = app.test_client()

@@ -136,7 +136,6 @@ class TestRequests:
         assert HOUR - 120 <= wait_s <= HOUR
         assert answers[-1].json["message"] == f"Too many requests. Try again in {-(-wait_s // 60)} minutes"
 
-    @pytest.mark.slow
     def test_failed_requests_do_not_count(self, nodes: list[Flask], world: World) -> None:
         owner = world.person()
         organization = factories.organization(world, owner)
@@ -154,14 +153,12 @@ class TestRequests:
         with clock.shifted(timedelta(seconds=HOUR + 60)):
             assert person.post("/organization", {"org_name": "Later"}).status != 429
 
-    @pytest.mark.slow
     def test_invalid_body_does_not_count(self, nodes: list[Flask], world: World) -> None:
         person = self.as_user(nodes[0], world.person())
         statuses = {person.post("/organization", {}).status for _ in range(15)}
         assert statuses == {400}
         person.post("/organization", {"org_name": "Counted"}).ok(201)
 
-    @pytest.mark.slow
     def test_rate_is_checked_before_the_body(self, nodes: list[Flask], world: World) -> None:
         person = self.as_user(nodes[0], world.person())
         for number in range(10):

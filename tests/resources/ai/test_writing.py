@@ -102,7 +102,6 @@ class TestChat:
     def ask(self, site: Site, **more: Any) -> Any:
         return site.owner.post("/api/ai/chat", ASK | {"projectId": site.project} | more)
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("headers", [{}, CLAUDE])
     def test_model_searches_and_reads_files_with_sources(
         self, site: Site, double: AiDouble, headers: dict[str, str]
@@ -128,7 +127,6 @@ class TestChat:
         assert kinds(stream_parts).count("start-step") == kinds(stream_parts).count("finish-step") == 3
         assert "Hello" in str(double.last.body["messages"][-1])
 
-    @pytest.mark.slow
     def test_instructions_in_files_do_not_change_tools_or_project(
         self, world: World, site: Site, double: AiDouble
     ) -> None:

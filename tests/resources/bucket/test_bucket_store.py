@@ -34,7 +34,6 @@ def app(
 
 
 class TestS3Store:
-    @pytest.mark.slow
     def test_asset_is_uploaded_served_and_deleted(self, world: World, server: S3Server) -> None:
         me = world.person()
         asset = upload(me, picture("WEBP", 40, 30)).ok(201)
@@ -56,7 +55,6 @@ class TestS3Store:
         assert asset["size"] > 9_000_000
         assert opened(served(me, asset).response.data).tobytes() == opened(content).tobytes()
 
-    @pytest.mark.slow
     def test_variants_are_stored_in_the_bucket(self, world: World, server: S3Server) -> None:
         me = world.person()
         response = upload(me, picture("PNG", 300, 150))
@@ -64,7 +62,6 @@ class TestS3Store:
         assert opened(me.get(f"/media/{address}").response.data).size == (64, 32)
         assert (server.root / BUCKET / "variants" / response.ok(201)["key"] / "64").is_file()
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("app", [{"S3_PUBLIC_URL": "https://cdn.example.org/media"}], indirect=True)
     def test_public_url_is_returned_and_the_target_of_the_redirect(self, world: World) -> None:
         me = world.person()

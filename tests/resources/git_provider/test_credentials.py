@@ -41,7 +41,6 @@ class TestCreate:
         assert first["provider_account"]["login"] == login_of(me)
         assert me.get(f"/provider/{me.id}").ok() == [second]
 
-    @pytest.mark.slow
     @pytest.mark.one_database
     def test_rejected_token_returns_422(self, world: World, hosts: Hosts) -> None:
         me = world.person()

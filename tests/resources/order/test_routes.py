@@ -26,7 +26,6 @@ def subscribe(world: World, paddle: Paddle, person: Person, **more: object) -> E
 
 
 class TestHistory:
-    @pytest.mark.slow
     def test_history_contains_orders_and_subscriptions(self, world: World, paddle: Paddle) -> None:
         me = world.person()
         data = subscribe(world, paddle, me)

@@ -46,7 +46,6 @@ def verify_email(app: Flask, user_id: str) -> None:
 
 
 class TestCreate:
-    @pytest.mark.slow
     def test_create_returns_the_caller_as_owner(self, world: World) -> None:
         me = world.person()
         created = me.post("/organization", {"org_name": "Acme", "settings": {"a": 1}}).ok(201)

@@ -108,7 +108,6 @@ def test_parallel_requests_do_not_exceed_the_limit_of_open_imports(
     assert sum(together([partial(request, number) for number in range(8)])) == imports.MAX_OPEN
 
 
-@pytest.mark.slow
 def test_import_creates_the_project_with_its_index(cloning: World, owner: Person, organization: str, url: str) -> None:
     import_id = start(cloning, owner, organization, url)
     cloning.work_off()
@@ -130,7 +129,6 @@ def test_failed_clone_stores_the_reason_and_frees_the_name(
     assert names(cloning) == []
 
 
-@pytest.mark.slow
 def test_failed_connection_leaves_the_cloned_repository(
     cloning: World, owner: Person, organization: str, url: str
 ) -> None:
@@ -146,7 +144,6 @@ def test_failed_connection_leaves_the_cloned_repository(
         assert db.session.query(Project).count() == 0
 
 
-@pytest.mark.slow
 def test_repeated_run_continues_after_the_clone(cloning: World, owner: Person, organization: str, url: str) -> None:
     import_id = start(cloning, owner, organization, url)
     with cloning.app.app_context():

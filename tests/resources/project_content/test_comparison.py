@@ -98,7 +98,6 @@ class TestCompare:
         assert site.owner.get(added["after"]["url"]).response.data == NEW
         assert site.owner.get(removed["before"]["url"]).response.data == IMAGES["a.png"]
 
-    @pytest.mark.slow
     def test_large_file_is_truncated(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"large.txt": b"line\n" * 220_000, "long.txt": b"line\n" * 6_000})

@@ -103,7 +103,6 @@ class TestEntriesWithoutAField:
 
 
 class TestStoredSets:
-    @pytest.mark.slow
     def test_hourly_job_stores_the_sets_of_an_older_version(self, pages: Site) -> None:
         forget(pages)
         cleanup.enqueue_missing()

@@ -38,7 +38,6 @@ def run(app: Flask, job: Any, **given: Any) -> None:
 
 
 class TestIndexAfterSave:
-    @pytest.mark.slow
     def test_delayed_index_job_does_not_block_a_due_job(self, site: Site) -> None:
         site.commit({"path": "content/mine.md", "action": "create", "content": "mine"}).ok(201)
         site.world.work_off()
@@ -124,7 +123,6 @@ class TestSweep:
             index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
             assert index.described_sha is None
 
-    @pytest.mark.slow
     def test_blob_that_is_committed_again_is_indexed_again(self, site: Site, app: Flask) -> None:
         site.repo.commit({"content/about.md": None})
         site.owner.post(site.path("/reindex"), {}).ok(202)
@@ -138,7 +136,6 @@ class TestSweep:
 
 
 class TestTidyRepositories:
-    @pytest.mark.slow
     def test_repack_packs_loose_objects_without_loss(self, site: Site, app: Flask) -> None:
         for n in range(3):
             site.repo.commit({f"f{n}-{k}.md": f"{n} {k}\n".encode() for k in range(1_000)})

@@ -24,7 +24,6 @@ def move(path: str, origin: str = "hugo.toml") -> dict[str, Any]:
 
 
 class TestTree:
-    @pytest.mark.slow
     def test_tree_equals_the_tree_of_git(self, world: World) -> None:
         site = make_site(world, AWKWARD)
         tree = site.tree()

@@ -21,7 +21,6 @@ from tests.support.world import World
 
 
 class TestHealth:
-    @pytest.mark.slow
     def test_healthz_returns_status_and_uptime_without_a_database(self, tmp_path: Path) -> None:
         unreachable = "postgresql+psycopg://nobody@127.0.0.1:9/none"
         app = create_app(Settings.for_tests(tmp_path, DATABASE_URL=unreachable))

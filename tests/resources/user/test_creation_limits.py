@@ -1,7 +1,5 @@
 """Tests of the creation limits of subscribers."""
 
-import pytest
-
 from tests.support.doubles.paddle_data import event, subscription
 from tests.support.payments import app, faultless, notify, paddle, settings
 from tests.support.world import World
@@ -10,7 +8,6 @@ __all__ = ["app", "faultless", "paddle", "settings"]
 
 
 class TestPlan:
-    @pytest.mark.slow
     def test_plan_raises_the_creation_limit(self, world: World) -> None:
         me, another = world.person(), world.person()
         data = subscription(plan="Patron", user_id=me.id)

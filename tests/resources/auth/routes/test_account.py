@@ -25,7 +25,6 @@ def request_reset_token(person: Newcomer, **more: object) -> str:
 
 
 class TestForgetPassword:
-    @pytest.mark.slow
     def test_mail_links_to_the_web_app_with_the_token_in_the_fragment(self, newcomer: Make) -> None:
         person = newcomer().join()
         token = request_reset_token(person)

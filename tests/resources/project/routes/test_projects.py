@@ -25,7 +25,6 @@ def create(me: Person, org: str, repo: str, **more: Any) -> Any:
 
 
 class TestCreate:
-    @pytest.mark.slow
     def test_create_on_readable_branch_connects_and_indexes_the_branch(self, world: World) -> None:
         me = world.person()
         org, (name, git) = me.new_organization(), repository(world, SMALL)

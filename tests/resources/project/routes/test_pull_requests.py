@@ -47,7 +47,6 @@ class TestPullRequests:
         assert made.git.show("content/new.md") == b"# New\n"
         assert me.get(path).ok() == [one | {"state": "merged"}]
 
-    @pytest.mark.slow
     def test_merge_indexes_the_base_branch(self, world: World, at: At) -> None:
         me, path, made = at
         content = path.replace("/project/", "/project-content/").removesuffix("/pull-requests")
