@@ -71,7 +71,6 @@ class TestDescribe:
         facts = describe("a.md", b"---\na: b: c\n---\n# Still read\n")
         assert (facts.front_matter, facts.title, len(facts.problems)) == (None, "Still read", 1)
 
-    @pytest.mark.slow
     def test_large_file_is_described_from_its_start(self) -> None:
         facts = describe("a.md", POST + b"word\n" * (MAX_BYTES // 5) + "é".encode())
         assert (facts.title, facts.encoding, facts.lines) == ("Hello", "utf-8", 11 + MAX_BYTES // 5 + 1)

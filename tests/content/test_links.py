@@ -36,7 +36,6 @@ class TestFindLinks:
         assert not is_local(url)
         assert find_links(f"[a]({url})", {}) == []
 
-    @pytest.mark.slow
     @pytest.mark.parametrize(
         "bait", ["[", "![", "[[", "](", "[a](", "<a href=", "{{< ref ", "url(", "[a]: ", "(" * 40, "[![a]("]
     )

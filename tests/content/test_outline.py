@@ -73,14 +73,12 @@ class TestBounds:
     def test_outline_of_a_short_text_is_complete(self) -> None:
         assert read_outline("# A\n" * 100).whole
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("text", ["# A\n" * (MAX_ITEMS + 1), "- a\n" * 60_000, "x" * (MAX_CHARACTERS + 1)])
     def test_outline_of_a_truncated_text_is_marked_incomplete(self, text: str) -> None:
         outline = read_outline(text)
         assert not outline.whole
         assert len(outline.headings) <= MAX_ITEMS
 
-    @pytest.mark.slow
     @pytest.mark.parametrize("name", HOSTILE)
     def test_outline_of_hostile_text_takes_bounded_time(self, name: str) -> None:
         with watchdog():

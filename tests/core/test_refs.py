@@ -32,7 +32,6 @@ class TestBranchNames:
     def test_ambiguous_branch_name_is_refused(self, name: str) -> None:
         assert not is_branch_name(name)
 
-    @pytest.mark.slow
     @settings(max_examples=150, deadline=None)
     @example("a.lock/b")
     @example("a/@")

@@ -3,8 +3,6 @@
 import subprocess
 import sys
 
-import pytest
-
 from app.concurrency.threadpool import time_limit
 from app.core.errors import AppError
 
@@ -27,7 +25,6 @@ with time_limit(5, AppError("late")):
 
 
 class TestTimeLimit:
-    @pytest.mark.slow
     def test_limit_ends_a_long_wait_in_a_greenlet_only(self) -> None:
         done = subprocess.run([sys.executable, "-c", PATCHED], capture_output=True, text=True, timeout=30)
         assert done.stdout.split() == ["late", "x"], done.stderr

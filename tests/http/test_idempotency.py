@@ -121,7 +121,6 @@ class TestInterruptedSave:
         assert space.me.post(path, self._save(base), headers=KEY).ok(201) == first
         assert space.git.text("rev-list", "--count", f"{base}..main").strip() == "2"
 
-    @pytest.mark.slow
     def test_retry_on_a_busy_branch_returns_the_commit_of_the_first_attempt(self, world: World) -> None:
         """In the time of a lease, a branch receives many commits of other persons."""
         space = make_workspace(world)

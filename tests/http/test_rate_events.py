@@ -117,7 +117,6 @@ class TestRequests:
     def as_user(self, node: Flask, person: Person) -> Person:
         return Person(node, person.id, person.email, person.token)
 
-    @pytest.mark.slow
     def test_project_creations_of_two_nodes_share_the_rate(self, nodes: list[Flask], world: World) -> None:
         """The documented 20 projects per hour hold with two workers and without Redis."""
         owner = world.person()

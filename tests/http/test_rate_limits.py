@@ -120,7 +120,6 @@ class TestSignIn:
             assert self.fail(world, owner.email, "192.0.2.1", 9) == [401] * 9
             self.sign_in(world, owner.email, self.PASSWORD, "192.0.2.1").ok()
 
-    @pytest.mark.slow
     def test_success_keeps_the_failures_of_all_addresses(self, world: World) -> None:
         owner = self.owner(world)
         for number in range(10):
@@ -187,7 +186,6 @@ class TestAddressRows:
 
 
 class TestStoredAddressRows:
-    @pytest.mark.slow
     def test_sign_ups_of_an_address_are_thirty_an_hour(self, world: World) -> None:
         def sign_up(address: str = "192.0.2.1") -> Answer:
             body = {"email": email(), "password": "Another-Harbour-1", "name": "Ada"}
@@ -231,14 +229,12 @@ class TestRequestRows:
 
         assert statuses(61, ask) == [401] * 60 + [429]
 
-    @pytest.mark.slow
     def test_signed_in_writes_are_a_hundred_and_twenty_a_minute(self, world: World) -> None:
         person = world.person()
         received = statuses(121, lambda: person.post("/user/check-limits", {}))
         assert received == [200] * 120 + [429]
         person.get("/auth/get-session").ok()
 
-    @pytest.mark.slow
     def test_signed_in_requests_are_six_hundred_a_minute(self, world: World) -> None:
         person, other = world.person(), world.person()
         received = statuses(601, lambda: person.get("/auth/get-session"))

@@ -24,7 +24,6 @@ class TestReadOrCreate:
         read_or_create(tmp_path / "new" / "key", lambda: "x")
         assert stat.S_IMODE((tmp_path / "new" / "key").stat().st_mode) == 0o600
 
-    @pytest.mark.slow
     def test_parallel_processes_read_one_secret(self, tmp_path: Path) -> None:
         script = (
             "import pathlib, secrets; from app.security.instance_secrets import read_or_create; "

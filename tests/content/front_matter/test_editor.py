@@ -32,7 +32,6 @@ class TestGeneratedDocuments:
             assert values is not None, made.data
             assert edit_front_matter(made.path, made.data, values) == made.data
 
-    @pytest.mark.slow
     def test_set_key_changes_only_its_lines(self) -> None:
         dice, outcomes = random.Random(2), Counter[str]()
         for _ in range(FILES):
@@ -43,7 +42,6 @@ class TestGeneratedDocuments:
             outcomes[outcome if made.language == "yaml" or value is not None else "null in TOML"] += 1
         assert outcomes["kept"] > 0.9 * FILES, outcomes
 
-    @pytest.mark.slow
     def test_removed_key_removes_only_its_lines(self) -> None:
         dice, outcomes = random.Random(3), Counter[str]()
         for _ in range(FILES):

@@ -66,7 +66,6 @@ class TestCollections:
             "odd": {"<<": 1},
         }
 
-    @pytest.mark.slow
     @given(JSON)
     def test_dumped_values_are_read_back(self, value: Any) -> None:
         assert read_yaml(yaml.safe_dump(value, default_style='"')) == _without_nul(value)

@@ -92,7 +92,6 @@ class TestDisconnect:
         assert usage["input_tokens"] >= 11
         assert usage["budget"]["used"] == usage["input_tokens"] + usage["output_tokens"]
 
-    @pytest.mark.slow
     def test_many_streams_closed_early_do_not_exceed_the_budget(
         self, me: Person, double: AiDouble, wire: str, limits: Limits
     ) -> None:
@@ -145,7 +144,6 @@ class TestLanguages:
         assert sum(reported) <= BUDGET
         assert used(me) == sum(reported)
 
-    @pytest.mark.slow
     @given(st.text(), st.lists(st.text(), min_size=1, max_size=4), st.lists(st.text(), max_size=3), st.booleans())
     def test_input_bound_covers_one_token_per_byte(
         self, system: str, texts: list[str], arguments: list[str], is_shaped: bool

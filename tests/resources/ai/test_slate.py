@@ -90,7 +90,6 @@ def rendered_text(markdown: str) -> str:
 class TestReadBack:
     """Tests that a Markdown reader shows the typed text unchanged."""
 
-    @pytest.mark.slow
     @given(st.text(alphabet="ab1.)#-+*_`~=<>[]()!\\|:&; ", min_size=1, max_size=24))
     @settings(max_examples=400, deadline=None)
     def test_plain_text_is_read_as_plain_text(self, typed: str) -> None:

@@ -54,7 +54,6 @@ class TestBudget:
         assert counts == {"taken": ROOM, "AI_BUDGET_USED": CALLS - ROOM}
         assert used(me) == ROOM * EACH
 
-    @pytest.mark.slow
     def test_parallel_requests_use_at_most_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
         """Each request costs its whole reservation, so ten of them use the budget."""
         prompt = prompts.copilot("The quick", None)

@@ -2,8 +2,6 @@
 
 from concurrent.futures import ThreadPoolExecutor, wait
 
-import pytest
-
 from app.core.limits import TokenLimits
 from app.database.session import write_transaction
 from app.extensions import db
@@ -93,7 +91,6 @@ class TestRaces:
         shown = space.me.get(f"/organization/{space.org}/service-accounts/{made['id']}").ok()
         assert (shown["user_id"], shown["status"]) == (admin.id, "revoked")
 
-    @pytest.mark.slow
     def test_parallel_creations_respect_the_token_limit(self, world: World) -> None:
         me = world.person()
         limit = world.app.config["SETTINGS"].limits.tokens.per_user

@@ -47,7 +47,6 @@ class TestS3Store:
         world.work_off()
         assert not kept.exists()
 
-    @pytest.mark.slow
     def test_upload_of_ten_mebibytes_is_stored_in_parts(self, world: World, server: S3Server) -> None:
         me = world.person()
         content = noise(1800, 1800)
@@ -74,7 +73,6 @@ class TestS3Store:
 
 
 class TestUnavailableS3Store:
-    @pytest.mark.slow
     def test_upload_returns_503_and_succeeds_after_the_recovery(self, world: World, server: S3Server) -> None:
         me = world.person()
         asset = upload(me).ok(201)

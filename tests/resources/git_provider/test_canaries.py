@@ -71,7 +71,6 @@ def run_connection_lifecycle(me: Person, hosts: Hosts, world: World) -> None:
         me.delete(f"/git-provider/{one['id']}").ok()
 
 
-@pytest.mark.slow
 def test_tokens_are_not_returned_logged_or_stored(
     app: Flask,
     world: World,

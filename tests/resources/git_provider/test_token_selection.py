@@ -39,7 +39,6 @@ def bearer(call: Call) -> str:
 
 
 class TestGitHub:
-    @pytest.mark.slow
     def test_project_is_created_indexed_and_committed_to(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))

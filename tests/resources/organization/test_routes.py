@@ -238,7 +238,6 @@ class TestInvite:
             verify_email(app, guest.id)
         guest.get(f"/organization/{org}").fails(403)
 
-    @pytest.mark.slow
     def test_members_and_invitations_above_the_limit_return_403(self, world: World) -> None:
         me = world.person()
         org = me.new_organization()

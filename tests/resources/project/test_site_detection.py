@@ -23,7 +23,6 @@ def app(hosted: tuple[Flask, Hosts]) -> Flask:
 
 
 class TestLargeRepository:
-    @pytest.mark.slow
     @pytest.mark.parametrize("provider", ["github", "gitlab"])
     @pytest.mark.parametrize("paths", [NESTED, FLAT], ids=["nested", "flat"])
     def test_create_on_a_large_repository_makes_at_most_ten_calls(

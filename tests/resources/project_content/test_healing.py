@@ -109,7 +109,6 @@ class TestKillDuringSave:
 
 
 class TestSimulation:
-    @pytest.mark.slow
     @pytest.mark.parametrize("seed", [1, 2])
     def test_index_equals_the_branch_after_all_jobs(self, world: World, seed: int) -> None:
         life = Simulation(make_site(world, dict(AWKWARD)), seed)

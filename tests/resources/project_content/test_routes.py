@@ -339,7 +339,6 @@ class TestCommit:
         assert again.headers["Idempotency-Replayed"] == "true"
         assert site.repo.text("rev-list", "--count", f"{base}..main") == "1"
 
-    @pytest.mark.slow
     def test_parallel_commits_of_different_files_succeed_and_of_one_file_once(self, site: Site) -> None:
         base = site.repo.head()
         answers: dict[str, Any] = {}

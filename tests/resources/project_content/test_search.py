@@ -170,7 +170,6 @@ class TestUpdates:
 
 
 class TestRecall:
-    @pytest.mark.slow
     def test_search_returns_the_files_of_a_linear_scan(self, world: World) -> None:
         dice = random.Random(11)
         vocabulary = [f"{stem}{n}" for stem in ("alpha", "beta", "γάμμα", "été", "word") for n in range(12)]

@@ -103,7 +103,6 @@ def check(site: Site, stored: Store) -> None:
     assert {entry["path"]: (entry["mode"], entry["sha"], entry["size"]) for entry in listed} == site.oracle()
 
 
-@pytest.mark.slow
 def test_stored_tree_equals_the_branch_after_each_commit(site: Site, stored: Store, app: Flask) -> None:
     dice, present = random.Random(1), set(PATHS)
     with app.app_context():

@@ -46,7 +46,6 @@ class TestPreviewRecord:
     ) -> None:
         workspace.me.put(f"/project-preview/{workspace.project}", change).fails(400, "VALIDATION_FAILED", path)
 
-    @pytest.mark.slow
     def test_parallel_updates_succeed(self, workspace: Workspace) -> None:
         path = f"/project-preview/{workspace.project}"
         requests = [partial(workspace.me.again().put, path, {"state": "running"}) for _ in range(THREADS)]

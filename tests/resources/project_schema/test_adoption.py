@@ -1,7 +1,5 @@
 """The section that an adoption writes to `.galley.yml`."""
 
-import pytest
-
 from app.content.schema.galley import read_galley
 from app.content.schema.schema_readers import READERS
 from app.resources.project_schema.adoption import galley_section
@@ -9,7 +7,6 @@ from tests.content.schema.mutations import mutated
 
 
 class TestGalleySection:
-    @pytest.mark.slow
     def test_section_reads_as_the_same_collections(self) -> None:
         for kind, path, data in mutated(200, seed=8):
             schema = READERS[kind](path, data)

@@ -18,7 +18,6 @@ PAGE = "---\ntitle: 5\ndate: soon\ntags: [{}]\nkind: c\nseo: {image: 1}\n---\n"
 
 
 class TestMutatedFiles:
-    @pytest.mark.slow
     @pytest.mark.parametrize("part", range(PARTS))
     def test_schema_and_validated_save_answer_without_a_server_error(self, world: World, part: int) -> None:
         sites: dict[SourceKind, Site] = {}

@@ -46,7 +46,6 @@ def by_name(items: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 class TestReadSchema:
-    @pytest.mark.slow
     def test_first_existing_file_is_the_source(self, world: World) -> None:
         files = {
             "content/posts/a.md": PAGES["content/posts/2026-01-01-p.md"],
@@ -116,7 +115,6 @@ class TestReadSchema:
         assert fields["tags"]["item"]["type"] == "string"
         assert by_name(fields["seo"]["fields"])["rank"]["type"] == "number"
 
-    @pytest.mark.slow
     @pytest.mark.one_database
     def test_invalid_files_are_problems_with_status_200(self, world: World) -> None:
         site = make_site(world, {".galley.yml": b"collections: [{", "content/a.md": b"---\ntitle: a\n---\n"})

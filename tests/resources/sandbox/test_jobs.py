@@ -88,7 +88,6 @@ class LabeledHost(NoSandboxes):
 
 
 class TestReconcileSandboxes:
-    @pytest.mark.slow
     def test_running_sandbox_is_not_stopped(self, site: PreviewSite) -> None:
         made = site.created()
         reap(site)
@@ -137,7 +136,6 @@ class TestReconcileSandboxes:
         assert site.held() == []
         assert site.beat().ok()["ok"] is False
 
-    @pytest.mark.slow
     def test_create_after_a_killed_supervisor_starts_a_new_sandbox(self, site: PreviewSite) -> None:
         made = site.created()
         kill_supervisor(root_of(site), made["sandboxName"])
@@ -223,7 +221,6 @@ class TestReconcileSandboxes:
 
 
 class TestDeletion:
-    @pytest.mark.slow
     def test_deletion_of_the_record_stops_the_sandbox(self, site: PreviewSite) -> None:
         made = site.created()
         site.owner.delete(f"/project-preview/{site.project}").ok()

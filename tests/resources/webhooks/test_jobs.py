@@ -72,7 +72,6 @@ class TestFollowRemote:
             told.append(site.me.get(f"/project/{site.project}").ok()["index"]["status"])
         assert told == ["stale", "ready"]
 
-    @pytest.mark.slow
     def test_recently_polled_branch_is_not_polled(self, world: World, hosts: Hosts, no_other_branch_due: None) -> None:
         site = PolledSite(world, hosts)
         follow(world)
@@ -90,7 +89,6 @@ class TestFollowRemote:
         follow(world)
         assert site.sha == site.repository.git.head()
 
-    @pytest.mark.slow
     def test_run_is_bounded_and_polls_the_oldest_first(
         self, world: World, hosts: Hosts, no_other_branch_due: None
     ) -> None:
@@ -101,7 +99,6 @@ class TestFollowRemote:
         follow(world, max_branches=1)
         assert [site.sha for site in (first, second)] == heads
 
-    @pytest.mark.slow
     def test_failing_repository_does_not_stop_the_others(
         self, world: World, hosts: Hosts, no_other_branch_due: None
     ) -> None:

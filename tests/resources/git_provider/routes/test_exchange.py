@@ -29,7 +29,6 @@ def state_of(url: str) -> str:
 
 
 class TestGitHubExchange:
-    @pytest.mark.slow
     def test_code_and_installation_create_a_credential(self, world: World, hosts: Hosts) -> None:
         me = world.person()
         repository = hosts.on_github(login_of(me))

@@ -106,7 +106,6 @@ class TestCreate:
         workspace.me.patch(f"/organization/status/{workspace.org}", {"status": "archived"}).ok()
         create(workspace.me, workspace.org, workspace.repository).fails(409, "ARCHIVED")
 
-    @pytest.mark.slow
     def test_create_above_the_limit_of_the_owner_returns_403(self, world: World) -> None:
         me = world.person()
         for _ in range(4):
