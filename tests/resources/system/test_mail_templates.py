@@ -26,7 +26,7 @@ TO_VERIFIED_USERS = {"member_added"}
 def messages() -> set[str]:
     """Return every text of every template, as Babel extracts them."""
     texts: set[str] = set()
-    for file in (mail_templates.HERE / "templates").iterdir():
+    for file in (mail_templates.HERE / "templates").glob("*.*"):
         content = BytesIO(file.read_bytes())
         options = {"newstyle_gettext": "true", "trimmed": "false"}
         texts |= {

@@ -117,6 +117,8 @@ def check_confinement() -> None:
             process = subprocess.run(
                 argv, capture_output=True, timeout=PROBE_TIMEOUT_S, check=False, pass_fds=[options], env={}, cwd="/"
             )
+        except subprocess.TimeoutExpired as error:
+            raise SandboxUnavailable(f"bubblewrap did not start within {PROBE_TIMEOUT_S} s") from error
         finally:
             os.close(options)
         if process.returncode != 0:

@@ -4,11 +4,13 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.drivers.errors import UpstreamRejected
-from app.drivers.sandbox.local.confinement import tools
+from app.drivers.sandbox.local import confinement
+from app.drivers.sandbox.local.confinement import check_confinement, tools
 from app.drivers.sandbox.local.supervisor.bubblewrap import TOOLS
 from app.drivers.sandbox.none import NoSandboxes
 from app.drivers.sandbox.port import Phase, SandboxUnavailable
@@ -27,6 +29,24 @@ try:
 except SandboxUnavailable as error:
     print(error.code, list(host.list_sandboxes()))
 """
+
+# The event loop of gevent is idle during the start, so it closes no descriptor.
+OPTIONS = """
+from gevent import get_hub, monkey
+monkey.patch_all()
+import os
+from app.drivers.sandbox.local.supervisor.bubblewrap import command
+get_hub()
+_, options = command([], None, ["/usr/bin/true"], info_fd=1, files={}, seccomp=None)
+os.set_blocking(options, False)
+print(b"--unshare-user" in os.read(options, 65536), os.read(options, 1))
+"""
+
+
+class TestOptions:
+    def test_options_end_in_a_patched_process_without_the_event_loop(self) -> None:
+        done = subprocess.run([sys.executable, "-c", OPTIONS], cwd=ROOT, capture_output=True, text=True, timeout=60)
+        assert done.stdout == "True b''\n", done.stderr
 
 
 class TestConfinement:
@@ -49,6 +69,15 @@ class TestConfinement:
             check=True,
         )
         assert done.stdout == "SANDBOX_UNAVAILABLE ()\n" or done.stdout == "SANDBOX_UNAVAILABLE []\n"
+
+    def test_bubblewrap_that_does_not_end_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        def run(argv: list[str], **options: Any) -> None:
+            raise subprocess.TimeoutExpired(argv, options["timeout"])
+
+        monkeypatch.setattr(subprocess, "run", run)
+        monkeypatch.setattr(confinement, "_checked_at", float("-inf"))
+        with pytest.raises(SandboxUnavailable, match="did not start within 20 s"):
+            check_confinement()
 
     def test_disabled_host_raises_sandbox_unavailable(self) -> None:
         host = NoSandboxes()

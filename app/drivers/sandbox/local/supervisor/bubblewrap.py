@@ -83,8 +83,9 @@ def command(
 def _options(arguments: list[str]) -> int:
     """Return a descriptor from which bubblewrap reads its options."""
     reader, writer = os.pipe()
-    os.write(writer, b"\0".join(os.fsencode(argument) for argument in arguments) + b"\0")
-    os.close(writer)
+    # In a process that gevent has patched, `os.close` closes a pipe later. bubblewrap waits for the end of the pipe.
+    with open(writer, "wb") as stream:  # noqa: PTH123 (a descriptor)
+        stream.write(b"\0".join(os.fsencode(argument) for argument in arguments) + b"\0")
     return reader
 
 
