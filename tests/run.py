@@ -13,13 +13,16 @@ Usage: run.py [quick | coverage] [-j PROCESSES] [PYTEST-ARGUMENT ...]
 figure in `.coverage-figure`, which `make check` prints.
 """
 
+import json
 import os
 import re
+import select
 import signal
 import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -35,9 +38,11 @@ PROCESSES = 5
 CONTRACT_SHARES = 2
 WAITING = 2
 """The number of processes that prefer the parts which mostly wait, with servers, sandboxes and commands."""
+QUICK_SHARES = 10
 WEB_SHARES = 6
 WORKER_SHARES = {"sqlite": 6, "postgresql": 1}
 TIMEOUT_S = 1500
+STACKS_S = 5
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
 SUMMARY = re.compile(r"^=*\s*(\d+ \w+.*) in \d.*$", re.MULTILINE)
 """The last line of pytest. Warnings at the end of the interpreter can follow it."""
@@ -64,27 +69,84 @@ class Part:
     is_waiting: bool = False
     is_measured: bool = False
 
-    def run(self, number: int, more: Sequence[str]) -> tuple[int, str]:
+    def run(self, servers: "Servers", number: int, more: Sequence[str]) -> tuple[int, str]:
         """Run the part and return its exit status and its output."""
-        environment = os.environ | {"GALLEY_TEST_PROCESS": str(number)}
-        # All parts, and the commands that tests start, share the compiled modules.
-        environment.pop("PYTHONDONTWRITEBYTECODE", None)
-        # Large buffers are returned to the system when they are freed.
-        environment |= {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
-        measure = ["-m", "coverage", "run", "--parallel-mode"] if self.is_measured else []
-        command = [sys.executable, *measure, "-m", "pytest", *self.arguments, *more, *self.paths]
-        if self.is_patched:
-            environment["PYTHONPATH"] = str(TESTS / "support" / "plugins")
-            first = command.index("pytest") + 1
-            command[first:first] = ["-p", "gevent_patch"]
         # Each process has a separate temporary folder, because pytest removes old folders at its end.
-        folder = tempfile.mkdtemp(prefix="galley-test-")
-        environment["PYTEST_DEBUG_TEMPROOT"] = folder
+        folder = Path(tempfile.mkdtemp(prefix="galley-test-"))
+        environment = {"GALLEY_TEST_PROCESS": str(number), "PYTEST_DEBUG_TEMPROOT": str(folder)}
+        arguments = [*self.arguments, *more, *self.paths]
         try:
-            return run_bounded(command, environment)
+            if self.is_measured:
+                return run_measured(arguments, self.is_patched, environment)
+            return servers.run(arguments, self.is_patched, environment, folder)
         finally:
             # Some tests nest folders deeper than `shutil.rmtree` can follow.
             subprocess.run(["rm", "-rf", folder], check=False)
+
+
+class Servers:
+    """The processes that fork a process for each part: one that gevent has patched, and one that is not patched."""
+
+    def __init__(self) -> None:
+        self._processes: dict[bool, subprocess.Popen[str]] = {}
+        self._lock = threading.Lock()
+
+    def run(self, arguments: list[str], is_patched: bool, environment: dict[str, str], folder: Path) -> tuple[int, str]:
+        """Run pytest in a forked process and return its exit status and output. End it when the time is over."""
+        output, status = folder / "output", folder / "status"
+        request = {"arguments": arguments, "environment": environment, "output": str(output), "status": str(status)}
+        with self._lock:
+            server = self._processes.get(is_patched) or self._start(is_patched)
+            server.stdin.write(json.dumps(request) + "\n")
+            server.stdin.flush()
+            pid = int(server.stdout.readline())
+            ended = os.pidfd_open(pid)
+        try:
+            is_in_time = bool(select.select([ended], [], [], TIMEOUT_S)[0])
+        finally:
+            os.close(ended)
+        if not is_in_time:
+            # pytest writes the stacks of the threads when it receives this signal.
+            os.killpg(pid, signal.SIGABRT)
+            time.sleep(STACKS_S)
+            os.killpg(pid, signal.SIGKILL)
+        text = output.read_text(errors="replace")
+        if status.exists():
+            return int(status.read_text()), text
+        return 1, text + ("\nthe process ended without a status\n" if is_in_time else f"\nended after {TIMEOUT_S} s\n")
+
+    def close(self) -> None:
+        """End the servers."""
+        for process in self._processes.values():
+            process.communicate()
+
+    def _start(self, is_patched: bool) -> "subprocess.Popen[str]":
+        command = [sys.executable, str(TESTS / "support" / "part_server.py"), *(["--patched"] if is_patched else [])]
+        process = subprocess.Popen(
+            command, cwd=ROOT, env=environment_of_parts(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        self._processes[is_patched] = process
+        return process
+
+
+def environment_of_parts() -> dict[str, str]:
+    """Return the environment of the processes that run parts."""
+    environment = dict(os.environ)
+    # All parts, and the commands that tests start, share the compiled modules.
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    # Large buffers are returned to the system when they are freed.
+    return environment | {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
+
+
+def run_measured(arguments: list[str], is_patched: bool, environment: dict[str, str]) -> tuple[int, str]:
+    """Run pytest in a new process with coverage, which must start before the imports."""
+    environment = environment_of_parts() | environment
+    plugin: list[str] = []
+    if is_patched:
+        environment["PYTHONPATH"] = str(TESTS / "support" / "plugins")
+        plugin = ["-p", "gevent_patch"]
+    command = [sys.executable, "-m", "coverage", "run", "--parallel-mode", "-m", "pytest", *plugin, *arguments]
+    return run_bounded(command, environment)
 
 
 def run_bounded(command: list[str], environment: dict[str, str], timeout_s: float = TIMEOUT_S) -> tuple[int, str]:
@@ -106,7 +168,7 @@ def run_bounded(command: list[str], environment: dict[str, str], timeout_s: floa
 def parts(quick: bool, coverage: bool = False) -> Iterator[Part]:
     """Yield the parts of the suite. With `coverage`, the parts on SQLite are measured."""
     if quick:
-        for number, files in enumerate(shares(QUICK, 4), 1):
+        for number, files in enumerate(shares(QUICK, QUICK_SHARES), 1):
             yield Part(f"quick {number}", files, True, ("--quick", "--store=sqlite"))
         return
     # The databases take turns, so that few processes use the connections of PostgreSQL at a time.
@@ -164,6 +226,7 @@ def main(arguments: list[str]) -> int:
     processes = PROCESSES
     if more[:1] == ["-j"]:
         processes, more = int(more[1]), more[2:]
+    servers = Servers()
     counts: Counter[str] = Counter()
     failed: list[str] = []
     lock = threading.Lock()
@@ -176,7 +239,7 @@ def main(arguments: list[str]) -> int:
     def run(part: Part) -> None:
         number = numbers.get()
         try:
-            status, output = part.run(number, more)
+            status, output = part.run(servers, number, more)
         finally:
             numbers.put(number)
         with lock:
@@ -202,6 +265,7 @@ def main(arguments: list[str]) -> int:
     with ThreadPoolExecutor(processes) as pool:
         queues = [(waiting, computing) if n < WAITING else (computing, waiting) for n in range(processes)]
         list(pool.map(lambda pair: run_all(*pair), queues))
+    servers.close()
     if failed:
         print(f"Failed: {', '.join(failed)}")
     print(f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped")
