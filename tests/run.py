@@ -34,7 +34,7 @@ from queue import SimpleQueue
 ROOT = Path(__file__).resolve().parents[1]
 TESTS = ROOT / "tests"
 FIGURE = ROOT / ".coverage-figure"
-PROCESSES = 5
+PROCESSES = 6
 CONTRACT_SHARES = 2
 WAITING = 2
 """The number of processes that prefer the parts which mostly wait, with servers, sandboxes and commands."""
