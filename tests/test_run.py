@@ -1,6 +1,29 @@
-"""Tests of the division of the suite into parts."""
+"""Tests of the division of the suite into parts, and of the processes that run them."""
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
 
 from tests import run
+
+SAMPLE = """
+import os
+from gevent import monkey
+
+def test_process_has_the_environment_of_the_part():
+    assert os.environ["SAMPLE"] == "1"
+
+def test_process_is_patched():
+    assert monkey.is_module_patched("socket")
+"""
+KILLED = """
+import os, signal
+
+def test_kill():
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
 
 
 def modules(parts: list[run.Part], store: str) -> list[str]:
@@ -50,3 +73,29 @@ class TestResults:
 
     def test_output_without_summary_has_no_results(self) -> None:
         assert not run.results("ended after 1500 s")
+
+
+@pytest.fixture(scope="module")
+def servers() -> Iterator[run.Servers]:
+    started = run.Servers()
+    yield started
+    started.close()
+
+
+@pytest.mark.slow
+class TestServers:
+    @pytest.mark.parametrize(("is_patched", "numbers"), [(True, {"passed": 2}), (False, {"passed": 1, "failed": 1})])
+    def test_part_runs_in_a_forked_process(
+        self, servers: run.Servers, tmp_path: Path, is_patched: bool, numbers: dict[str, int]
+    ) -> None:
+        (tmp_path / "test_sample.py").write_text(SAMPLE)
+        arguments = ["-c", os.devnull, str(tmp_path)]
+        status, output = servers.run(arguments, is_patched, {"SAMPLE": "1"}, tmp_path)
+        assert status == numbers.get("failed", 0)
+        assert run.results(output) == numbers
+
+    def test_killed_process_fails(self, servers: run.Servers, tmp_path: Path) -> None:
+        (tmp_path / "test_killed.py").write_text(KILLED)
+        status, output = servers.run(["-c", os.devnull, str(tmp_path)], False, {}, tmp_path)
+        assert status == 1
+        assert "the process ended without a status" in output

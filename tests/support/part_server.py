@@ -20,10 +20,10 @@ if "--patched" in sys.argv[1:]:
     # Other libraries import `ssl`, so the patch comes first.
     monkey.patch_all()
 
-import gc  # noqa: E402 (after the patch)
-from importlib import import_module  # noqa: E402
+import gc
+from importlib import import_module
 
-import pytest  # noqa: E402
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 IMPORTS = (
