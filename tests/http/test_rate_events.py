@@ -24,6 +24,8 @@ from config import Settings
 from tests.support import factories
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.slow
+
 THREE = (Rate(3, HOUR),)
 
 

@@ -20,6 +20,8 @@ from app.rate_limiting.counter import RateCounter
 from tests.support.assertions.mailbox import Mailbox
 from tests.support.world import Answer, Browser, Person, World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(autouse=True)
 def strict(app: Flask) -> Iterator[None]:

@@ -74,6 +74,7 @@ class TestTraces:
         sent = b"".join(map(_plain, collector.bodies))
         assert not [token for token in hosts.gitlab.grants if token.encode() in sent]
 
+    @pytest.mark.slow
     def test_process_without_a_collector_does_not_import_opentelemetry(self, tmp_path: Path) -> None:
         program = (
             "import sys; from app.factory import create_app; from config import Settings; from pathlib import Path\n"

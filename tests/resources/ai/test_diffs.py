@@ -8,6 +8,8 @@ import pytest
 
 from app.resources.ai.diffs import unified
 
+pytestmark = pytest.mark.slow
+
 
 def applied(folder: Path, path: str, old: str, new: str) -> str:
     """Return the content of the file after `git apply` in an empty repository."""

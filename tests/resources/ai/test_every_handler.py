@@ -13,7 +13,7 @@ from tests.resources.project_content.conftest import Site
 from tests.support.doubles.ai import AiDouble, say
 from tests.support.world import Person, World
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 
 class TestEveryHandler:

@@ -13,6 +13,8 @@ from tests.support.samples.pictures import noise, opened, picture
 from tests.support.servers.s3 import BUCKET, S3Server
 from tests.support.world import World
 
+pytestmark = pytest.mark.server
+
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[S3Server]:

@@ -11,7 +11,7 @@ from tests.support.assertions.canaries import dump
 from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login_of, new_project
 from tests.support.world import Person, World
 
-pytestmark = pytest.mark.one_database
+pytestmark = [pytest.mark.slow, pytest.mark.one_database]
 
 
 @pytest.fixture

@@ -19,6 +19,8 @@ from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, login
 from tests.support.parallel import statuses, together
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.slow
+
 Later = Callable[..., AbstractContextManager[None]]
 ITEM = {"id", "full_name", "owner", "name", "default_branch", "private", "url", "updated_at"}
 

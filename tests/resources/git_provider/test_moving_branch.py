@@ -13,6 +13,8 @@ from tests.support.doubles.server import Fault
 from tests.support.git_hosts import Hosts, connect_github, login_of, new_project
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 
 def test_save_on_a_moving_branch_after_the_deadline_returns_branch_busy(world: World, hosts: Hosts) -> None:
     me = world.person()

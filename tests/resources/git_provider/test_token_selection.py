@@ -18,6 +18,8 @@ from tests.support.factories import organization
 from tests.support.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.slow
+
 USER, APP = "ghu_", "ghs_"
 Later = Callable[..., AbstractContextManager[None]]
 

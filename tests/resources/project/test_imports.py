@@ -25,6 +25,8 @@ from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.repositories import RepositoryServer, repository_server
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def server(tmp_path: Path) -> Iterator[RepositoryServer]:

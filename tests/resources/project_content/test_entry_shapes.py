@@ -17,6 +17,8 @@ from tests.resources.project_content.conftest import Site, make_site
 from tests.support.assertions.statements import counted
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 LARGE = b"# Large\n" + b"x" * MAX_BLOB_BYTES
 FILES = {
     "content/a.md": b"---\ntitle: A\ndate: 2026-01-02\n---\n",

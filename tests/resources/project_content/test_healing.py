@@ -24,6 +24,8 @@ from tests.resources.project_content.simulation import Simulation
 from tests.support.samples.gitrepo import AWKWARD
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 
 class Died(BaseException):
     """A simulated kill. No code of the application catches it."""

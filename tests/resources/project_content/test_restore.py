@@ -9,6 +9,8 @@ from tests.support.restores import race_restores
 from tests.support.samples.gitrepo import SUBMODULE, SYMLINK
 from tests.support.world import Answer, World
 
+pytestmark = pytest.mark.slow
+
 HELLO = "content/posts/hello.md"
 
 

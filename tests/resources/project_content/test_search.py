@@ -169,6 +169,7 @@ class TestUpdates:
         assert search_paths(library, "garden", ref="work") == ["content/posts/garden.md"]
 
 
+@pytest.mark.slow
 class TestRecall:
     def test_search_returns_the_files_of_a_linear_scan(self, world: World) -> None:
         dice = random.Random(11)

@@ -29,6 +29,8 @@ from app.resources.project_content.source import source_of
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 PATHS = [f"{folder}/{n:02}-é.md" for folder in ("a", "b b", "ß") for n in range(12)]
 MAX_OBJECTS = 5
 

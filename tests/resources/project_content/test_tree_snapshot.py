@@ -23,6 +23,8 @@ from app.resources.project_content import indexes, jobs, tree_snapshot
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 
 @dataclass
 class TreeStores:

@@ -11,6 +11,8 @@ from tests.content.schema.samples import SAMPLES
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 PARTS, MUTATIONS = (20, 50) if os.environ.get("GALLEY_LONG") else (1, 40)
 SEED = int(os.environ.get("GALLEY_SEED", "7"))
 FOLDERS = ("content/posts", "content/blog", "src/posts", "data")

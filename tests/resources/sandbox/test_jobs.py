@@ -25,6 +25,8 @@ from app.runtimes.choose import static
 from tests.drivers.sandbox.machine import is_alive, is_locked, jails_of
 from tests.resources.sandbox.conftest import PreviewSite
 
+pytestmark = pytest.mark.sandbox
+
 
 def reap(site: PreviewSite) -> None:
     with site.world.app.app_context():

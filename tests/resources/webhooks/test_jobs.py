@@ -14,6 +14,8 @@ from tests.support.doubles.server import Fault, Reply
 from tests.support.git_hosts import Hosts, connect_gitlab, login_of, new_project
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture(scope="session")
 def app(hosted: tuple[Flask, Hosts]) -> Flask:

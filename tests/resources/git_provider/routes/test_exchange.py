@@ -16,6 +16,8 @@ from tests.support.git_hosts import Hosts, connect_github, connect_gitlab, hoste
 from tests.support.parallel import at_once, statuses
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
+
 FIELDS = {
     "id", "user_id", "provider", "provider_account", "token_type", "scopes", "installation_id",
     "access_token_expires_at", "refresh_token_expires_at", "last_refreshed_at", "status", "token_hint", "createdAt",

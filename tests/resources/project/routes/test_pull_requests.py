@@ -8,6 +8,8 @@ from tests.support.factories import organization, repository
 from tests.support.git_hosts import Hosts, OnGitHub, OnGitLab, connect_github, connect_gitlab, login_of, new_project
 from tests.support.world import Person, World
 
+pytestmark = pytest.mark.slow
+
 At = tuple[Person, str, OnGitHub | OnGitLab]
 
 
