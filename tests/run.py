@@ -39,8 +39,8 @@ CONTRACT_SHARES = 2
 WAITING = 2
 """The number of processes that prefer the parts which mostly wait, with servers, sandboxes and commands."""
 QUICK_SHARES = 10
-WEB_SHARES = 6
-WORKER_SHARES = {"sqlite": 6, "postgresql": 1}
+WEB_SHARES = {"sqlite": 9, "postgresql": 6}
+WORKER_SHARES = {"sqlite": 8, "postgresql": 1}
 TIMEOUT_S = 1500
 STACKS_S = 5
 COUNT = re.compile(r"(\d+) (passed|failed|errors?|skipped|xfailed|xpassed)\b")
@@ -74,32 +74,42 @@ class Part:
         # Each process has a separate temporary folder, because pytest removes old folders at its end.
         folder = Path(tempfile.mkdtemp(prefix="galley-test-"))
         environment = {"GALLEY_TEST_PROCESS": str(number), "PYTEST_DEBUG_TEMPROOT": str(folder)}
-        arguments = [*self.arguments, *more, *self.paths]
         try:
-            if self.is_measured:
-                return run_measured(arguments, self.is_patched, environment)
-            return servers.run(arguments, self.is_patched, environment, folder)
+            server = servers.get(self.is_patched, self.is_measured)
+            return server.run([*self.arguments, *more, *self.paths], environment, folder)
         finally:
             # Some tests nest folders deeper than `shutil.rmtree` can follow.
             subprocess.run(["rm", "-rf", folder], check=False)
 
 
-class Servers:
-    """The processes that fork a process for each part: one that gevent has patched, and one that is not patched."""
+class Server:
+    """A process that forks a process for each part."""
 
-    def __init__(self) -> None:
-        self._processes: dict[bool, subprocess.Popen[str]] = {}
+    def __init__(self, is_patched: bool, is_measured: bool) -> None:
+        measure = ["-m", "coverage", "run", "--parallel-mode"] if is_measured else []
+        program = [str(TESTS / "support" / "part_server.py"), *(["--patched"] if is_patched else [])]
+        # Large buffers are returned to the system when they are freed.
+        environment = os.environ | {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
+        # All parts, and the commands that tests start, share the compiled modules.
+        environment.pop("PYTHONDONTWRITEBYTECODE", None)
         self._lock = threading.Lock()
+        self._process = subprocess.Popen(
+            [sys.executable, *measure, *program],
+            cwd=ROOT,
+            env=environment,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
 
-    def run(self, arguments: list[str], is_patched: bool, environment: dict[str, str], folder: Path) -> tuple[int, str]:
+    def run(self, arguments: list[str], environment: dict[str, str], folder: Path) -> tuple[int, str]:
         """Run pytest in a forked process and return its exit status and output. End it when the time is over."""
         output, status = folder / "output", folder / "status"
         request = {"arguments": arguments, "environment": environment, "output": str(output), "status": str(status)}
         with self._lock:
-            server = self._processes.get(is_patched) or self._start(is_patched)
-            server.stdin.write(json.dumps(request) + "\n")
-            server.stdin.flush()
-            pid = int(server.stdout.readline())
+            self._process.stdin.write(json.dumps(request) + "\n")
+            self._process.stdin.flush()
+            pid = int(self._process.stdout.readline())
             ended = os.pidfd_open(pid)
         try:
             is_in_time = bool(select.select([ended], [], [], TIMEOUT_S)[0])
@@ -113,56 +123,32 @@ class Servers:
         text = output.read_text(errors="replace")
         if status.exists():
             return int(status.read_text()), text
-        return 1, text + ("\nthe process ended without a status\n" if is_in_time else f"\nended after {TIMEOUT_S} s\n")
+        reason = "the process ended without a status" if is_in_time else f"ended after {TIMEOUT_S} s"
+        return 1, f"{text}\n{reason}\n"
+
+    def close(self) -> None:
+        """End the server."""
+        self._process.communicate()
+
+
+class Servers:
+    """The servers of a run: patched by gevent or not, measured by coverage or not. Each starts with its first part."""
+
+    def __init__(self) -> None:
+        self._started: dict[tuple[bool, bool], Server] = {}
+        self._lock = threading.Lock()
+
+    def get(self, is_patched: bool, is_measured: bool) -> Server:
+        key = is_patched, is_measured
+        with self._lock:
+            if key not in self._started:
+                self._started[key] = Server(*key)
+            return self._started[key]
 
     def close(self) -> None:
         """End the servers."""
-        for process in self._processes.values():
-            process.communicate()
-
-    def _start(self, is_patched: bool) -> "subprocess.Popen[str]":
-        command = [sys.executable, str(TESTS / "support" / "part_server.py"), *(["--patched"] if is_patched else [])]
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=environment_of_parts(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-        )
-        self._processes[is_patched] = process
-        return process
-
-
-def environment_of_parts() -> dict[str, str]:
-    """Return the environment of the processes that run parts."""
-    environment = dict(os.environ)
-    # All parts, and the commands that tests start, share the compiled modules.
-    environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    # Large buffers are returned to the system when they are freed.
-    return environment | {"MALLOC_ARENA_MAX": "2", "MALLOC_MMAP_THRESHOLD_": "131072"}
-
-
-def run_measured(arguments: list[str], is_patched: bool, environment: dict[str, str]) -> tuple[int, str]:
-    """Run pytest in a new process with coverage, which must start before the imports."""
-    environment = environment_of_parts() | environment
-    plugin: list[str] = []
-    if is_patched:
-        environment["PYTHONPATH"] = str(TESTS / "support" / "plugins")
-        plugin = ["-p", "gevent_patch"]
-    command = [sys.executable, "-m", "coverage", "run", "--parallel-mode", "-m", "pytest", *plugin, *arguments]
-    return run_bounded(command, environment)
-
-
-def run_bounded(command: list[str], environment: dict[str, str], timeout_s: float = TIMEOUT_S) -> tuple[int, str]:
-    """Run a command and return its exit status and output; end it with its children when the time is over."""
-    with tempfile.TemporaryFile("w+", errors="replace") as output:
-        process = subprocess.Popen(
-            command, cwd=ROOT, env=environment, stdout=output, stderr=output, start_new_session=True
-        )
-        try:
-            status = process.wait(timeout_s)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            status = process.wait()
-            output.write(f"\nended after {timeout_s:.0f} s\n")
-        output.seek(0)
-        return status, output.read()
+        for server in self._started.values():
+            server.close()
 
 
 def parts(quick: bool, coverage: bool = False) -> Iterator[Part]:
@@ -183,7 +169,7 @@ def _parts_of(store: str, is_measured: bool) -> Iterator[Part]:
     excluded = PATCHED if is_patched else ()
     for number, files in enumerate(shares(_worker_names(), WORKER_SHARES[store], excluded), 1):
         yield Part(f"worker {store} {number}", files, False, arguments, True, is_measured)
-    for number, files in enumerate(shares((*WEB, *BOTH) if is_patched else WEB, WEB_SHARES), 1):
+    for number, files in enumerate(shares((*WEB, *BOTH) if is_patched else WEB, WEB_SHARES[store]), 1):
         yield Part(f"web {store} {number}", files, is_patched, arguments, False, is_measured)
 
 

@@ -90,12 +90,12 @@ class TestServers:
     ) -> None:
         (tmp_path / "test_sample.py").write_text(SAMPLE)
         arguments = ["-c", os.devnull, str(tmp_path)]
-        status, output = servers.run(arguments, is_patched, {"SAMPLE": "1"}, tmp_path)
+        status, output = servers.get(is_patched, False).run(arguments, {"SAMPLE": "1"}, tmp_path)
         assert status == numbers.get("failed", 0)
         assert run.results(output) == numbers
 
     def test_killed_process_fails(self, servers: run.Servers, tmp_path: Path) -> None:
         (tmp_path / "test_killed.py").write_text(KILLED)
-        status, output = servers.run(["-c", os.devnull, str(tmp_path)], False, {}, tmp_path)
+        status, output = servers.get(False, False).run(["-c", os.devnull, str(tmp_path)], {}, tmp_path)
         assert status == 1
         assert "the process ended without a status" in output
