@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -19,6 +20,7 @@ from app.drivers.sandbox.local.supervisor.log_ring import LogRing
 
 GUEST = Path(__file__).resolve().parents[1] / "guest.py"
 CHUNK_BYTES = 64 * 1024
+"""Size of one read of the output: the capacity of a pipe, so that a read returns all that was written."""
 END_TIMEOUT_S = 5
 COPY_TIMEOUT_S = 300
 DATA_FACTOR = 4
@@ -31,6 +33,7 @@ class JailProcess:
     def __init__(self, folder: Path, spec: dict[str, Any], on_refused: OnHost, on_unreachable: OnHost) -> None:
         self._spec, self._log = spec, LogRing(folder, spec["limits"]["log_bytes"])
         self._folder, self._on_refused, self._on_unreachable = folder, on_refused, on_unreachable
+        self._copying = threading.Lock()
         self.cgroup = Cgroup.sibling(spec["name"])
         if self.cgroup is not None:
             limits = spec["limits"]
@@ -99,10 +102,20 @@ class JailProcess:
         os.sched_setaffinity(0, {processors[(first + n) % len(processors)] for n in range(count)})
         os.nice(5)
 
+    def copy_output(self) -> bool:
+        """Add the output that the jail has written to the log. Return whether more can follow."""
+        output: Any = self.process.stdout
+        with self._copying:
+            if not select.select([output], [], [], 0)[0]:
+                return True
+            chunk = os.read(output.fileno(), CHUNK_BYTES)
+            self._log.add(chunk)
+            return bool(chunk)
+
     def _copy_log(self) -> None:
         output: Any = self.process.stdout
-        while chunk := os.read(output.fileno(), CHUNK_BYTES):
-            self._log.add(chunk)
+        while self.copy_output():
+            select.select([output], [], [])
 
     def _refuse(self, host: str) -> None:
         self._log.add(f"galley: refused the connection to {host}: the host is not in SANDBOX_EGRESS\n".encode())

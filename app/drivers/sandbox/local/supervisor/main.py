@@ -138,6 +138,8 @@ class Supervisor:
         elif "refused" in message:
             self._refused.add(str(message["refused"]))
         elif "ended" in message:
+            # The output has another channel than this message. The log of a failed sandbox is complete.
+            self.jail.copy_output()
             name = "installation" if message["during"] == "install" else "server"
             status = abs(int(message["ended"]))
             cause = "missing_program" if status == MISSING_COMMAND else "memory" if status in KILLED else "ended"
