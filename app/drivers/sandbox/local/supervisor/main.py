@@ -138,8 +138,6 @@ class Supervisor:
         elif "refused" in message:
             self._refused.add(str(message["refused"]))
         elif "ended" in message:
-            # The output has another channel than this message. The log of a failed sandbox is complete.
-            self.jail.copy_output()
             name = "installation" if message["during"] == "install" else "server"
             status = abs(int(message["ended"]))
             cause = "missing_program" if status == MISSING_COMMAND else "memory" if status in KILLED else "ended"
@@ -210,6 +208,7 @@ class Supervisor:
             return None if answer is None else str(answer)
 
     def _fail(self, problem: str, cause: str) -> None:
+        self.jail.copy_output()  # The supervisor ends soon, so the log must be complete.
         with self._state_lock:
             if self.phase != "failed":
                 self._enter("failed", problem=problem, cause=cause, step=self.phase)
