@@ -22,10 +22,10 @@ import subprocess
 import sys
 import tempfile
 import threading
-import time
 from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import zip_longest
 from pathlib import Path
@@ -102,7 +102,9 @@ class Server:
             text=True,
         )
 
-    def run(self, arguments: list[str], environment: dict[str, str], folder: Path) -> tuple[int, str]:
+    def run(
+        self, arguments: list[str], environment: dict[str, str], folder: Path, timeout_s: float = TIMEOUT_S
+    ) -> tuple[int, str]:
         """Run pytest in a forked process and return its exit status and output. End it when the time is over."""
         output, status = folder / "output", folder / "status"
         request = {"arguments": arguments, "environment": environment, "output": str(output), "status": str(status)}
@@ -110,25 +112,34 @@ class Server:
             self._process.stdin.write(json.dumps(request) + "\n")
             self._process.stdin.flush()
             pid = int(self._process.stdout.readline())
-            ended = os.pidfd_open(pid)
-        try:
-            is_in_time = bool(select.select([ended], [], [], TIMEOUT_S)[0])
-        finally:
-            os.close(ended)
+        is_in_time = has_ended(pid, timeout_s)
         if not is_in_time:
             # pytest writes the stacks of the threads when it receives this signal.
-            os.killpg(pid, signal.SIGABRT)
-            time.sleep(STACKS_S)
-            os.killpg(pid, signal.SIGKILL)
+            for number in (signal.SIGABRT, signal.SIGKILL):
+                with suppress(ProcessLookupError):
+                    os.killpg(pid, number)
+                has_ended(pid, STACKS_S)
         text = output.read_text(errors="replace")
-        if status.exists():
+        if is_in_time and status.exists():
             return int(status.read_text()), text
-        reason = "the process ended without a status" if is_in_time else f"ended after {TIMEOUT_S} s"
+        reason = "the process ended without a status" if is_in_time else f"ended after {timeout_s:.0f} s"
         return 1, f"{text}\n{reason}\n"
 
     def close(self) -> None:
         """End the server."""
         self._process.communicate()
+
+
+def has_ended(pid: int, timeout_s: float) -> bool:
+    """Wait for the end of a process of a server, and return whether it has ended in time."""
+    try:
+        process = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([process], [], [], timeout_s)[0])
+    finally:
+        os.close(process)
 
 
 class Servers:

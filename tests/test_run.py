@@ -24,6 +24,12 @@ import os, signal
 def test_kill():
     os.kill(os.getpid(), signal.SIGKILL)
 """
+HANGING = """
+import time
+
+def test_wait():
+    time.sleep(120)
+"""
 
 
 def modules(parts: list[run.Part], store: str) -> list[str]:
@@ -99,3 +105,14 @@ class TestServers:
         status, output = servers.get(False, False).run(["-c", os.devnull, str(tmp_path)], {}, tmp_path)
         assert status == 1
         assert "the process ended without a status" in output
+
+    @pytest.mark.parametrize("is_patched", [True, False])
+    def test_hanging_process_is_ended_and_prints_its_stacks(
+        self, servers: run.Servers, tmp_path: Path, is_patched: bool
+    ) -> None:
+        (tmp_path / "test_hanging.py").write_text(HANGING)
+        server = servers.get(is_patched, False)
+        status, output = server.run(["-c", os.devnull, str(tmp_path)], {}, tmp_path, timeout_s=8)
+        assert status == 1
+        assert "Fatal Python error: Aborted" in output
+        assert output.endswith("ended after 8 s\n")

@@ -102,8 +102,13 @@ class JailProcess:
         os.sched_setaffinity(0, {processors[(first + n) % len(processors)] for n in range(count)})
         os.nice(5)
 
-    def copy_output(self) -> bool:
-        """Add the output that the jail has written to the log. Return whether more can follow."""
+    def complete_log(self) -> None:
+        """Add the output that the jail has written until now to the log."""
+        with contextlib.suppress(OSError):  # The disk can be full.
+            self._copy_output()
+
+    def _copy_output(self) -> bool:
+        """Add the next output to the log without waiting. Return whether more can follow."""
         output: Any = self.process.stdout
         with self._copying:
             if not select.select([output], [], [], 0)[0]:
@@ -114,7 +119,7 @@ class JailProcess:
 
     def _copy_log(self) -> None:
         output: Any = self.process.stdout
-        while self.copy_output():
+        while self._copy_output():
             select.select([output], [], [])
 
     def _refuse(self, host: str) -> None:

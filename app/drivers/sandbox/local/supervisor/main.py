@@ -208,7 +208,7 @@ class Supervisor:
             return None if answer is None else str(answer)
 
     def _fail(self, problem: str, cause: str) -> None:
-        self.jail.copy_output()  # The supervisor ends soon, so the log must be complete.
+        self.jail.complete_log()  # The supervisor ends soon.
         with self._state_lock:
             if self.phase != "failed":
                 self._enter("failed", problem=problem, cause=cause, step=self.phase)
