@@ -22,3 +22,4 @@ class TestCompleteLog:
         finally:
             jail.process.kill()
             jail.process.communicate()
+            jail._log._file.close()
