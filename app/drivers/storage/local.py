@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import BinaryIO
@@ -119,8 +119,10 @@ class LocalStore:
     def _delete_abandoned(self) -> None:
         now_s = datetime.now(UTC).timestamp()
         for draft in (self._root / PARTS).glob("*"):
-            if draft.stat().st_mtime < now_s - ABANDONED_AFTER_S:
-                draft.unlink(missing_ok=True)
+            # An upload renames its file at any time.
+            with suppress(FileNotFoundError):
+                if draft.stat().st_mtime < now_s - ABANDONED_AFTER_S:
+                    draft.unlink()
 
 
 def _sync_folder(folder: Path) -> None:

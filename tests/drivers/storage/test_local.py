@@ -57,6 +57,11 @@ class TestLocalStore(ObjectStoreContract):
         assert [found.key for found in store.list()] == ["users/a"]
         assert (old.exists(), young.exists()) == (False, True)
 
+    def test_list_ignores_partial_files_that_an_upload_renames_after_the_listing(self, store: LocalStore) -> None:
+        put(store, "users/a", b"x")
+        (self.folder / PARTS / "renamed").symlink_to("missing")  # listed, but not found
+        assert [found.key for found in store.list()] == ["users/a"]
+
     def test_folder_that_cannot_be_created_is_unavailable(self, tmp_path: Path) -> None:
         (tmp_path / "file").write_text("in the way")
         with pytest.raises(UpstreamUnavailable):

@@ -125,8 +125,10 @@ def _scaffold(root: Path) -> Iterator[Path]:
     parent = root / ".new"
     parent.mkdir(parents=True, exist_ok=True)
     for stale in parent.iterdir():
-        if stale.stat().st_mtime < time.time() - SCAFFOLD_S:
-            shutil.rmtree(stale, ignore_errors=True)
+        # Another request renames or removes its folder at any time.
+        with suppress(FileNotFoundError):
+            if stale.stat().st_mtime < time.time() - SCAFFOLD_S:
+                shutil.rmtree(stale, ignore_errors=True)
     target = parent / secrets.token_hex(8)
     target.mkdir()
     try:

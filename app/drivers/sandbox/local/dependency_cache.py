@@ -66,9 +66,14 @@ def evict_old(root: Path) -> None:
     """Remove entries beyond the twenty most recently used if they were not used for a day."""
     if not root.is_dir():
         return
-    folders = sorted(root.iterdir(), key=lambda path: path.stat().st_mtime, reverse=True)
-    for folder in folders[MAX_ENTRIES:]:
-        if folder.stat().st_mtime < time.time() - MIN_AGE_S:
+    entries: list[tuple[float, Path]] = []
+    for folder in root.iterdir():
+        # Another process may remove the same entries.
+        with suppress(FileNotFoundError):
+            entries.append((folder.stat().st_mtime, folder))
+    entries.sort(reverse=True)
+    for used_at, folder in entries[MAX_ENTRIES:]:
+        if used_at < time.time() - MIN_AGE_S:
             with suppress(OSError):
                 remove_tree(folder)
 

@@ -93,6 +93,15 @@ class TestCreating:
         assert not left.exists()
         assert local.branches(REPO) == []
 
+    def test_create_ignores_folders_that_another_request_removes_after_the_listing(
+        self, local: LocalGit, tmp_path: Path
+    ) -> None:
+        removed = tmp_path / "git/.new/0123"
+        removed.parent.mkdir(parents=True)
+        removed.symlink_to("missing")  # listed, but not found
+        local.create("team/new")
+        assert local.branches(REPO) == []
+
 
 def tree_of(repo: GitRepo, *entries: tuple[str, bytes, str]) -> str:
     """Write a tree object of (mode, name, sha) without any check. Return its name."""
