@@ -1,4 +1,7 @@
-"""Debian's Chromium, controlled by Playwright."""
+"""Debian's Chromium, controlled by Playwright.
+
+The headless shell is preferred: the same engine without the windows of the browser takes about half of the processor time.
+"""
 
 import os
 import shutil
@@ -8,6 +11,7 @@ from contextlib import contextmanager
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 
+PROGRAMS = ("chromium-headless-shell", "chromium")
 EXPECT_WITHIN_MS = 60_000
 """The other tests take the processors for seconds."""
 
@@ -15,9 +19,9 @@ EXPECT_WITHIN_MS = 60_000
 @contextmanager
 def chromium() -> Iterator[Browser]:
     """Run the browser for the length of the block. Skip the test without Chromium, except under CI."""
-    program = shutil.which("chromium")
+    program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
-        assert not os.environ.get("CI"), "Chromium is not installed (Debian: apt-get install chromium)"
+        assert not os.environ.get("CI"), "Chromium is not installed (Debian: apt-get install chromium-headless-shell)"
         pytest.skip("Chromium is not installed")
     expect.set_options(timeout=EXPECT_WITHIN_MS)
     with sync_playwright() as playwright:
