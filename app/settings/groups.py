@@ -82,7 +82,7 @@ class Git:
 
 
 class _WebhookSecrets:
-    """A webhook secret, or two that are separated by a comma while one replaces the other."""
+    """A webhook secret, or two comma-separated secrets during a rotation."""
 
     webhook_secret: str | None
 

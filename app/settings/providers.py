@@ -26,7 +26,7 @@ REGISTRIES = (
     *("rubygems.org", "index.rubygems.org", "proxy.golang.org", "sum.golang.org"),
 )
 CREATION_LIMITS = ("organizations", "projects", "projects_per_organization", "members")
-WEBHOOK_SECRET = "Secret of the webhooks; two values, comma-separated, while one replaces the other."  # noqa: S105
+WEBHOOK_SECRET = "Secret of the webhooks, or two comma-separated secrets during a rotation."  # noqa: S105
 
 
 class ProviderVariables(Schema):

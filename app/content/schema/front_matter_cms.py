@@ -22,7 +22,7 @@ CONTENT_TYPES, PAGE_FOLDERS = "frontMatter.taxonomy.contentTypes", "frontMatter.
 FIELD_GROUPS = "frontMatter.taxonomy.fieldGroups"
 _WORKSPACE = "[[workspace]]"
 _DYNAMIC = re.compile(r"[^/]*(?:\*|\{\{)")
-"""The segment of a path from which it has a wildcard or a placeholder."""
+"""The start of a path segment that contains a wildcard or a placeholder."""
 
 _TYPES = {
     "number": FieldType.NUMBER,

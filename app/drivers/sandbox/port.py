@@ -15,7 +15,7 @@ from app.runtimes.recipe import Recipe
 
 
 class SandboxUnavailable(UpstreamUnavailable):
-    """The node cannot run sandboxes (503 `SANDBOX_UNAVAILABLE`). No site ever runs unconfined instead."""
+    """The node cannot run sandboxes (503 `SANDBOX_UNAVAILABLE`). A site never runs without confinement."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message, retry_after_s=60, code="SANDBOX_UNAVAILABLE")
@@ -38,7 +38,7 @@ class Phase(StrEnum):
 
 @dataclass(frozen=True)
 class SandboxStatus:
-    """Present state of a sandbox.
+    """Current state of a sandbox.
 
     `log` is the end of the output. A failed sandbox has the `problem`, the phase `step` in which it failed, a `cause`
     (`memory`, `disk`, `files`, `missing_program`, `install_timeout`, `port`, `response`, `ended`), the hosts that the
@@ -111,7 +111,7 @@ class SandboxHost(Protocol):
         """
 
     def status(self, reference: str) -> SandboxStatus:
-        """Return the present state of a sandbox."""
+        """Return the current state of a sandbox."""
 
     def read_log(self, reference: str) -> str:
         """Return the stored output of a sandbox, or an empty string."""

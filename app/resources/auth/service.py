@@ -79,7 +79,7 @@ def sign_up(
     """Register a user and enqueue a code.
 
     The response for a known e-mail address contains a generated user and takes the same time: the same statements run,
-    and the job decides on the mail. A second sign-up with another password makes an unverified account contested,
+    and the job decides which mail is sent. A second sign-up with another password makes an unverified account contested,
     because the owner of the e-mail address is not known.
     """
     user = _new_user(values, password_hash)

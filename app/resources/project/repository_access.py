@@ -78,7 +78,7 @@ def _head(git: GitProvider, repo: RepoRef, branch: str) -> str:
 
 
 def detect_site(reached: ReachableBranch, *, framework: str | None, generator: Generator | None) -> SiteKind:
-    """Return the kind of site of the branch. Given values are not replaced."""
+    """Return the kind of site of the branch. Values from the caller are kept."""
     if framework is not None and generator is not None:
         return SiteKind(generator, framework)
     site = detect(reached.git, RepoRef(reached.repository, reached.repository_id), reached.head)

@@ -76,7 +76,7 @@ def _change_image(user: User, key: str | None) -> None:
 def set_password(
     user: User, session: Session, hashes: tuple[str | None, str], *, limits: SessionLimits, link: str
 ) -> OpenedSession:
-    """Replace the compared password (the first hash, None if it was not set) by a new one.
+    """Replace the password. `hashes` are the stored hash that `prepare` compared, None without a password, and the new one.
 
     All other sessions end. The current session gets a new token.
     """

@@ -91,7 +91,7 @@ class LocalTree:
 
 
 def _parse(data: bytes) -> Entries:
-    """Return the entries of a tree object. Raises UpstreamError if they are not all of it."""
+    """Return the entries of a tree object. Raises UpstreamError if it contains other bytes."""
     entries = {name: (mode, sha) for mode, name, sha in _TREE_LINE.findall(data)}
     if sum(len(mode) + len(name) for name, (mode, _) in entries.items()) + _BYTES_PER_ENTRY * len(entries) != len(data):
         raise UpstreamError("A folder of the repository is damaged")
@@ -104,9 +104,9 @@ def _entry(path: str, mode: bytes, sha: bytes) -> TreeEntry:
 
 
 class RecentTrees:
-    """Trees that `entries` has read, for the commit that follows. A save then reads each folder of its head once.
+    """Cache of the trees that `entries` has read. The next commit uses them, so a save reads each folder of its head once.
 
-    A tree never changes. Large trees are not kept.
+    A tree never changes. Large trees are not cached.
     """
 
     def __init__(self) -> None:

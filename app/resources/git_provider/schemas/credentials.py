@@ -43,10 +43,10 @@ class Number(fields.Field[str]):
         super().__init__(metadata={"type": ["string", "integer"], "pattern": "^[0-9]{1,20}$", "minimum": 0}, **options)
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> str:
-        text_of = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-        if not isinstance(text_of, str) or not text_of.isdecimal() or len(text_of) > 20:
+        digits = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+        if not isinstance(digits, str) or not digits.isdecimal() or len(digits) > 20:
             raise ValidationError("Must be a number.")
-        return text_of
+        return digits
 
 
 class RemoteProviderName(ProviderName):
