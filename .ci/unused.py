@@ -69,7 +69,7 @@ EXCEPTIONS = [
     ("app/http/body_admission.py", r"reserved_bytes", "read by the tests of the budget"),
     ("app/http/gunicorn_worker.py", r"\w+", "interface of gunicorn, which loads the class by name"),
     ("app/observability/gunicorn_logger.py", r"\w+", "interface of gunicorn, which loads the class by name"),
-    ("app/factory.py", r"ensure_sync|merge_slashes|strict_slashes|dumps|loads", "interface of Flask"),
+    ("app/factory.py", r"ensure_sync|url_rule_class|merge_slashes|strict_slashes|dumps|loads", "interface of Flask"),
     ("app/http/api_document/failures.py", r"\w+", "fields of a schema"),
     ("app/http/validation.py", r"Meta|_serialize", "interface of Marshmallow"),
     ("app/http/loading.py", r"load_querystring|handle_error", "interface of webargs"),
