@@ -55,6 +55,8 @@ PATCHED = ("drivers/git/github", "drivers/git/gitlab")
 QUICK = (
     "access", "content", "core", "database", "http", "observability", "rate_limiting", "resources", "runtimes", "security", "settings",
 )  # fmt: skip
+LARGE = TESTS / "resources/project_content/test_large_files.py"
+"""The module with the largest bodies. It runs first in its share, while the process is small."""
 LONG_RUNS = ("bench", "faults", "generated", "load")
 
 
@@ -192,7 +194,8 @@ def shares(names: Sequence[str], number: int, excluded: Sequence[str] = ()) -> l
     left_out = {module for name in excluded for module in modules_of(TESTS / name)}
     modules = [module for name in names for module in modules_of(TESTS / name) if module not in left_out]
     modules.sort(key=lambda module: (-module.stat().st_size, module))
-    return [tuple(str(module.relative_to(ROOT)) for module in modules[first::number]) for first in range(number)]
+    parts = [sorted(modules[first::number], key=lambda module: module != LARGE) for first in range(number)]
+    return [tuple(str(module.relative_to(ROOT)) for module in part) for part in parts]
 
 
 def modules_of(path: Path) -> list[Path]:
