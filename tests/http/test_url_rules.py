@@ -33,6 +33,7 @@ class TestLazyRule:
             ("/", {}),
             ("/users/<user_id>", {"user_id": "a b/c"}),
             ("/users/<user_id>", {"user_id": "ü", "page": 2}),
+            ("/users/<user_id>", {"user_id": "1", "self": "value"}),
             ("/files/<path:name>", {"name": "a/b c.md"}),
             ("/pages/<int(fixed_digits=4):number>/edit", {"number": 7}),
         ]

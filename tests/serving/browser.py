@@ -1,6 +1,6 @@
 """Debian's Chromium, controlled by Playwright.
 
-The headless shell is preferred: the same engine without the windows of the browser takes about half of the processor time.
+The headless shell is preferred. It has the same engine without the windows of the browser and needs less processor time.
 """
 
 import os

@@ -76,8 +76,9 @@ def _change_image(user: User, key: str | None) -> None:
 def set_password(
     user: User, session: Session, hashes: tuple[str | None, str], *, limits: SessionLimits, link: str
 ) -> OpenedSession:
-    """Replace the password. `hashes` are the stored hash that `prepare` compared, None without a password, and the new one.
+    """Replace the password.
 
+    `hashes` are the stored hash that was compared with the sent password (None if there was none), and the new hash.
     All other sessions end. The current session gets a new token.
     """
     passwords.replace(user, hashes[1], was=hashes[0])

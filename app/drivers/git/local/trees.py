@@ -104,9 +104,9 @@ def _entry(path: str, mode: bytes, sha: bytes) -> TreeEntry:
 
 
 class RecentTrees:
-    """Cache of the trees that `entries` has read. The next commit uses them, so a save reads each folder of its head once.
+    """Cache of the trees that `entries` has read.
 
-    A tree never changes. Large trees are not cached.
+    The next commit uses them, so a save reads each folder of its head once. A tree never changes. Large trees are not cached.
     """
 
     def __init__(self) -> None:

@@ -1,5 +1,6 @@
 """Tests of the log of a jail."""
 
+import os
 import subprocess
 import threading
 from pathlib import Path
@@ -14,8 +15,7 @@ class TestCompleteLog:
         jail._log, jail._copying = LogRing(tmp_path, 1_000_000), threading.Lock()
         jail.process = subprocess.Popen(["sh", "-c", "seq 9000; kill -STOP $$"], stdout=subprocess.PIPE)
         try:
-            while "State:\tT" not in Path(f"/proc/{jail.process.pid}/status").read_text():
-                pass
+            os.waitpid(jail.process.pid, os.WUNTRACED)
             jail.complete_log()
             jail.complete_log()
             assert tail(tmp_path, 1_000_000).split() == [str(n) for n in range(1, 9001)]
