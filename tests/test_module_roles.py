@@ -124,11 +124,6 @@ def test_violations_of_a_module_are_reported(tmp_path: Path, module: str, source
     assert violations(file, tmp_path) == broken
 
 
-def test_no_module_has_more_than_250_lines() -> None:
-    modules = (PROJECT / "app").rglob("*.py")
-    assert [path.relative_to(PROJECT).as_posix() for path in modules if len(path.read_text().splitlines()) > 250] == []
-
-
 def test_schemas_and_request_bodies_have_a_suffix() -> None:
     """`SignInBody` is a request body, `UserSchema` a response and `TreeQuery` a query string."""
     suffixes = ("Schema", "Body", "Query")
