@@ -18,6 +18,8 @@ class FileStatus(StrEnum):
     MODIFIED = "modified"
     REMOVED = "removed"
     RENAMED = "renamed"
+    TYPE_CHANGED = "type_changed"
+    """A file became a symbolic link or a submodule, or the reverse. Git shows the letter T."""
 
 
 class CommitLogEntry(NamedTuple):
@@ -71,6 +73,11 @@ class Revisions(Protocol):
 
     def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
         """Return whether any branch contains a commit. `branch` is checked first. False for an unknown commit."""
+
+
+def has_other_type(before: str, after: str) -> bool:
+    """Return whether two modes of Git belong to entries of different types. The executable bit is not a type."""
+    return before[:2] != after[:2]
 
 
 def sort_differences(files: Sequence[FileDifference]) -> tuple[FileDifference, ...]:

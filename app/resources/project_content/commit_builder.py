@@ -58,6 +58,8 @@ class Saved:
 
 
 MISSING_FILE = "The file does not exist"
+CHANGED_FILE = "This file has changed since you opened it"
+NOT_AN_ANCESTOR = "The commit you started from is not part of this branch"
 MISSING_MESSAGE = "The file does not exist on this branch. Nothing was saved. Use the action create for a new file"
 
 
@@ -104,15 +106,35 @@ def write(source: Source, save: SaveRequest, *, deadline_s: float = DEADLINE_S) 
     raise Conflict("The branch changes too often. Nothing was saved; try again", code="BRANCH_BUSY")
 
 
+def require_unchanged(source: Source, base_sha: str, path: str, *, is_folder: bool = False) -> str:
+    """Return the head of the branch, if the path has not changed since the base.
+
+    An edit without an effect on its base has one if the branch contains another version in the meantime.
+
+    Raises:
+        SaveConflict: the path has changed, or the base is not part of the branch.
+    """
+    head = source.git.head(source.repo, source.branch)
+    if head == base_sha:
+        return head
+    if not source.git.is_ancestor(source.repo, base_sha, head):
+        raise SaveConflict(head, {path: NOT_AN_ANCESTOR})
+    changed = [change.path for change in source.git.changes(source.repo, base_sha, head)]
+    faults = [one for one in changed if one == path or (is_folder and one.startswith(f"{path}/"))]
+    if faults:
+        raise SaveConflict(head, dict.fromkeys(faults, CHANGED_FILE))
+    return head
+
+
 def _faults(source: Source, save: SaveRequest, head: str) -> Iterator[tuple[str, str]]:
     """Yield each path that cannot be written on this head, with the reason."""
     touched = {path for edit in save.edits for path in edit.paths}
     if save.base_sha != head:
         if not source.git.is_ancestor(source.repo, save.base_sha, head):
-            yield from ((path, "The commit you started from is not part of this branch") for path in sorted(touched))
+            yield from ((path, NOT_AN_ANCESTOR) for path in sorted(touched))
             return
         changed = {change.path for change in source.git.changes(source.repo, save.base_sha, head)}
-        yield from ((path, "This file has changed since you opened it") for path in sorted(changed & touched))
+        yield from ((path, CHANGED_FILE) for path in sorted(changed & touched))
     entries = source.git.entries(source.repo, head, sorted(touched))
     vacated = set(_vacated_paths(save.edits))
     for edit in save.edits:
@@ -139,4 +161,4 @@ def _conflicting_paths(edit: FileEdit, entries: dict[str, TreeEntry], vacated: s
     if entry is None or entry.type != EntryType.BLOB:
         yield origin, MISSING_FILE
     elif edit.base_blob_sha is not None and entry.sha != edit.base_blob_sha:
-        yield origin, "This file has changed since you opened it"
+        yield origin, CHANGED_FILE

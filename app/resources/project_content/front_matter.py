@@ -8,7 +8,13 @@ from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import Action, EntryType, FileChange
-from app.resources.project_content.commit_builder import FileEdit, SaveConflict
+from app.resources.project_content.commit_builder import (
+    CHANGED_FILE,
+    NOT_AN_ANCESTOR,
+    FileEdit,
+    SaveConflict,
+    require_unchanged,
+)
 from app.resources.project_content.source import Source
 
 MAX_FILE_BYTES = 5 * 1024 * 1024
@@ -30,7 +36,7 @@ class FrontMatterEdit:
 
 @dataclass(frozen=True)
 class NoChange:
-    """An edit without an effect. There is nothing to commit."""
+    """An edit without an effect. There is nothing to commit. `commit_sha` is the head of the branch."""
 
     branch: str
     commit_sha: str
@@ -56,7 +62,7 @@ def apply_edit(source: Source, edit: FrontMatterEdit) -> FileEdit | NoChange:
     except UnsupportedEdit as reason:
         raise EditNotPossible(str(reason)) from reason
     if after == before:
-        return NoChange(source.branch, edit.base_sha)
+        return NoChange(source.branch, require_unchanged(source, edit.base_sha, edit.file))
     return FileEdit(FileChange(edit.file, Action.UPDATE, after), edit.base_blob_sha)
 
 
@@ -65,11 +71,11 @@ def _read(source: Source, edit: FrontMatterEdit) -> bytes:
         entry = source.git.entries(source.repo, edit.base_sha, [edit.file]).get(edit.file)
     except GitObjectMissing as unknown:
         head = source.git.head(source.repo, source.branch)
-        raise SaveConflict(head, {edit.file: "The commit you started from is not part of this branch"}) from unknown
+        raise SaveConflict(head, {edit.file: NOT_AN_ANCESTOR}) from unknown
     if entry is None or entry.type != EntryType.BLOB:
         raise NotFound("There is no such file on this branch")
     if edit.base_blob_sha not in (None, entry.sha):
-        raise SaveConflict(edit.base_sha, {edit.file: "This file has changed since you opened it"})
+        raise SaveConflict(edit.base_sha, {edit.file: CHANGED_FILE})
     if (entry.size or 0) > MAX_FILE_BYTES:
         raise PayloadTooLarge(TOO_LARGE)
     before = source.git.blob(source.repo, entry.sha)

@@ -9,12 +9,15 @@ from app.drivers.git.commit_plan import SYMLINK, is_executable
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.revisions import FileStatus
-from app.resources.project_content.commit_builder import FileEdit, SaveConflict
+from app.resources.project_content.commit_builder import NOT_AN_ANCESTOR, FileEdit, SaveConflict, require_unchanged
 from app.resources.project_content.commit_refs import find_commit, revisions_of
 from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.raw_file import FOLDER
 from app.resources.project_content.source import Source
 
+MAX_COMMITS = 5_000
+"""The number of commits of a file that are searched for its earlier paths."""
+NO_FILE = "There is no such file at this commit"
 TOO_LARGE = f"A commit can contain at most {CommitLimits.bytes // MIB} MiB"
 
 
@@ -37,8 +40,8 @@ class RestoreNotPossible(UnprocessableEntity):
 def plan_restore(source: Source, request: RestoreRequest) -> Sequence[FileEdit] | NoChange:
     """Return the edits that restore the path, or NoChange if it is equal. Calls the Git host.
 
-    A file that had another path at the commit is found by the comparison of the two commits. The restored file is
-    written to `path`.
+    A file that had another path at the commit is restored from the path that its history names. On a host whose
+    history ends at a rename, the comparison of the two commits names it. The restored file is written to `path`.
 
     Raises:
         NotFound: no branch contains the commit, or the commit does not contain the path.
@@ -52,28 +55,40 @@ def plan_restore(source: Source, request: RestoreRequest) -> Sequence[FileEdit] 
         present = source.git.entries(source.repo, request.base_sha, sorted(versions))
     except GitObjectMissing as unknown:
         head = source.git.head(source.repo, source.branch)
-        raise SaveConflict(head, {request.path: "The commit you started from is not part of this branch"}) from unknown
+        raise SaveConflict(head, {request.path: NOT_AN_ANCESTOR}) from unknown
     edits = list(_edits(source, versions, present))
-    return edits or NoChange(source.branch, request.base_sha)
+    if edits:
+        return edits
+    head = require_unchanged(source, request.base_sha, request.path, is_folder=request.is_folder)
+    return NoChange(source.branch, head)
 
 
 def _file(source: Source, commit: str, request: RestoreRequest) -> dict[str, TreeEntry | None]:
-    path = request.path
-    entry = source.git.entries(source.repo, commit, [path]).get(path)
+    present = source.git.entries(source.repo, request.base_sha, [request.path]).get(request.path)
+    if present is not None and present.type == FOLDER:
+        raise NotFound(NO_FILE)
+    paths = list(_paths_at(source, commit, request))
+    entries = source.git.entries(source.repo, commit, paths)
+    entry = next((entries[path] for path in paths if path in entries and entries[path].type != FOLDER), None)
     if entry is None:
-        entry = _before_rename(source, commit, request)
-    if entry is None or entry.type == FOLDER:
-        raise NotFound("There is no such file at this commit")
-    return {path: entry}
+        raise NotFound(NO_FILE)
+    return {request.path: entry}
 
 
-def _before_rename(source: Source, commit: str, request: RestoreRequest) -> TreeEntry | None:
-    """Return the entry of the file under its earlier path, or None."""
-    differences = revisions_of(source).compare(source.repo, commit, request.base_sha)
-    for file in differences.files:
-        if file.status == FileStatus.RENAMED and file.path == request.path and file.previous_path:
-            return source.git.entries(source.repo, commit, [file.previous_path]).get(file.previous_path)
-    return None
+def _paths_at(source: Source, commit: str, request: RestoreRequest) -> Iterator[str]:
+    """Yield the paths that the file can have at the commit, the likeliest first."""
+    revisions = revisions_of(source)
+    if not revisions.follows_renames:
+        yield request.path
+        for file in revisions.compare(source.repo, commit, request.base_sha).files:
+            if file.status == FileStatus.RENAMED and file.path == request.path and file.previous_path:
+                yield file.previous_path
+        return
+    log = revisions.log(source.repo, request.base_sha, path=request.path, skip=0, limit=MAX_COMMITS)
+    # The file of the same name at this commit may be another one.
+    yield from (entry.path for entry in log if entry.commit.sha == commit and entry.path)
+    yield request.path
+    yield from dict.fromkeys(entry.path for entry in log if entry.path)
 
 
 def _folder_versions(source: Source, commit: str, request: RestoreRequest) -> dict[str, TreeEntry | None]:

@@ -9,7 +9,7 @@ from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.revisions import CommitLogEntry, FileStatus, Revisions
 from tests.drivers.git.contract import UNKNOWN, Make, Subject
 from tests.support.samples import renames
-from tests.support.samples.gitrepo import EXECUTABLE
+from tests.support.samples.gitrepo import EXECUTABLE, SYMLINK
 
 SEED, COMMITS = 7, 24
 
@@ -99,6 +99,17 @@ class RevisionsContract:
             ("new.md", None, FileStatus.ADDED, 1, 0),
             ("run", None, FileStatus.MODIFIED, 0, 0),
             ("ü b.md", "b.md", FileStatus.RENAMED, 1, 0),
+        ]
+
+    def test_comparison_reports_a_changed_type(self, make: Make) -> None:
+        subject = make({"file": b"a.md", "link": (SYMLINK, b"a.md"), "run": b"x\n"})
+        base = subject.git.head()
+        head = subject.git.commit({"file": (SYMLINK, b"a.md"), "link": b"# Page\n", "run": (EXECUTABLE, b"x\n")})
+        differences = revisions_of(subject).compare(subject.repo, base, head)
+        assert [(file.path, file.status) for file in differences.files] == [
+            ("file", FileStatus.TYPE_CHANGED),
+            ("link", FileStatus.TYPE_CHANGED),
+            ("run", FileStatus.MODIFIED),
         ]
 
     def test_comparison_of_diverged_branches_is_direct(self, make: Make) -> None:

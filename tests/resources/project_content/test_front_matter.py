@@ -43,6 +43,17 @@ class TestEditFrontMatter:
         edit(site, base_sha=base, set={"draft": True}).fails(409, "CONFLICT", FILE)
         assert site.repo.show(FILE) == b"theirs\n"
 
+    def test_edit_without_effect_on_an_old_base_returns_409(self, site: Site) -> None:
+        base = site.repo.head()
+        site.repo.commit({"other.md": b"# Other\n"})
+        same = {"title": "Hello"}
+        assert edit(site, base_sha=base, set=same).ok(200)["commit_sha"] == site.repo.head()
+        head = site.repo.commit({FILE: b"---\ntitle: Other\n---\n"})
+        error = edit(site, base_sha=base, set=same).fails(409, "CONFLICT", FILE)
+        assert error["result"] == {"head_sha": head, "paths": [FILE]}
+        site.repo.commit({FILE: None})
+        edit(site, base_sha=base, set=same).fails(409, "CONFLICT", FILE)
+
     def test_change_of_another_file_since_the_base_is_accepted(self, site: Site) -> None:
         base = site.repo.head()
         site.repo.commit({"content/about.md": b"theirs\n"})

@@ -1,5 +1,6 @@
 """Tests of the restore of past versions through the API, checked with Git."""
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -61,6 +62,24 @@ class TestRestoreFile:
         assert site.repo.show("content/moved.md") == POST
         assert HELLO not in site.repo.entries()
 
+    def test_version_of_each_earlier_path_in_the_history_is_restored(self, site: Site) -> None:
+        """The first and last versions have no line in common, so only the history connects them."""
+        lines = [f"line {number}\n" for number in range(40)]
+        names = ["n0.md", "n1.md", "n2.md", "n3.md"]
+        versions = ["".join(lines)]
+        site.repo.commit({names[0]: versions[0].encode()})
+        for step, (old, new) in enumerate(pairwise(names), 1):
+            lines[(step - 1) * 15 : step * 15] = [f"other {step} {number}\n" for number in range(15)]
+            versions.append("".join(lines))
+            site.repo.commit({old: None, new: versions[-1].encode()})
+        site.repo.commit({names[0]: b"# Another file of an earlier name\n"})
+        last = names[-1]
+        history = site.owner.get(site.path("/history"), query_string={"file": last}).ok()
+        assert [entry["path"] for entry in history] == names[::-1]
+        for entry, version in zip(history[1:], versions[-2::-1], strict=True):
+            restore(site, entry["sha"], file=last).ok(201)
+            assert site.repo.show(last).decode() == version
+
     def test_file_of_another_branch_is_restored(self, site: Site) -> None:
         first = site.repo.head()
         work = site.repo.commit({HELLO: b"# Work\n"}, branch="work/one", start=first)
@@ -80,6 +99,26 @@ class TestRestoreFile:
         error = restore(site, first, base=base, file=HELLO).fails(409, "CONFLICT", HELLO)
         assert error["result"] == {"head_sha": head, "paths": [HELLO]}
         assert site.repo.head() == head
+
+    def test_restore_without_effect_on_an_old_base_returns_409(self, site: Site) -> None:
+        base = site.repo.head()
+        head = site.repo.commit({HELLO: b"# Third\n"})
+        for path, faults in (({"file": HELLO}, HELLO), ({"folder": "content"}, HELLO)):
+            error = restore(site, base, base=base, **path).fails(409, "CONFLICT", faults)
+            assert error["result"] == {"head_sha": head, "paths": [HELLO]}
+
+    def test_restore_without_effect_on_a_base_outside_of_the_branch_returns_409(self, site: Site) -> None:
+        first = site.repo.head()
+        base = site.repo.commit({"a.md": b"a\n"})
+        site.repo.git("branch", "other", base)
+        site.repo.git("update-ref", "refs/heads/main", first)
+        restore(site, base, base=base, file=HELLO).fails(409, "CONFLICT", HELLO)
+
+    def test_restore_without_effect_returns_the_head(self, site: Site) -> None:
+        base = site.repo.head()
+        head = site.repo.commit({"hugo.toml": b"x = 1\n"})
+        assert restore(site, base, base=base, file=HELLO).ok(200)["commit_sha"] == head
+        assert restore(site, base, base=base, folder="content").ok(200)["commit_sha"] == head
 
     def test_change_of_another_file_since_the_base_remains(self, site: Site) -> None:
         first = site.repo.head()

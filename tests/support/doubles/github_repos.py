@@ -13,7 +13,7 @@ REPO = "/api/repos/{owner}/{name}"
 NOT_FOUND = {"message": "Not Found", "documentation_url": "https://docs.github.com/rest", "status": "404"}
 INLINE_BYTES = 1_000_000
 FILES_A_PAGE = 300
-_STATUS = {"A": "added", "D": "removed", "M": "modified", "T": "modified", "R": "renamed", "C": "copied"}
+_STATUS = {"A": "added", "D": "removed", "M": "modified", "T": "changed", "R": "renamed", "C": "copied"}
 
 
 @dataclass
@@ -227,7 +227,12 @@ def _file(difference: Difference) -> dict[str, Any]:
 def _counted(git: Plumbing, old: str, new: str) -> list[dict[str, Any]]:
     """Return the files with counts, which are zero for a binary file, and with a patch if there is text."""
     items = []
-    for each, patch in zip(git.diff(old, new), git.patches(old, new), strict=True):
+    patches = iter(git.patches(old, new))
+    for each in git.diff(old, new):
+        patch = next(patches)
+        if each.status == "T":  # A removal and an addition, which GitHub shows without a patch.
+            next(patches)
+            patch = ""
         text = patch if patch.startswith("@@ ") else ""
         signs = [line[:1] for line in text.split("\n")]
         counts = {"additions": signs.count("+"), "deletions": signs.count("-")}

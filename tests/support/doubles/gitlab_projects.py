@@ -243,18 +243,24 @@ class Projects(Accounts):
         if old is None or new is None:
             return Reply(404, {"message": "404 Ref Not Found"})
         assert call.one("straight") == "true"
+        # GitLab returns a changed type as a removal and an addition, like the text of `git diff`.
+        items = [
+            (each, status)
+            for each in at.git.diff(old, new)
+            for status in (("D", "A") if each.status == "T" else (each.status,))
+        ]
         diffs = [
             {
                 "old_path": each.old_path,
                 "new_path": each.new_path,
-                "a_mode": each.old_mode,
-                "b_mode": each.new_mode,
-                "new_file": each.status == "A",
-                "renamed_file": each.status == "R",
-                "deleted_file": each.status == "D",
+                "a_mode": each.old_mode if status != "A" else "0",
+                "b_mode": each.new_mode if status != "D" else "0",
+                "new_file": status == "A",
+                "renamed_file": status == "R",
+                "deleted_file": status == "D",
                 "diff": patch,
             }
-            for each, patch in zip(at.git.diff(old, new), at.git.patches(old, new), strict=True)
+            for (each, status), patch in zip(items, at.git.patches(old, new), strict=True)
         ]
         payload = {"commits": [], "compare_same_ref": old == new, "compare_timeout": len(diffs) > self.compare_files}
         return Reply(200, payload | {"diffs": diffs[: self.compare_files]})

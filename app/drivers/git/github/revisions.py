@@ -18,7 +18,14 @@ from app.drivers.git.rest.client import TREE_BYTES
 from app.drivers.git.rest.responses import parses
 from app.drivers.git.rest.revisions import MAX_READ, read_window
 from app.drivers.git.rest.tree_comparison import MAX_BYTES, compare_trees
-from app.drivers.git.revisions import CommitLogEntry, Differences, FileDifference, FileStatus, sort_differences
+from app.drivers.git.revisions import (
+    CommitLogEntry,
+    Differences,
+    FileDifference,
+    FileStatus,
+    has_other_type,
+    sort_differences,
+)
 
 MAX_BRANCHES = 60
 """The number of branches that are searched for a commit, because GitHub has no such call."""
@@ -61,7 +68,11 @@ class GitHubRevisions:
             return compare_trees(GitHubTrees(self._repository), self._repository, base, head)
         uncounted = [file for file in files if _needs_content(file)]
         binary = dict(map_in_order(self._is_binary, map(values.sha, uncounted[:MAX_READ])))
-        differences = [_difference(file, binary) for file in files]
+        types = self._changed_types(base, head, [file["filename"] for file in files if file["status"] == "changed"])
+        differences = [
+            file._replace(status=FileStatus.TYPE_CHANGED) if file.path in types else file
+            for file in (_difference(file, binary) for file in files)
+        ]
         return Differences(sort_differences(differences), truncated=len(uncounted) > MAX_READ)
 
     def is_reachable(self, commit: str, branch: str) -> bool:
@@ -70,6 +81,14 @@ class GitHubRevisions:
             return True
         heads = {each.sha for each in list(self._branches())[:MAX_BRANCHES]}
         return commit in heads or any(map_in_order(partial(self._repository.is_ancestor, commit), sorted(heads)))
+
+    def _changed_types(self, base: str, head: str, paths: Sequence[str]) -> set[str]:
+        """Return the paths whose types differ. GitHub reports changed modes and types as "changed"."""
+        if not paths:
+            return set()
+        trees = GitHubTrees(self._repository)
+        old, new = trees.entries(base, paths), trees.entries(head, paths)
+        return {path for path in {*old} & {*new} if has_other_type(old[path].mode, new[path].mode)}
 
     def _is_binary(self, sha: str) -> tuple[str, bool]:
         try:

@@ -1,5 +1,6 @@
 """The past of one project of GitLab."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from app.concurrency.bounded import map_in_order
@@ -14,7 +15,13 @@ from app.drivers.git.rest.client import TREE_BYTES
 from app.drivers.git.rest.responses import parses
 from app.drivers.git.rest.revisions import MAX_READ, read_window
 from app.drivers.git.rest.tree_comparison import compare_trees
-from app.drivers.git.revisions import CommitLogEntry, Differences, FileDifference, FileStatus, sort_differences
+from app.drivers.git.revisions import (
+    CommitLogEntry,
+    Differences,
+    FileDifference,
+    FileStatus,
+    sort_differences,
+)
 
 
 class GitLabRevisions:
@@ -52,7 +59,7 @@ class GitLabRevisions:
             map_in_order(lambda number: (number, self._count(base, head, diffs[number])), uncounted[:MAX_READ])
         )
         files = [_difference(diff, counts.get(number)) for number, diff in enumerate(diffs)]
-        return Differences(sort_differences(files), truncated=len(uncounted) > MAX_READ)
+        return Differences(sort_differences(_joined(files)), truncated=len(uncounted) > MAX_READ)
 
     def is_reachable(self, commit: str, branch: str) -> bool:
         """Return whether any branch contains a commit."""
@@ -108,6 +115,18 @@ def _difference(diff: dict[str, Any], counts: tuple[int | None, int | None] | No
     )
     path = diff["old_path"] if diff["deleted_file"] else diff["new_path"]
     return FileDifference(path, previous, status, *(counts or (None, None)))
+
+
+def _joined(files: Iterable[FileDifference]) -> list[FileDifference]:
+    """Join the removal and the addition of one path, which GitLab returns for a changed type."""
+    by_path: dict[str, FileDifference] = {}
+    for file in files:
+        removed = by_path.get(file.path)
+        if removed is not None:
+            deletions, additions = removed.deletions, file.additions
+            file = FileDifference(file.path, None, FileStatus.TYPE_CHANGED, additions, deletions)
+        by_path[file.path] = file
+    return list(by_path.values())
 
 
 def _counts_of(text: str) -> tuple[int | None, int | None]:

@@ -17,7 +17,7 @@ from app.drivers.git.revisions import (
 )
 
 _DIFF = ("diff-tree", "-r", "-z", "-M", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff", "--no-textconv")
-_STATUS = {"A": FileStatus.ADDED, "D": FileStatus.REMOVED, "R": FileStatus.RENAMED}
+_STATUS = {"A": FileStatus.ADDED, "D": FileStatus.REMOVED, "R": FileStatus.RENAMED, "T": FileStatus.TYPE_CHANGED}
 
 
 def read_log(directory: Path, commit: str, *, skip: int, limit: int, timeout_s: float) -> list[CommitLogEntry]:

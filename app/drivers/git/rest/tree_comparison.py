@@ -8,7 +8,14 @@ from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.file_diff import compare_contents, is_binary
 from app.drivers.git.port import EntryType, TreeEntry
 from app.drivers.git.rest.interfaces import TreeReader
-from app.drivers.git.revisions import MAX_FILES, Differences, FileDifference, FileStatus, sort_differences
+from app.drivers.git.revisions import (
+    MAX_FILES,
+    Differences,
+    FileDifference,
+    FileStatus,
+    has_other_type,
+    sort_differences,
+)
 
 MAX_COMPARED = 100
 """With more changed files, a comparison has no counts and no renames."""
@@ -31,7 +38,7 @@ def compare_trees(trees: TreeReader, blobs: BlobReader, base: str, head: str) ->
     old = trees.entries(base, sorted(new))
     pairs: dict[str, _Pair] = {path: (_file(old.get(path)), entry) for path, entry in new.items()}
     if len(pairs) > MAX_COMPARED:
-        files = [_without_counts(path, pair) for path, pair in pairs.items()]
+        files = [_with_type(_without_counts(path, pair), pair) for path, pair in pairs.items()]
         return Differences(sort_differences(files), truncated=True)
     contents = _read(blobs, pairs)
     readable = {path: pair for path, pair in pairs.items() if not _unread(pair, contents)}
@@ -41,6 +48,7 @@ def compare_trees(trees: TreeReader, blobs: BlobReader, base: str, head: str) ->
         for side in (0, 1)
     ]
     files += [*_same_bytes(readable, contents), *compare_contents(*sides)]
+    files = [_with_type(file, pairs[file.path]) if file.path in pairs else file for file in files]
     return Differences(sort_differences(files), truncated=len(files) > MAX_FILES or len(readable) < len(pairs))
 
 
@@ -73,6 +81,14 @@ def _same_bytes(pairs: Mapping[str, _Pair], contents: Mapping[str, bytes | None]
         if old is not None and new is not None and old.sha == new.sha:
             count = None if is_binary(contents[new.sha] or b"") else 0
             yield FileDifference(path, None, FileStatus.MODIFIED, count, count)
+
+
+def _with_type(file: FileDifference, pair: _Pair) -> FileDifference:
+    """Return the difference with the status of a changed type, if the types of both versions differ."""
+    old, new = pair
+    if file.status != FileStatus.MODIFIED or old is None or new is None or not has_other_type(old.mode, new.mode):
+        return file
+    return file._replace(status=FileStatus.TYPE_CHANGED)
 
 
 def _without_counts(path: str, pair: _Pair) -> FileDifference:
