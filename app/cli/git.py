@@ -13,6 +13,7 @@ from flask.cli import AppGroup
 
 from app.core.ids import is_id
 from app.database import session
+from app.drivers.errors import DriverError
 from app.drivers.git.hosts import LocalHost
 from app.drivers.git.port import RepoRef
 from app.extensions import db, drivers
@@ -22,6 +23,7 @@ from app.resources.project.service import hand_over_repository
 
 URL = re.compile(r"(?:https?|ssh|git|file)://|[\w.-]+@[\w.-]+:")
 CLONE_TIMEOUT_S = 600
+MANUAL_PACKING_S = 86_400.0
 
 git = AppGroup("git", help="Local repositories.")
 
@@ -74,6 +76,17 @@ def assign(name: str, org_id: str) -> None:
     with session.write_transaction():
         hand_over_repository(name, org_id)
     click.echo(f"{name} belongs to {org_id}.")
+
+
+@git.command("pack")
+@click.argument("name", metavar="OWNER/NAME")
+def pack(name: str) -> None:
+    """Pack the repository OWNER/NAME while the service runs, without the time limit of the job."""
+    try:
+        is_packed = host().repack(RepoRef(name), timeout_s=MANUAL_PACKING_S)
+    except DriverError as error:
+        raise click.ClickException(f"{name} cannot be packed: {error}") from error
+    click.echo(f"Packed {name}." if is_packed else f"{name} is being packed by the service.")
 
 
 def host() -> LocalHost:

@@ -79,3 +79,12 @@ class TestAssign:
         org = world.person().new_organization()
         assert run(app, "assign", "tools/none", "--org", org)[0] == 1
         assert run(app, "assign", "tools/none", "--org", "nonsense")[0] == 1
+
+
+class TestPack:
+    def test_pack_leaves_no_loose_object(self, app: Flask, world: World) -> None:
+        name, repo = repository(world, SMALL)
+        assert run(app, "pack", name) == (0, f"Packed {name}.\n")
+        assert not list((repo.folder / "objects").glob("??/*"))
+        code, output = run(app, "pack", "no/such")
+        assert (code, "cannot be packed" in output) == (1, True)

@@ -36,8 +36,14 @@ class LocalHost(GitProvider, Protocol):
         Raises RepositoryExists, UpstreamRejected, UpstreamTimeout.
         """
 
-    def repack(self, repo: RepoRef) -> None:
-        """Pack loose objects. May take minutes; other calls are not blocked."""
+    def needs_packing(self, repo: RepoRef) -> bool:
+        """Return whether the repository has many loose objects or packs."""
+
+    def repack(self, repo: RepoRef, *, timeout_s: float = ...) -> bool:
+        """Pack the repository, within ten minutes by default. Other calls are not blocked.
+
+        Returns False if another process packs it. Raises UpstreamTimeout, UpstreamError, UpstreamUnavailable.
+        """
 
 
 @dataclass(frozen=True)

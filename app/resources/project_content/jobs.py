@@ -1,5 +1,6 @@
-"""Jobs that index branches, store trees, delete unreferenced content and repack local repositories."""
+"""Jobs that index branches, store trees, delete unreferenced content and pack local repositories."""
 
+from contextlib import suppress
 from datetime import timedelta
 
 import sqlalchemy as sa
@@ -11,7 +12,7 @@ from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
 from app.drivers.storage.cached import CachedObjectStore
-from app.extensions import db
+from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
@@ -22,7 +23,7 @@ log = structlog.get_logger(__name__)
 
 FOLLOW_INTERVAL = timedelta(seconds=15)
 
-CLEANUP_INTERVAL, REPACK_INTERVAL, COMPLETION_INTERVAL = timedelta(hours=6), timedelta(hours=24), timedelta(hours=1)
+CLEANUP_INTERVAL, PACKING_INTERVAL, COMPLETION_INTERVAL = timedelta(hours=6), timedelta(hours=1), timedelta(hours=1)
 
 TREE_RETENTION = timedelta(hours=24)
 """A tree is stored before an index names it, and readers may still use the previous one."""
@@ -111,20 +112,28 @@ def complete() -> None:
     cleanup.enqueue_missing()
 
 
-@job("content.tidy", every=REPACK_INTERVAL, retries=0, uses=("git",), priority=-5)
-def repack_repositories(*, git: GitHosts) -> None:
-    """Repack local repositories with many loose objects."""
+@job("content.tidy", every=PACKING_INTERVAL, retries=0, uses=("git",), priority=-5)
+def find_unpacked_repositories(*, git: GitHosts) -> None:
+    """Enqueue the packing of local repositories with many loose objects or packs. One repository is packed at a time."""
     if git.local is None:
         return
-    session.start_reading()
-    names = sa.select(Project.repository).where(Project.provider == Provider.LOCAL, Project.repository != "").distinct()
-    repositories = list(db.session.scalars(names))
+    for name in git.local.bundles.names():
+        with suppress(DriverError):  # It was deleted since.
+            if git.local.needs_packing(RepoRef(name)):
+                with session.write_transaction():
+                    jobs.enqueue("content.pack", unique=f"content.pack:{name}", lock="content.pack", repository=name)
+
+
+@job("content.pack", retries=0, uses=("git",), priority=-5)
+def pack_repository(*, repository: str, git: GitHosts) -> None:
+    """Pack a local repository. If it fails, the next periodic job enqueues it again."""
+    if git.local is None:
+        return
     session.release_connection()
-    for name in repositories:
-        try:
-            git.local.repack(RepoRef(name))
-        except DriverError as error:
-            log.info("git.repack_failed", repository=name, error=str(error))
+    try:
+        git.local.repack(RepoRef(repository))
+    except DriverError as error:
+        log.warning("git.repack_failed", repository=repository, error=str(error))
 
 
 @job("content.follow_local", every=FOLLOW_INTERVAL, retries=0, uses=("git",))

@@ -1,4 +1,4 @@
-"""Tests of the content jobs other than indexing: deletion of unreferenced content and repacking."""
+"""Tests of the content jobs other than indexing: deletion of unreferenced content and packing."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -7,7 +7,8 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from app.drivers.git.port import RepoRef
+from app.drivers.git.local.object_files import write_objects
+from app.drivers.git.object_ids import new_object
 from app.extensions import db, drivers
 from app.models.content_search import ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
@@ -135,16 +136,21 @@ class TestSweep:
         assert hit["path"] == "content/again.md"
 
 
-class TestTidyRepositories:
-    def test_repack_packs_loose_objects_without_loss(self, site: Site, app: Flask) -> None:
-        for n in range(3):
-            site.repo.commit({f"f{n}-{k}.md": f"{n} {k}\n".encode() for k in range(1_000)})
+class TestPacking:
+    def test_repository_with_many_loose_objects_is_packed_by_a_job(self, site: Site, app: Flask) -> None:
+        for start in range(0, 2_016, 16):
+            write_objects(site.repo.folder, [new_object("blob", b"%d" % n) for n in range(start, start + 16)])
         before = site.oracle()
-        run(app, jobs.repack_repositories, git=app.extensions["drivers"].git)
+        for _ in range(2):
+            run(app, jobs.find_unpacked_repositories, git=app.extensions["drivers"].git)
+        with app.app_context():
+            calls = list(app.extensions["jobs"].unfinished(db.session.connection()))
+        assert [call.args for call in calls if call.name == "content.pack"] == [{"repository": site.name}]
+        site.world.work_off()
         assert site.oracle() == before
+        assert not list((site.repo.folder / "objects").glob("??/*"))
         site.repo.check()
 
-    def test_repack_continues_after_a_missing_repository(self, site: Site, app: Flask) -> None:
-        with pytest.raises(Exception, match="repository"):
-            app.extensions["drivers"].git.local.repack(RepoRef("no/such"))
-        run(app, jobs.repack_repositories, git=app.extensions["drivers"].git)
+    def test_job_of_a_deleted_repository_ends(self, site: Site, app: Flask) -> None:
+        run(app, jobs.pack_repository, repository="no/such", git=app.extensions["drivers"].git)
+        run(app, jobs.find_unpacked_repositories, git=app.extensions["drivers"].git)

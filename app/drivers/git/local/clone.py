@@ -3,7 +3,6 @@
 import os
 import socket
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from app.core.addresses import is_public
@@ -11,6 +10,7 @@ from app.core.clone_urls import CloneUrl, parse_clone_url
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.local.commands import GitFailed, run
 from app.drivers.git.local.create import BRANCH, init, new_repository, set_default_branch
+from app.drivers.git.local.folders import sizes_of
 from app.drivers.git.local.refs import default_branch
 
 MAX_BYTES = 1 << 30
@@ -57,7 +57,7 @@ def clone_repository(
         head = _remote_head(target, options, url)
 
         def check_size() -> None:
-            size = _size_of(target)
+            size = sum(sizes_of(target))
             if size > max_bytes:
                 raise UpstreamRejected("The repository is too large to be cloned", code="REPOSITORY_TOO_LARGE")
             watch(size)
@@ -105,12 +105,3 @@ def _run(target: Path, *arguments: str, timeout_s: float, watch: Callable[[], No
 
 def _unreadable() -> UpstreamRejected:
     return UpstreamRejected("There is no public repository at this URL, or Git finds faults in it", code="CLONE_FAILED")
-
-
-def _size_of(folder: Path) -> int:
-    size = 0
-    for parent, _folders, names in os.walk(folder):
-        for name in names:
-            with suppress(OSError):
-                size += Path(parent, name).lstat().st_size
-    return size

@@ -9,11 +9,10 @@ from app.drivers.git.local.clone import clone_repository
 from app.drivers.git.local.commands import run
 from app.drivers.git.local.create import create_repository, require_object_checks
 from app.drivers.git.local.folders import folder_of
+from app.drivers.git.local.packing import PACK_TIMEOUT_S, needs_packing, pack
 from app.drivers.git.local.refs import default_branch
 from app.drivers.git.local.repositories import LocalRepositories
 from app.drivers.git.port import Person, RepoRef, Repository
-
-REPACK_TIMEOUT_S = 600.0
 
 
 class LocalCreation(LocalRepositories):
@@ -58,11 +57,14 @@ class LocalCreation(LocalRepositories):
         updated_at = datetime.fromtimestamp(int(newest), UTC) if newest else None
         return Repository(repo.name, repo.name, default_branch(folder), True, None, updated_at)
 
-    def repack(self, repo: RepoRef) -> None:
-        """Pack loose objects if there are many. Other calls are not blocked."""
+    def needs_packing(self, repo: RepoRef) -> bool:
+        """Return whether the repository has many loose objects or packs."""
+        return needs_packing(self._folder(repo))
+
+    def repack(self, repo: RepoRef, *, timeout_s: float = PACK_TIMEOUT_S) -> bool:
+        """Pack the repository. Return False if another process of the service packs it."""
         require_object_checks(self._folder(repo))
-        settings = ("-c", "gc.auto=2000", "-c", "gc.autoDetach=false")
-        run(self._folder(repo), *settings, "gc", "--auto", "--quiet", timeout_s=REPACK_TIMEOUT_S)
+        return pack(self._folder(repo), timeout_s=timeout_s)
 
     def _new_folder(self, name: str) -> Path:
         folder = folder_of(self._root, name)

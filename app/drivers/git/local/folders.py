@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -56,6 +57,14 @@ def foreign_storage(folder: Path) -> str | None:
     ]
     links += [path for name in ("refs", "objects") for path in _links_below(folder / name)]
     return f"{links[0].relative_to(folder)} is a symbolic link" if links else None
+
+
+def sizes_of(folder: Path) -> Iterator[int]:
+    """Yield the sizes of all files below a folder, in bytes. Files that disappear are skipped."""
+    for parent, _folders, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                yield Path(parent, name).lstat().st_size
 
 
 def _links_below(folder: Path) -> Iterator[Path]:

@@ -35,21 +35,33 @@ def write_objects(directory: Path, objects: Iterable[GitObject]) -> None:
 
 
 def _write_loose(folder: Path, objects: Iterable[GitObject]) -> None:
+    existing: list[GitObject] = []
     with _NewFiles(folder) as files:
         for item in objects:
-            path = folder / item.sha[:2] / item.sha[2:]
-            if not _refresh(path):
-                content = object_header(item.type, item.content) + item.content
+            path, content = _path(folder, item), object_header(item.type, item.content) + item.content
+            if _refresh(path, content):
+                existing.append(item)
+            else:
                 files.open("tmp_obj_").write(zlib.compress(content, COMPRESSION))
                 files.name(path)
         files.publish()
+    # `git gc` may have read the old time of an object before the refresh.
+    if deleted := [item for item in existing if not _path(folder, item).exists()]:
+        _write_loose(folder, deleted)
 
 
-def _refresh(path: Path) -> bool:
-    """Return whether a loose object exists. Its new time protects it from `git gc`, which deletes old unreferenced objects."""
-    with suppress(FileNotFoundError):
+def _path(folder: Path, item: GitObject) -> Path:
+    return folder / item.sha[:2] / item.sha[2:]
+
+
+def _refresh(path: Path, content: bytes) -> bool:
+    """Return whether a loose object exists and is complete.
+
+    Its new time protects it from `git gc`, which deletes old unreferenced objects. A power failure can damage it.
+    """
+    with suppress(FileNotFoundError, zlib.error):
         os.utime(path)
-        return True
+        return zlib.decompressobj().decompress(path.read_bytes(), len(content) + 1) == content
     return False
 
 

@@ -16,6 +16,8 @@ from app.drivers.git.port import Branch
 NOTHING = "0" * 40
 # A ref is locked for milliseconds. An older lock belongs to a git process that was killed.
 STALE_LOCK_S = 5.0
+# A deletion rewrites the packed refs, which takes longer if there are many.
+STALE_PACKED_LOCK_S = 60.0
 LOCK_WAIT_S = 12.0
 _UPDATE = ("update-ref", "--stdin")
 
@@ -93,13 +95,17 @@ def _update(processes: ProcessPool, directory: Path, command: str) -> None:
 
 
 def remove_stale_locks(directory: Path, branch: str) -> None:
-    """Remove the lock files of a branch that a killed git process did not remove.
+    """Remove the lock files that a killed git process did not remove.
 
     One process at a time checks and removes. Otherwise a process could remove a new lock that it has not checked.
     """
+    locks = {
+        f"refs/heads/{branch}.lock": STALE_LOCK_S,
+        "HEAD.lock": STALE_LOCK_S,
+        "packed-refs.lock": STALE_PACKED_LOCK_S,
+    }
     with exclusive(directory) as is_locked:
-        oldest = time.time() - STALE_LOCK_S
-        for lock in (directory / f"refs/heads/{branch}.lock", directory / "HEAD.lock"):
+        for name, age_s in locks.items():
             with suppress(FileNotFoundError):
-                if is_locked and lock.stat().st_mtime < oldest:
-                    lock.unlink()
+                if is_locked and (directory / name).stat().st_mtime < time.time() - age_s:
+                    (directory / name).unlink()

@@ -2,6 +2,7 @@
 
 import os
 import random
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -81,6 +82,16 @@ class TestWriteObjects:
         write_objects(repo.folder, [one])
         assert path.stat().st_ino == number
         assert path.stat().st_mtime > 1_600_000_000
+
+    @pytest.mark.parametrize("damage", [b"", b"\x78\x01 not complete", zlib.compress(b"blob 5\0other")])
+    def test_damaged_object_is_written_again(self, repo: GitRepo, damage: bytes) -> None:
+        one = new_object("blob", b"content")
+        write_objects(repo.folder, [one])
+        path = repo.folder / "objects" / one.sha[:2] / one.sha[2:]
+        path.chmod(0o644)
+        path.write_bytes(damage)
+        write_objects(repo.folder, [one])
+        assert repo.git("cat-file", "blob", one.sha) == b"content"
 
     @pytest.mark.parametrize("count", [2, MANY])
     def test_failed_commit_raises_upstream_error_and_leaves_no_files(

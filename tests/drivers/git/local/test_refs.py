@@ -60,6 +60,14 @@ class TestMove:
         assert moved(new, old)
         assert not lock.exists()
 
+    def test_deletion_removes_an_old_lock_of_the_packed_refs(self, repo: GitRepo, moved: Moved) -> None:
+        repo.git("branch", "other")
+        lock = repo.folder / "packed-refs.lock"
+        lock.touch()
+        os.utime(lock, (time.time() - 120,) * 2)
+        assert moved(NOTHING, repo.head(), "other")
+        assert not lock.exists()
+
     def test_move_waits_for_a_recent_lock(self, repo: GitRepo, moved: Moved) -> None:
         old = repo.head()
         new = repo.commit({"b.md": b"b"}, branch="other", start=old)
