@@ -1,6 +1,7 @@
 """The conflict view: the common version, the own draft and the present version side by side, and the choice of parts."""
 
 from typing import Any
+from urllib.parse import quote
 
 from flask import Response
 
@@ -9,30 +10,39 @@ from app.console.blueprint import blueprint
 from app.console.forms import Form
 from app.console.page_source import OpenFile, open_present, open_version, read_blob, read_draft
 from app.console.pages import Page, see_other
-from app.console.project_home import BASE, MEMBER
+from app.console.project_home import BASE, MEMBER, project_url
+from app.console.removed_page import show_removed
 from app.console.rendering import page
 from app.console.saving import edit_url, save_edit
 from app.content.page_text import with_line_ends
 from app.content.three_way import compare, merge
+from app.core.errors import NotFound
 
 URL = f"{BASE}/conflict/<path:file>"
 
 
-def _read(scope: Scope) -> tuple[OpenFile, dict[str, Any] | None, str]:
-    """Return the present version, the draft and the common version."""
-    present = open_present(scope, scope.path["file"])
+def _read(scope: Scope) -> tuple[OpenFile | None, dict[str, Any] | None, str]:
+    """Return the present version, the draft and the common version. The version is None if only the draft exists."""
     draft = read_draft(scope, scope.path["file"])
+    try:
+        present = open_present(scope, scope.path["file"])
+    except NotFound:
+        if draft is None:
+            raise
+        return None, draft, ""
     base = read_blob(scope, draft["base_blob_sha"]) if draft is not None and draft["base_blob_sha"] else b""
     return present, draft, base.decode("utf-8", "replace")
 
 
 @blueprint.get(URL)
 @Page(guard=MEMBER, prepare=_read)
-def conflict(*, scope: Scope, prepared: tuple[OpenFile, dict[str, Any] | None, str]) -> Response:
+def conflict(*, scope: Scope, prepared: tuple[OpenFile | None, dict[str, Any] | None, str]) -> Response:
     """Show the three versions and a merged text."""
     present, draft, base = prepared
     if draft is None:
         return see_other(edit_url(scope, scope.path["file"]))
+    if present is None:
+        return show_removed(scope, draft)
     return _show(scope, present, base, draft["content"], ())
 
 
@@ -60,6 +70,8 @@ def resolve_conflict(*, scope: Scope, form: Form) -> Response:
     path = scope.path["file"]
     if form.text("action") == "apply":
         present, draft, base = _read(scope)
+        if present is None:
+            return see_other(project_url(scope, f"/conflict/{quote(path)}"))
         choices = tuple(form.text(f"part-{number}") for number in range(len(form.values)))
         return _show(scope, present, base, draft["content"] if draft else "", choices)
     opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))

@@ -3,6 +3,7 @@
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import quote
 
 from flask import Response
 from marshmallow import fields, validate
@@ -26,14 +27,15 @@ from app.console.page_source import (
 from app.console.pages import Page, current_form, page_again, see_other
 from app.console.preview import preview_state
 from app.console.preview_addresses import page_path, with_path
-from app.console.project_home import BASE, MEMBER
+from app.console.project_home import BASE, MEMBER, project_url
 from app.console.rendering import page
 from app.console.saving import edit_url, save_edit
 from app.console.suggestions import is_configured
 from app.content.filetypes import file_type
 from app.content.page_text import PageText, read_page
 from app.content.schema.model import ContentSchema
-from app.core.errors import InvalidRequest, UnprocessableEntity
+from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
+from app.drivers.git.errors import GitObjectMissing
 from app.http.validation import RequestQuery
 from app.models.project import Generator
 from app.resources.project_schema.prepare import branch_schema
@@ -54,16 +56,25 @@ class EditorQuery(RequestQuery):
     change: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
 
 
-def _open(scope: Scope, query: EditorQuery) -> tuple[OpenFile, ContentSchema]:
-    return open_present(scope, scope.path["file"]), branch_schema(scope)
+def _open(scope: Scope, query: EditorQuery) -> tuple[OpenFile | None, ContentSchema]:
+    """Return the file, or None if only a draft of it exists, and the schema."""
+    try:
+        opened = open_present(scope, scope.path["file"])
+    except NotFound:
+        if read_draft(scope, scope.path["file"]) is None:
+            raise
+        opened = None
+    return opened, branch_schema(scope)
 
 
 @blueprint.get(f"{BASE}/edit/<path:file>")
 @Page(guard=MEMBER, query=EditorQuery, prepare=_open)
-def edit(*, scope: Scope, query: EditorQuery, prepared: tuple[OpenFile, ContentSchema]) -> Response:
+def edit(*, scope: Scope, query: EditorQuery, prepared: tuple[OpenFile | None, ContentSchema]) -> Response:
     """Show a file in the editor, with the draft of the user if there is one."""
     path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
     opened, schema = prepared
+    if opened is None:
+        return see_other(project_url(scope, f"/conflict/{quote(path)}"))
     text = opened.page
     has_conflict = draft is not None and draft["base_blob_sha"] != opened.blob_sha
     if draft is not None and not has_conflict and not current_form().was_sent():
@@ -115,11 +126,20 @@ def _read_schema(scope: Scope, query: EditorQuery) -> ContentSchema:
 @Page(guard=MEMBER, query=EditorQuery, takes_form=True, shown_by="edit", prepare=_read_schema)
 def save_file(*, scope: Scope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
-    opened = open_version(scope, scope.path["file"], form.text("base_sha"), form.text("base_blob_sha"))
+    opened = _open_edited(scope, form)
     if ACTION in form.values:
         return _change_list(scope, opened, form)
     data = edited(opened, form, prepared)
     return save_edit(scope, opened, data, form.text("message"), mode=query.mode)
+
+
+def _open_edited(scope: Scope, form: Form) -> OpenFile:
+    """Return the version from which the form started, or an empty one if the repository no longer contains it."""
+    path, base_sha, blob_sha = scope.path["file"], form.text("base_sha"), form.text("base_blob_sha")
+    try:
+        return open_version(scope, path, base_sha, blob_sha)
+    except GitObjectMissing:
+        return OpenFile(path, base_sha, "", b"")
 
 
 def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:
@@ -144,7 +164,7 @@ def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
 @Page(guard=MEMBER, takes_form=True)
 def save_draft(*, scope: Scope, form: Form) -> Response:
     """Store the fields of the editor as a draft. Returns 204."""
-    opened = open_version(scope, scope.path["file"], form.text("base_sha"), form.text("base_blob_sha"))
+    opened = _open_edited(scope, form)
     _store_draft(scope, opened, edited(opened, form))
     return Response(status=204)
 
@@ -154,4 +174,6 @@ def save_draft(*, scope: Scope, form: Form) -> Response:
 def discard_draft(*, scope: Scope, form: Form) -> Response:
     """Delete the draft of a file."""
     delete_draft(scope, scope.path["file"])
+    if form.text("next") == "project":
+        return see_other(project_url(scope, "?done=draft-deleted"))
     return see_other(edit_url(scope, scope.path["file"], "done=draft-deleted"))

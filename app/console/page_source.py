@@ -25,7 +25,7 @@ MAX_BYTES = 5 * 1024 * 1024
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file at a version. `base_sha` is the version of the branch, `blob_sha` that of the file."""
+    """A file at a version. `base_sha` is the version of the branch, `blob_sha` that of the file, empty if it is unknown."""
 
     path: str
     base_sha: str
@@ -38,7 +38,8 @@ class OpenFile:
         return read_page(self.path, self.data)
 
 
-def _source(scope: Scope) -> Source:
+def branch_source(scope: Scope) -> Source:
+    """Return the working branch of the project. Releases the connection: the host is called next."""
     source = source_of(scope.project, drivers.git, actor=scope.caller)
     session.release_connection()
     return source
@@ -46,7 +47,7 @@ def _source(scope: Scope) -> Source:
 
 def present_head(scope: Scope) -> str:
     """Return the present head of the branch, on which the forms of a page are based."""
-    source = _source(scope)
+    source = branch_source(scope)
     return source.git.head(source.repo, source.branch)
 
 
@@ -67,7 +68,7 @@ def open_files(scope: Scope, paths: Sequence[str]) -> list[OpenFile]:
         NotFound: one of them does not exist.
         PayloadTooLarge: one of them is too large for the editor.
     """
-    source = _source(scope)
+    source = branch_source(scope)
     head = source.git.head(source.repo, source.branch)
     entries = source.git.entries(source.repo, head, paths)
     if any(path not in entries or entries[path].type != EntryType.BLOB for path in paths):
@@ -83,7 +84,7 @@ def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenF
     """
     if not (is_sha(base_sha) and is_sha(blob_sha)):
         raise InvalidRequest("The form does not name the version that was edited")
-    source = _source(scope)
+    source = branch_source(scope)
     entry = source.git.entries(source.repo, base_sha, [path]).get(path)
     if entry is None or entry.sha != blob_sha:
         raise InvalidRequest("The form does not name the version that was edited")
@@ -92,7 +93,7 @@ def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenF
 
 def read_blob(scope: Scope, blob_sha: str) -> bytes:
     """Return the bytes of a stored version of a file."""
-    return _read(_source(scope), blob_sha)
+    return _read(branch_source(scope), blob_sha)
 
 
 def _read(source: Source, blob_sha: str) -> bytes:
@@ -133,9 +134,9 @@ def read_draft(scope: Scope, path: str) -> dict[str, Any] | None:
     return draft
 
 
-def write_draft(scope: Scope, path: str, content: bytes, blob_sha: str) -> None:
+def write_draft(scope: Scope, path: str, content: bytes, blob_sha: str | None) -> None:
     """Store the user's draft of a file."""
-    data = {"content": content.decode("utf-8"), "base_blob_sha": blob_sha}
+    data = {"content": content.decode("utf-8"), "base_blob_sha": blob_sha or None}
     ids = {"project_id": scope.path["project_id"]}
     api.write(drafts.save, ids, data, method="PUT", query={"file": path})
 

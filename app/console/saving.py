@@ -29,7 +29,7 @@ def save_edit(scope: Scope, opened: OpenFile, data: bytes, message: str, *, mode
         "action": "update",
         "content": base64.b64encode(data).decode(),
         "encoding": "base64",
-        "base_blob_sha": opened.blob_sha,
+        "base_blob_sha": opened.blob_sha or None,
     }
     try:
         saved = save(scope, message.strip() or _("Update %(name)s", name=opened.path), opened.base_sha, file)

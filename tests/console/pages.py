@@ -77,7 +77,7 @@ PAGES = (
                 "/edit/:file",
                 "/draft/:file",
             ),
-            *("/discard-draft/:file", "/conflict/:file", "/rename/:file", "/delete/:file"),
+            *("/discard-draft/:file", "/conflict/:file", "/removed/:file", "/rename/:file", "/delete/:file"),
             *("/restore/:file", "/media", "/preview", "/preview/stop", "/preview-text/:file", "/suggest-message/:file"),
         )
     ),
