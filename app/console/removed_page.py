@@ -18,7 +18,7 @@ from app.console.translation import gettext as _
 from app.content.page_text import with_line_ends
 from app.core import clock
 from app.core.errors import Conflict, InvalidRequest, NotFound
-from app.resources.project_content.removal import Removal, find_removal
+from app.resources.project_content.removal import FileRemoval, find_removal
 
 
 def show_removed(scope: Scope, draft: dict[str, Any]) -> Response:
@@ -47,13 +47,13 @@ def _other_path(path: str) -> str:
     return f"{stem}-2{dot}{suffix}" if dot and "/" not in suffix else f"{path}-2"
 
 
-def _find(scope: Scope) -> Removal:
+def _find(scope: Scope) -> FileRemoval:
     return find_removal(branch_source(scope), scope.path["file"])
 
 
 @blueprint.post(f"{BASE}/removed/<path:file>")
 @Page(guard=MEMBER, takes_form=True, shown_by="conflict", names={"files.0.path": "new_path"}, prepare=_find)
-def save_removed(*, scope: Scope, form: Form, prepared: Removal) -> Response:
+def save_removed(*, scope: Scope, form: Form, prepared: FileRemoval) -> Response:
     """Save the text as the page of before or as a new page, or continue with it in the renamed page."""
     path = scope.path["file"]
     draft = read_draft(scope, path)
@@ -73,7 +73,7 @@ def save_removed(*, scope: Scope, form: Form, prepared: Removal) -> Response:
     return see_other(project_url(scope, f"/edit/{quote(target)}?done=saved"))
 
 
-def _follow(scope: Scope, removal: Removal, text: str, base_blob_sha: str | None) -> Response:
+def _follow(scope: Scope, removal: FileRemoval, text: str, base_blob_sha: str | None) -> Response:
     """Move the draft to the renamed page and lead to the comparison with its present text."""
     if removal.new_path is None:
         raise Conflict(_("This page was not renamed."))

@@ -127,7 +127,9 @@ def test_follow_does_not_replace_another_draft(editor: Editor) -> None:
 def test_force_push_that_removes_the_page_keeps_the_text(editor: Editor, is_pruned: bool) -> None:
     repo = editor.site.repo
     empty = repo.git("hash-object", "-t", "tree", "-w", "/dev/null").decode().strip()
-    orphan = repo.text("-c", "user.name=Bot", "-c", "user.email=bot@mail.example.org", "commit-tree", empty, "-m", "Start again")
+    orphan = repo.text(
+        "-c", "user.name=Bot", "-c", "user.email=bot@mail.example.org", "commit-tree", empty, "-m", "Start again"
+    )
     repo.git("update-ref", "refs/heads/main", orphan)
     if is_pruned:
         repo.git("gc", "--quiet", "--prune=now")

@@ -1,4 +1,4 @@
-"""Removal of credentials. The row is deleted at once, and jobs revoke its tokens at the host."""
+"""FileRemoval of credentials. The row is deleted at once, and jobs revoke its tokens at the host."""
 
 import sqlalchemy as sa
 

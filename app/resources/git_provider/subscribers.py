@@ -1,4 +1,4 @@
-"""Removal of credentials with their users."""
+"""FileRemoval of credentials with their users."""
 
 from app.extensions import keyring
 from app.models.user import User

@@ -13,7 +13,7 @@ MAX_RENAMES = 5
 
 
 @dataclass(frozen=True)
-class Removal:
+class FileRemoval:
     """The newest commit that removed a path, and the present path of the file if it was renamed.
 
     `commit` is None if no commit of the branch contains the path, for example after a force push.
@@ -23,7 +23,7 @@ class Removal:
     new_path: str | None = None
 
 
-def find_removal(source: Source, path: str) -> Removal:
+def find_removal(source: Source, path: str) -> FileRemoval:
     """Return the removal of a file that does not exist at the head of the branch. Calls the Git host."""
     head = source.git.head(source.repo, source.branch)
     commit, renamed_to = _last_change(source, head, path)
@@ -33,9 +33,9 @@ def find_removal(source: Source, path: str) -> Removal:
             break
         entry = source.git.entries(source.repo, head, [new_path]).get(new_path)
         if entry is not None:
-            return Removal(commit, new_path if entry.type == EntryType.BLOB else None)
+            return FileRemoval(commit, new_path if entry.type == EntryType.BLOB else None)
         new_path = _last_change(source, head, new_path)[1]
-    return Removal(commit)
+    return FileRemoval(commit)
 
 
 def _last_change(source: Source, head: str, path: str) -> tuple[CommitInfo | None, str | None]:
