@@ -1,79 +1,176 @@
-"""The conflict view: the common version, the own draft and the present version side by side, and the choice of parts."""
+"""The conflict page: the parts of a page that two people changed, the choice between them, and the result that is saved."""
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote
 
 from flask import Response
+from markupsafe import Markup
 
 from app.access.scope import Scope
 from app.console.blueprint import blueprint
 from app.console.forms import Form
-from app.console.page_source import OpenFile, open_present, open_version, read_blob, read_draft
-from app.console.pages import Page, see_other
-from app.console.project_home import BASE, MEMBER, project_url
+from app.console.page_source import (
+    OpenFile,
+    branch_source,
+    open_present,
+    open_version,
+    read_blob,
+    read_draft,
+)
+from app.console.pages import Page, current_form, see_other
+from app.console.project_home import BASE, MEMBER
 from app.console.removed_page import show_removed
+from app.console.rendered_text import rendered_text
 from app.console.rendering import page
 from app.console.saving import edit_url, save_edit
-from app.content.page_text import with_line_ends
-from app.content.three_way import compare, merge
-from app.core.errors import NotFound
+from app.content.page_text import read_page, with_line_ends
+from app.content.three_way import Part, compare, merge
+from app.core import clock
+from app.core.errors import InvalidRequest, NotFound
+from app.drivers.git.errors import GitObjectMissing
+from app.resources.project_content.history import last_change, people_of
 
 URL = f"{BASE}/conflict/<path:file>"
+SIDES = ("mine", "theirs", "both")
+MAX_RENDERED = 16 * 1024
+"""The number of characters of all parts that one page shows as formatted text. Further parts are shown as source."""
 
 
-def _read(scope: Scope) -> tuple[OpenFile | None, dict[str, Any] | None, str]:
-    """Return the present version, the draft and the common version. The version is None if only the draft exists."""
+@dataclass(frozen=True)
+class Versions:
+    """The three texts of a conflict. `present` is the version of the branch on which the result is saved."""
+
+    present: OpenFile
+    draft: dict[str, Any]
+    base: str
+
+    @property
+    def parts(self) -> list[Part]:
+        """The parts of the texts in their order."""
+        return compare(self.base, self.draft["content"], self.present.data.decode("utf-8", "replace"))
+
+
+@dataclass(frozen=True)
+class ShownPart:
+    """A part that both changed, with its number and the chosen side.
+
+    `mine` and `theirs` are formatted texts, or None if they are shown as source. Front matter can have one side only.
+    """
+
+    number: int
+    part: Part
+    chosen: str
+    can_have_both: bool
+    mine: Markup | None
+    theirs: Markup | None
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The state of a file with a conflict: the versions, or the draft alone if the file no longer exists."""
+
+    draft: dict[str, Any] | None
+    versions: Versions | None
+
+
+def _open(scope: Scope) -> Opened:
     draft = read_draft(scope, scope.path["file"])
     try:
         present = open_present(scope, scope.path["file"])
     except NotFound:
         if draft is None:
             raise
-        return None, draft, ""
-    base = read_blob(scope, draft["base_blob_sha"]) if draft is not None and draft["base_blob_sha"] else b""
-    return present, draft, base.decode("utf-8", "replace")
+        return Opened(draft, None)
+    return Opened(draft, None if draft is None else Versions(present, draft, _base(scope, draft)))
+
+
+def _base(scope: Scope, draft: dict[str, Any]) -> str:
+    """Return the text from which the draft started. It is empty for a new file and a version that no longer exists."""
+    if not draft["base_blob_sha"]:
+        return ""
+    try:
+        return read_blob(scope, draft["base_blob_sha"]).decode("utf-8", "replace")
+    except GitObjectMissing:
+        return ""
 
 
 @blueprint.get(URL)
-@Page(guard=MEMBER, prepare=_read)
-def conflict(*, scope: Scope, prepared: tuple[OpenFile | None, dict[str, Any] | None, str]) -> Response:
-    """Show the three versions and a merged text."""
-    present, draft, base = prepared
-    if draft is None:
-        return see_other(edit_url(scope, scope.path["file"]))
-    if present is None:
-        return show_removed(scope, draft)
-    return _show(scope, present, base, draft["content"], ())
+@Page(guard=MEMBER, prepare=_open)
+def conflict(*, scope: Scope, prepared: Opened) -> Response:
+    """Show what both people changed, and the result."""
+    if prepared.versions is not None:
+        return _show(scope, prepared.versions, ())
+    if prepared.draft is not None:
+        return show_removed(scope, prepared.draft)
+    return see_other(edit_url(scope, scope.path["file"]))
 
 
-def _show(scope: Scope, present: OpenFile, base: str, mine: str, choices: tuple[str, ...]) -> Response:
-    path, theirs = scope.path["file"], present.data.decode("utf-8", "replace")
-    parts = compare(base, mine, theirs)
+def _show(scope: Scope, versions: Versions, choices: tuple[str, ...], result: str | None = None) -> Response:
+    path, parts = scope.path["file"], versions.parts
+    if result is None:
+        result = merge(parts, choices)
+    form = current_form()
+    text = str(form.value("body", result)) if "body" in form.values and form.error else result
+    change = last_change(branch_source(scope), path, versions.present.base_sha)
     return page(
         "project/conflict.html",
         file=path,
         name=path.rpartition("/")[2],
-        opened=present,
-        base=base,
-        mine=mine,
-        theirs=theirs,
-        conflicts=[part for part in parts if part.is_conflict],
-        choices=choices,
-        result=merge(parts, choices),
+        opened=versions.present,
+        base=versions.base,
+        draft=versions.draft,
+        parts=list(_shown_parts(path, parts, choices)),
+        result=text,
+        rendered=rendered_text(path, text),
+        people=people_of(change) if change else [],
+        changed_at=clock.iso(change.date) if change else None,
     )
+
+
+def _shown_parts(path: str, parts: list[Part], choices: tuple[str, ...]) -> Iterator[ShownPart]:
+    mine = "".join(part.mine for part in parts)
+    text = read_page(path, mine.encode())
+    position, body = 0, len(mine) - len(text.body) if text is not None else 0
+    number, remaining = 0, MAX_RENDERED
+    for part in parts:
+        if part.is_conflict:
+            is_body = position >= body
+            remaining -= len(part.mine) + len(part.theirs)
+            sides = (part.mine, part.theirs) if is_body and remaining >= 0 else ()
+            texts = [rendered_text(path, side) for side in sides] or [None, None]
+            chosen = choices[number] if number < len(choices) else "mine"
+            yield ShownPart(number, part, chosen, is_body and bool(part.mine and part.theirs), *texts)
+            number += 1
+        position += len(part.mine)
 
 
 @blueprint.post(URL)
 @Page(guard=MEMBER, takes_form=True, shown_by="conflict")
 def resolve_conflict(*, scope: Scope, form: Form) -> Response:
-    """Show the text with the chosen parts, or save the text of the form on the present version."""
+    """Show the text with a chosen part, or save the text of the form on the version that the page shows."""
     path = scope.path["file"]
-    if form.text("action") == "apply":
-        present, draft, base = _read(scope)
-        if present is None:
-            return see_other(project_url(scope, f"/conflict/{quote(path)}"))
-        choices = tuple(form.text(f"part-{number}") for number in range(len(form.values)))
-        return _show(scope, present, base, draft["content"] if draft else "", choices)
     opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
+    draft = read_draft(scope, path)
+    if draft is None:
+        return see_other(edit_url(scope, path))
+    if "choose" in form.values:
+        return _choose(scope, Versions(opened, draft, _base(scope, draft)), form)
     data = with_line_ends(opened.data.decode("utf-8", "replace"), form.text("body")).encode()
     return save_edit(scope, opened, data, form.text("message"))
+
+
+def _choose(scope: Scope, versions: Versions, form: Form) -> Response:
+    """Show the page with another chosen part. Corrections of the result remain where they do not touch this part."""
+    number, _, side = form.text("choose").partition(":")
+    parts = versions.parts
+    choices = [form.text(f"part-{index}") or "mine" for index, part in enumerate(p for p in parts if p.is_conflict)]
+    if side not in SIDES or not number.isdecimal() or int(number) >= len(choices):
+        raise InvalidRequest("The form does not name a part of this page")
+    before = merge(parts, tuple(choices))
+    choices[int(number)] = side
+    after = merge(parts, tuple(choices))
+    typed = with_line_ends(before, form.text("body"))
+    corrected = compare(before, typed, after)
+    result = merge(corrected, ("theirs",) * len(corrected))
+    return _show(scope, versions, tuple(choices), result)

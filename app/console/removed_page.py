@@ -18,6 +18,7 @@ from app.console.translation import gettext as _
 from app.content.page_text import with_line_ends
 from app.core import clock
 from app.core.errors import Conflict, InvalidRequest, NotFound
+from app.resources.project_content.history import people_of
 from app.resources.project_content.removal import FileRemoval, find_removal
 
 
@@ -36,6 +37,7 @@ def show_removed(scope: Scope, draft: dict[str, Any]) -> Response:
         text=text,
         rendered=rendered_text(path, text),
         removal=removal,
+        people=people_of(removal.commit) if removal.commit else [],
         removed_at=clock.iso(removal.commit.date) if removal.commit else None,
         free_path=_other_path(path),
     )

@@ -27,16 +27,16 @@ def compare(base: str, mine: str, theirs: str) -> list[Part]:
 
 
 def merge(parts: Sequence[Part], choices: Sequence[str] = ()) -> str:
-    """Join the parts. The nth conflict uses the side `choices[n]`, `mine` or `theirs`; `mine` if there is no choice."""
-    texts, number = list[str](), 0
-    for part in parts:
-        if part.merged is not None:
-            texts.append(part.merged)
-            continue
-        choice = choices[number] if number < len(choices) else "mine"
-        texts.append(part.theirs if choice == "theirs" else part.mine)
-        number += 1
-    return "".join(texts)
+    """Join the parts. The nth conflict uses the side `choices[n]`: `mine`, `theirs` or `both`; `mine` without a choice."""
+    remaining = iter(choices)
+    return "".join(part.merged if part.merged is not None else _chosen(part, next(remaining, "mine")) for part in parts)
+
+
+def _chosen(part: Part, choice: str) -> str:
+    if choice == "both":
+        end = "" if part.mine.endswith("\n") or not part.theirs or not part.mine else "\n"
+        return part.mine + end + part.theirs
+    return part.theirs if choice == "theirs" else part.mine
 
 
 def _parts(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[Part]:

@@ -87,12 +87,62 @@ def test_conflict_keeps_the_text_and_merges_the_choice(console: ConsoleScene) ->
     for text in ("One line.", "My line.", "Their line."):
         assert text in view.text
     fields = form_of(view, "conflict-form")
-    applied = submit(owner, stopped.location, **fields | {"part-0": "theirs", "action": "apply"})
-    assert "Their line." in form_of(applied, "conflict-form")["body"]
-    final = fields | {"action": "save", "body": fields["body"].replace("My line.", "Our line.")}
+    final = fields | {"body": fields["body"].replace("My line.", "Our line.")}
     assert submit(owner, stopped.location, **final).location.endswith("done=saved")
     assert diff(site) == ["-Their line.", "+Our line."]
     assert owner.client.get(stopped.location).status_code == 303
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize(
+    ("side", "expected"),
+    [("mine", "My line.\n"), ("theirs", "Their line.\n"), ("both", "My line.\nTheir line.\n")],
+)
+def test_chosen_side_is_shown_and_saved(console: ConsoleScene, side: str, expected: str) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner, url = site.owner, f"{base}/edit/{FILE}"
+    sent = form_of(owner.client.get(url), "editor-form")
+    site.repo.commit({FILE: site.repo.show(FILE).replace(b"One line.", b"Their line.")})
+    conflict = submit(owner, url, **sent | {"body": sent["body"].replace("One line.", "My line.")}).location
+    fields = form_of(owner.client.get(conflict), "conflict-form")
+    fields["body"] = fields["body"].replace("Another line.", "Corrected.")
+    chosen = submit(owner, conflict, **fields | {"choose": f"0:{side}"})
+    assert chosen.status_code == 200
+    fields = form_of(chosen, "conflict-form")
+    assert fields["part-0"] == side
+    assert "Corrected." in fields["body"]
+    assert submit(owner, conflict, **fields).location.endswith("done=saved")
+    assert site.repo.show(FILE).decode() == fields["body"].replace("\r\n", "\n")
+    assert site.repo.show(FILE).decode().endswith(f"{expected}\nCorrected.\n")
+
+
+@pytest.mark.one_database
+def test_changes_of_different_parts_are_saved_by_one_button(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner, url = site.owner, f"{base}/edit/{FILE}"
+    sent = form_of(owner.client.get(url), "editor-form")
+    theirs = site.repo.show(FILE).replace(b"Another line.", b"Their line.")
+    site.repo.commit({FILE: theirs})
+    conflict = submit(owner, url, **sent | {"body": sent["body"].replace("One line.", "My line.")}).location
+    view = owner.client.get(conflict)
+    assert "Save both changes" in view.text
+    assert "Ada Author changed this page while you were editing." in view.text
+    assert submit(owner, conflict, **form_of(view, "conflict-form")).location.endswith("done=saved")
+    assert site.repo.show(FILE) == theirs.replace(b"One line.", b"My line.")
+
+
+@pytest.mark.one_database
+def test_choice_of_an_unknown_part_returns_the_page_with_the_text(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner, url = site.owner, f"{base}/edit/{FILE}"
+    sent = form_of(owner.client.get(url), "editor-form")
+    site.repo.commit({FILE: site.repo.show(FILE).replace(b"One line.", b"Their line.")})
+    conflict = submit(owner, url, **sent | {"body": sent["body"].replace("One line.", "My line.")}).location
+    fields = form_of(owner.client.get(conflict), "conflict-form") | {"body": "Typed."}
+    for choice in ("1:mine", "0:other", "x:mine", "0"):
+        failed = submit(owner, conflict, **fields | {"choose": choice})
+        assert failed.status_code == 400
+        assert "Typed." in failed.text
 
 
 @pytest.mark.one_database

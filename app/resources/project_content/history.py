@@ -6,10 +6,10 @@ from typing import Any
 
 from app.core import clock
 from app.core.cursors import decode_cursor, encode_cursor
-from app.core.errors import InvalidRequest, NotFound
+from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.core.refs import is_sha
 from app.drivers.git.commit_message import co_authors_of
-from app.drivers.git.port import Person
+from app.drivers.git.port import CommitInfo, Person
 from app.drivers.git.revisions import CommitLogEntry
 from app.resources.project_content import queries
 from app.resources.project_content.commit_refs import find_commit, revisions_of
@@ -49,6 +49,21 @@ def read_history(
         raise NotFound("No commit of this branch has changed this file")
     following = encode_cursor(_CURSOR, f"{start}:{skip + limit}") if len(entries) > limit else None
     return History(entries[:limit], following, revisions.follows_renames)
+
+
+def last_change(source: Source, path: str, commit: str) -> CommitInfo | None:
+    """Return the newest commit up to `commit` that changed a path, or None. Calls the Git host."""
+    try:
+        revisions = revisions_of(source)
+    except UnprocessableEntity:
+        return None
+    entries = revisions.log(source.repo, commit, path=path, skip=0, limit=1)
+    return entries[0].commit if entries else None
+
+
+def people_of(commit: CommitInfo) -> list[str]:
+    """Return the names of the people who made a commit: its co-authors if the service is the author, else its author."""
+    return [person.name for person in co_authors_of(commit.message) or (commit.author,)]
 
 
 def _position(source: Source, cursor: str) -> tuple[str, int]:

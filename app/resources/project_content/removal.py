@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from app.core.errors import UnprocessableEntity
 from app.drivers.git.port import CommitInfo, EntryType
 from app.drivers.git.revisions import FileStatus
 from app.resources.project_content.commit_refs import revisions_of
+from app.resources.project_content.history import last_change
 from app.resources.project_content.source import Source
 
 MAX_RENAMES = 5
@@ -40,16 +40,9 @@ def find_removal(source: Source, path: str) -> FileRemoval:
 
 def _last_change(source: Source, head: str, path: str) -> tuple[CommitInfo | None, str | None]:
     """Return the newest commit that changed a path, and the path to which it renamed the file."""
-    try:
-        revisions = revisions_of(source)
-    except UnprocessableEntity:
-        return None, None
-    entries = revisions.log(source.repo, head, path=path, skip=0, limit=1)
-    if not entries:
-        return None, None
-    commit = entries[0].commit
-    if commit.parent is None:
+    commit = last_change(source, path, head)
+    if commit is None or commit.parent is None:
         return commit, None
-    files = revisions.compare(source.repo, commit.parent, commit.sha).files
+    files = revisions_of(source).compare(source.repo, commit.parent, commit.sha).files
     renames = (file for file in files if file.status == FileStatus.RENAMED and file.previous_path == path)
     return commit, next((file.path for file in renames), None)
