@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import compose_spec
 import pytest
 import yaml
 from dotenv import dotenv_values
@@ -207,6 +208,21 @@ class TestPorts:
         assert set(re.findall(r"\$\{([A-Z_]+)\}", template)) == set(environment_of("nginx"))
 
 
+class TestCompose:
+    def test_file_follows_the_compose_specification(self) -> None:
+        compose_spec.PyOptions(apply_merge=True).from_yaml((ROOT / "compose.yaml").read_text()).validate()
+
+    def test_services_depend_on_existing_conditions(self) -> None:
+        """The parser accepts dependencies on services that do not exist, and conditions that never become true."""
+        services = compose()["services"]
+        healthy = {name for name, each in services.items() if "test" in each.get("healthcheck", {})} | {"web"}
+        ending = {"migrate"}
+        for name, each in services.items():
+            for target, option in each.get("depends_on", {}).items():
+                states = {"service_healthy": healthy, "service_completed_successfully": ending}
+                assert target in states[option["condition"]], (name, target)
+
+
 class TestKubernetes:
     @pytest.mark.parametrize(
         "found", list(manifests()), ids=lambda found: f"{found['kind']}-{found['metadata']['name']}"
@@ -219,6 +235,7 @@ class TestKubernetes:
     def test_example_overlay_is_valid(self) -> None:
         import kubernetes_validate
 
+        # Optional also under CI: the kubectl of Debian 12 has no `labels` of kustomizations.
         if shutil.which("kubectl") is None:
             pytest.skip("kubectl is not installed")
         done = subprocess.run(

@@ -1,24 +1,26 @@
 """Tests of the nginx configuration with failing nodes: repeated requests, headers, limits and streams."""
 
 import contextlib
-import os
 import re
-import shutil
 import socket
 import subprocess
 import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from string import Template
 
 import cluster_nginx
 import pytest
 import requests
 
 from app.core.limits import InputLimits
+from tests.deploy.test_manifests import environment_of
+from tests.serving.processes import ROOT
+from tests.support.doubles.certificates import self_signed
+from tests.support.programs import required_program
 from tests.support.servers.ports import free_port
 
-PLACES = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 Talk = Callable[[socket.socket, bytes], None]
 
@@ -76,8 +78,11 @@ class NginxFront:
         environment = {"CLUSTER_PORT": str(self.port), "PREVIEW_HOST": "preview.localhost"}
         cluster_nginx.write(home, environment, [node.port for node in self.nodes])
         self.log = (home / "nginx.log").open("wb")
-        nginx = str(shutil.which("nginx", path=PLACES))
-        self.process = subprocess.Popen([nginx, *cluster_nginx.command(home)[1:]], stdout=self.log, stderr=self.log)
+        self.process = subprocess.Popen(
+            [required_program("nginx", package="nginx-light"), *cluster_nginx.command(home)[1:]],
+            stdout=self.log,
+            stderr=self.log,
+        )
         deadline = time.monotonic() + 120
         while True:
             with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=2):
@@ -103,11 +108,40 @@ class NginxFront:
 
 @pytest.fixture
 def front(tmp_path: Path) -> Iterator[NginxFront]:
-    if shutil.which("nginx", path=PLACES) is None and not os.environ.get("CI"):
-        pytest.skip("nginx is not installed")
+    required_program("nginx", package="nginx-light")
     front = NginxFront(tmp_path)
     yield front
     front.stop()
+
+
+def variables_of_guide(page: str) -> dict[str, str]:
+    """Return the variables of the nginx template that a page exports."""
+    text = (ROOT / "docs" / page).read_text()
+    return {name: quoted or bare for name, quoted, bare in re.findall(r"\b(GALLEY_[A-Z]+)=(?:'([^']*)'|(\S+))", text)}
+
+
+class TestConfiguration:
+    @pytest.mark.parametrize("source", ["compose.yaml", "deployment.md", "guides/several-machines.md"])
+    def test_nginx_accepts_the_template_with_the_shipped_variables(self, source: str, tmp_path: Path) -> None:
+        program = required_program("nginx", package="nginx-light")
+        variables = variables_of_guide("deployment.md") | {"PREVIEW_HOST": "previews.example.net"}
+        variables |= environment_of("nginx") if source == "compose.yaml" else variables_of_guide(source)
+        variables["GALLEY_SERVERS"] = variables["GALLEY_SERVERS"].replace("server web:", "server 127.0.0.1:")
+        # A test without root cannot bind the shipped ports and cannot write the shipped log.
+        variables["GALLEY_LISTEN"] = re.sub(r"^\d+", f"127.0.0.1:{free_port()}", variables["GALLEY_LISTEN"])
+        variables["GALLEY_ACCESS_LOG"] = str(tmp_path / "access.log")
+        variables["PREVIEW_HOST"] = variables["PREVIEW_HOST"].removeprefix("${PREVIEW_HOST:-").removesuffix("}")
+        cluster_nginx.write(tmp_path, {"CLUSTER_PORT": "1", "PREVIEW_HOST": "unused"}, [])
+        text = Template(cluster_nginx.TEMPLATE.read_text()).safe_substitute(variables)
+        if "ssl" in variables["GALLEY_LISTEN"]:
+            certificate = self_signed(tmp_path / "server.pem")
+            lines = f"    ssl_certificate {certificate}; ssl_certificate_key {certificate};\n"
+            text = re.sub(r"^server \{\n", rf"\g<0>{lines}", text, flags=re.MULTILINE)
+        (tmp_path / "nginx" / "galley.conf").write_text(text)
+        command = [program, "-t", *cluster_nginx.command(tmp_path)[1:]]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        assert "[warn]" not in done.stderr
 
 
 class TestNodeFailure:

@@ -1,6 +1,5 @@
 """Tests of the systemd units and of their guide."""
 
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from app.database.side_connections import MAX_SIDE_CONNECTIONS
 from config import Settings
 from tests.deploy.test_dockerfile import PROCFILE
 from tests.serving.processes import ROOT
+from tests.support.programs import required_program
 
 UNITS = {name: ROOT / "deploy" / "systemd" / f"galley-{name}@.service" for name in ("web", "worker")}
 GUIDE = (ROOT / "docs" / "deployment.md").read_text()
@@ -32,12 +32,11 @@ class TestUnits:
 
     @pytest.mark.parametrize("name", UNITS)
     def test_units_are_valid(self, name: str, tmp_path: Path) -> None:
-        if shutil.which("systemd-analyze") is None:
-            pytest.skip("systemd is not installed")
+        program = required_program("systemd-analyze", package="systemd")
         unit = tmp_path / UNITS[name].name.replace("@", "@8101")
         # The programs are not where the guide puts them.
         unit.write_text(UNITS[name].read_text().replace(BIN + PROCFILE[name], "/bin/true"))
-        done = subprocess.run(["systemd-analyze", "verify", str(unit)], capture_output=True, text=True)
+        done = subprocess.run([program, "verify", str(unit)], capture_output=True, text=True)
         # systemd before 254 ignores this option and reports it.
         faults = [line for line in done.stderr.splitlines() if unit.name in line and "DelegateSubgroup" not in line]
         assert faults == []

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -18,13 +17,13 @@ import psycopg
 import pytest
 
 from tests.serving.processes import PASSED_ON, ROOT
+from tests.support.programs import required_program
 from tests.support.servers.ports import free_port
 from tests.support.servers.redis import redis_server
 
 SERVER = "postgresql://postgres@127.0.0.1:5432"
 FINISHED = ("job.finished", "job_finished")
 """The event of a finished job, now and in versions that a rolling upgrade replaces."""
-SEARCH_PATH = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin"])
 
 
 class Cluster:
@@ -128,8 +127,7 @@ class Cluster:
 @contextlib.contextmanager
 def running(home: Path, **environment: str) -> Iterator[Cluster]:
     """Run a cluster. The test is skipped without Redis or other required programs where that is permitted."""
-    if shutil.which("nginx", path=SEARCH_PATH) is None and not os.environ.get("CI"):
-        pytest.skip("nginx is not installed")
+    required_program("nginx", package="nginx-light")
     try:
         psycopg.connect(f"{SERVER}/postgres", connect_timeout=5).close()
     except psycopg.OperationalError:

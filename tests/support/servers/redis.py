@@ -1,8 +1,6 @@
 """Temporary Redis on loopback, and a gate in front of it that can be closed."""
 
 import contextlib
-import os
-import shutil
 import socket
 import subprocess
 import threading
@@ -10,8 +8,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
+from tests.support.programs import required_program
 from tests.support.servers.ports import free_port
 
 
@@ -46,9 +43,7 @@ class Redis:
 @contextlib.contextmanager
 def redis_server(folder: Path) -> Iterator[Redis]:
     """Run Redis for the length of the block. Skip the test if Redis is not installed, except under CI."""
-    if shutil.which("redis-server") is None:
-        assert not os.environ.get("CI"), "Redis is not installed (Debian: apt-get install redis-server)"
-        pytest.skip("Redis is not installed")
+    required_program("redis-server")
     running = Redis(folder)
     try:
         yield running
