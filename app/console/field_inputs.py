@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from app.console.dates import user_zone
 from app.console.translation import gettext as _
+from app.content.front_matter.values import WrittenFloat
 
 LONG = 100
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d)(:\d\d(?:\.\d+)?)?( ?(?:[Zz]|[+-]\d\d:?\d\d)?)")
@@ -80,6 +81,8 @@ def input_text(kind: InputKind, value: Any) -> str:
         return "true" if value is True else "false"
     if value is None:
         return ""
+    if isinstance(value, WrittenFloat):
+        return value.text
     if kind is InputKind.LINES and isinstance(value, list):
         return "\n".join(map(str, value))
     if isinstance(value, str) and kind in (InputKind.TEXT, InputKind.LONG, InputKind.DATE, InputKind.DATETIME):
@@ -122,9 +125,11 @@ def _parsed(kind: InputKind, old: Any, text: str) -> Any:
     except ValueError as error:
         message = _("Enter a number.") if kind is InputKind.NUMBER else _("This value cannot be read")
         raise ValueError(message) from error
-    if kind is InputKind.NUMBER and not _is_number(value):
+    if kind is not InputKind.NUMBER:
+        return value
+    if not _is_number(value):
         raise ValueError(_("Enter a number."))
-    return value
+    return WrittenFloat(text) if isinstance(value, float) or isinstance(old, WrittenFloat) else value
 
 
 def _refuse(name: str) -> None:
@@ -142,9 +147,15 @@ def _moment(old: Any, text: str) -> str:
         raise ValueError(_("Enter a date with a time."))
     before = _MOMENT.fullmatch(old) if isinstance(old, str) else None
     if before is not None:
-        seconds = match[3] or (":00" if before[4] else "")
+        seconds = _with_digits(match[3] or "", before[4] or "")
         return f"{match[1]}{before[2]}{match[2]}{seconds}{before[5]}"
     return datetime.fromisoformat(text).replace(tzinfo=user_zone()).isoformat()
+
+
+def _with_digits(sent: str, before: str) -> str:
+    """Return seconds with as many digits as before. A browser shortens `:00.000` to nothing."""
+    zeros = (":00." if "." in before else before and ":00").ljust(len(before), "0")
+    return sent + zeros[len(sent) :]
 
 
 def _is_time(text: str) -> bool:

@@ -23,7 +23,9 @@ Path = tuple[str, ...]
 
 
 class KeyedList(dict[str, Any]):
-    """The items of a list by their ids, in their order."""
+    """The items of a list by their ids, in their order. `empty` contains the ids of items that are empty in the file."""
+
+    empty: frozenset[str] = frozenset()
 
 
 def name_of(path: Path) -> str:
@@ -45,7 +47,11 @@ def is_object_list(value: object) -> bool:
 
 def items_of(value: Any) -> KeyedList:
     """Return the items of a list of objects, or of a missing list, with their ids."""
-    return value if isinstance(value, KeyedList) else KeyedList((str(at), item) for at, item in enumerate(value or ()))
+    if isinstance(value, KeyedList):
+        return value
+    items = KeyedList((str(at), item) for at, item in enumerate(value or ()))
+    items.empty = frozenset(one for one, item in items.items() if item == {})
+    return items
 
 
 def sent_orders(form: Form) -> dict[Path, list[str]]:
@@ -71,6 +77,7 @@ def keyed(values: Mapping[str, Any], form: Form, *, is_shown_again: bool = False
         if container is not None and (container.get(path[-1]) is None or is_object_list(container[path[-1]])):
             before = items_of(container.get(path[-1]))
             items = KeyedList((one, _shown(before.get(one, {}), (*path, one), shown)) for one in ids)
+            items.empty = before.empty
             container[path[-1]] = _filled(items, path, shown, before) if is_shown_again else items
     return result
 
@@ -80,7 +87,9 @@ def _filled(items: KeyedList, path: Path, shown: set[Path], before: KeyedList) -
     depth = len(path) + 1
     names = dict.fromkeys(key for item in before.values() for key in item)
     names |= dict.fromkeys(one[depth] for one in sorted(shown) if one[: len(path)] == path and len(one) > depth)
-    return KeyedList((one, dict.fromkeys(names) | item) for one, item in items.items())
+    filled = KeyedList((one, dict.fromkeys(names) | item) for one, item in items.items())
+    filled.empty = items.empty
+    return filled
 
 
 def _shown(item: Mapping[str, Any], path: Path, shown: set[Path]) -> dict[str, Any]:
@@ -99,9 +108,10 @@ def _container(values: dict[str, Any], path: Path) -> dict[str, Any] | None:
 
 
 def plain(value: Any) -> Any:
-    """Return a value with lists instead of keyed ones. Items without a value are left out."""
+    """Return a value with lists instead of keyed ones. Items without a value are left out, unless the file has them."""
     if isinstance(value, KeyedList):
-        return [item for item in map(plain, value.values()) if item]
+        items = {one: plain(item) for one, item in value.items()}
+        return [item for one, item in items.items() if item or one in value.empty]
     if isinstance(value, dict):
         return {key: plain(inner) for key, inner in value.items()}
     return value

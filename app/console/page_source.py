@@ -1,5 +1,6 @@
 """Reading of files for the editor: the present version, an earlier one, and the text that a form describes."""
 
+import posixpath
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +16,7 @@ from app.content.schema.validation import collection_of
 from app.core.errors import InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.refs import is_sha
 from app.database import session
+from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.port import EntryType
 from app.extensions import drivers
 from app.resources.project_content.source import Source, source_of
@@ -31,11 +33,18 @@ class OpenFile:
     base_sha: str
     blob_sha: str
     data: bytes
+    is_link: bool = False
 
     @property
     def page(self) -> PageText | None:
         """The text, or None for a file that is not edited as text."""
-        return read_page(self.path, self.data)
+        return None if self.is_link else read_page(self.path, self.data)
+
+    @property
+    def target(self) -> str | None:
+        """The path to which a symbolic link leads, or None for other files and a link that leaves the repository."""
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), self.data.decode("utf-8", "replace")))
+        return path if self.is_link and not path.startswith(("/", "../")) else None
 
 
 def branch_source(scope: Scope) -> Source:
@@ -73,7 +82,10 @@ def open_files(scope: Scope, paths: Sequence[str]) -> list[OpenFile]:
     entries = source.git.entries(source.repo, head, paths)
     if any(path not in entries or entries[path].type != EntryType.BLOB for path in paths):
         raise NotFound("There is no such file")
-    return [OpenFile(path, head, entries[path].sha, _read(source, entries[path].sha)) for path in paths]
+    return [
+        OpenFile(path, head, entries[path].sha, _read(source, entries[path].sha), entries[path].mode == SYMLINK)
+        for path in paths
+    ]
 
 
 def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenFile:
@@ -88,7 +100,7 @@ def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenF
     entry = source.git.entries(source.repo, base_sha, [path]).get(path)
     if entry is None or entry.sha != blob_sha:
         raise InvalidRequest("The form does not name the version that was edited")
-    return OpenFile(path, base_sha, blob_sha, _read(source, blob_sha))
+    return OpenFile(path, base_sha, blob_sha, _read(source, blob_sha), entry.mode == SYMLINK)
 
 
 def read_blob(scope: Scope, blob_sha: str) -> bytes:

@@ -82,7 +82,7 @@ def _body_start(path: str, text: str) -> tuple[int, dict[str, Any] | None, str |
     """Return the position of the body, and the values or the problem of the front matter before it."""
     if file_type(path).language not in LANGUAGES:
         return 0, None, None
-    front = split_front_matter(text)
+    front = split_front_matter(text, has_notation=True)
     block = find_block(text) if front.values is not None or front.problem is not None else None
     if block is None or front.problem is not None:
         return 0, None, front.problem

@@ -106,7 +106,7 @@ def test_save_writes_each_type_and_keeps_other_lines(scene: ConsoleScene) -> Non
     assert submit(scene.site.owner, url_of(scene), **sent | edits).location.endswith("done=saved")
     text = scene.site.repo.show(FILE).decode()
     assert text == (
-        '---\n# A comment stays.\ntitle: "Tides"\nweight: 8.5\nat: 2026-05-28T09:00:00+02:00\nkind: essay\n'
+        '---\n# A comment stays.\ntitle: "Tides"\nweight: 8.5\nat: 2026-05-28 09:00:00 +02:00\nkind: essay\n'
         "topics: [land, air]\ntags:\n  - one\n  - two\nseo:\n"
         '  description: "New"   # kept\n  index: true\nextra: [1, {a: b}]\n'
         "date: 2026-06-01\nfeatured: false\ncover: /img/pier.png\n---\nText.\n"
@@ -167,3 +167,70 @@ def test_image_field_offers_the_images_of_the_repository(console: ConsoleScene) 
     assert 'list="image-names"' in shown
     assert 'data-choose-image="fm.cover"' in shown
     assert f'/console/projects/{console.ids["project_id"]}/media#upload"' in shown
+
+
+NOTATIONS = b"""---
+title: Notations
+utc: 2024-10-31T20:57:00.000Z
+jekyll: 2024-10-31 20:57:00 -0500
+short: 2024-12-09T21:25
+published: yes
+comments: on
+zip: 02134
+version: 1.10
+links:
+  - name: A
+    url: /a
+  - {}
+  - name: B
+    url:
+---
+Text
+"""
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "line"),
+    [
+        ("utc", "2024-11-01T20:57:00.000Z", "utc: 2024-11-01T20:57:00.000Z"),
+        ("jekyll", "2024-11-01 20:57:00 -0500", "jekyll: 2024-11-01 20:57:00 -0500"),
+        ("short", "2024-12-10T21:25", "short: 2024-12-10T21:25"),
+        ("published", "no", "published: no"),
+        ("comments", "off", "comments: off"),
+        ("zip", "02135", "zip: 02135"),
+        ("version", "1.20", "version: 1.20"),
+        ("version", "1.1", "version: 1.1"),
+        ("title", "Changed", "title: Changed"),
+    ],
+)
+def test_changed_field_keeps_the_notation_and_the_other_lines(
+    console: ConsoleScene, name: str, value: str, line: str
+) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    path = "content/notes/notations.md"
+    site.repo.commit({path: NOTATIONS})
+    sent = form_of(site.owner.client.get(f"{base}/edit/{path}"), "editor-form")
+    shown = next(one for one in NOTATIONS.decode().splitlines() if one.startswith(f"{name}: "))
+    assert f"{name}: {sent[f'fm.{name}']}" == shown
+    assert submit(site.owner, f"{base}/edit/{path}", **sent | {f"fm.{name}": value}).location.endswith("done=saved")
+    assert diff(site) == [f"-{shown}", f"+{line}"]
+
+
+def test_day_of_a_time_with_a_schema_keeps_the_notation(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    path = "content/posts/typed.md"
+    schema = b"collections:\n  - {name: posts, folder: content/posts, fields: [%s]}\n" % b", ".join(
+        b"{name: %s, type: datetime}" % name for name in (b"utc", b"jekyll", b"short")
+    )
+    site.repo.commit({path: NOTATIONS, ".galley.yml": schema})
+    site.owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    sent = form_of(site.owner.client.get(f"{base}/edit/{path}"), "editor-form")
+    # A browser sends the shortest form of a time.
+    days = {"fm.utc": "2024-11-01T20:57", "fm.jekyll": "2024-11-01T20:57", "fm.short": "2024-12-10T21:25"}
+    assert submit(site.owner, f"{base}/edit/{path}", **sent | days).location.endswith("done=saved")
+    assert [line for line in diff(site) if line[0] == "+"] == [
+        "+utc: 2024-11-01T20:57:00.000Z",
+        "+jekyll: 2024-11-01 20:57:00 -0500",
+        "+short: 2024-12-10T21:25",
+    ]

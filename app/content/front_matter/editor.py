@@ -4,19 +4,27 @@ An edit that needs other changes is refused with a reason.
 """
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import datetime
 from typing import Any
 
 from app.content.filetypes import file_type
-from app.content.front_matter.edits import KeyEdit, UnsupportedEdit, values_equal
-from app.content.front_matter.json_editor import edit_json
+from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
+from app.content.front_matter.json_editor import edit_json, json_remainder
 from app.content.front_matter.reader import LANGUAGES, Block, find_block, split_front_matter
-from app.content.front_matter.toml_editor import edit_toml
-from app.content.front_matter.yaml_editor import edit_yaml
+from app.content.front_matter.toml_editor import edit_toml, toml_remainder
+from app.content.front_matter.yaml_editor import edit_yaml, yaml_remainder
 from app.content.text import decode
 
 __all__ = ["UnsupportedEdit", "edit_front_matter"]
 
 _LANGUAGES_WITH_NEW_BLOCK = frozenset({"markdown", "mdx", "markdoc"})
+NOT_ALONE = "The notation of the front matter does not permit to change these keys alone"
+_REMAINDERS: dict[str, Callable[[str, Changed], object]] = {
+    "yaml": yaml_remainder,
+    "toml": toml_remainder,
+    "json": json_remainder,
+}
 _EDITORS: dict[str, Callable[[str, KeyEdit], str]] = {"yaml": edit_yaml, "toml": edit_toml, "json": edit_json}
 
 
@@ -40,7 +48,7 @@ def edit_front_matter(path: str, data: bytes, changes: Mapping[str, Any], unset:
 
 
 def _edit(text: str, language: str, changes: Mapping[str, Any], unset: Sequence[str]) -> str:
-    before = split_front_matter(text)
+    before = split_front_matter(text, has_notation=True)
     if before.problem is not None:
         raise UnsupportedEdit(before.problem)
     block = find_block(text) if before.values is not None else None
@@ -61,13 +69,32 @@ def _edit(text: str, language: str, changes: Mapping[str, Any], unset: Sequence[
 
 
 def _checked(text: str, block: Block, edit: KeyEdit, before: Mapping[str, Any]) -> str:
-    """Return the edited text if a second reading returns exactly the requested values."""
+    """Return the edited text if a second reading returns exactly the requested values and no other byte differs."""
     edited = text[: block.start] + _EDITORS[block.language](text[block.start : block.end], edit) + text[block.end :]
     expected = {key: value for key, value in before.items() if key not in edit.unset} | dict(edit.values)
-    after = split_front_matter(edited)
-    if after.values is None or not values_equal(after.values, expected) or not edited.endswith(text[block.end :]):
-        raise UnsupportedEdit("The notation of the front matter does not permit to change these keys alone")
+    after, at = split_front_matter(edited, has_notation=True), find_block(edited)
+    if after.values is None or at is None or not values_equal(_canonical(after.values), _canonical(expected)):
+        raise UnsupportedEdit(NOT_ALONE)
+    changed = Changed(before, expected)
+    parts = [
+        _REMAINDERS[block.language](inner, changed)
+        for inner in (text[block.start : block.end], edited[at.start : at.end])
+    ]
+    if parts[0] != parts[1] or edited[: at.start] != text[: block.start] or edited[at.end :] != text[block.end :]:
+        raise UnsupportedEdit(NOT_ALONE)
     return edited
+
+
+def _canonical(value: Any) -> Any:
+    """Return values with dates and times in one notation. TOML does not permit every notation."""
+    if isinstance(value, Mapping):
+        return {key: _canonical(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_canonical(inner) for inner in value]
+    if isinstance(value, str) and value[:2].isdigit():
+        with suppress(ValueError):
+            return datetime.fromisoformat(value).isoformat()
+    return value
 
 
 def _with_new(text: str, language: str, changes: Mapping[str, Any]) -> str:

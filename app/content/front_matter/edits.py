@@ -19,6 +19,24 @@ class KeyEdit:
     old: Mapping[str, Any]
 
 
+@dataclass(frozen=True)
+class Changed:
+    """The values of a mapping before and after an edit."""
+
+    before: Mapping[str, Any]
+    after: Mapping[str, Any]
+
+    def __contains__(self, key: object) -> bool:
+        """Return whether the value of a key differs, or exists on one side only."""
+        is_common = key in self.before and key in self.after
+        return not (is_common and values_equal(self.before[str(key)], self.after[str(key)]))
+
+    def within(self, key: str) -> "Changed | None":
+        """Return the change of the mapping at a key, or None if one side has another value."""
+        before, after = self.before.get(key), self.after.get(key)
+        return Changed(before, after) if isinstance(before, Mapping) and isinstance(after, Mapping) else None
+
+
 def values_equal(one: Any, other: Any) -> bool:
     """Return True if two JSON values are equal. Whole numbers are equal with and without `.0`."""
     if isinstance(one, bool) or isinstance(other, bool):

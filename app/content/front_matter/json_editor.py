@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.content.front_matter.edits import KeyEdit, UnsupportedEdit, values_equal
+from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
 from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 
@@ -38,6 +38,12 @@ def edit_json(text: str, edit: KeyEdit) -> str:
         raise
     except (ValueError, IndexError, RecursionError) as error:
         raise UnsupportedEdit("The front matter is JSON with a notation that is not supported") from error
+
+
+def json_remainder(text: str, changed: Changed) -> object:
+    """Return the members that do not change, in their order."""
+    members = _members(text, _skip(text, 0), is_object=True)
+    return [text[member.start : member.end] for member in members if member.name not in changed]
 
 
 def _skip(text: str, position: int) -> int:

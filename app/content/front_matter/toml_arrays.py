@@ -1,6 +1,7 @@
 """Edits of a TOML array in its text. Items that do not change keep their bytes."""
 
 import re
+import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time
 from typing import Any
@@ -11,6 +12,7 @@ from tomlkit.items import String
 from app.content.front_matter.edits import UnsupportedEdit, values_equal
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
 from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
+from app.content.front_matter.values import WrittenFloat
 
 _TOKEN = re.compile(
     r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[{]|[\]}]|,|\s+|[^\s\[\]{},#"\']+',
@@ -74,19 +76,50 @@ def write_value(value: Any, *, like: str = "") -> str:
     if isinstance(value, Mapping):
         members = [f"{_written_key(key)} = {write_value(inner)}" for key, inner in value.items()]
         return "{" + f" {', '.join(members)} " + "}" if members else "{}"
+    if isinstance(value, WrittenFloat):
+        return value.text
     if not isinstance(value, str):
         return str(tomlkit.item(value).as_string())
-    return _date_like(value, like) or _literal(value, like) or str(tomlkit.item(value).as_string())
+    return (
+        (written_date(value) if like and written_date(like) else None)
+        or _literal(value, like)
+        or str(tomlkit.item(value).as_string())
+    )
 
 
-def _date_like(value: str, like: str) -> str | None:
+def written_date(text: str) -> str | None:
+    """Return a date or time as TOML writes it, in its notation if TOML permits it, or None for another text."""
     for kind in (datetime, date, time):
         try:
-            kind.fromisoformat(like)
-            return str(tomlkit.item(kind.fromisoformat(value)).as_string())
+            moment = kind.fromisoformat(text)
         except ValueError:
             continue
+        try:
+            return text if not isinstance(tomllib.loads(f"x = {text}")["x"], int | float) else None
+        except tomllib.TOMLDecodeError:
+            return str(tomlkit.item(moment).as_string())
     return None
+
+
+def end_of_keys(text: str) -> int:
+    """Return the end of the line of the last key before the first table of a document."""
+    depth, line, end = 0, 0, 0
+    for token in _TOKEN.finditer(text):
+        written = token[0]
+        if written == "[" and depth == 0 and not text[line : token.start()].strip():
+            break
+        depth += (written in "[{") - (written in "]}")
+        if written.isspace():
+            line = token.end() - len(written.rpartition("\n")[2]) if "\n" in written else line
+        elif not written.startswith("#"):
+            end = token.end()
+    line_end = text.find("\n", end)
+    return 0 if end == 0 else line_end + 1 if line_end >= 0 else len(text)
+
+
+def new_keys(values: Mapping[str, Any], newline: str) -> str:
+    """Return the lines of new keys. Tables are written in braces."""
+    return "".join(f"{_written_key(key)} = {write_value(value)}{newline}" for key, value in values.items())
 
 
 def _literal(value: str, like: str) -> str | None:

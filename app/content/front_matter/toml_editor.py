@@ -1,7 +1,6 @@
 """Edits of a TOML document. Keys and items that do not change keep their bytes."""
 
 from collections.abc import Mapping
-from datetime import date, datetime, time
 from typing import Any
 
 import tomlkit
@@ -9,9 +8,17 @@ from tomlkit.container import Container
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AoT, Array, Date, DateTime, InlineTable, Table, Time
 
-from app.content.front_matter.edits import KeyEdit, UnsupportedEdit, values_equal
+from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
 from app.content.front_matter.item_diff import ItemChange, Removal, diff_items
-from app.content.front_matter.toml_arrays import edit_array, edit_inline_table
+from app.content.front_matter.toml_arrays import (
+    edit_array,
+    edit_inline_table,
+    end_of_keys,
+    new_keys,
+    write_value,
+    written_date,
+)
+from app.content.front_matter.values import WrittenFloat
 
 
 def edit_toml(text: str, edit: KeyEdit) -> str:
@@ -20,16 +27,38 @@ def edit_toml(text: str, edit: KeyEdit) -> str:
     Raises:
         UnsupportedEdit: a change cannot be made without other changes.
     """
+    added = {key: value for key, value in edit.values.items() if key not in edit.old}
     new = {key: value for key, value in edit.old.items() if key not in edit.unset} | dict(edit.values)
     try:
         document = _parse(text)
-        _edit_table(document, edit.old, new, edit.newline)
+        _edit_table(document, edit.old, {key: new[key] for key in new if key not in added}, edit.newline)
         edited = tomlkit.dumps(document)
+        position = end_of_keys(edited)
+        edited = edited[:position] + new_keys(added, edit.newline) + edited[position:]
     except UnsupportedEdit:
         raise
     except (TOMLKitError, ValueError, TypeError, KeyError, IndexError) as error:
         raise UnsupportedEdit("The front matter is TOML in which these keys cannot be changed alone") from error
     return _with_line_ends(text, edited, edit)
+
+
+def toml_remainder(text: str, changed: Changed) -> object:
+    """Return the document without the changed keys."""
+    try:
+        document = _parse(text)
+        _remove_changed(document, changed)
+        return tomlkit.dumps(document)
+    except (TOMLKitError, ValueError, TypeError, KeyError, IndexError) as error:
+        raise UnsupportedEdit("The front matter is TOML in which these keys cannot be changed alone") from error
+
+
+def _remove_changed(table: Container | Table, changed: Changed) -> None:
+    for key in [key for key in table if key in changed]:
+        inner = changed.within(key)
+        if inner is not None and isinstance(table[key], Table):
+            _remove_changed(table[key], inner)
+        else:
+            table.remove(key)
 
 
 def _parse(text: str) -> tomlkit.TOMLDocument:
@@ -93,11 +122,8 @@ def _typed(old: Any, value: Any) -> Any:
     """Return the value to write. A date or time keeps its type. TOML has no null."""
     if value is None:
         raise UnsupportedEdit("TOML has no null. Remove the key instead")
-    if isinstance(value, str):
-        for kind, read in ((DateTime, datetime.fromisoformat), (Date, date.fromisoformat), (Time, time.fromisoformat)):
-            if isinstance(old, kind):
-                try:
-                    return read(value)
-                except ValueError:
-                    return value
+    if isinstance(value, WrittenFloat):
+        return tomlkit.value(value.text)
+    if isinstance(value, str) and isinstance(old, DateTime | Date | Time):
+        return tomlkit.value(written_date(value) or write_value(value))
     return value

@@ -11,6 +11,28 @@ MAX_SIZE = 256 * 1024
 _INT64 = range(-(2**63), 2**63)
 
 
+class WrittenFloat(float):
+    """A decimal number with its notation, for example `1.10`. Two of them are equal if their notations are."""
+
+    def __new__(cls, text: str) -> "WrittenFloat":
+        """Return the number that a text denotes."""
+        number = super().__new__(cls, text)
+        number.text = text
+        return number
+
+    text: str
+
+    def __eq__(self, other: object) -> bool:
+        """Compare the notations of two written numbers, else the values."""
+        return self.text == other.text if isinstance(other, WrittenFloat) else float(self) == other
+
+    __hash__ = float.__hash__
+
+    def __reduce__(self) -> tuple[type["WrittenFloat"], tuple[str]]:
+        """Return the arguments of a copy."""
+        return WrittenFloat, (self.text,)
+
+
 class FrontMatterTooLarge(ValueError):
     """The front matter is nested too deeply or contains too many values."""
 

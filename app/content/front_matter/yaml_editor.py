@@ -4,16 +4,16 @@ The caller reads the result again and compares it, because YAML has more notatio
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.content.front_matter.edits import KeyEdit, UnsupportedEdit, values_equal
+from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
 from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 from app.content.front_matter.yaml_blocks import Entry, Item, entries_of, items_of, key_name
 from app.content.front_matter.yaml_style import YamlStyle
 from app.content.front_matter.yaml_tree import Kind, Node, compose
-from app.content.front_matter.yaml_writer import inline_text, is_date, scalar
+from app.content.front_matter.yaml_writer import inline_text, scalar
 
 _BLANK = re.compile(r"\s*")
 
@@ -30,6 +30,28 @@ def edit_yaml(text: str, edit: KeyEdit) -> str:
     if root is None:
         return text + "".join(style.new_key(key, value, 0) for key, value in new.items())
     return apply_pieces(text, _Editor(text, style).mapping(root, edit.old, new, len(text), is_root=True))
+
+
+def yaml_remainder(text: str, changed: Changed) -> object:
+    """Return the text without the lines of the changed keys, or the pairs of a mapping in braces without them."""
+    root = compose(text)
+    if root is None:
+        return text
+    if root.is_inline:
+        pairs = [(key_name(text[key.start : key.end]), text[key.start : value.end]) for key, value in root.pairs]
+        return [written for name, written in pairs if name not in changed]
+    return apply_pieces(text, list(_changed_lines(text, root, changed, len(text))))
+
+
+def _changed_lines(text: str, node: Node, changed: Changed, limit: int) -> Iterator[Piece]:
+    for key, entry in entries_of(text, node, limit).items():
+        inner = changed.within(key)
+        if key not in changed:
+            continue
+        if inner is not None and entry.node.kind is Kind.MAPPING and not entry.node.is_inline and entry.node.children:
+            yield from _changed_lines(text, entry.node, inner, entry.limit)
+        else:
+            yield Piece(entry.start, entry.end, "")
 
 
 class _Editor:
@@ -170,7 +192,7 @@ class _Editor:
         if isinstance(value, list | Mapping):
             return inline_text(value)
         style = node.style if node.kind is Kind.SCALAR else None
-        return scalar(value, style=style, inline=inline, dates_plain=not node.style and is_date(node.text))
+        return scalar(value, style=style, inline=inline, like=node.plain_text)
 
     def _separated(self, spans: Sequence[Span]) -> SeparatedItems:
         return SeparatedItems(self._text, spans, self._style.newline, may_end_with_comma=True)

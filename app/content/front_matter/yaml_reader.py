@@ -1,22 +1,21 @@
 """Reader of one YAML document into values of JSON's types, in bounded time and memory.
 
 It uses the events of libyaml: the composer overflows the stack on deep nesting and expands aliases without a limit.
-Plain scalars follow the core schema of YAML 1.2 (`yes` and `12:30` are text), as in the site generators.
+Plain scalars follow the core schema of YAML 1.2 (`yes` and `12:30` are text), as in the site generators. Dates and times keep
+their notation. A number with a leading zero (`02134`) is text, because YAML 1.1 and 1.2 read different numbers.
 """
 
 import re
 from collections.abc import Iterator
-from datetime import datetime
 from typing import Any
 
 import yaml
 
-from app.content.front_matter.values import ValueBudget, check_depth, plain_key, plain_scalar, plain_text
+from app.content.front_matter.values import ValueBudget, WrittenFloat, check_depth, plain_key, plain_scalar, plain_text
 
 _STARTS = frozenset("0123456789+-.tTfFnN~")
-_INT = re.compile(r"[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+")
-_FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d.*")
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
+_FLOAT = re.compile(r"[-+]?(\.[0-9]+|(?:0|[1-9][0-9]*)(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _CONSTANTS = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
     **dict.fromkeys(("true", "True", "TRUE"), True),
@@ -24,18 +23,20 @@ _CONSTANTS = {
 }
 _RESOLVED_TAGS = frozenset(f"tag:yaml.org,2002:{name}" for name in ("null", "bool", "int", "float", "timestamp"))
 _MERGE = "<<"
-_MAX_PLAIN = 100  # characters of what may be a number or a moment
+_MAX_PLAIN = 100  # characters of what may be a number
 
 
-def read_yaml(text: str) -> Any:
+def read_yaml(text: str, *, has_notation: bool = False) -> Any:
     """Return the value of the only document in `text`, or None if it is empty.
+
+    With `has_notation`, decimal numbers are `WrittenFloat`.
 
     Raises:
         ValueError: the text is not valid YAML.
         FrontMatterTooLarge: a limit is exceeded.
     """
     try:
-        return _Reader(yaml.parse(text, Loader=yaml.CSafeLoader)).document()
+        return _Reader(yaml.parse(text, Loader=yaml.CSafeLoader), has_notation).document()
     except yaml.YAMLError as fault:
         mark = getattr(fault, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
@@ -45,8 +46,8 @@ def read_yaml(text: str) -> Any:
 class _Reader:
     """Conversion of events to values. `_anchors` contains each named value with its size."""
 
-    def __init__(self, events: Iterator[yaml.Event]) -> None:
-        self._events = events
+    def __init__(self, events: Iterator[yaml.Event], has_notation: bool) -> None:
+        self._events, self._has_notation = events, has_notation
         self._budget = ValueBudget()
         self._anchors: dict[str, tuple[Any, int]] = {}
 
@@ -87,7 +88,8 @@ class _Reader:
     def _scalar(self, event: yaml.ScalarEvent) -> Any:
         self._budget.consume(len(event.value))
         is_resolved = event.implicit[0] or event.tag in _RESOLVED_TAGS
-        return plain_scalar(resolve(event.value)) if is_resolved else plain_text(event.value)
+        value = plain_scalar(resolve(event.value)) if is_resolved else plain_text(event.value)
+        return WrittenFloat(event.value) if self._has_notation and isinstance(value, float) else value
 
     def _sequence(self, depth: int) -> list[Any]:
         items = []
@@ -125,11 +127,4 @@ def resolve(text: str) -> str | int | float | bool | None:
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
     if _FLOAT.fullmatch(text):
         return float(text)
-    return _moment(text) if _MOMENT.fullmatch(text) else text
-
-
-def _moment(text: str) -> str:
-    try:
-        return datetime.fromisoformat(text).isoformat()
-    except ValueError:
-        return text
+    return text

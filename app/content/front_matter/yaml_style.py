@@ -6,7 +6,7 @@ from typing import Any
 
 from app.content.front_matter.yaml_blocks import Entry, Item
 from app.content.front_matter.yaml_tree import Kind, Node
-from app.content.front_matter.yaml_writer import block, inline_text, is_date, literal, scalar
+from app.content.front_matter.yaml_writer import block, inline_text, literal, scalar
 
 _DATE_KEYS = re.compile(
     r"date|lastmod|updated|modified|created|published|(publish|expiry|pub|updated|created).?(date|at|on)", re.IGNORECASE
@@ -31,10 +31,9 @@ class YamlStyle:
         colon = self._text.find(":", entry.key_end) + 1
         between = self._text[colon : old.start]
         if lines is None and "\n" not in between:
-            dates_plain = old.kind is Kind.SCALAR and not old.style and is_date(old.text)
-            written = self._inline(value, old.style, dates_plain=dates_plain)
+            written = self._inline(value, old.style, like=old.plain_text)
             return old.start, entry.value_end, written if between else f" {written}"
-        lines = lines or [self._inline(value, old.style, dates_plain=False)]
+        lines = lines or [self._inline(value, old.style)]
         tail = self._tail(entry)
         comment = tail if tail.lstrip().startswith("#") else between.partition("\n")[0].rstrip()
         head = f" {lines[0]}" if lines[0] else ""
@@ -53,13 +52,13 @@ class YamlStyle:
         if isinstance(value, list | Mapping) and value:
             return block([value], neighbour.column)
         style = neighbour.node.style if neighbour.node.kind is Kind.SCALAR else None
-        written = inline_text(value) if isinstance(value, list | Mapping) else scalar(value, style=style)
+        written = self._inline(value, style, like=neighbour.node.plain_text)
         return [f"{' ' * neighbour.column}- {written}"]
 
-    def _inline(self, value: Any, style: str | None, *, dates_plain: bool) -> str:
+    def _inline(self, value: Any, style: str | None, *, dates_plain: bool = False, like: str | None = None) -> str:
         if isinstance(value, list | Mapping):
             return inline_text(value)
-        return scalar(value, style=style, dates_plain=dates_plain)
+        return scalar(value, style=style, dates_plain=dates_plain, like=like)
 
     def _lines(self, value: Any, column: int, *, is_inline: bool) -> list[str] | None:
         """Return the text after the colon and the following lines, or None for a value on the line of its key."""

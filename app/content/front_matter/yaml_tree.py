@@ -40,6 +40,11 @@ class Node:
         return self.is_inline or self.kind is Kind.ALIAS or (self.kind is Kind.SCALAR and self.style not in ("|", ">"))
 
     @property
+    def plain_text(self) -> str | None:
+        """The text of a plain scalar, or None."""
+        return self.text if self.kind is Kind.SCALAR and not self.style else None
+
+    @property
     def pairs(self) -> list[tuple["Node", "Node"]]:
         """Keys and values of a mapping."""
         return list(zip(self.children[::2], self.children[1::2], strict=True))

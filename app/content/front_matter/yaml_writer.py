@@ -5,10 +5,13 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
+from app.content.front_matter.values import WrittenFloat
 from app.content.front_matter.yaml_reader import resolve
 
 _YAML_1_1_CONSTANTS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "~"])
 """YAML 1.1 does not read these as text, and some generators use YAML 1.1."""
+
+_SWITCHES = frozenset(["y", "n", "yes", "no", "on", "off"])
 
 _LIKE_NUMBER = re.compile(
     r"[-+.]?[0-9][0-9_,.:]*([eE][-+]?[0-9]+)?|0[xob][0-9a-fA-F_]+|[-+]?\.(inf|nan)", re.IGNORECASE
@@ -17,15 +20,31 @@ _LIKE_DATE = re.compile(r"\d{4}-\d\d-\d\d([Tt ]\d\d:\d\d(:\d\d(\.\d+)?)?\s*(Z|z|
 _FIRST = re.compile(r"[\w/(]")
 
 
-def scalar(value: Any, *, style: str | None = None, inline: bool = False, dates_plain: bool = False) -> str:
-    """Return a value on one line. `style` is the preferred quote of a text."""
+def scalar(
+    value: Any, *, style: str | None = None, inline: bool = False, dates_plain: bool = False, like: str | None = None
+) -> str:
+    """Return a value on one line.
+
+    `style` is the preferred quote of a text. `like` is the plain scalar that the value replaces: a date, a number or a
+    switch of YAML 1.1 remains plain if the new value has the same form.
+    """
+    if isinstance(value, WrittenFloat):
+        return value.text
     if not isinstance(value, str):
         return json.dumps(value)
-    if _LIKE_DATE.fullmatch(value) and dates_plain:
+    if _LIKE_DATE.fullmatch(value) and (dates_plain or (like is not None and is_date(like))):
+        return value
+    if like is not None and resolve(value) == value and _have_same_form(like, value):
         return value
     if style == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
     return value if style != '"' and is_plain(value, inline=inline) else quoted(value)
+
+
+def _have_same_form(one: str, other: str) -> bool:
+    """Return whether two plain scalars are both switches, or both written like numbers."""
+    are_switches = {one.lower(), other.lower()} <= _SWITCHES
+    return are_switches or bool(_LIKE_NUMBER.fullmatch(one) and _LIKE_NUMBER.fullmatch(other))
 
 
 def is_date(text: str) -> bool:

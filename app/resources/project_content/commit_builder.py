@@ -8,8 +8,9 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from app.core.errors import Conflict, FieldError
+from app.core.errors import Conflict, FieldError, UnprocessableEntity
 from app.drivers.git.commit_message import create_git_commit_message
+from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import BranchMoved, PathConflict
 from app.drivers.git.port import Action, Commit, EntryType, FileChange, Person, TreeEntry
 from app.resources.project_content.source import Source
@@ -75,6 +76,13 @@ class SaveConflict(Conflict):
             fields=[FieldError(path, fault) for path, fault in faults.items()],
             result={"head_sha": head_sha, "paths": list(faults)},
         )
+
+
+class LinkNotEditable(UnprocessableEntity):
+    """A change that would write the text of a page into a symbolic link (422)."""
+
+    code = "CANNOT_KEEP"
+    message = "A symbolic link cannot be edited. Nothing was saved. Edit the file to which it leads"
 
 
 def write(source: Source, save: SaveRequest, *, deadline_s: float = DEADLINE_S) -> Commit:
@@ -162,3 +170,5 @@ def _conflicting_paths(edit: FileEdit, entries: dict[str, TreeEntry], vacated: s
         yield origin, MISSING_FILE
     elif edit.base_blob_sha is not None and entry.sha != edit.base_blob_sha:
         yield origin, CHANGED_FILE
+    elif entry.mode == SYMLINK and change.content is not None:
+        raise LinkNotEditable(fields=[FieldError(origin, LinkNotEditable.message)])

@@ -6,12 +6,14 @@ from typing import Any
 
 from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
+from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import Action, EntryType, FileChange
 from app.resources.project_content.commit_builder import (
     CHANGED_FILE,
     NOT_AN_ANCESTOR,
     FileEdit,
+    LinkNotEditable,
     SaveConflict,
     require_unchanged,
 )
@@ -76,6 +78,8 @@ def _read(source: Source, edit: FrontMatterEdit) -> bytes:
         raise NotFound("There is no such file on this branch")
     if edit.base_blob_sha not in (None, entry.sha):
         raise SaveConflict(edit.base_sha, {edit.file: CHANGED_FILE})
+    if entry.mode == SYMLINK:
+        raise LinkNotEditable
     if (entry.size or 0) > MAX_FILE_BYTES:
         raise PayloadTooLarge(TOO_LARGE)
     before = source.git.blob(source.repo, entry.sha)

@@ -132,12 +132,10 @@ def _is_equal(version: TreeEntry, now: TreeEntry) -> bool:
 
 
 def _require_file(path: str, version: TreeEntry, now: TreeEntry | None) -> None:
-    """Refuse an entry that a save cannot write: a submodule, and a link that is created or replaces a file."""
-    is_link = version.mode == SYMLINK
-    was_link = is_link if now is None else now.mode == SYMLINK
+    """Refuse an entry that a save cannot write: a submodule or a symbolic link."""
     if version.type == EntryType.COMMIT or (now is not None and now.type == EntryType.COMMIT):
         raise RestoreNotPossible(f"{path} is a submodule at one of the commits and cannot be restored")
-    if is_link != was_link or (is_link and now is None):
+    if SYMLINK in (version.mode, now and now.mode):
         raise RestoreNotPossible(f"{path} is a symbolic link at one of the commits and cannot be restored")
 
 

@@ -189,7 +189,7 @@ def list_backlinks(*, scope: Scope, query: FileQuery, prepared: ContentIndex | N
     status=201,
     max_bytes=InputLimits.commit_bytes,
     message="Saved",
-    errors=SAVE,
+    errors=("CANNOT_KEEP", *SAVE),
 )
 def commit(*, scope: Scope, body: CommitFilesBody, prepared: Saved) -> ViewResult:
     """Save several files as one commit."""
