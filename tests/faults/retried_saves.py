@@ -1,19 +1,29 @@
-"""Clients that save files of 1 KiB to 25 MiB and repeat each request under its Idempotency-Key until the result is definite."""
+"""Clients that save files of 1 KiB to 25 MiB and repeat each request under its Idempotency-Key until the result is definite.
+
+The repository is packed all the time, and receives unreferenced objects that packing deletes.
+"""
 
 import base64
-import hashlib
+import os
 import random
 import secrets
+import signal
 import threading
 import time
+import zlib
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
+import psutil
 import requests
 import sqlalchemy as sa
 
-from app.extensions import db
+from app.drivers.git.local.packing import MAX_LOOSE_OBJECTS, loose_objects
+from app.drivers.git.object_ids import GitObject, new_object, object_header
+from app.extensions import db, jobs
 from app.models.project_log import ProjectLogEntry
 from tests.faults.kills import Site
 
@@ -24,6 +34,8 @@ KIB = 1024
 SIZES = (KIB, 10 * KIB, 70 * KIB, 1024 * KIB, 5 * 1024 * KIB, 24 * 1024 * KIB)
 WEIGHTS = (30, 20, 20, 15, 10, 5)
 FILES = (1, 1, 1, 20, 300)
+OLD_S = 21 * 86_400
+PACKED_WITHIN_S = 60
 
 
 @dataclass
@@ -67,7 +79,11 @@ class SavingClient:
             content = base64.b64encode(text.encode()).decode() if is_binary else text
             encoding = "base64" if is_binary else "utf-8"
             files.append({"path": path, "action": "create", "content": content, "encoding": encoding})
-            blobs[path] = _blob_id(text.encode())
+            blob = new_object("blob", text.encode())
+            if self.generator.random() < 0.2:
+                # An old unreferenced object of this content exists, which packing may delete at the moment of the save.
+                write_unreferenced(self.site.repository.folder, blob, age_s=OLD_S)
+            blobs[path] = blob.sha
         while sum(len(file["content"]) for file in files) > 24 * 1024 * KIB:
             blobs.pop(files.pop()["path"])
         if not files:
@@ -98,23 +114,70 @@ class SavingClient:
         self.errors.append(f"{save.key}: no definite result after {save.attempts} attempts")
 
 
-def run(site: Site, *, seconds: float, seed: int) -> tuple[list[Save], int, list[str]]:
-    """Save for some time while processes are killed. Return the saves, the number of kills and all errors."""
+class Packer:
+    """A client that makes packing necessary, enqueues the job and waits for its result, again and again."""
+
+    def __init__(self, site: Site, seed: int) -> None:
+        self.site, self.generator, self.folder = site, random.Random(seed), site.repository.folder
+        self.packings = 0
+
+    def work(self, stop: threading.Event) -> None:
+        """Pack until `stop` is set, and at least once."""
+        while not (stop.is_set() and self.packings):
+            for _ in range(MAX_LOOSE_OBJECTS - loose_objects(self.folder) + 1):
+                age_s = self.generator.choice((0, OLD_S))
+                write_unreferenced(self.folder, new_object("blob", self.generator.randbytes(20)), age_s=age_s)
+            with suppress(sa.exc.OperationalError), self.site.service.app.app_context():
+                jobs.enqueue("content.tidy", unique="periodic:content.tidy")
+                db.session.commit()
+            end = time.monotonic() + PACKED_WITHIN_S
+            while loose_objects(self.folder) > MAX_LOOSE_OBJECTS // 2 and time.monotonic() < end:
+                time.sleep(0.2)
+            self.packings += time.monotonic() < end
+
+    def kill(self) -> bool:
+        """Kill a running packing. Return False if there is none."""
+        for process in psutil.process_iter():
+            with suppress(psutil.Error, ProcessLookupError):
+                arguments = process.cmdline()
+                if f"--git-dir={self.folder}" in arguments and "gc" in arguments:
+                    os.killpg(process.pid, signal.SIGKILL)
+                    return True
+        return False
+
+
+def write_unreferenced(folder: Path, item: GitObject, *, age_s: float) -> None:
+    """Write a loose object of an age."""
+    path = folder / "objects" / item.sha[:2] / item.sha[2:]
+    path.parent.mkdir(exist_ok=True)
+    temporary = folder / f"objects/tmp_obj_{secrets.token_hex(8)}"
+    temporary.write_bytes(zlib.compress(object_header(item.type, item.content) + item.content, 1))
+    os.utime(temporary, (time.time() - age_s,) * 2)
+    with suppress(FileNotFoundError):  # Packing has removed the empty folder.
+        temporary.replace(path)
+
+
+def run(
+    site: Site, *, seconds: float, seed: int, kill_interval_s: float = KILL_INTERVAL_S
+) -> tuple[list[Save], int, int, list[str]]:
+    """Save and pack for some time while processes are killed. Return the saves, the kills, the packings and all errors."""
     stop, generator, kills = threading.Event(), random.Random(seed), 0
-    clients = [SavingClient(site, seed * 100 + number) for number in range(CLIENTS)]
-    threads = [threading.Thread(target=client.work, args=(stop,)) for client in clients]
+    clients, packer = [SavingClient(site, seed * 100 + number) for number in range(CLIENTS)], Packer(site, seed)
+    threads = [threading.Thread(target=client.work, args=(stop,)) for client in (*clients, packer)]
     for thread in threads:
         thread.start()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        stop.wait(KILL_INTERVAL_S)
-        site.kill_random_process(generator)
+        stop.wait(kill_interval_s)
+        if generator.random() > 0.2 or not packer.kill():
+            site.kill_random_process(generator)
         kills += 1
     stop.set()
     for thread in threads:
         thread.join(DEFINITE_WITHIN_S + 60)
     saves = [save for client in clients for save in client.saves]
-    return saves, kills, [error for client in clients for error in client.errors] + differences(site, saves)
+    errors = [error for client in clients for error in client.errors]
+    return saves, kills, packer.packings, errors + differences(site, saves)
 
 
 def differences(site: Site, saves: list[Save]) -> list[str]:
@@ -138,7 +201,3 @@ def differences(site: Site, saves: list[Save]) -> list[str]:
                 errors.append(f"{path} is logged {logged[path]} times")
     site.repository.check()
     return errors
-
-
-def _blob_id(content: bytes) -> str:
-    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()

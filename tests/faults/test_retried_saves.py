@@ -1,6 +1,6 @@
-"""Saves of 1 KiB to 25 MiB while a process of the service is killed every 10 s.
+"""Saves of 1 KiB to 25 MiB while the repository is packed and a process of the service is killed every 10 s.
 
-The run takes 20 minutes on PostgreSQL; `GALLEY_SECONDS` sets another length. The short form is in `tests/serving`.
+The run takes 20 minutes on each database; `GALLEY_SECONDS` sets another length. The short form is `tests/serving/test_packing.py`.
 """
 
 import os
@@ -11,7 +11,7 @@ import pytest
 
 from tests.faults.kills import Site
 from tests.faults.retried_saves import run
-from tests.support.databases import postgresql_database
+from tests.support.databases import another_database
 from tests.support.servers.service import Service
 
 SECONDS = float(os.environ.get("GALLEY_SECONDS", "1200"))
@@ -19,22 +19,23 @@ SEED = int(os.environ.get("GALLEY_SEED", "7"))
 
 
 class TestRetriedSaves:
-    def test_acknowledged_saves_exist_once_after_kills(
-        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    def test_acknowledged_saves_exist_once_after_kills_and_packing(
+        self, store: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
         with (
-            postgresql_database() as url,
+            another_database(store, tmp_path, is_empty=True) as url,
             Service(tmp_path, DATABASE_URL=url, MAIL_DIR=str(tmp_path / "mail")) as service,
         ):
             site = Site(service)
             try:
-                saves, kills, errors = run(site, seconds=SECONDS, seed=SEED)
+                saves, kills, packings, errors = run(site, seconds=SECONDS, seed=SEED)
             finally:
                 site.close()
         retried = [save.duration_s for save in saves if save.attempts > 1 and save.status]
         with capsys.disabled():
             print(
-                f"\n{kills} kills, {len(saves)} saves, {sum(save.status == 201 for save in saves)} acknowledged, "
+                f"\n{store.partition(':')[0]}: {kills} kills, {packings} packings, {len(saves)} saves, "
+                f"{sum(save.status == 201 for save in saves)} acknowledged, "
                 f"{len(retried)} repeated (median {statistics.median(retried or [0]):.1f} s, "
                 f"longest {max(retried, default=0):.1f} s); errors: {len(errors)}"
             )

@@ -44,14 +44,14 @@ OPTIONS = tuple(
 
 def needs_packing(directory: Path) -> bool:
     """Return whether a repository has many loose objects or packs. Reads names only."""
-    objects = directory / "objects"
-    loose = 0
-    for name in _names(objects):
-        if len(name) == 2:
-            loose += sum(len(each) == 38 for each in _names(objects / name))
-            if loose > MAX_LOOSE_OBJECTS:
-                return True
-    return sum(name.endswith(".pack") for name in _names(objects / "pack")) > MAX_PACKS
+    packs = sum(name.endswith(".pack") for name in _names(directory / "objects/pack"))
+    return packs > MAX_PACKS or loose_objects(directory) > MAX_LOOSE_OBJECTS
+
+
+def loose_objects(directory: Path) -> int:
+    """Return the number of loose objects. Folders that packing removes meanwhile count as empty."""
+    folders = (directory / "objects" / name for name in _names(directory / "objects") if len(name) == 2)
+    return sum(len(name) == 38 for folder in folders for name in _names(folder))
 
 
 def pack(directory: Path, *, timeout_s: float = PACK_TIMEOUT_S) -> bool:

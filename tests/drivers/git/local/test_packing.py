@@ -11,7 +11,7 @@ import pytest
 from app.drivers.git.local.commands import GitFailed
 from app.drivers.git.local.locks import exclusive
 from app.drivers.git.local.object_files import write_objects
-from app.drivers.git.local.packing import MAX_LOOSE_OBJECTS, MAX_PACKS
+from app.drivers.git.local.packing import MAX_LOOSE_OBJECTS, MAX_PACKS, loose_objects
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.object_ids import GitObject, new_object
 from app.drivers.git.port import Action, FileChange, Person, RepoRef
@@ -52,13 +52,9 @@ def age(path: Path, age_s: float) -> None:
     os.utime(path, (time.time() - age_s,) * 2)
 
 
-def loose_count(repo: GitRepo) -> int:
-    return sum(len(path.name) == 38 for path in (repo.folder / "objects").glob("??/*"))
-
-
 class TestNeedsPacking:
     def test_repository_above_the_number_of_loose_objects_needs_packing(self, repo: GitRepo, local: LocalGit) -> None:
-        loose(repo, MAX_LOOSE_OBJECTS - loose_count(repo))
+        loose(repo, MAX_LOOSE_OBJECTS - loose_objects(repo.folder))
         assert not local.needs_packing(REPO)
         loose(repo, 1, age_s=1)
         assert local.needs_packing(REPO)
@@ -86,7 +82,7 @@ class TestPack:
             assert repo.entries() == before
             assert [repo.git("cat-file", "blob", item.sha) for item in recent] == [item.content for item in recent]
         assert "missing" in repo.git("cat-file", "--batch-check", data=old.sha.encode()).decode()
-        assert loose_count(repo) == 0
+        assert loose_objects(repo.folder) == 0
         repo.check()
 
     def test_save_of_an_old_unreferenced_object_before_packing_is_complete(
@@ -155,7 +151,7 @@ class TestPack:
         [old] = loose(repo, 1, age_s=THREE_WEEKS_S)
         sha = repo.text("rev-parse", lost)
         path_of(repo, GitObject(sha, "", b"")).unlink()
-        before = loose_count(repo)
+        before = loose_objects(repo.folder)
         with pytest.raises(GitFailed):
             local.repack(REPO)
-        assert (loose_count(repo), path_of(repo, old).exists()) == (before, True)
+        assert (loose_objects(repo.folder), path_of(repo, old).exists()) == (before, True)
