@@ -26,6 +26,9 @@ _HTTP_ERRORS = {
 
 _BUSY = frozenset({502, 503, 504})
 
+DAMAGE_RETRY_S = 60
+"""Interval after which a client may read a damaged repository again. An operator must repair it."""
+
 
 def init_app(app: Flask) -> None:
     """Register the handlers that render every exception as the envelope."""
@@ -69,6 +72,8 @@ def from_driver(error: driver_errors.DriverError) -> errors.AppError:
     """Return the error for a failure of a driver (architecture, section 4)."""
     text = str(error) or None
     match error:
+        case git.RepositoryDamaged():
+            return errors.ServiceUnavailable(text, code=error.code, retry_after_s=DAMAGE_RETRY_S)
         case git.GitObjectMissing():
             return errors.NotFound(text)
         case git.TooLargeToRead():

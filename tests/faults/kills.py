@@ -70,9 +70,9 @@ class Site:
     def __init__(self, service: Service) -> None:
         self.service, world = service, service.world
         self.owner = world.person()
-        name, self.repository = factories.repository(world, {"a.md": b"a\n"})
+        self.name, self.repository = factories.repository(world, {"a.md": b"a\n"})
         self.organization = factories.organization(world, self.owner)
-        self.project = factories.project(world, self.owner, self.organization, name)
+        self.project = factories.project(world, self.owner, self.organization, self.name)
         self.start_worker()
 
     def start_worker(self) -> None:

@@ -21,8 +21,10 @@ import psutil
 import requests
 import sqlalchemy as sa
 
+from app.drivers.errors import DriverError
 from app.drivers.git.local.packing import MAX_LOOSE_OBJECTS, loose_objects
 from app.drivers.git.object_ids import GitObject, new_object, object_header
+from app.drivers.git.port import RepoRef
 from app.extensions import db, jobs
 from app.models.project_log import ProjectLogEntry
 from tests.faults.kills import Site
@@ -119,7 +121,7 @@ class Packer:
 
     def __init__(self, site: Site, seed: int) -> None:
         self.site, self.generator, self.folder = site, random.Random(seed), site.repository.folder
-        self.packings = 0
+        self.packings = self.direct = 0
 
     def work(self, stop: threading.Event) -> None:
         """Pack until `stop` is set, and at least once."""
@@ -134,6 +136,14 @@ class Packer:
             while loose_objects(self.folder) > MAX_LOOSE_OBJECTS // 2 and time.monotonic() < end:
                 time.sleep(0.2)
             self.packings += time.monotonic() < end
+
+    def work_directly(self, stop: threading.Event) -> None:
+        """Pack in this process as the job does, until `stop` is set."""
+        local = self.site.service.app.extensions["drivers"].git.local
+        while not stop.is_set():
+            with suppress(DriverError):  # It was killed, or the job packs.
+                self.direct += local.repack(RepoRef(self.site.name))
+            stop.wait(0.2)
 
     def kill(self) -> bool:
         """Kill a running packing. Return False if there is none."""
@@ -164,6 +174,7 @@ def run(
     stop, generator, kills = threading.Event(), random.Random(seed), 0
     clients, packer = [SavingClient(site, seed * 100 + number) for number in range(CLIENTS)], Packer(site, seed)
     threads = [threading.Thread(target=client.work, args=(stop,)) for client in (*clients, packer)]
+    threads.append(threading.Thread(target=packer.work_directly, args=(stop,)))
     for thread in threads:
         thread.start()
     end = time.monotonic() + seconds
@@ -177,7 +188,7 @@ def run(
         thread.join(DEFINITE_WITHIN_S + 60)
     saves = [save for client in clients for save in client.saves]
     errors = [error for client in clients for error in client.errors]
-    return saves, kills, packer.packings, errors + differences(site, saves)
+    return saves, kills, packer.packings + packer.direct, errors + differences(site, saves)
 
 
 def differences(site: Site, saves: list[Save]) -> list[str]:

@@ -16,6 +16,12 @@ class GitObjectMissing(DriverError):
     """A commit, blob or path that does not exist in the repository (404)."""
 
 
+class RepositoryDamaged(GitObjectMissing):
+    """An object that is missing or damaged, although a branch or a tree of the repository names it (503)."""
+
+    code = "REPOSITORY_DAMAGED"
+
+
 class TooLargeToRead(DriverError):
     """A file that is too large to be read from its host (413)."""
 

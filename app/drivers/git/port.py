@@ -157,6 +157,13 @@ class GitProvider(Protocol):
     def tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
         """Yield every file of a commit in the order of Git. The tree is complete, or an error is raised."""
 
+    def readable_tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
+        """Yield what can be read of the tree of a commit, in no defined order.
+
+        A file that is missing or damaged has no size. A folder that cannot be read is one entry of the type `tree`.
+        """
+        yield from self.tree(repo, commit)
+
     def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
         """Return what a folder contains directly, sub-folders as type `tree`, in no defined order.
 
@@ -192,7 +199,10 @@ class GitProvider(Protocol):
         yield self.blob(repo, sha)
 
     def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
-        """Yield blobs in the order of `shas`. The content is None for a blob that is too large for this call."""
+        """Yield blobs in the order of `shas`. The content is None for a blob that is too large for this call.
+
+        The local host omits blobs that are missing or damaged.
+        """
 
     def branch_lock(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
         """Serialize the writers of one branch while they read a head and commit on it.

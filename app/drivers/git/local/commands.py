@@ -16,6 +16,7 @@ from app.concurrency import child_processes
 from app.concurrency.child_processes import ChildProcess, ExitStatusUnknown
 from app.core import outbound
 from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
+from app.drivers.git.errors import RepositoryDamaged
 from app.drivers.git.local.pipes import READ_BYTES, pipe, wait_readable
 
 log = structlog.get_logger()
@@ -24,6 +25,29 @@ MAX_LOGGED_BYTES = 2000
 FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 # The last one is the message for a ref that cannot be written. It does not contain the reason.
 FULL_DISK_MESSAGES = ("No space left on device", "Out of diskspace", "Disk quota exceeded", "couldn't write '")
+DAMAGED = "An object of the repository is missing or damaged"
+DAMAGE_MESSAGES = (
+    *(
+        "missing object",
+        "not a valid object",
+        "not a tree object",
+        "bad object",
+        "bad tree",
+        "bad ref",
+        "ould not read",
+        "unable to read",
+    ),
+    *(
+        "unable to unpack",
+        "unable to parse",
+        "ould not parse",
+        "is corrupt",
+        "is empty",
+        "could not fetch",
+        "unable to stream",
+    ),
+    *("does not match index", "failed to read object", "failed to load", "inflate: "),
+)
 # Only the command line configures Git: no configuration files, no hooks, no replacement objects, no prompts.
 # `safe.directory` has an effect on the command line only; the folders belong to the user who deploys the service.
 OPTIONS = tuple(
@@ -48,6 +72,8 @@ ENVIRONMENT = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ALLOW_PROTOCOL": "file",
+    # A partial clone must not fetch from its source while a request waits.
+    "GIT_NO_LAZY_FETCH": "1",
 }
 
 
@@ -57,6 +83,14 @@ class GitFailed(UpstreamError):
     def __init__(self, returncode: int) -> None:
         super().__init__("Git cannot complete this operation on the local repository")
         self.returncode = returncode
+
+
+class ObjectUnreadable(GitFailed, RepositoryDamaged):
+    """A git command that failed because an object is missing or damaged (503)."""
+
+    def __init__(self, returncode: int) -> None:
+        super().__init__(returncode)
+        self.args = (DAMAGED,)
 
 
 class GitStatusUnknown(UpstreamError):
@@ -204,20 +238,19 @@ def _content_of(file: IO[bytes]) -> bytes:
 
 
 def _pieces(output: int, errors: int, messages: bytearray, timeout_s: float) -> Iterator[bytes]:
-    poller = select.poll()
-    for descriptor in (output, errors):
+    poller, remaining = select.poll(), {output, errors}
+    for descriptor in remaining:
         poller.register(descriptor, select.POLLIN)
-    while True:
+    while remaining:
         for descriptor, _ in wait_readable(poller, timeout_s):
             piece = os.read(descriptor, READ_BYTES)
-            if descriptor != output:
-                messages += piece[: MAX_LOGGED_BYTES - len(messages)]
-            elif piece:
-                yield piece
             if not piece:
                 poller.unregister(descriptor)
-            if not piece and descriptor == output:
-                return
+                remaining.discard(descriptor)
+            elif descriptor == output:
+                yield piece
+            else:
+                messages += piece[: MAX_LOGGED_BYTES - len(messages)]
 
 
 def write_failure(error: OSError) -> DiskFull | UpstreamError:
@@ -234,4 +267,6 @@ def command_failure(arguments: tuple[str, ...], returncode: int, errors: bytes) 
     log.warning("git.command_failed", command=arguments[0], returncode=returncode, error=text)
     if any(message in text for message in FULL_DISK_MESSAGES):
         return DiskFull()
+    if any(message in text for message in DAMAGE_MESSAGES):
+        return ObjectUnreadable(returncode)
     return GitFailed(returncode)

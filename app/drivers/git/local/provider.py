@@ -11,7 +11,7 @@ from pathlib import Path
 from app.core.refs import is_branch_name
 from app.drivers.errors import UpstreamRejected, UpstreamTimeout
 from app.drivers.git.commit_plan import make_plan
-from app.drivers.git.errors import BranchExists, BranchMoved, GitObjectMissing, RepositoryUnavailable
+from app.drivers.git.errors import BranchExists, BranchMoved, GitObjectMissing, RepositoryDamaged, RepositoryUnavailable
 from app.drivers.git.local.bundles import LocalBundles
 from app.drivers.git.local.commands import GitStatusUnknown, run
 from app.drivers.git.local.creation import LocalCreation
@@ -21,7 +21,7 @@ from app.drivers.git.local.log import read_history, read_last
 from app.drivers.git.local.new_commit import CommitIdentity, Parent, check_person, create_commit
 from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move, names_conflict, read_loose
 from app.drivers.git.local.revisions import LocalRevisions
-from app.drivers.git.local.trees import LocalTree, RecentTrees, list_changes, list_tree, sized
+from app.drivers.git.local.trees import LocalTree, RecentTrees, list_changes, list_readable, list_tree, sized
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import (
     Branch,
@@ -94,6 +94,11 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         self._require_commits(folder, commit)
         return list_tree(folder, commit, timeout_s=self._timeout_s)
 
+    def readable_tree(self, repo: RepoRef, commit: str) -> Iterator[TreeEntry]:
+        """Yield what can be read of a tree, folder by folder."""
+        folder = self._folder(repo)
+        return list_readable(self._objects, folder, self._tree(folder, commit))
+
     def list_folder(self, repo: RepoRef, commit: str, path: str = "", *, limit: int) -> Sequence[TreeEntry]:
         """Return the direct entries of a folder, at most `limit` entries."""
         folder = self._folder(repo)
@@ -143,16 +148,15 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
         return b"".join(self.open_blob(repo, sha))
 
     def open_blob(self, repo: RepoRef, sha: str) -> Iterator[bytes]:
-        """Yield a blob in pieces. Raises GitObjectMissing with the first piece."""
+        """Yield a blob in pieces. Raises GitObjectMissing or RepositoryDamaged with the first piece."""
         require_shas(sha)
         return self._objects.open(self._folder(repo), sha, EntryType.BLOB)
 
     def blobs(self, repo: RepoRef, shas: Iterable[str]) -> Iterator[tuple[str, bytes | None]]:
         """Yield blobs in the order of `shas`."""
         for header, content in self._objects.read(self._folder(repo), _required(shas)):
-            if header.type != EntryType.BLOB:
-                raise GitObjectMissing("The file does not exist in the repository")
-            yield header.sha, content
+            if header.type == EntryType.BLOB:
+                yield header.sha, content
 
     def branch_lock(self, repo: RepoRef, branch: str) -> AbstractContextManager[None]:
         """Serialize the writers of one branch. Not re-entrant."""
@@ -190,7 +194,14 @@ class LocalGit(LocalRevisions, LocalCreation, GitProvider):
 
     def _tree(self, folder: Path, commit: str) -> LocalTree:
         require_shas(commit)
-        return LocalTree(self._objects, folder, commit)
+        try:
+            return LocalTree(self._objects, folder, commit)
+        except RepositoryDamaged:
+            raise
+        except GitObjectMissing as error:
+            if self._are_commits(folder, commit):
+                raise RepositoryDamaged("The tree of a commit is missing or damaged") from error
+            raise self._missing_commit(folder, commit) from error
 
 
 def _required(shas: Iterable[str]) -> Iterator[str]:

@@ -3,10 +3,11 @@
 from pathlib import Path
 
 from app.core.refs import is_branch_name, is_sha
-from app.drivers.git.errors import GitObjectMissing, RepositoryUnavailable
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, RepositoryUnavailable
 from app.drivers.git.local.catfile import CatFiles
 from app.drivers.git.local.folders import folder_of, is_bare_repository
 from app.drivers.git.local.processes import ProcessPool
+from app.drivers.git.local.refs import list_branches
 from app.drivers.git.port import EntryType, RepoRef
 
 
@@ -26,10 +27,13 @@ class LocalRepositories:
         return folder
 
     def _find_head(self, folder: Path, branch: str) -> str | None:
+        """Return the head of a branch, or None if there is no such branch. Raises RepositoryDamaged."""
         if not is_branch_name(branch):
             return None
-        [results] = self._objects.check(folder, [f"refs/heads/{branch}"])
-        return results.sha if results else None
+        [result] = self._objects.check(folder, [f"refs/heads/{branch}"])
+        if result is None and any(each.name == branch for each in list_branches(folder, timeout_s=self._timeout_s)):
+            raise RepositoryDamaged(f"The commit of the branch {branch} is missing or damaged")
+        return result.sha if result is not None else None
 
     def _are_commits(self, folder: Path, *shas: str) -> bool:
         if not all(map(is_sha, shas)):
@@ -39,4 +43,10 @@ class LocalRepositories:
 
     def _require_commits(self, folder: Path, *shas: str) -> None:
         if not self._are_commits(folder, *shas):
-            raise GitObjectMissing("The commit does not exist in the repository")
+            raise self._missing_commit(folder, *shas)
+
+    def _missing_commit(self, folder: Path, *shas: str) -> GitObjectMissing:
+        """Return the error for a commit that cannot be read. A branch may lead to it."""
+        if any(branch.sha in shas for branch in list_branches(folder, timeout_s=self._timeout_s)):
+            return RepositoryDamaged("The commit of a branch is missing or damaged")
+        return GitObjectMissing("The commit does not exist in the repository")

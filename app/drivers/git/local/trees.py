@@ -9,8 +9,7 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from app.drivers.errors import UpstreamError
-from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
 from app.drivers.git.local.catfile import CatFiles, ObjectHeader
 from app.drivers.git.local.commands import fields, stream
 from app.drivers.git.port import EntryType, PathChange, TreeEntry
@@ -55,9 +54,14 @@ class LocalTree:
         return self.folder(self._root)
 
     def folder(self, sha: str) -> Entries:
-        """Return the entries of a folder."""
+        """Return the entries of a folder. Raises GitObjectMissing for the root, else RepositoryDamaged."""
         if sha not in self._folders:
-            header, data = self._objects.one(self._directory, sha)
+            try:
+                header, data = self._objects.one(self._directory, sha)
+            except GitObjectMissing as error:
+                if sha == self._root:
+                    raise
+                raise RepositoryDamaged("A folder of the repository is missing or damaged") from error
             if header.type != FOLDER:
                 raise GitObjectMissing("The commit does not exist in the repository")
             self._folders[sha] = _parse(data)
@@ -91,10 +95,10 @@ class LocalTree:
 
 
 def _parse(data: bytes) -> Entries:
-    """Return the entries of a tree object. Raises UpstreamError if it contains other bytes."""
+    """Return the entries of a tree object. Raises RepositoryDamaged if it contains other bytes."""
     entries = {name: (mode, sha) for mode, name, sha in _TREE_LINE.findall(data)}
     if sum(len(mode) + len(name) for name, (mode, _) in entries.items()) + _BYTES_PER_ENTRY * len(entries) != len(data):
-        raise UpstreamError("A folder of the repository is damaged")
+        raise RepositoryDamaged("A folder of the repository is damaged")
     return entries
 
 
@@ -149,6 +153,28 @@ def list_tree(directory: Path, commit: str, *, timeout_s: float) -> Iterator[Tre
         mode, kind, sha, size = about.decode().split()
         if (path := utf8(name)) is not None:
             yield TreeEntry(path, kind, mode, sha, int(size) if size.isdigit() else None)
+
+
+def list_readable(objects: CatFiles, directory: Path, tree: LocalTree) -> Iterator[TreeEntry]:
+    """Yield every file of a tree, with the size of those that exist. A folder that cannot be read has the type `tree`."""
+
+    def walk(folder: str, entries: Entries) -> Iterator[PathChange]:
+        for name, (mode, sha) in entries.items():
+            if (text := utf8(name)) is None:
+                continue
+            entry = _entry(f"{folder}{text}", mode, sha)
+            try:
+                below = tree.folder(entry.sha) if entry.type == FOLDER else None
+            except GitObjectMissing:
+                below = None
+            if below is None:
+                yield PathChange(entry.path, entry)
+            else:
+                yield from walk(f"{entry.path}/", below)
+
+    for _, entry in sized(objects, directory, walk("", tree.root())):
+        if entry is not None:
+            yield entry
 
 
 def list_changes(directory: Path, old: str, new: str, *, timeout_s: float) -> Iterator[PathChange]:

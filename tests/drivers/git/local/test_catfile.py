@@ -1,6 +1,7 @@
 """Tests of the pool of `git cat-file` processes: order of results, end of processes, and forks."""
 
 import os
+import random
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,9 @@ import pytest
 from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.local.catfile import CatFiles
+from app.drivers.git.local.object_files import write_objects
 from app.drivers.git.local.processes import MAX_IDLE, ProcessPool
+from app.drivers.git.object_ids import new_object
 from tests.support.samples.gitrepo import GitRepo
 
 
@@ -62,12 +65,27 @@ class TestReading:
             len(b"%d\n" % n) * n for n in range(200)
         ]
 
-    def test_missing_object_is_none_in_check_and_raises_in_read(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_missing_object_is_none_in_check_and_omitted_by_read(self, repo: GitRepo, objects: CatFiles) -> None:
         known = shas_of(repo)[1]
         told = [found and found.size for found in objects.check(repo.folder, [known, "dead" * 10, known])]
         assert told == [2, None, 2]
+        assert [header.sha for header, _ in objects.read(repo.folder, [known, "dead" * 10, known])] == [known] * 2
         with pytest.raises(GitObjectMissing):
-            list(objects.read(repo.folder, [known, "dead" * 10]))
+            objects.one(repo.folder, "dead" * 10)
+
+    def test_objects_at_which_git_ends_are_omitted(self, repo: GitRepo, objects: CatFiles) -> None:
+        repo.git("unpack-objects", "-q", data=repo.git("pack-objects", "--all", "--stdout", "-q"))
+        long = [new_object("blob", b"%d" % n + random.Random(n).randbytes(200_000)) for n in range(4)]
+        write_objects(repo.folder, long)
+        for item in long[:3]:
+            path = repo.folder / "objects" / item.sha[:2] / item.sha[2:]
+            path.chmod(0o644)
+            os.truncate(path, 100_000)
+        shas = shas_of(repo)
+        names = [*shas[:100], long[0].sha, long[1].sha, *shas[100:], long[3].sha, long[2].sha]
+        readable = [*shas, long[3].sha]
+        assert [header.sha for header, _ in objects.read(repo.folder, names)] == readable
+        assert [header and header.sha for header in objects.check(repo.folder, names)] == names
 
     def test_read_without_shas_returns_nothing(self, repo: GitRepo, objects: CatFiles) -> None:
         assert list(objects.read(repo.folder, [])) == []

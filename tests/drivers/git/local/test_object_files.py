@@ -10,6 +10,7 @@ import pytest
 
 from app.drivers.errors import UpstreamError
 from app.drivers.git.commit_plan import CommitPlan, FileWrite
+from app.drivers.git.errors import RepositoryDamaged
 from app.drivers.git.local.catfile import CatFiles
 from app.drivers.git.local.new_commit import CommitIdentity, NewCommit, Parent, create_commit
 from app.drivers.git.local.object_files import MAX_LOOSE, write_objects
@@ -145,8 +146,8 @@ class TestTreeEdit:
             edit.remove(path)
         assert [each.content for each in edit.objects()] == [b""]
 
-    def test_damaged_tree_raises_upstream_error(self, repo: GitRepo, objects: CatFiles) -> None:
+    def test_damaged_tree_raises_repository_damaged(self, repo: GitRepo, objects: CatFiles) -> None:
         data = b"100644 a\0" + bytes(20) + b"9 b\0" + bytes(20)
         tree = repo.git("hash-object", "-t", "tree", "-w", "--stdin", "--literally", data=data).decode().strip()
-        with pytest.raises(UpstreamError):
+        with pytest.raises(RepositoryDamaged):
             LocalTree(objects, repo.folder, tree)
