@@ -49,7 +49,7 @@ def needs_packing(directory: Path) -> bool:
 
 
 def loose_objects(directory: Path) -> int:
-    """Return the number of loose objects. Folders that packing removes meanwhile count as empty."""
+    """Return the number of loose objects. A folder that packing has removed counts as empty."""
     folders = (directory / "objects" / name for name in _names(directory / "objects") if len(name) == 2)
     return sum(len(name) == 38 for folder in folders for name in _names(folder))
 
