@@ -10,7 +10,6 @@ from app.console.field_lists import ITEMS, KIND, is_object_list, items_of, name_
 from app.console.field_values import INPUT
 from app.console.translation import gettext as _
 from app.content.schema.model import Collection, FieldType, SchemaField
-from app.content.schema.validation import is_same
 
 MAX_FIELDS = 300
 _WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSON)
@@ -232,8 +231,11 @@ def _options(field: SchemaField, value: Any, kind: InputKind) -> tuple[Option, .
         return ()
     present = value if isinstance(value, list) else [] if value is None else [value]
     options = _declared_options(field)
-    values = [next((own for own in present if is_same(own, option)), option) for option in options]
-    others = [own for own in present if not any(is_same(own, option) for option in options)]
+    written = {own: own for own in reversed(present) if not isinstance(own, dict | list)}
+    texts = {str(own): own for own in written}
+    values = [written.get(option, texts.get(str(option), option)) for option in options]
+    as_option = SchemaField("", FieldType.SELECT, options=options)
+    others = [own for own in present if isinstance(own, dict | list) or not as_option.has_option(own)]
     return tuple(Option(_text(each), _shown(each)) for each in [*values, *others])
 
 

@@ -9,8 +9,9 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
 
-MAX_CHARACTERS = 256 * 1024
-MAX_BLOCKS = 10_000
+MAX_CHARACTERS = 128 * 1024
+MAX_BLOCKS = 4_000
+MAX_LINES = 10_000
 MAX_ITEMS = 1_000
 MAX_TEXT = 500
 MAX_URL = 2_048
@@ -39,12 +40,13 @@ def read_outline(text: str, *, mdx: bool = False) -> Outline:
 
     `whole` is False if only a part of the text was parsed. In MDX, indented text is not code.
     """
-    outline = Outline(whole=len(text) <= MAX_CHARACTERS)
+    lines = text[:MAX_CHARACTERS].replace("\r\n", "\n").replace("\0", "\ufffd").split("\n", MAX_LINES)
+    outline = Outline(whole=len(text) <= MAX_CHARACTERS and len(lines) <= MAX_LINES)
     parser = _MDX if mdx else _MARKDOWN
     env: dict[str, Any] = {"blocks_left": MAX_BLOCKS}
     tokens: list[Token] = []
     try:
-        parser.block.parse(text[:MAX_CHARACTERS].replace("\r\n", "\n").replace("\0", "\ufffd"), parser, env, tokens)
+        parser.block.parse("\n".join(lines[:MAX_LINES]), parser, env, tokens)
     except _EnoughError:
         outline.whole = False
     slugs: dict[str, int] = {}

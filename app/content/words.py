@@ -53,7 +53,9 @@ def query_terms(text: str) -> list[str]:
 def term_spans(text: str) -> Iterator[TermSpan]:
     """Yield each word of a text with its stored terms, to mark matches."""
     for match in _TOKEN.finditer(text):
-        yield TermSpan(match.start(), match.end(), tuple(words(match[0])))
+        word = match[0]
+        is_plain = word.isascii() and len(word) <= MAX_TERM_CHARACTERS
+        yield TermSpan(match.start(), match.end(), (word.lower(),) if is_plain else tuple(words(word)))
 
 
 def is_single_character(word: str) -> bool:

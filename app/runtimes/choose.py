@@ -211,11 +211,11 @@ def _has_modules(paths: frozenset[str], read: Read) -> bool:
     """Return whether a Hugo site imports modules that are not stored in the repository."""
     if "_vendor/modules.txt" in paths:
         return False
-    if re.search(rb"(?m)^\s*require\b", read("go.mod") or b""):
+    if re.search(rb"(?m)^[ \t]*require\b", read("go.mod") or b""):
         return True
     configs = b"\n".join(read(name) or b"" for name in HUGO_CONFIGS if name in paths)
     return (
-        re.search(rb"\[\[\s*(?:module\.)?imports\s*\]\]|(?m:^\s*imports\s*[:=])", configs) is not None
+        re.search(rb"\[\[\s*(?:module\.)?imports\s*\]\]|(?m:^[ \t]*imports\s*[:=])", configs) is not None
         and "go.mod" in paths
     )
 

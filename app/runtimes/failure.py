@@ -46,8 +46,8 @@ _NODE_VERSION = (
     ),
     re.compile(r"Expected version:? \"?(?P<needs>[^\"\n]{1,80})\"?(?:\.|\n)\s*Got:? \"?(?P<has>v?\d[\w.]{0,20})"),
     re.compile(
-        r"code EBADENGINE\n(?:[^\n]{0,200}\n){0,6}?[^\n]{0,200}Required: [^\n]{0,200}?\"node\": ?\"(?P<needs>[^\"\n]{1,80})\"[^\n]{0,200}\n"
-        r"[^\n]{0,200}Actual: [^\n]{0,200}?\"node\": ?\"(?P<has>[^\"\n]{1,80})\""
+        r"code EBADENGINE\n(?>(?:[^\n]{0,200}\n){0,6}?[^\n]{0,200}?Required: )(?>[^\n]{0,200}?\"node\": ?\")(?P<needs>[^\"\n]{1,80})\"[^\n]{0,200}\n"
+        r"(?>[^\n]{0,200}?Actual: )(?>[^\n]{0,200}?\"node\": ?\")(?P<has>[^\"\n]{1,80})\""
     ),
 )
 _HUGO_TEMPLATE = re.compile(r"no such template \"(_internal/[\w./-]{1,200})\"")
@@ -66,7 +66,7 @@ _LOCK_FILE = re.compile(
     re.IGNORECASE,
 )
 _UNKNOWN_PACKAGE = re.compile(
-    r"404 +(?:The requested resource )?'([^'\n]+)' (?:could not be found|is not in (?:this|the npm) registry)|ERR_PNPM_FETCH_404\b[^\n]{0,200}?registry[^/\n]{0,200}/([^:\s]+):"
+    r"404 +(?:The requested resource )?'([^'\n]+)' (?:could not be found|is not in (?:this|the npm) registry)|ERR_PNPM_FETCH_404\b(?>[^\n]{0,200}?registry)[^/\n]{0,200}/([^:\s]{1,200}):"
     r"|No matching (?:distribution|version) found for ([^\s]+?)(?:\.?\s|$)|Couldn't find (?:any versions for |package )\"([^\"\n]+)\""
 )
 _PRIVATE_REGISTRY = re.compile(r"code E40[13]$|ERR_PNPM_FETCH_40[13]\b|HTTP error 40[13] while getting", re.MULTILINE)
@@ -128,7 +128,7 @@ _CAUSE_HINTS = {
 }
 _MODULE_PROXY_HOSTS = frozenset(("proxy.golang.org", "sum.golang.org"))
 _ERROR_LINE = re.compile(
-    r"^(?!\s*(?:from|at) |npm (?:error|ERR!) A complete log)[^\n]{0,100}?(?:[Ee]rror|ERROR|Exception|[Ff]atal)\b:? [^\n]{1,200}",
+    r"^(?![^\S\n]*+(?:from|at) |npm (?:error|ERR!) A complete log)[^\n]{0,100}?(?:[Ee]rror|ERROR|Exception|[Ff]atal)\b:? [^\n]{1,200}",
     re.MULTILINE,
 )
 _DISK = re.compile(r"No space left on device|ENOSPC|EDQUOT")

@@ -3,7 +3,7 @@
 import re
 from typing import Any, TypeGuard
 
-import yaml
+from app.content.front_matter.yaml_reader import read_yaml
 
 BUILT_IN_PLUGINS = {
     "search",
@@ -114,20 +114,13 @@ def sphinx_packages(content: bytes | None) -> list[str]:
 
 
 def _is_name(value: object) -> TypeGuard[str]:
-    return isinstance(value, str) and re.fullmatch(r"[\w./-]{1,100}", value) is not None
-
-
-class _Loader(yaml.SafeLoader):
-    """Loader that reads unknown tags (`!ENV`, `!!python/name:`) as null."""
-
-
-_Loader.add_multi_constructor("", lambda _loader, _suffix, _node: None)
+    return isinstance(value, str) and re.fullmatch(r"[^\W\d][\w./-]{0,99}", value) is not None
 
 
 def _load(content: bytes | None) -> Any:
     try:
-        return yaml.load(content or b"", _Loader)  # noqa: S506 (a safe loader)
-    except (yaml.YAMLError, ValueError, RecursionError):
+        return read_yaml((content or b"").decode("utf-8-sig"))
+    except (ValueError, RecursionError):
         return {}
 
 

@@ -2,10 +2,10 @@
 
 import hashlib
 import re
-import tomllib
 from collections.abc import Callable, Collection
 from typing import Any
 
+from app.content.front_matter.toml_reader import read_toml
 from app.runtimes.python_packages import SPHINX_THEMES, THEME_PACKAGES, mkdocs_packages, sphinx_packages
 from app.runtimes.recipe import HOST, PORT, Recipe
 
@@ -103,7 +103,7 @@ def _names(arguments: list[str], read: Read, own: str) -> bool:
 
 def _project_dependencies(content: bytes | None, own: str) -> list[str]:
     try:
-        document = tomllib.loads((content or b"").decode())
+        document = read_toml((content or b"").decode())
     except (ValueError, RecursionError):
         return []
     groups = {

@@ -4,19 +4,20 @@ A range is a version specifier of PEP 440.
 """
 
 import re
-import tomllib
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
+from app.content.front_matter.toml_reader import read_toml
+
 Read = Callable[[str], bytes | None]
 Version = tuple[int, ...]
 
 VERSION_FILES = (".python-version", "runtime.txt")
 READ_THE_DOCS = (".readthedocs.yaml", ".readthedocs.yml", "readthedocs.yml")
-MAX_CHARACTERS = 200
+MAX_CHARACTERS, MAX_YAML_BYTES = 200, 16 * 1024
 _VERSION = re.compile(r"(?:c?python-)?(\d{1,2})(?:\.(\d{1,3}))?(?:\.\d{1,3})?")
 
 
@@ -49,14 +50,14 @@ def _versions(read: Read) -> Iterator[str]:
 def _yaml(content: bytes) -> dict[str, Any]:
     try:
         # Without types: YAML reads an unquoted 3.10 as the number 3.1.
-        return _mapping(yaml.load(content, yaml.BaseLoader))  # noqa: S506 (a loader of texts only)
+        return _mapping(yaml.load(content[:MAX_YAML_BYTES], yaml.BaseLoader))  # noqa: S506 (a loader of texts only)
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
 
 
 def _toml(content: bytes | None) -> dict[str, Any]:
     try:
-        return tomllib.loads((content or b"").decode())
+        return read_toml((content or b"").decode())
     except (ValueError, RecursionError):
         return {}
 

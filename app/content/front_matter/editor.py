@@ -3,6 +3,7 @@
 An edit that needs other changes is refused with a reason.
 """
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
@@ -11,7 +12,7 @@ from typing import Any
 from app.content.filetypes import file_type
 from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
 from app.content.front_matter.json_editor import edit_json, json_remainder
-from app.content.front_matter.reader import LANGUAGES, Block, find_block, split_front_matter
+from app.content.front_matter.reader import LANGUAGES, MAX_CHARACTERS, Block, find_block, split_front_matter
 from app.content.front_matter.toml_editor import edit_toml, toml_remainder
 from app.content.front_matter.yaml_editor import edit_yaml, yaml_remainder
 from app.content.text import decode
@@ -39,6 +40,8 @@ def edit_front_matter(path: str, data: bytes, changes: Mapping[str, Any], unset:
     language = file_type(path).language
     if language not in LANGUAGES:
         raise UnsupportedEdit("Files of this type have no front matter")
+    if len(json.dumps(dict(changes), ensure_ascii=False)) > MAX_CHARACTERS:
+        raise UnsupportedEdit("These values are too long for front matter")
     text, encoding = decode(data)
     if text is None or encoding not in ("utf-8", "utf-8-sig"):
         raise UnsupportedEdit("The file is not UTF-8 text")

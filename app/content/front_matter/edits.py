@@ -1,6 +1,6 @@
 """Edits of front matter, their error, and the comparison of values."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,6 +46,11 @@ def values_equal(one: Any, other: Any) -> bool:
     if isinstance(one, list) and isinstance(other, list):
         return len(one) == len(other) and all(map(values_equal, one, other))
     return (type(one) is type(other) and one == other) or (_is_number(one) and _is_number(other) and one == other)
+
+
+def positions_of(keys: Iterable[str]) -> dict[str, int]:
+    """Return the position of each key."""
+    return {key: position for position, key in enumerate(keys)}
 
 
 def _is_number(value: Any) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
+from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, positions_of, values_equal
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
 from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 
@@ -36,7 +36,7 @@ def edit_json(text: str, edit: KeyEdit) -> str:
         return apply_pieces(text, editor.object(_skip(text, 0), edit.old, new))
     except UnsupportedEdit:
         raise
-    except (ValueError, IndexError, RecursionError) as error:
+    except (ValueError, KeyError, IndexError, RecursionError) as error:
         raise UnsupportedEdit("The front matter is JSON with a notation that is not supported") from error
 
 
@@ -86,11 +86,12 @@ class _Editor:
         names, keys = [member.name for member in members], list(new)
         if len(set(names)) != len(names):
             raise UnsupportedEdit("A key occurs twice in the front matter")
-        removed = [names.index(key) for key in old if key not in new]
+        old_positions, new_positions = positions_of(names), positions_of(keys)
+        removed = [old_positions[key] for key in old if key not in new]
         if not members or len(removed) == len(members):
             raise UnsupportedEdit("The front matter is or would be an empty object")
         changed = [key for key in names if key in new and not values_equal(old[key], new[key])]
-        steps: list[Step] = [ItemChange(names.index(key), keys.index(key)) for key in changed]
+        steps: list[Step] = [ItemChange(old_positions[key], new_positions[key]) for key in changed]
         steps += map(Removal, removed)
         steps += [Insertion(len(names), index) for index, key in enumerate(keys) if key not in old]
 

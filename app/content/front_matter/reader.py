@@ -2,11 +2,10 @@
 
 import json
 import re
-import tomllib
 from collections.abc import Callable
-from datetime import datetime, time
 from typing import Any, NamedTuple
 
+from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.values import ValueBudget, WrittenFloat, plain
 from app.content.front_matter.yaml_reader import read_yaml
 
@@ -130,20 +129,7 @@ def _read_yaml(inner: str, has_notation: bool) -> Any:
 
 
 def _read_toml(inner: str, has_notation: bool) -> Any:
-    """Read TOML. Dates and times are read as text, so that they keep their notation."""
-    inner = _TOML_TOKEN.sub(_quote_date, inner)
-    values = tomllib.loads(inner.replace("\r\n", "\n"), parse_float=WrittenFloat if has_notation else float)
-    return plain(values, ValueBudget())
-
-
-def _quote_date(token: re.Match[str]) -> str:
-    """Return a date or time in quotes. Other tokens, and what is no date, remain."""
-    text = token["date"]
-    try:
-        (time if text and text[2] == ":" else datetime).fromisoformat(text or "")
-    except ValueError:
-        return token[0]
-    return f'"{text}"'
+    return plain(read_toml(inner, parse_float=WrittenFloat if has_notation else float), ValueBudget())
 
 
 def _read_json(inner: str, has_notation: bool) -> Any:  # noqa: ARG001 (the signature of the readers)
@@ -151,12 +137,5 @@ def _read_json(inner: str, has_notation: bool) -> Any:  # noqa: ARG001 (the sign
     return plain(_DECODER.decode(trimmed if trimmed.startswith("{") else f"{{{trimmed}}}"), ValueBudget())
 
 
-_TOML_TOKEN = re.compile(
-    r'"""(?:[^"\\]|\\.|"(?!""))*+"{3,5}|' + r"'''(?:[^']|'(?!''))*+'{3,5}|"
-    r'"(?:[^"\\\n]|\\.)*+"|' + r"'[^'\n]*+'|#[^\n]*+|"
-    r"(?P<date>(?<![\w.+-])(?:\d{4}-\d\d-\d\d(?:[Tt ]\d\d:\d\d:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)?)?"
-    r"|\d\d:\d\d:\d\d(?:\.\d+)?)(?![\w.:+-]))",
-    re.DOTALL,
-)
 _DECODER = json.JSONDecoder(parse_constant=str)
 _READERS: dict[str, Callable[[str, bool], Any]] = {"yaml": _read_yaml, "toml": _read_toml, "json": _read_json}

@@ -7,8 +7,8 @@ from typing import NamedTuple
 from app.content.front_matter.edits import UnsupportedEdit
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step
 
-_GAP = re.compile(r"\s*,\s*")
-_LINE_TAIL = re.compile(r"[ \t]*(,?)[ \t]*(#[^\n]*)?\r?$")
+_GAP = re.compile(r"\s*+,\s*+")
+_LINE_TAIL = re.compile(r"[ \t]*+(,?)[ \t]*+(#[^\n]*)?\r?$")
 
 
 class Piece(NamedTuple):

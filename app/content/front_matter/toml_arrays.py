@@ -9,13 +9,14 @@ from typing import Any
 import tomlkit
 from tomlkit.items import String
 
-from app.content.front_matter.edits import UnsupportedEdit, values_equal
+from app.content.front_matter.edits import UnsupportedEdit, positions_of, values_equal
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
 from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 from app.content.front_matter.values import WrittenFloat
 
 _TOKEN = re.compile(
-    r'"""(?:[^\\]|\\.)*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[\[{]|[\]}]|,|\s+|[^\s\[\]{},#"\']+',
+    r'"""(?:[^\\]|\\.)*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"(?:[^"\\\n]++|\\.)*+"?|\'[^\'\n]*+\'?|#[^\n]*+'
+    r'|[\[{]|[\]}]|,|\s++|[^\s\[\]{},#"\']++',
     re.DOTALL,
 )
 
@@ -46,11 +47,12 @@ def edit_inline_table(text: str, old: Mapping[str, Any], new: Mapping[str, Any],
     spans = list(_items(text))
     pairs = [(_key(text[span.start : span.end]), span) for span in spans]
     names, keys = [name for name, _ in pairs], list(new)
+    old_positions, new_positions = positions_of(names), positions_of(keys)
     if sorted(names) != sorted(old):
         raise UnsupportedEdit("A table of the front matter uses a notation that is not supported")
     changed = [key for key in names if key in new and not values_equal(old[key], new[key])]
-    steps: list[Step] = [ItemChange(names.index(key), keys.index(key)) for key in changed]
-    steps += [Removal(names.index(key)) for key in old if key not in new]
+    steps: list[Step] = [ItemChange(old_positions[key], new_positions[key]) for key in changed]
+    steps += [Removal(old_positions[key]) for key in old if key not in new]
     steps += [Insertion(len(names), index) for index, key in enumerate(keys) if key not in old]
 
     def change(step: ItemChange) -> list[Piece]:

@@ -1,5 +1,6 @@
 """Edits of a TOML document. Keys and items that do not change keep their bytes."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,14 @@ from app.content.front_matter.toml_arrays import (
     write_value,
     written_date,
 )
+from app.content.front_matter.toml_reader import count_dots
 from app.content.front_matter.values import WrittenFloat
+
+MAX_CHARACTERS, MAX_DOTS = 8 * 1024, 200
+"""Longer documents and values, and more parts of dotted keys, would keep the process busy: an edit parses the text several
+times, and tomlkit takes quadratic time for dotted keys."""
+
+TOO_LONG = "The front matter is TOML that is too long to change keys alone. Edit the text of the file"
 
 
 def edit_toml(text: str, edit: KeyEdit) -> str:
@@ -29,6 +37,8 @@ def edit_toml(text: str, edit: KeyEdit) -> str:
     """
     added = {key: value for key, value in edit.values.items() if key not in edit.old}
     new = {key: value for key, value in edit.old.items() if key not in edit.unset} | dict(edit.values)
+    if len(json.dumps(dict(edit.values), ensure_ascii=False)) > MAX_CHARACTERS:
+        raise UnsupportedEdit(TOO_LONG)
     try:
         document = _parse(text)
         _edit_table(document, edit.old, {key: new[key] for key in new if key not in added}, edit.newline)
@@ -62,6 +72,8 @@ def _remove_changed(table: Container | Table, changed: Changed) -> None:
 
 
 def _parse(text: str) -> tomlkit.TOMLDocument:
+    if len(text) > MAX_CHARACTERS or count_dots(text) > MAX_DOTS:
+        raise UnsupportedEdit(TOO_LONG)
     document = tomlkit.parse(text)
     if tomlkit.dumps(document) != text:
         raise UnsupportedEdit("The front matter is TOML with a notation that is not supported")

@@ -7,8 +7,8 @@ from app.content.front_matter.edits import UnsupportedEdit
 from app.content.front_matter.yaml_reader import read_yaml
 from app.content.front_matter.yaml_tree import Node
 
-_PROPERTIES = re.compile(r"(?:[&!]\S*\s+)*")
-_DASH = re.compile(r"(?:\s+|#[^\n]*\n)*-(?=\s|\Z)")
+_PROPERTIES = re.compile(r"(?:[&!]\S*+\s++)*+")
+_DASH = re.compile(r"(?:\s++|#[^\n]*+\n)*+-(?=\s|\Z)")
 
 
 @dataclass(frozen=True)

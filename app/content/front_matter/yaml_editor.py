@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
+from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, positions_of, values_equal
 from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
 from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 from app.content.front_matter.yaml_blocks import Entry, Item, entries_of, items_of, key_name
@@ -70,7 +70,8 @@ class _Editor:
         removed = _removed_keys(entries.keys(), old, new)
         if len(removed) == len(entries) and not is_root:
             raise UnsupportedEdit("A nested mapping of the front matter would become empty")
-        pieces = self._remove_blocks(list(entries.values()), {list(entries).index(key) for key in removed})
+        positions = positions_of(entries)
+        pieces = self._remove_blocks(list(entries.values()), {positions[key] for key in removed})
         for key, entry in entries.items():
             if key in new and key in old and not values_equal(old[key], new[key]):
                 pieces += self._entry(entry, old[key], new[key])
@@ -157,13 +158,14 @@ class _Editor:
             raise UnsupportedEdit("A key occurs twice in the front matter")
         removed = _removed_keys(pairs.keys(), old, new)
         names, keys = list(pairs), list(new)
+        old_positions, new_positions = positions_of(names), positions_of(keys)
         added = [key for key in new if key not in pairs and not (key in old and values_equal(old[key], new[key]))]
         if not pairs or ((added or removed) and (self._text[node.end - 1] != "}" or len(removed) == len(pairs))):
             raise UnsupportedEdit("A mapping of the front matter is written so that its keys cannot change")
         changed = [key for key in names if key in new and not values_equal(old.get(key), new[key])]
-        steps: list[Step] = [ItemChange(names.index(key), keys.index(key)) for key in changed]
-        steps += [Removal(names.index(key)) for key in removed]
-        steps += [Insertion(len(names), keys.index(key)) for key in added]
+        steps: list[Step] = [ItemChange(old_positions[key], new_positions[key]) for key in changed]
+        steps += [Removal(old_positions[key]) for key in removed]
+        steps += [Insertion(len(names), new_positions[key]) for key in added]
 
         def change(step: ItemChange) -> list[Piece]:
             name = names[step.index]

@@ -14,7 +14,8 @@ from app.content.text import decode
 
 FOLDER, DEFAULT = "archetypes", "default"
 MAX_BYTES, MAX_FILES = 64 * 1024, 50
-_EXPRESSION = re.compile(r"\{\{-?.*?-?\}\}", re.DOTALL)
+# The second alternative consumes the text after an open expression, so that it is searched only once.
+_EXPRESSION = re.compile(r"\{\{(?:.*?(\}\})|.*)", re.DOTALL)
 _DATE, _TITLE, _OTHER = "galleyplaceholderdate", "galleyplaceholdertitle", "galleyplaceholder"
 _PLACEHOLDERS = {_DATE: "{{date}}", _TITLE: "{{title}}"}
 _TYPES = {
@@ -52,7 +53,7 @@ def read_archetype(path: str, data: bytes) -> Archetype:
     text, _ = decode(data[:MAX_BYTES])
     if text is None:
         return Archetype(section, path, problem="The archetype is not a text")
-    front = split_front_matter(_EXPRESSION.sub(lambda match: _placeholder(match[0]), text))
+    front = split_front_matter(_EXPRESSION.sub(lambda match: _placeholder(match[0]) if match[1] else match[0], text))
     if front.problem:
         return Archetype(section, path, problem=front.problem)
     values = {name: _shown(value) for name, value in (front.values or {}).items()}

@@ -12,8 +12,9 @@ from app.content.schema.model import MAX_DEPTH, MAX_FIELDS, MAX_PROBLEMS, MAX_TE
 from app.content.text import decode
 
 _UNSAFE = re.compile(r"[\x00-\x1f\x7f\\]")
-_JSONC = re.compile(r'"(?:\\.|[^"\\\n])*"|//[^\n]*|/\*.*?\*/', re.DOTALL)
-_TRAILING_COMMA = re.compile(r'("(?:\\.|[^"\\\n])*")|,(?=\s*[}\]])')
+# Open strings and comments match to their end: a hostile text is scanned only once.
+_JSONC = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?|//[^\n]*+|/\*(?:.*?\*/|.*)', re.DOTALL)
+_TRAILING_COMMA = re.compile(r'("(?:[^"\\\n]++|\\.)*+"?)|,(?=\s*[}\]])', re.DOTALL)
 
 
 class SchemaDocument:

@@ -4,6 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from app.content.field_values import ITEM, SEPARATOR, ValueKind
 from app.content.schema.model import MAX_DEPTH, Collection, EntryTemplate, FieldType, SchemaField
@@ -60,6 +61,14 @@ class FieldCounts:
     kinds: Mapping[str, Mapping[ValueKind, int]]
     options: Mapping[str, Sequence[str]]
 
+    @cached_property
+    def names_by_parent(self) -> Mapping[str, Sequence[str]]:
+        """The names of the fields of each object or item. The fields of an entry have the parent `""`."""
+        names: dict[str, list[str]] = {}
+        for name in self.kinds:
+            names.setdefault(_parent_of(name, self), []).append(name)
+        return names
+
 
 def folders_of(paths: Iterable[str]) -> list[FolderFiles]:
     """Return the folders that form collections with their files. Folders beyond the limit belong to their parent."""
@@ -114,7 +123,7 @@ def _fields(counts: FieldCounts, parent: str, files: int, depth: int) -> tuple[S
     """Return the fields of an object, the most frequent first. `files` is the number of the objects."""
     if depth > MAX_DEPTH:
         return ()
-    names = [name for name in counts.kinds if _parent_of(name, counts) == parent and not _is_item(name, parent)]
+    names = [name for name in counts.names_by_parent.get(parent, ()) if not _is_item(name, parent)]
     names.sort(key=lambda name: (-sum(counts.kinds[name].values()), name))
     return tuple(_field(counts, name, _own_name(name, parent), files, depth) for name in names[:MAX_FIELDS])
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 
 MAX_COLLECTIONS, MAX_FIELDS, MAX_DEPTH, MAX_PROBLEMS = 200, 2_000, 8, 100
@@ -55,6 +56,18 @@ class SchemaField:
     collection: str | None = None
     multiple: bool = False
     types: tuple[FieldType, ...] = ()
+
+    def has_option(self, value: Any) -> bool:
+        """Return whether a single value is an option. Front matter may write the number 1 where the schema has the text."""
+        return value in self._options or str(value) in self._option_texts
+
+    @cached_property
+    def _options(self) -> frozenset[Any]:
+        return frozenset(self.options)
+
+    @cached_property
+    def _option_texts(self) -> frozenset[str]:
+        return frozenset(map(str, self.options))
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form of responses and of `.galley.yml`, without absent properties."""

@@ -13,7 +13,8 @@ from app.content.schema.model import Collection, ContentSchema, FieldType, Schem
 
 PAGES = ("markdown", "mdx", "markdoc")
 MAX_SLUG = 80
-_PLACEHOLDER = re.compile(r"\{\{(.*?)\}\}")
+# The second alternative consumes the line after an open placeholder, so that it is searched only once.
+_PLACEHOLDER = re.compile(r"\{\{(?:(.*?)\}\}|.*)")
 _DATES = (FieldType.DATE, FieldType.DATETIME)
 _TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.MIXED)
 
@@ -109,7 +110,7 @@ def _texts(title: str, now: datetime, values: Mapping[str, Any]) -> dict[str, st
 
 def _expand(text: str, texts: Mapping[str, str]) -> str:
     """Replace the placeholders of a text. An unknown one is replaced by the slug."""
-    return _PLACEHOLDER.sub(lambda match: _value_of(match[1], texts), text)
+    return _PLACEHOLDER.sub(lambda match: match[0] if match[1] is None else _value_of(match[1], texts), text)
 
 
 def _value_of(expression: str, texts: Mapping[str, str]) -> str:

@@ -8,7 +8,7 @@ from app.content.field_values import ValueKind, kind_of
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
 from app.content.schema.patterns import matches
 
-MAX_ERRORS = 100
+MAX_ERRORS, MAX_CHECKS = 100, 200_000
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE, ValueKind.DATE, ValueKind.DATETIME))
 _KINDS = {
     FieldType.STRING: _TEXTS,
@@ -42,19 +42,25 @@ def validate(schema: ContentSchema, collection: Collection, values: Mapping[str,
     An inferred schema describes what exists, so its required fields and options are not enforced.
     """
     is_declared = schema.kind not in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+    check = _Check(is_declared=is_declared)
     errors: list[InvalidValue] = []
-    for error in _object_errors(collection.fields, values, "", is_declared=is_declared):
-        errors.append(error)
-        if len(errors) == MAX_ERRORS:
-            break
+    try:
+        for error in check.object(collection.fields, values, ""):
+            errors.append(error)
+            if len(errors) == MAX_ERRORS:
+                break
+    except _TooManyValues:
+        errors.append(InvalidValue("", "The front matter has too many values to be compared with the schema"))
     return errors
 
 
 def without_invalid_default(field: SchemaField) -> SchemaField:
     """Return the field without a default value that its type does not permit. Other systems ignore such a value."""
-    if field.default is None or not any(_errors(field, field.default, "", is_declared=True)):
-        return field
-    return replace(field, default=None)
+    try:
+        is_valid = field.default is None or not any(_Check(is_declared=True).value(field, field.default, ""))
+    except _TooManyValues:
+        is_valid = False
+    return field if is_valid else replace(field, default=None)
 
 
 def pointer_to(name: str) -> str:
@@ -62,52 +68,61 @@ def pointer_to(name: str) -> str:
     return "/" + name.replace("~", "~0").replace("/", "~1")
 
 
-def _object_errors(
-    fields: Sequence[SchemaField], values: Mapping[str, Any], pointer: str, *, is_declared: bool
-) -> Iterator[InvalidValue]:
-    for field in fields:
-        inner = pointer + pointer_to(field.name)
-        value = values.get(field.name)
-        if value is None or value == "":
-            if field.required and is_declared:
-                yield InvalidValue(inner, "This field is required")
-        else:
-            yield from _errors(field, value, inner, is_declared=is_declared)
+class _TooManyValues(Exception):
+    """The comparison would take too long."""
 
 
-def _errors(field: SchemaField, value: Any, pointer: str, *, is_declared: bool) -> Iterator[InvalidValue]:
-    if field.type is FieldType.MIXED:
-        kinds = {kind for listed in field.types for kind in _KINDS.get(listed, _TEXTS)}
-        if field.types and kind_of(value) not in kinds:
-            yield InvalidValue(pointer, f"This must be one of {', '.join(field.types)}")
-    elif field.multiple:
-        if not isinstance(value, list):
-            yield InvalidValue(pointer, "This must be a list")
-            return
-        for number, item in enumerate(value):
-            yield from _choice_errors(field, item, f"{pointer}/{number}", is_declared=is_declared)
-    elif field.type in (FieldType.SELECT, FieldType.RELATION):
-        yield from _choice_errors(field, value, pointer, is_declared=is_declared)
-    elif kind_of(value) not in _KINDS[field.type]:
-        yield InvalidValue(pointer, f"This must be {_ARTICLES[field.type]}")
-    elif field.type is FieldType.OBJECT:
-        yield from _object_errors(field.fields, value, pointer, is_declared=is_declared)
-    elif field.type is FieldType.LIST and field.item is not None:
-        for number, item in enumerate(value):
-            if item is not None and item != "":
-                yield from _errors(field.item, item, f"{pointer}/{number}", is_declared=is_declared)
+class _Check:
+    """Comparison of values with fields. `_remaining` is the number of fields and items that it still compares."""
 
+    def __init__(self, *, is_declared: bool) -> None:
+        self._is_declared, self._remaining = is_declared, MAX_CHECKS
 
-def _choice_errors(field: SchemaField, value: Any, pointer: str, *, is_declared: bool) -> Iterator[InvalidValue]:
-    if isinstance(value, dict | list):
-        yield InvalidValue(pointer, "This must be a single value")
-    elif field.type is FieldType.SELECT and is_declared and not any(is_same(value, each) for each in field.options):
-        yield InvalidValue(pointer, f"This must be one of {', '.join(map(str, field.options))[:300]}")
+    def object(self, fields: Sequence[SchemaField], values: Mapping[str, Any], pointer: str) -> Iterator[InvalidValue]:
+        """Yield the invalid values of an object. Raises _TooManyValues."""
+        for field in fields:
+            self._count()
+            value = values.get(field.name)
+            if value is not None and value != "":
+                yield from self.value(field, value, pointer + pointer_to(field.name))
+            elif field.required and self._is_declared:
+                yield InvalidValue(pointer + pointer_to(field.name), "This field is required")
 
+    def value(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
+        """Yield the invalid values in the value of a field. Raises _TooManyValues."""
+        if field.type is FieldType.MIXED:
+            kinds = {kind for listed in field.types for kind in _KINDS.get(listed, _TEXTS)}
+            if field.types and kind_of(value) not in kinds:
+                yield InvalidValue(pointer, f"This must be one of {', '.join(field.types)}")
+        elif field.multiple:
+            if not isinstance(value, list):
+                yield InvalidValue(pointer, "This must be a list")
+                return
+            for number, item in enumerate(value):
+                self._count()
+                yield from self._choice(field, item, f"{pointer}/{number}")
+        elif field.type in (FieldType.SELECT, FieldType.RELATION):
+            yield from self._choice(field, value, pointer)
+        elif kind_of(value) not in _KINDS[field.type]:
+            yield InvalidValue(pointer, f"This must be {_ARTICLES[field.type]}")
+        elif field.type is FieldType.OBJECT:
+            yield from self.object(field.fields, value, pointer)
+        elif field.type is FieldType.LIST and field.item is not None:
+            for number, item in enumerate(value):
+                self._count()
+                if item is not None and item != "":
+                    yield from self.value(field.item, item, f"{pointer}/{number}")
 
-def is_same(value: Any, option: Any) -> bool:
-    """Return whether a value is an option. Front matter may write the number 1 where the schema has the text."""
-    return bool(value == option) or str(value) == str(option)
+    def _choice(self, field: SchemaField, value: Any, pointer: str) -> Iterator[InvalidValue]:
+        if isinstance(value, dict | list):
+            yield InvalidValue(pointer, "This must be a single value")
+        elif field.type is FieldType.SELECT and self._is_declared and not field.has_option(value):
+            yield InvalidValue(pointer, f"This must be one of {', '.join(map(str, field.options))[:300]}")
+
+    def _count(self) -> None:
+        self._remaining -= 1
+        if self._remaining < 0:
+            raise _TooManyValues
 
 
 _ARTICLES = {

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import islice, takewhile
 
 from app.drivers.git.port import Person
 
@@ -15,7 +15,8 @@ _PERSON = re.compile(r"[^<>]*[^<>\s] <[^<>\s]+>")
 _ENDS_MESSAGE = re.compile(r"---\s|---$|# -{24} >8 -{24}$")
 _TRAILER = re.compile(r"[A-Za-z0-9-]+[ \t]*:|\(cherry picked from commit ")
 _COMMENT = "#"
-_CO_AUTHOR = re.compile(r"^co-authored-by:[ \t]*([^<>\n]*?)[ \t]*<([^<>\s]+)>[ \t]*$", re.IGNORECASE | re.MULTILINE)
+_CO_AUTHOR = re.compile(r"^co-authored-by:([^<>\n]*+)<([^<>\s]++)>[ \t]*+$", re.IGNORECASE | re.MULTILINE)
+MAX_CO_AUTHORS = 100
 
 
 def co_author(person: Person) -> tuple[str, str]:
@@ -31,10 +32,10 @@ def co_author(person: Person) -> tuple[str, str]:
 
 
 def co_authors_of(message: str) -> list[Person]:
-    """Return the co-authors that a message names, each e-mail once."""
+    """Return the first 100 co-authors that a message names, each e-mail once."""
     people: dict[str, Person] = {}
-    for name, email in _CO_AUTHOR.findall(message):
-        people.setdefault(email.lower(), Person(name, email))
+    for match in islice(_CO_AUTHOR.finditer(message), MAX_CO_AUTHORS):
+        people.setdefault(match[2].lower(), Person(match[1].strip(" \t"), match[2]))
     return list(people.values())
 
 

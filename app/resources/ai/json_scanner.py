@@ -44,6 +44,6 @@ class JsonObjectScanner:
         text, self._buffer = "".join(self._buffer), []
         try:
             value = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):
             return
         objects.append(value)

@@ -1,12 +1,13 @@
 """Validation of saved files against the schema of their branch."""
 
 import json
-import tomllib
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from app.concurrency.threadpool import switch
 from app.content.filetypes import file_type
 from app.content.front_matter.reader import LANGUAGES, split_front_matter
+from app.content.front_matter.toml_reader import read_toml
 from app.content.front_matter.values import ValueBudget, plain
 from app.content.front_matter.yaml_reader import read_yaml
 from app.content.schema.model import ContentSchema
@@ -17,6 +18,8 @@ from app.resources.project_content.commit_builder import FileEdit
 
 MESSAGE = "Some fields do not match the schema. Nothing was saved"
 UNREADABLE = "The front matter cannot be read"
+MAX_DATA_CHARACTERS = 256 * 1024
+"""Longest text of a data file that is parsed in a request. The budget of the readers has the same size."""
 
 
 def check(schema: ContentSchema, edits: Sequence[FileEdit], *, prefix: str | None = None) -> None:
@@ -39,6 +42,7 @@ def check(schema: ContentSchema, edits: Sequence[FileEdit], *, prefix: str | Non
 
 def _errors(schema: ContentSchema, edits: Sequence[FileEdit]) -> Iterator[tuple[int, InvalidValue]]:
     for number, change in enumerate(edit.change for edit in edits):
+        switch()  # Other requests run between the files of a large save.
         collection = collection_of(schema, change.path) if change.content is not None else None
         if collection is None or change.content is None:
             continue
@@ -58,6 +62,8 @@ def values_of(path: str, data: bytes) -> dict[str, Any] | str:
     if language in LANGUAGES:
         front = split_front_matter(text)
         return front.problem or front.values or {}
+    if len(text) > MAX_DATA_CHARACTERS:
+        return f"The file is larger than {MAX_DATA_CHARACTERS // 1024} KiB, so its values cannot be compared with the schema"
     try:
         values = _data(language, text)
     except (ValueError, RecursionError) as error:
@@ -69,5 +75,5 @@ def _data(language: str | None, text: str) -> Any:
     if language == "json":
         return plain(json.loads(text, parse_constant=str), ValueBudget())
     if language == "toml":
-        return plain(tomllib.loads(text.replace("\r\n", "\n")), ValueBudget())
+        return plain(read_toml(text), ValueBudget())
     return read_yaml(text) or {}

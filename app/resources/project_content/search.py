@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.concurrency.threadpool import switch
 from app.content.filetypes import endings_of
 from app.content.search_query import ParsedQuery, Term, TermField, parse
 from app.content.snippets import Snippet, make_snippet
@@ -58,7 +59,11 @@ def search(
         rows = _files(project.id, index, question, types, texts, compare_all=True)
     best = sorted(((row.score + texts.get(row.sha, 0.0), row) for row in rows), key=_order)[:limit]
     shown = _texts(project.id, [row.sha for _, row in best])
-    return [_hit(score, row, shown.get(row.sha), question.terms) for score, row in best]
+    hits = []
+    for score, row in best:
+        switch()  # Other requests run between the snippets of long texts.
+        hits.append(_hit(score, row, shown.get(row.sha), question.terms))
+    return hits
 
 
 def _order(scored: tuple[float, Any]) -> tuple[float, int, str]:

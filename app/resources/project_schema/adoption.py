@@ -28,7 +28,9 @@ class NothingToAdopt(UnprocessableEntity):
 def galley_section(schema: ContentSchema) -> str:
     """Return the section `collections` of `.galley.yml`, which reads as the same collections."""
     collections = [collection.to_dict() for collection in schema.collections]
-    text: str = yaml.safe_dump({"collections": collections}, sort_keys=False, allow_unicode=True, width=120)
+    text: str = yaml.dump(
+        {"collections": collections}, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120
+    )
     return text
 
 

@@ -126,3 +126,7 @@ class TestCoAuthors:
 
     def test_malformed_trailers_are_ignored(self) -> None:
         assert co_authors_of("Co-authored-by: nobody\nCo-authored-by: <>\nx Co-authored-by: A <a@x.org>") == []
+
+    def test_first_hundred_lines_are_read(self) -> None:
+        message = "".join(f"Co-authored-by: \t A <a{number}@x.org> \n" for number in range(200))
+        assert co_authors_of(message)[99:] == [Person("A", "a99@x.org")]

@@ -2,7 +2,7 @@
 
 import re
 
-_LINK = re.compile(r"<([^>]*)>([^<]*)")
+_LINK = re.compile(r"<([^<>]*+)>([^<]*+)")
 
 
 def next_link(header: str) -> str:
