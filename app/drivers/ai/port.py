@@ -4,12 +4,15 @@ Every implementation passes `tests/drivers/ai/contract.py`. A call uses one key 
 """
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import Any, Protocol
 
 from app.concurrency.cancellation import Cancellation
+from app.drivers.ai import tokens
 from app.drivers.errors import DriverError, UpstreamError, UpstreamRejected
 from app.drivers.http.streaming import StreamTimeouts
 
@@ -19,6 +22,9 @@ TOKENS_PER_PART = 32
 """Upper bound of the tokens that a chat template adds to a message, a tool call or a tool."""
 TOKENS_OF_TOOL_PROMPT = 1024
 """Upper bound of the tokens that a provider adds to a prompt with tools. Anthropic documents up to 530."""
+USUAL_TOKENS_PER_PART = 5
+USUAL_TOKENS_OF_TOOL_PROMPT = 160
+"""Usual values of the two bounds: OpenAI adds a few tokens to each part, Anthropic about 310 to a prompt with tools."""
 
 
 class ApiKeyRejected(UpstreamRejected):
@@ -96,15 +102,39 @@ class Prompt:
 
         A token covers at least one byte of UTF-8. Providers may escape JSON, so JSON counts in its escaped form.
         """
+        template = self._template(TOKENS_PER_PART, TOKENS_OF_TOOL_PROMPT)
+        return sum(map(utf8_size, self._texts)) + len(json.dumps(self._structures)) + template
+
+    @property
+    def estimated_input_tokens(self) -> int:
+        """Return the estimated input tokens. They are charged if the provider reports no count."""
+        return self._estimated_text + self._template(USUAL_TOKENS_PER_PART, USUAL_TOKENS_OF_TOOL_PROMPT)
+
+    @property
+    def reserved_input_tokens(self) -> int:
+        """Return the input tokens to reserve: the estimate with its error, and the bound of the template."""
+        reserved = math.ceil(self._estimated_text * (1 + tokens.ERROR))
+        return min(reserved + self._template(TOKENS_PER_PART, TOKENS_OF_TOOL_PROMPT), self.max_input_tokens)
+
+    @property
+    def _texts(self) -> list[str]:
+        return [self.system, *(message.text for message in self.messages)]
+
+    @property
+    def _structures(self) -> list[list[object]]:
         calls = [call for message in self.messages for call in message.calls]
         structures: list[list[object]] = [[call.id, call.name, call.arguments] for call in calls]
         structures += [[tool.name, tool.description, tool.parameters] for tool in self.tools]
-        if self.shape is not None:
-            structures.append([self.shape.name, self.shape.schema])
-        texts = [self.system, *(message.text for message in self.messages)]
-        template = TOKENS_PER_PART * (1 + len(self.messages) + len(structures))
-        tool_prompt = TOKENS_OF_TOOL_PROMPT if self.tools or self.shape else 0
-        return sum(map(utf8_size, texts)) + len(json.dumps(structures)) + template + tool_prompt
+        return structures + ([[self.shape.name, self.shape.schema]] if self.shape is not None else [])
+
+    @cached_property
+    def _estimated_text(self) -> int:
+        structures = json.dumps(self._structures, ensure_ascii=False) if self._structures else ""
+        return sum(map(tokens.estimate_tokens, [*self._texts, structures]))
+
+    def _template(self, per_part: int, tool_prompt: int) -> int:
+        parts = 1 + len(self.messages) + len(self._structures)
+        return per_part * parts + (tool_prompt if self.tools or self.shape else 0)
 
 
 def utf8_size(text: str) -> int:

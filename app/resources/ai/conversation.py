@@ -21,8 +21,8 @@ from app.drivers.ai.port import (
     TextDelta,
     TokenUsage,
     ToolStart,
-    utf8_size,
 )
+from app.drivers.ai.tokens import ReceivedTokens
 from app.drivers.errors import DriverError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable
 from app.drivers.http.streaming import CallCancelled, StreamTimeouts
 from app.resources.ai.credentials import Credentials
@@ -70,7 +70,7 @@ class Conversation:
         self._watch, self._stop_watch = watch, _do_nothing
 
     def stream(self, prompt: Prompt) -> "MeteredStream":
-        """Reserve the most tokens that the call may use, send the prompt and wait until the provider accepts it.
+        """Reserve the tokens that the call may use, send the prompt and wait until the provider accepts it.
 
         Raises:
             CallCancelled: the client disconnected.
@@ -79,7 +79,9 @@ class Conversation:
         """
         try:
             self._start_watch()
-            self._meter.reserve(prompt.max_input_tokens + prompt.max_tokens)
+            self._meter.reserve(
+                prompt.reserved_input_tokens + prompt.max_tokens, prompt.max_input_tokens + prompt.max_tokens
+            )
             self._current = MeteredStream(self._send(prompt), self._meter, prompt)
         except DriverError as error:
             self.close()
@@ -123,7 +125,7 @@ class Conversation:
             )
         except CallCancelled:
             # The provider may already have read the prompt.
-            self._meter.count(prompt.max_input_tokens, 0)
+            self._meter.count(prompt.estimated_input_tokens, 0)
             raise
 
     def _timeouts(self) -> StreamTimeouts:
@@ -137,10 +139,10 @@ class MeteredStream:
 
     def __init__(self, stream: ModelStream, meter: UsageMeter, prompt: Prompt) -> None:
         self._stream, self._meter = stream, meter
-        self._max_input_tokens, self._max_output_tokens = prompt.max_input_tokens, prompt.max_tokens
+        self._prompt = prompt
         self._reported_input = self._reported_output = 0
-        self._received_bytes = 0
-        self._is_complete = self._is_counted = False
+        self._received = ReceivedTokens()
+        self._is_counted = False
         self.reason = StopReason.OTHER
 
     def batches(self) -> Iterator[Sequence[Event]]:
@@ -171,25 +173,26 @@ class MeteredStream:
         match event:
             case TokenUsage(input_tokens, output_tokens):
                 self._reported_input = max(self._reported_input, input_tokens or 0)
-                self._reported_output = max(self._reported_output, output_tokens or 0)
+                if output_tokens:
+                    self._reported_output = max(self._reported_output, output_tokens)
+                    self._received = ReceivedTokens()
             case Stop(reason):
-                self.reason, self._is_complete = reason, True
+                self.reason = reason
             case ToolStart(_, name):
-                self._received_bytes += utf8_size(name)
+                self._received.add(name)
             case _:
-                self._received_bytes += utf8_size(event.text)
+                self._received.add(event.text)
 
     @property
     def input_tokens(self) -> int:
-        """Reported input tokens, or their upper bound if the provider reports none."""
-        return self._reported_input or self._max_input_tokens
+        """Reported input tokens, or their estimate if the provider reports none."""
+        return self._reported_input or self._prompt.estimated_input_tokens
 
     @property
     def output_tokens(self) -> int:
-        """Reported output tokens of a complete reply, else an upper bound of the received tokens."""
-        if self._is_complete and self._reported_output:
-            return self._reported_output
-        return max(self._reported_output, min(self._received_bytes, self._max_output_tokens))
+        """Reported output tokens, and the estimate of the text that was received after the report."""
+        estimate = self._reported_output + self._received.count
+        return max(self._reported_output, min(estimate, self._prompt.max_tokens))
 
 
 def translate_error(error: DriverError, *, own_key: bool) -> Exception:

@@ -68,13 +68,14 @@ class UsageEntry:
 
 @dataclass
 class UsageMeter:
-    """Tokens of one running call. Each prompt reserves its upper bound, and `settle` writes the result once."""
+    """Tokens of one running call. Each prompt reserves its estimate, and `settle` writes the result once."""
 
     engine: sa.Engine
     limits: AiLimits
     entry: UsageEntry
     usage_id: str | None = None
     reserved: int = 0
+    max_used: int = 0
     input_tokens: int = 0
     output_tokens: int = 0
     day: datetime = field(default_factory=clock.now)
@@ -84,10 +85,11 @@ class UsageMeter:
         """Tokens of the prompts that have ended."""
         return self.input_tokens + self.output_tokens
 
-    def reserve(self, tokens: int) -> None:
+    def reserve(self, tokens: int, max_tokens: int) -> None:
         """Reserve `tokens` for the next prompt and release what the previous prompts did not use.
 
-        The first reservation also counts the call as running.
+        A provider cannot plausibly count more than `max_tokens` for the prompt. The first reservation also counts the
+        call as running.
 
         Raises:
             TooManyStreams: the user has too many running calls.
@@ -104,6 +106,7 @@ class UsageMeter:
                 _reserve(connection, self.entry.user_id, self.day, needed - self.reserved, budget)
         self.usage_id = self.usage_id or new
         self.reserved = needed
+        self.max_used += max_tokens
 
     def count(self, input_tokens: int, output_tokens: int) -> None:
         """Add the tokens of a prompt."""
@@ -132,13 +135,13 @@ class UsageMeter:
             log.warning("ai.usage_write_failed", error=type(error).__name__)
 
     def _charged(self) -> int:
-        """Return the tokens that the budget is charged: at most the reservation, which bounds a plausible report."""
+        """Return the tokens that the budget is charged: the used tokens, at most a plausible number."""
         if self.used > self.reserved:
             log.warning(
                 "ai.usage_above_reservation", provider=self.entry.provider, handler=self.entry.handler,
                 used=self.used, reserved=self.reserved,
             )  # fmt: skip
-        return min(self.used, self.reserved)
+        return min(self.used, self.max_used)
 
 
 @contextmanager

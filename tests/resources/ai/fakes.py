@@ -73,12 +73,12 @@ class FakeMeter:
     """A meter that records reservations, counts and settlements."""
 
     def __init__(self) -> None:
-        self.reserved: list[int] = []
+        self.reserved: list[tuple[int, int]] = []
         self.counted: list[tuple[int, int]] = []
         self.settled = 0
 
-    def reserve(self, tokens: int) -> None:
-        self.reserved.append(tokens)
+    def reserve(self, tokens: int, max_tokens: int) -> None:
+        self.reserved.append((tokens, max_tokens))
 
     def count(self, input_tokens: int, output_tokens: int) -> None:
         self.counted.append((input_tokens, output_tokens))

@@ -33,7 +33,7 @@ from app.resources.ai.errors import ProviderBusy
 from tests.resources.ai.fakes import FakeMeter, FakeModel, conversation, text_events
 
 PROMPT = Prompt("s" * 30, (Message(MessageRole.USER, "u" * 60),), 100)
-BOUND = PROMPT.max_input_tokens
+INPUT = PROMPT.estimated_input_tokens
 
 
 class TestAsk:
@@ -41,30 +41,38 @@ class TestAsk:
         meter = FakeMeter()
         said = conversation(FakeModel(text_events("a", "b", tokens=(12, 7))), meter).complete(PROMPT)
         assert (said.text, said.reason, said.input_tokens, said.output_tokens) == ("ab", StopReason.STOP, 12, 7)
-        assert (meter.reserved, meter.counted) == ([BOUND + 100], [(12, 7)])
+        assert (meter.reserved, meter.counted) == (
+            [(PROMPT.reserved_input_tokens + 100, PROMPT.max_input_tokens + 100)],
+            [(12, 7)],
+        )
 
     def test_reply_without_a_count_is_estimated(self) -> None:
         meter = FakeMeter()
-        conversation(FakeModel(text_events("x" * 9, tokens=None)), meter).complete(PROMPT)
-        assert meter.counted == [(BOUND, 9)]
+        conversation(FakeModel(text_events("one two three", tokens=None)), meter).complete(PROMPT)
+        assert meter.counted == [(INPUT, 3)]
 
-    def test_reply_that_fails_is_counted_by_received_bytes(self) -> None:
+    def test_reply_that_fails_is_counted_by_the_received_text(self) -> None:
         meter = FakeMeter()
         with pytest.raises(UpstreamError):
-            conversation(FakeModel([TextDelta("x" * 8), UpstreamError("cut")]), meter).complete(PROMPT)
-        assert meter.counted == [(BOUND, 8)]
+            conversation(FakeModel([TextDelta("one two three"), UpstreamError("cut")]), meter).complete(PROMPT)
+        assert meter.counted == [(INPUT, 3)]
 
     @pytest.mark.parametrize(
         ("events", "output_tokens"),
         [
-            ([TokenUsage(12, 1), TextDelta("\u8336" * 9)], 27),
-            ([TokenUsage(12, 1), TextDelta("x" * 999)], 100),
-            ([TokenUsage(12, 40), TextDelta("x" * 9)], 40),
-            ([TokenUsage(12), HiddenDelta("x" * 30)], 30),
-            ([TokenUsage(12), ToolStart("call_1", "read_file"), ToolDelta("call_1", "{}")], 11),
+            ([TokenUsage(12), TextDelta("one"), TextDelta(" two"), TextDelta(" three")], 3),
+            ([TokenUsage(12), TextDelta("one " * 999)], 100),
+            ([TokenUsage(12), TextDelta("\u8336" * 20)], 17),
+            ([TokenUsage(12), HiddenDelta("one two three")], 3),
+            ([TokenUsage(12), ToolStart("call_1", "read_file"), ToolDelta("call_1", "{}")], 4),
+            ([TextDelta("one two three"), TokenUsage(12, 40)], 40),
+            ([TextDelta("one"), TokenUsage(12, 1), TextDelta(" two three")], 3),
+            ([TextDelta("one"), TokenUsage(12, 1), TextDelta(" two"), TokenUsage(12, 2)], 2),
+            ([TextDelta("one two three"), TokenUsage(12, 0)], 3),
+            ([TextDelta("one two three"), TokenUsage(12, 140)], 140),
         ],
     )
-    def test_incomplete_reply_is_counted_by_received_bytes_up_to_the_limit(
+    def test_incomplete_reply_is_counted_by_the_report_and_the_text_after_it(
         self, events: list[Event | Exception], output_tokens: int
     ) -> None:
         meter = FakeMeter()
@@ -76,20 +84,20 @@ class TestAsk:
 
     def test_complete_reply_with_a_count_of_zero_is_estimated(self) -> None:
         meter = FakeMeter()
-        conversation(FakeModel(text_events("x" * 9, tokens=(0, 0))), meter).complete(PROMPT)
-        assert meter.counted == [(BOUND, 9)]
+        conversation(FakeModel(text_events("one two three", tokens=(0, 0))), meter).complete(PROMPT)
+        assert meter.counted == [(INPUT, 3)]
 
     def test_reply_closed_unread_is_counted_with_its_input(self) -> None:
         meter = FakeMeter()
         with closing(conversation(FakeModel(text_events("a")), meter)) as talk:
             talk.stream(PROMPT)
-        assert meter.counted == [(BOUND, 0)]
+        assert meter.counted == [(INPUT, 0)]
 
     def test_call_canceled_before_the_reply_is_counted_with_its_input(self) -> None:
         meter = FakeMeter()
         with pytest.raises(CallCancelled):
             conversation(FakeModel(CallCancelled("gone")), meter).stream(PROMPT)
-        assert (meter.counted, meter.settled) == ([(BOUND, 0)], 1)
+        assert (meter.counted, meter.settled) == ([(INPUT, 0)], 1)
 
     def test_rejected_call_is_settled_and_not_counted(self) -> None:
         meter = FakeMeter()

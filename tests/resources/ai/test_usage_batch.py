@@ -41,7 +41,7 @@ def failing(times: int, *, committed: bool) -> Callable[[sa.Engine], contextlib.
 def ended(person: Person, tokens: int) -> CompletedCall:
     """Return a call that reserved `EACH` and used `tokens`."""
     running = meter(person.id)
-    running.reserve(EACH)
+    running.reserve(EACH, EACH)
     assert running.usage_id is not None
     return CompletedCall(
         engine=db.engine, usage_id=running.usage_id, user_id=person.id, day=running.day.date(), input_tokens=tokens,

@@ -21,6 +21,7 @@ from tests.support.parallel import at_once
 from tests.support.world import Person
 
 CALLS, ROOM, EACH = 100, 10, 1000
+MAX_USED = 10**9
 LIMITS = dataclasses.replace(AiLimits(), operator_tokens_a_day=ROOM * EACH)
 
 
@@ -38,7 +39,7 @@ def reserved(person: Person, made: UsageMeter) -> str:
     while True:
         try:
             with person.app.app_context():
-                made.reserve(EACH)
+                made.reserve(EACH, MAX_USED)
         except (ServiceUnavailable, sa.exc.OperationalError, sa.exc.TimeoutError):
             continue
         except AppError as error:
@@ -57,59 +58,76 @@ class TestBudget:
     def test_parallel_requests_use_at_most_the_budget(self, me: Person, double: AiDouble, limits: Limits) -> None:
         """Each request costs its whole reservation, so ten of them use the budget."""
         prompt = prompts.copilot("The quick", None)
-        cost = prompt.max_input_tokens + prompt.max_tokens
-        limits.set(operator_tokens_a_day=ROOM * cost)
+        cost = prompt.reserved_input_tokens + prompt.max_tokens
+        # The random mark of each prompt changes its reservation by a few tokens.
+        limits.set(operator_tokens_a_day=ROOM * cost + cost // 2)
         double.script = [say("x", tokens=(cost - 1, 1))]
         ask = {"prompt": "The quick"}
         counts = Counter(at_once(CALLS, lambda: str(me.again().post("/api/ai/copilot", ask).status)))
         assert set(counts) <= {"200", "429", "503"}
-        while counts["200"] < ROOM and me.post("/api/ai/copilot", ask).status == 200:
+        while me.post("/api/ai/copilot", ask).status != 429:
             counts["200"] += 1
         me.post("/api/ai/copilot", ask).fails(429, "AI_BUDGET_USED")
-        assert counts["200"] == len(double.asked) == ROOM
+        assert counts["200"] <= len(double.asked) == ROOM
         assert used(me) == ROOM * cost
 
     def test_settle_releases_unused_tokens(self, me: Person) -> None:
         with me.app.app_context():
             first = meter(me.id)
-            first.reserve(ROOM * EACH)
+            first.reserve(ROOM * EACH, MAX_USED)
             with pytest.raises(BudgetUsed):
-                meter(me.id).reserve(1)
+                meter(me.id).reserve(1, MAX_USED)
             first.count(100, 50)
             first.settle()
             first.settle()
-            meter(me.id).reserve(ROOM * EACH - 150)
+            meter(me.id).reserve(ROOM * EACH - 150, MAX_USED)
         assert used(me) == ROOM * EACH
 
     def test_second_prompt_releases_unused_tokens_of_the_first(self, me: Person) -> None:
         with me.app.app_context():
             running = meter(me.id)
-            running.reserve(ROOM * EACH)
+            running.reserve(ROOM * EACH, MAX_USED)
             running.count(100, 50)
-            running.reserve(ROOM * EACH - 150)
+            running.reserve(ROOM * EACH - 150, MAX_USED)
             with pytest.raises(BudgetUsed):
-                running.reserve(ROOM * EACH)
-            running.reserve(EACH)
+                running.reserve(ROOM * EACH, MAX_USED)
+            running.reserve(EACH, MAX_USED)
             assert used(me) == 150 + EACH
             running.settle()
         assert used(me) == 150
 
-    def test_report_above_the_reservation_is_charged_as_the_reservation(self, me: Person) -> None:
+    @pytest.mark.parametrize(("report", "charged"), [(EACH + 300, EACH + 300), (10 * ROOM * EACH, 3 * EACH)])
+    def test_report_above_the_reservation_is_charged_up_to_a_plausible_number(
+        self, me: Person, report: int, charged: int
+    ) -> None:
         with me.app.app_context(), structlog.testing.capture_logs() as lines:
             running = meter(me.id)
-            running.reserve(EACH)
-            running.count(10 * ROOM * EACH, 7)
+            running.reserve(EACH, 3 * EACH)
+            running.count(report - 7, 7)
             running.settle()
             row = db.session.execute(
                 sa.select(AiUsage.input_tokens, AiUsage.output_tokens).where(AiUsage.user_id == me.id)
             ).one()
-        assert used(me) == EACH
-        assert tuple(row) == (10 * ROOM * EACH, 7)
+        assert used(me) == charged
+        assert tuple(row) == (report - 7, 7)
         assert [line["event"] for line in lines] == ["ai.usage_above_reservation"]
+
+    def test_report_above_the_reservation_reduces_the_next_reservation(self, me: Person) -> None:
+        with me.app.app_context():
+            running = meter(me.id)
+            running.reserve(EACH, MAX_USED)
+            running.count(ROOM * EACH - 10, 0)
+            with pytest.raises(BudgetUsed):
+                running.reserve(11, MAX_USED)
+            running.settle()
+            with pytest.raises(BudgetUsed):
+                meter(me.id).reserve(11, MAX_USED)
+            meter(me.id).reserve(10, MAX_USED)
+        assert used(me) == ROOM * EACH
 
     def test_call_with_own_key_is_not_charged(self, me: Person) -> None:
         with me.app.app_context():
-            meter(me.id, own_key=True).reserve(10**9)
+            meter(me.id, own_key=True).reserve(10**9, MAX_USED)
         assert used(me) == 0
 
 
@@ -123,18 +141,18 @@ class TestRunningCalls:
         with me.app.app_context():
             running = [meter(me.id, handler="chat", own_key=True) for _ in range(LIMITS.streams)]
             for each in running:
-                each.reserve(1)
-                each.reserve(1)
+                each.reserve(1, MAX_USED)
+                each.reserve(1, MAX_USED)
             with pytest.raises(TooManyStreams):
-                meter(me.id, handler="chat", own_key=True).reserve(1)
+                meter(me.id, handler="chat", own_key=True).reserve(1, MAX_USED)
             running[0].settle()
-            meter(me.id, handler="chat", own_key=True).reserve(1)
+            meter(me.id, handler="chat", own_key=True).reserve(1, MAX_USED)
             rows = db.session.scalar(sa.select(sa.func.count()).where(AiUsage.user_id == me.id))
         assert rows == LIMITS.streams + 1
 
     def test_unknown_user_raises_not_authenticated(self, me: Person) -> None:
         with me.app.app_context(), pytest.raises(NotAuthenticated):
-            meter("usr_gone").reserve(1)
+            meter("usr_gone").reserve(1, MAX_USED)
 
 
 class TestNextDay:
