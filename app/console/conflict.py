@@ -15,7 +15,7 @@ from app.console.page_source import (
     branch_source,
     open_present,
     open_version,
-    read_blob,
+    read_base,
     read_draft,
 )
 from app.console.pages import Page, current_form, see_other
@@ -28,7 +28,6 @@ from app.content.page_text import read_page, with_line_ends
 from app.content.three_way import Part, compare, merge
 from app.core import clock
 from app.core.errors import InvalidRequest, NotFound
-from app.drivers.git.errors import GitObjectMissing
 from app.resources.project_content.history import last_change, people_of
 
 URL = f"{BASE}/conflict/<path:file>"
@@ -87,12 +86,7 @@ def _open(scope: Scope) -> Opened:
 
 def _base(scope: Scope, draft: dict[str, Any]) -> str:
     """Return the text from which the draft started. It is empty for a new file and a version that no longer exists."""
-    if not draft["base_blob_sha"]:
-        return ""
-    try:
-        return read_blob(scope, draft["base_blob_sha"]).decode("utf-8", "replace")
-    except GitObjectMissing:
-        return ""
+    return read_base(scope, scope.path["file"], draft["base_blob_sha"]).decode("utf-8", "replace")
 
 
 @blueprint.get(URL)

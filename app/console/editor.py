@@ -134,7 +134,7 @@ def save_file(*, scope: Scope, query: EditorQuery, form: Form, prepared: Content
 
 
 def _open_edited(scope: Scope, form: Form) -> OpenFile:
-    """Return the version from which the form started, or an empty one if the repository no longer contains it."""
+    """Return the version from which the form started, or an empty one if no branch contains it."""
     path, base_sha, blob_sha = scope.path["file"], form.text("base_sha"), form.text("base_blob_sha")
     try:
         return open_version(scope, path, base_sha, blob_sha)
@@ -157,7 +157,7 @@ def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
     if data == opened.data:
         delete_draft(scope, opened.path)
     else:
-        write_draft(scope, opened.path, data, opened.blob_sha)
+        write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
 
 
 @blueprint.post(f"{BASE}/draft/<path:file>")

@@ -17,8 +17,10 @@ from app.core.errors import InvalidRequest, NotFound, PayloadTooLarge, Unprocess
 from app.core.refs import is_sha
 from app.database import session
 from app.drivers.git.commit_plan import SYMLINK
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType
 from app.extensions import drivers
+from app.resources.project_content.commit_refs import NO_COMMIT, is_readable, is_version
 from app.resources.project_content.source import Source, source_of
 from app.resources.project_draft import routes as drafts
 
@@ -97,15 +99,20 @@ def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenF
     if not (is_sha(base_sha) and is_sha(blob_sha)):
         raise InvalidRequest("The form does not name the version that was edited")
     source = branch_source(scope)
+    if not is_readable(source, base_sha):
+        raise GitObjectMissing(NO_COMMIT)
     entry = source.git.entries(source.repo, base_sha, [path]).get(path)
-    if entry is None or entry.sha != blob_sha:
+    if entry is None or entry.type != EntryType.BLOB or entry.sha != blob_sha:
         raise InvalidRequest("The form does not name the version that was edited")
     return OpenFile(path, base_sha, blob_sha, _read(source, blob_sha), entry.mode == SYMLINK)
 
 
-def read_blob(scope: Scope, blob_sha: str) -> bytes:
-    """Return the bytes of a stored version of a file."""
-    return _read(branch_source(scope), blob_sha)
+def read_base(scope: Scope, path: str, blob_sha: str | None) -> bytes:
+    """Return the version of a file on which a draft is based. Empty for a new file and for an unverified version."""
+    if blob_sha is None:
+        return b""
+    source = branch_source(scope)
+    return _read(source, blob_sha) if is_version(source, path, blob_sha) else b""
 
 
 def _read(source: Source, blob_sha: str) -> bytes:
@@ -146,9 +153,9 @@ def read_draft(scope: Scope, path: str) -> dict[str, Any] | None:
     return draft
 
 
-def write_draft(scope: Scope, path: str, content: bytes, blob_sha: str | None) -> None:
-    """Store the user's draft of a file."""
-    data = {"content": content.decode("utf-8"), "base_blob_sha": blob_sha or None}
+def write_draft(scope: Scope, path: str, content: bytes, blob_sha: str | None, *, base_sha: str | None = None) -> None:
+    """Store the user's draft of a file. `base_sha` is the commit at which the base was read, if it is known."""
+    data = {"content": content.decode("utf-8"), "base_blob_sha": blob_sha or None, "base_sha": base_sha}
     ids = {"project_id": scope.path["project_id"]}
     api.write(drafts.save, ids, data, method="PUT", query={"file": path})
 

@@ -36,7 +36,7 @@ def save_edit(scope: Scope, opened: OpenFile, data: bytes, message: str, *, mode
     except Conflict as error:
         if error.code != Conflict.code:
             raise
-        write_draft(scope, opened.path, data, opened.blob_sha)
+        write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
         return see_other(project_url(scope, f"/conflict/{quote(opened.path)}"))
     delete_draft(scope, opened.path)
     change = f"since={opened.base_sha}&change={saved['commit_sha']}"

@@ -6,8 +6,11 @@ import re
 from urllib.parse import urlsplit
 
 import pytest
+import sqlalchemy as sa
 from werkzeug.test import TestResponse
 
+from app.extensions import db
+from app.models.project_draft import ProjectDraft
 from tests.console.conftest import ConsoleScene
 from tests.console.test_organizations import submit
 from tests.resources.project_content.conftest import Site
@@ -224,3 +227,56 @@ def test_editor_heading_is_the_title_with_the_file_name(console: ConsoleScene) -
     assert "<title>First post · Galley</title>" in titled
     assert '<bdi>First post</bdi> <span class="content-header__file">first.md</span></h1>' in titled
     assert "<bdi>second.md</bdi></h1>" in console.site.owner.client.get(f"{base}/content/posts/second.md").text
+
+
+SECRET = b"---\ntitle: Hidden\n---\nKEY=hunter2\n"
+
+
+class TestVersionsOutsideOfTheBranch:
+    """Versions that no branch contains stay hidden, and a text that was typed on one of them stays."""
+
+    def test_rewritten_branch_keeps_the_typed_text_and_hides_the_removed_version(self, console: ConsoleScene) -> None:
+        site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+        owner, url, first = site.owner, f"{base}/edit/{FILE}", site.repo.head()
+        site.repo.commit({FILE: SECRET})
+        sent = form_of(owner.client.get(url), "editor-form")
+        assert sent["body"] == "KEY=hunter2\r\n"
+        site.repo.git("update-ref", "refs/heads/main", first)
+        head = site.repo.commit({FILE: b"---\ntitle: Public\n---\nTheir line.\n"})
+        typed = sent | {"body": "My line.\r\n", "fm.title": "Mine"}
+        assert submit(owner, f"{base}/draft/{FILE}", **typed).status_code == 204
+        for path in (f"{base}/draft/{FILE}", url):
+            answer = submit(owner, path, **typed | {"message": ""})
+        assert answer.location == f"{base}/conflict/{FILE}"
+        view = owner.client.get(answer.location)
+        assert "My line." in view.text
+        assert "Their line." in view.text
+        assert "hunter2" not in view.text
+        assert site.repo.head() == head
+        fields = form_of(view, "conflict-form") | {"action": "save", "body": "Ours.\r\n"}
+        assert submit(owner, answer.location, **fields).location.endswith("done=saved")
+        assert site.repo.show(FILE).endswith(b"Ours.\n")
+
+    @pytest.mark.parametrize("action", ["edit", "draft", "preview-text", "suggest-message", "conflict"])
+    def test_form_that_names_an_unreachable_commit_does_not_read_it(self, console: ConsoleScene, action: str) -> None:
+        site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+        removed = site.repo.commit({FILE: SECRET}, branch="removed", start=site.repo.head())
+        blob = site.repo.text("rev-parse", f"removed:{FILE}")
+        site.repo.git("update-ref", "-d", "refs/heads/removed")
+        fields = {"base_sha": removed, "base_blob_sha": blob, "fm.title": "Typed", "action": "save"}
+        answers = [submit(site.owner, f"{base}/{action}/{FILE}", **fields).text]
+        answers += [site.owner.client.get(f"{base}/{page}/{FILE}").text for page in ("edit", "conflict")]
+        answers.append(str(site.owner.get(f"/project-draft/{site.project}", query_string={"file": FILE}).json))
+        assert "hunter2" not in "".join(answers)
+
+    def test_stored_base_that_is_no_version_of_the_file_is_not_shown(self, console: ConsoleScene) -> None:
+        site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+        site.owner.put(f"/project-draft/{site.project}?file={FILE}", {"content": "Mine.\n"}).ok()
+        secret = site.repo.git("hash-object", "-w", "--stdin", data=SECRET).decode().strip()
+        with console.app.app_context():
+            db.session.execute(sa.update(ProjectDraft).values(base_blob_sha=secret))
+            db.session.commit()
+        view = site.owner.client.get(f"{base}/conflict/{FILE}")
+        assert view.status_code == 200
+        assert "Mine." in view.text
+        assert "hunter2" not in view.text

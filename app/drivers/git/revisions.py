@@ -10,6 +10,9 @@ from app.drivers.git.port import CommitInfo, RepoRef
 MAX_FILES = 3000
 """The largest number of changed paths in a comparison."""
 
+MAX_VERSIONS = 30
+"""The largest number of versions of a file that are read from a REST host to find one of them."""
+
 
 class FileStatus(StrEnum):
     """The difference of one path between two commits."""
@@ -73,6 +76,13 @@ class Revisions(Protocol):
 
     def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
         """Return whether any branch contains a commit. `branch` is checked first. False for an unknown commit."""
+
+    def has_version(self, repo: RepoRef, commit: str, path: str, blob: str) -> bool:
+        """Return whether a file had the content `blob` at a commit or an earlier one, also before it was renamed.
+
+        The search is bounded: by time on this machine, by the newest `MAX_VERSIONS` changes of a path at a REST host.
+        False for an older version, an unknown commit and an unknown blob.
+        """
 
 
 def has_other_type(before: str, after: str) -> bool:

@@ -7,8 +7,10 @@ import sqlalchemy as sa
 from app.core.errors import Conflict
 from app.core.refs import is_sha
 from app.database import session
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Branch, GitProvider, RepoRef
+from app.drivers.git.revisions import Revisions
 from app.extensions import db
 from app.models.project import Project
 from app.models.user import User
@@ -28,7 +30,7 @@ def list_all(project: Project, *, hosts: GitHosts, actor: User) -> Sequence[Bran
 
 
 def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, actor: User) -> Branch:
-    """Create a branch at another branch or at a commit. The default of `start` is the working branch.
+    """Create a branch at another branch or at a commit of a branch. The default of `start` is the working branch.
 
     Raises:
         Conflict: the project has no repository.
@@ -37,8 +39,11 @@ def create(project: Project, name: str, start: str | None, *, hosts: GitHosts, a
     """
     git, repo = _reach(project, hosts, actor)
     start = start or project.branch
-    sha = start if is_sha(start) else git.head(repo, start)
-    return git.create_branch(repo, name, sha)
+    if not is_sha(start):
+        return git.create_branch(repo, name, git.head(repo, start))
+    if not isinstance(git, Revisions) or not git.is_reachable(repo, start, branch=project.branch or ""):
+        raise GitObjectMissing("No branch of the repository contains this commit")
+    return git.create_branch(repo, name, start)
 
 
 def delete(project: Project, name: str, *, hosts: GitHosts, actor: User) -> str:

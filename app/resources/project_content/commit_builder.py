@@ -114,6 +114,17 @@ def write(source: Source, save: SaveRequest, *, deadline_s: float = DEADLINE_S) 
     raise Conflict("The branch changes too often. Nothing was saved; try again", code="BRANCH_BUSY")
 
 
+def require_base(source: Source, base_sha: str, paths: Iterable[str]) -> None:
+    """Require that the branch contains the commit from which edits started, before its files are read.
+
+    Raises:
+        SaveConflict: the branch does not contain it.
+    """
+    head = source.git.head(source.repo, source.branch)
+    if base_sha != head and not source.git.is_ancestor(source.repo, base_sha, head):
+        raise SaveConflict(head, dict.fromkeys(paths, NOT_AN_ANCESTOR))
+
+
 def require_unchanged(source: Source, base_sha: str, path: str, *, is_folder: bool = False) -> str:
     """Return the head of the branch, if the path has not changed since the base.
 

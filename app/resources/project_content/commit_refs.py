@@ -3,6 +3,7 @@
 from app.core.errors import NotFound, UnprocessableEntity
 from app.core.refs import is_sha
 from app.drivers.git.errors import RepositoryUnavailable
+from app.drivers.git.port import EntryType
 from app.drivers.git.revisions import Revisions
 from app.resources.project_content.source import Source
 
@@ -30,7 +31,7 @@ def find_commit(source: Source, ref: str | None) -> str:
     if ref is None or ref == source.branch:
         return source.git.head(source.repo, source.branch)
     if is_sha(ref):
-        if not revisions_of(source).is_reachable(source.repo, ref, branch=source.branch):
+        if not is_readable(source, ref):
             raise NotFound(NO_COMMIT)
         return ref
     try:
@@ -38,3 +39,22 @@ def find_commit(source: Source, ref: str | None) -> str:
     except RepositoryUnavailable:
         source.git.repository(source.repo)  # Distinguish a missing branch from a missing repository.
         raise NotFound("There is no such branch in the repository") from None
+
+
+def is_readable(source: Source, commit: str) -> bool:
+    """Return whether a branch of the repository contains a commit. Other objects of a repository are not readable."""
+    return revisions_of(source).is_reachable(source.repo, commit, branch=source.branch)
+
+
+def is_version(source: Source, path: str, blob: str, *, base_sha: str | None = None) -> bool:
+    """Return whether a blob was a version of a file on the branch of the source. Calls the Git host.
+
+    If a branch contains the commit `base_sha` with this version, its age does not matter. Else the search is bounded
+    (`Revisions.has_version`).
+    """
+    if base_sha is not None and is_readable(source, base_sha):
+        entry = source.git.entries(source.repo, base_sha, [path]).get(path)
+        if entry is not None and entry.type == EntryType.BLOB and entry.sha == blob:
+            return True
+    head = source.git.head(source.repo, source.branch)
+    return revisions_of(source).has_version(source.repo, head, path, blob)

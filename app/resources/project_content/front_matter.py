@@ -7,14 +7,13 @@ from typing import Any
 from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
 from app.drivers.git.commit_plan import SYMLINK
-from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import Action, EntryType, FileChange
 from app.resources.project_content.commit_builder import (
     CHANGED_FILE,
-    NOT_AN_ANCESTOR,
     FileEdit,
     LinkNotEditable,
     SaveConflict,
+    require_base,
     require_unchanged,
 )
 from app.resources.project_content.source import Source
@@ -69,11 +68,8 @@ def apply_edit(source: Source, edit: FrontMatterEdit) -> FileEdit | NoChange:
 
 
 def _read(source: Source, edit: FrontMatterEdit) -> bytes:
-    try:
-        entry = source.git.entries(source.repo, edit.base_sha, [edit.file]).get(edit.file)
-    except GitObjectMissing as unknown:
-        head = source.git.head(source.repo, source.branch)
-        raise SaveConflict(head, {edit.file: NOT_AN_ANCESTOR}) from unknown
+    require_base(source, edit.base_sha, [edit.file])
+    entry = source.git.entries(source.repo, edit.base_sha, [edit.file]).get(edit.file)
     if entry is None or entry.type != EntryType.BLOB:
         raise NotFound("There is no such file on this branch")
     if edit.base_blob_sha not in (None, entry.sha):

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.limits import MIB, CommitLimits
 from app.drivers.git.commit_plan import SYMLINK, is_executable
-from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
+from app.drivers.git.errors import TooLargeToRead
 from app.drivers.git.port import Action, EntryType, FileChange, TreeEntry
 from app.drivers.git.revisions import FileStatus
-from app.resources.project_content.commit_builder import NOT_AN_ANCESTOR, FileEdit, SaveConflict, require_unchanged
+from app.resources.project_content.commit_builder import FileEdit, require_base, require_unchanged
 from app.resources.project_content.commit_refs import find_commit, revisions_of
 from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.raw_file import FOLDER
@@ -47,15 +47,12 @@ def plan_restore(source: Source, request: RestoreRequest) -> Sequence[FileEdit] 
         NotFound: no branch contains the commit, or the commit does not contain the path.
         RestoreNotPossible: a version is a symbolic link or a submodule.
         PayloadTooLarge: there are more files or bytes than one commit takes.
-        SaveConflict: the base is unknown.
+        SaveConflict: the branch does not contain the base.
     """
     commit = find_commit(source, request.commit_sha)
-    try:
-        versions = _folder_versions(source, commit, request) if request.is_folder else _file(source, commit, request)
-        present = source.git.entries(source.repo, request.base_sha, sorted(versions))
-    except GitObjectMissing as unknown:
-        head = source.git.head(source.repo, source.branch)
-        raise SaveConflict(head, {request.path: NOT_AN_ANCESTOR}) from unknown
+    require_base(source, request.base_sha, [request.path])
+    versions = _folder_versions(source, commit, request) if request.is_folder else _file(source, commit, request)
+    present = source.git.entries(source.repo, request.base_sha, sorted(versions))
     edits = list(_edits(source, versions, present))
     if edits:
         return edits

@@ -7,6 +7,7 @@ from app.access.scope import Scope
 from app.http.endpoint import endpoint
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_draft import service
+from app.resources.project_draft.prepare import check_base
 from app.resources.project_draft.schemas import (
     DeletedDraftSchema,
     DraftSchema,
@@ -28,10 +29,10 @@ def read(*, scope: Scope, query: DraftsQuery) -> service.DraftWithHead | list[se
 @blueprint.put("/<project_id>")
 @endpoint(
     guard=member_of_org(), body=SaveDraftBody, query=FileQuery, result=DraftSchema, etag_of="project_draft.read",
-    message="Draft saved",
+    prepare=check_base, message="Draft saved",
 )  # fmt: skip
-def save(*, scope: Scope, body: SaveDraftBody, query: FileQuery) -> service.DraftWithHead:
-    """Save your draft of a file and replace the previous one."""
+def save(*, scope: Scope, body: SaveDraftBody, query: FileQuery, prepared: None) -> service.DraftWithHead:
+    """Save your draft of a file and replace the previous one. The base must be a version of the file."""
     return service.save(
         scope.project,
         by=scope.actor,

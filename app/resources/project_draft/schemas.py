@@ -22,10 +22,24 @@ class DraftsQuery(RequestQuery):
 
 @dataclass(frozen=True, kw_only=True)
 class SaveDraftBody(RequestBody):
-    """The text of a draft and the blob on which it is based: null for a new file."""
+    """The text of a draft and the blob on which it is based: null for a new file.
+
+    `base_sha` is the commit at which the blob was read.
+    """
 
     content: Annotated[str, fields.String(required=True, validate=validate.Length(max=MAX_CHARACTERS))]
     base_blob_sha: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=full_sha)]
+    base_sha: Annotated[
+        str | None,
+        fields.String(
+            load_default=None,
+            allow_none=True,
+            validate=full_sha,
+            metadata={
+                "description": "The commit at which the base was read. Without it, very old versions are refused"
+            },
+        ),
+    ]
 
 
 class ListedDraftSchema(RequestSchema):

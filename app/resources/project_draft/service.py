@@ -63,6 +63,24 @@ def one_or_all(
     return find(project, by=by, branch=branch, file=file)
 
 
+def is_known_base(project: Project, *, by: User, branch: str | None, file: str, blob_sha: str) -> bool:
+    """Return whether a blob is the indexed version of a file, or the checked base of the user's draft of it."""
+    draft, name = ProjectDraft, branch or project.branch
+    indexed = (
+        sa.select(ContentFile.sha)
+        .join(ContentIndex, sa.and_(ContentIndex.project_id == project.id, ContentIndex.branch == name))
+        .where(_is_at(file), ContentFile.sha == blob_sha)
+    )
+    stored = sa.select(draft.base_blob_sha).where(
+        draft.project_id == project.id,
+        draft.user_id == by.id,
+        draft.branch == name,
+        draft.file == file,
+        draft.base_blob_sha == blob_sha,
+    )
+    return db.session.scalar(indexed.union_all(stored).limit(1)) is not None
+
+
 def save(
     project: Project, *, by: User, branch: str | None, file: str, content: str, base_blob_sha: str | None
 ) -> DraftWithHead:
@@ -102,7 +120,7 @@ def _check_limit(project: Project, by: User) -> None:
         raise LimitReached(f"You have {MAX_DRAFTS} drafts in this project. Save or delete some first")
 
 
-def _is_at(path: sa.orm.InstrumentedAttribute[str]) -> sa.ColumnElement[bool]:
+def _is_at(path: sa.orm.InstrumentedAttribute[str] | str) -> sa.ColumnElement[bool]:
     file = ContentFile
     return sa.and_(
         file.index_id == ContentIndex.id,

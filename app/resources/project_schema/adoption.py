@@ -6,7 +6,7 @@ from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
 from app.content.schema.model import ContentSchema, SourceKind
 from app.core.errors import Conflict, UnprocessableEntity
 from app.drivers.git.port import Action, EntryType, FileChange
-from app.resources.project_content.commit_builder import FileEdit, SaveConflict, SaveRequest
+from app.resources.project_content.commit_builder import FileEdit, SaveConflict, SaveRequest, require_base
 from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.source import Source
 
@@ -42,10 +42,12 @@ def adoption(
     Raises:
         NothingToAdopt: the schema has no collection.
         SchemaExists: the file has other collections, or is not valid YAML.
-        SaveConflict: the file is not a regular file.
+        SaveConflict: the file is not a regular file, or the branch does not contain the base.
     """
     if not schema.collections:
         raise NothingToAdopt
+    if base_sha is not None:
+        require_base(source, base_sha, FILES[:1])
     head = base_sha or source.git.head(source.repo, source.branch)
     if schema.kind is SourceKind.GALLEY:
         return NoChange(source.branch, head)

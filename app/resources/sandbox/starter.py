@@ -19,6 +19,7 @@ from app.extensions import db, start_background
 from app.models.project import Project
 from app.models.sandbox import Sandbox
 from app.models.user import User
+from app.resources.project_content.commit_refs import find_commit
 from app.resources.project_content.source import Source, source_of
 from app.resources.sandbox import service
 from app.resources.sandbox.start_heartbeat import start_heartbeat
@@ -86,7 +87,7 @@ class SandboxStarter:
         actor = db.session.get(User, sandbox.user_id) if sandbox.user_id else None
         source = source_of(project, self.git, branch=request.branch, actor=actor)
         session.release_connection()
-        commit = request.commit_sha or source.git.head(source.repo, source.branch)
+        commit = find_commit(source, request.commit_sha)
         site = Site(source, commit, request.extra or {})
         spec = SandboxSpec(start_id, owner, site.recipe(address, hints), lifetime_s, network)
         with session.write_transaction():

@@ -6,6 +6,7 @@ from typing import ClassVar
 import pytest
 
 from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.object_ids import blob_sha
 from app.drivers.git.revisions import CommitLogEntry, FileStatus, Revisions
 from tests.drivers.git.contract import UNKNOWN, Make, Subject
 from tests.support.samples import renames
@@ -36,6 +37,7 @@ class RevisionsContract:
     """The tests of past commits. Subclasses define the fixture `make`."""
 
     FOLLOW: ClassVar[tuple[str, ...]] = ()
+    FULL_HISTORY: ClassVar[bool] = False
 
     @pytest.fixture
     def old(self, make: Make) -> Subject:
@@ -138,3 +140,59 @@ class RevisionsContract:
         expected = {first: True, head: True, work: True, gone: False, UNKNOWN: False, tree: False, "main": False}
         values = {sha: revisions_of(subject).is_reachable(subject.repo, sha, branch="main") for sha in expected}
         assert values == expected
+
+    def test_version_of_a_file_is_any_content_that_the_path_had_before_the_commit(self, make: Make) -> None:
+        subject = make({"a.md": b"one\n", "secret.env": b"KEY=1\n", "same.md": b"one\n"})
+        git = subject.git
+        first = git.head()
+        contents = [b"one\n", b"two\n", b"three\n"]
+        for content in contents[1:]:
+            git.commit({"a.md": content})
+        removed = git.commit({"a.md": None, "secret.env": None})
+        head = git.commit({"a.md": b"four\n"})
+        git.commit({"a.md": b"elsewhere\n"}, branch="other", start=first)
+        shas = {data: blob_sha(data) for data in (*contents, b"four\n", b"KEY=1\n", b"elsewhere\n", b"unknown\n")}
+        git.git("hash-object", "-w", "--stdin", data=b"loose\n")
+        has_version = revisions_of(subject).has_version
+        for data in (*contents, b"four\n"):
+            assert has_version(subject.repo, head, "a.md", shas[data]), data
+        assert has_version(subject.repo, head, "secret.env", shas[b"KEY=1\n"])
+        assert not has_version(subject.repo, removed, "a.md", shas[b"four\n"])
+        tree = git.text("rev-parse", f"{head}^{{tree}}")
+        for blob in (
+            shas[b"KEY=1\n"],
+            shas[b"elsewhere\n"],
+            shas[b"unknown\n"],
+            blob_sha(b"loose\n"),
+            tree,
+            UNKNOWN,
+            "x",
+        ):
+            assert not has_version(subject.repo, head, "a.md", blob), blob
+        for commit, path in ((UNKNOWN, "a.md"), (head, "no/such.md"), (head, "../a.md"), ("main", "a.md")):
+            assert not has_version(subject.repo, commit, path, shas[b"one\n"])
+        assert not has_version(subject.repo, head, "same.md", shas[b"two\n"])
+
+    def test_version_of_a_merged_branch_that_the_merge_did_not_take_is_a_version(self, make: Make) -> None:
+        subject = make({"a.md": b"one\n"})
+        git = subject.git
+        start = git.head()
+        git.commit({"a.md": b"ours\n"})
+        theirs = git.commit({"a.md": b"theirs\n"}, branch="theirs", start=start)
+        merge = git.commit({"a.md": b"theirs\n"}, "Merge", merge=theirs)
+        results = {
+            data: revisions_of(subject).has_version(subject.repo, merge, "a.md", blob_sha(data))
+            for data in (b"one\n", b"theirs\n", b"ours\n")
+        }
+        assert results == {b"one\n": True, b"theirs\n": True, b"ours\n": self.FULL_HISTORY}
+
+    def test_version_of_a_file_before_it_was_renamed_is_a_version(self, make: Make) -> None:
+        texts = [b"".join(b"%d\n" % number for number in range(20)) + tail for tail in (b"a\n", b"b\n", b"c\n", b"d\n")]
+        subject = make({"old.md": texts[0], "other.md": b"other\n"})
+        subject.git.commit({"old.md": texts[1], "other.md": b"changed\n"})
+        subject.git.commit({"old.md": None, "folder/new name.md": texts[2]})
+        head = subject.git.commit({"folder/new name.md": texts[3]})
+        has_version = revisions_of(subject).has_version
+        assert all(has_version(subject.repo, head, "folder/new name.md", blob_sha(text)) for text in texts)
+        for content in (b"other\n", b"changed\n"):
+            assert not has_version(subject.repo, head, "folder/new name.md", blob_sha(content))

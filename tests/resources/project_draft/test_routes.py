@@ -25,12 +25,21 @@ class DraftSite:
         name, self.repo = factories.repository(world, {FILE: b"# About\n"})
         self.project = factories.project(world, self.owner, self.organization, name)
         world.work_off()
+        self.indexed = self.blob()
 
-    def blob(self) -> str:
-        return self.repo.text("rev-parse", f"main:{FILE}")
+    def reindex(self) -> None:
+        """Index commits that were made without the service."""
+        self.owner.post(f"/project-content/{self.project}/reindex").ok(202)
+        self.world.work_off()
+        self.indexed = self.blob()
+
+    def blob(self, name: str = f"main:{FILE}") -> str:
+        return self.repo.text("rev-parse", name)
 
     def put(self, content: str = "typed\n", *, who: Person | None = None, file: str = FILE, **body: Any) -> Any:
-        values = {"content": content, "base_blob_sha": self.blob()} | body
+        values = {"content": content} | body
+        if file == FILE:
+            values = {"base_blob_sha": self.indexed, **values}
         return (who or self.owner).put(f"/project-draft/{self.project}", values, query_string={"file": file})
 
     def get(self, *, who: Person | None = None, **query: str) -> Any:
@@ -84,7 +93,7 @@ class TestPut:
         result = site.get(file=FILE).ok()
         assert (result["conflict"], result["base_blob_sha"], result["current_blob_sha"]) == (True, base, site.blob())
         assert site.put("again", base_blob_sha=base).ok()["conflict"] is True
-        assert site.put("again").ok()["conflict"] is False
+        assert site.put("again", base_blob_sha=site.blob()).ok()["conflict"] is False
 
     def test_draft_of_a_new_file_conflicts_with_an_existing_file(self, site: DraftSite) -> None:
         assert site.put(file="new.md", base_blob_sha=None).ok()["conflict"] is False
@@ -161,3 +170,68 @@ class TestDelete:
             dropped = site.owner.delete(f"/project-draft/{site.project}", query_string={"file": FILE}).ok()
             assert dropped == {"file": FILE, "deleted": True}
         site.get(file=FILE).fails(404)
+
+
+SECRET = "secret.env"
+
+
+class TestBase:
+    """The base of a draft is a version of its file, because the console shows it with the draft."""
+
+    @pytest.fixture
+    def versions(self, site: DraftSite) -> dict[str, str]:
+        """Return blobs by name: versions of the file, and objects that are none."""
+        first, repo = site.repo.head(), site.repo
+        blobs = {"first": site.blob()}
+        repo.commit({FILE: b"two\n", SECRET: b"KEY=1\n"})
+        blobs |= {"second": site.blob(), "other path": site.blob(f"main:{SECRET}")}
+        repo.commit({FILE: b"three\n", SECRET: None})
+        repo.commit({FILE: b"elsewhere\n"}, branch="work", start=first)
+        blobs["other branch"] = site.blob(f"work:{FILE}")
+        repo.commit({FILE: b"dropped\n"}, branch="dropped", start=first)
+        blobs |= {"dropped": site.blob(f"dropped:{FILE}"), "dropped commit": repo.head("dropped")}
+        repo.git("update-ref", "-d", "refs/heads/dropped")
+        return blobs | {
+            "loose": repo.git("hash-object", "-w", "--stdin", data=b"x").decode().strip(),
+            "first commit": first,
+        }
+
+    @pytest.mark.parametrize("name", ["other path", "other branch", "dropped", "loose", "first commit"])
+    def test_base_that_was_no_version_of_the_file_returns_400(
+        self, site: DraftSite, versions: dict[str, str], name: str
+    ) -> None:
+        site.put(base_blob_sha=versions[name]).fails(400, None, "base_blob_sha")
+        for commit in (versions["dropped commit"], site.repo.head()):
+            site.put(base_blob_sha=versions[name], base_sha=commit).fails(400, None, "base_blob_sha")
+        site.get(file=FILE).fails(404)
+
+    def test_earlier_version_is_accepted_before_and_after_it_is_indexed(
+        self, site: DraftSite, versions: dict[str, str]
+    ) -> None:
+        for name in ("second", "first"):
+            assert site.put(base_blob_sha=versions[name]).ok()["conflict"] is (name == "second")
+        assert site.put(base_blob_sha=versions["first"], base_sha=versions["first commit"]).ok()
+        assert site.put(base_blob_sha=site.blob()).ok()["conflict"] is True
+        site.reindex()
+        assert site.put(base_blob_sha=site.blob()).ok()["conflict"] is False
+
+    def test_version_of_another_branch_is_accepted_for_that_branch(
+        self, site: DraftSite, versions: dict[str, str]
+    ) -> None:
+        body = {"content": "typed", "base_blob_sha": versions["other branch"]}
+        query = {"file": FILE, "ref": "work"}
+        assert site.owner.put(f"/project-draft/{site.project}", body, query_string=query).ok()["branch"] == "work"
+
+    def test_stored_base_is_accepted_after_its_history_was_rewritten(self, site: DraftSite) -> None:
+        base = site.blob()
+        site.put("one", base_blob_sha=base)
+        site.repo.git("update-ref", "-d", "refs/heads/main")
+        site.repo.commit({FILE: b"rewritten\n"}, start="")
+        site.reindex()
+        assert site.put("two", base_blob_sha=base).ok()["conflict"] is True
+
+    @pytest.mark.one_database
+    def test_known_base_does_not_call_the_git_host(self, site: DraftSite) -> None:
+        base = site.blob()
+        site.repo.folder.rename(site.repo.folder.with_suffix(".away"))
+        site.put("one", base_blob_sha=base).ok()

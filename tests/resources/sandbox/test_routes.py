@@ -65,6 +65,12 @@ class TestCreate:
         site.repo.commit({"index.html": b"newer\n"})
         assert site.created(commitSha=old)["commitSha"] == old
 
+    def test_commit_that_no_branch_contains_is_not_served(self, site: PreviewSite) -> None:
+        removed = site.repo.commit({"index.html": b"removed\n"}, branch="removed", start=site.repo.head())
+        site.repo.git("update-ref", "-d", "refs/heads/removed")
+        site.create(commitSha=removed).fails(422, "NOT_FOUND")
+        assert site.held() == []
+
     def test_force_sync_replaces_files_and_retains_id_label_and_url(self, site: PreviewSite) -> None:
         first = site.created()
         newest = site.repo.commit({"index.html": b"newer\n"})

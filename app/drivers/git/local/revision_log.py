@@ -52,6 +52,22 @@ def is_in_a_branch(directory: Path, commit: str, *, timeout_s: float) -> bool:
     return bool(run(directory, *command, timeout_s=timeout_s).stdout.strip())
 
 
+def has_content(directory: Path, commit: str, path: str, blob: str, *, timeout_s: float) -> bool:
+    """Return whether a file had an existing blob at an existing commit or an earlier one, also before it was renamed.
+
+    `--full-history -m` also visits the versions of a merged branch that the merge did not take. `--follow` does not, and
+    does not work with `--find-object`.
+    """
+    options = ("log", "--format=%H", "--root", "--no-color")
+    search = ("--max-count=1", "--full-history", "-m", "--no-renames", f"--find-object={blob}")
+    if run(directory, *options, *search, commit, "--", path, timeout_s=timeout_s).stdout.strip():
+        return True
+    pieces = stream(
+        directory, *options, "--follow", "--raw", "--no-abbrev", "-z", commit, "--", path, timeout_s=timeout_s
+    )
+    return any(blob.encode() in record for record in fields(pieces))
+
+
 def _files(pieces: Iterator[bytes]) -> Iterator[FileDifference]:
     """Parse the raw records, which come first, and the counts. Paths that are not valid UTF-8 are skipped."""
     statuses: dict[bytes, FileStatus] = {}

@@ -2,16 +2,22 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Protocol
 
+from app.concurrency.bounded import map_in_order
 from app.core.refs import is_sha
+from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.object_ids import require_shas
-from app.drivers.git.port import RepoRef
+from app.drivers.git.port import EntryType, RepoRef, TreeEntry
 from app.drivers.git.rest.calls import PAGE
-from app.drivers.git.revisions import CommitLogEntry, Differences, Revisions
+from app.drivers.git.revisions import MAX_VERSIONS, CommitLogEntry, Differences, Revisions
 
 MAX_READ = 50
 """The largest number of files that a comparison reads to complete the counts of the host."""
+
+MAX_PATHS = 3
+"""The number of paths of a renamed file in whose histories a version is searched."""
 
 
 class RepositoryRevisions(Protocol):
@@ -37,6 +43,10 @@ class RemoteRevisions(Revisions):
     def _past(self, repo: RepoRef) -> RepositoryRevisions:
         """Return the past of a repository."""
 
+    @abstractmethod
+    def entries(self, repo: RepoRef, commit: str, paths: Sequence[str]) -> dict[str, TreeEntry]:
+        """Return the entries of the paths that exist at a commit."""
+
     @property
     def follows_renames(self) -> bool:
         """The hosts do not follow renames."""
@@ -58,6 +68,40 @@ class RemoteRevisions(Revisions):
     def is_reachable(self, repo: RepoRef, commit: str, *, branch: str) -> bool:
         """Return whether any branch contains a commit."""
         return is_sha(commit) and self._past(repo).is_reachable(commit, branch)
+
+    def has_version(self, repo: RepoRef, commit: str, path: str, blob: str) -> bool:
+        """Return whether a file had a content at a commit or at one of its newest earlier versions."""
+        if not is_sha(commit) or not is_sha(blob):
+            return False
+        for _ in range(MAX_PATHS):
+            log = self._log_if_known(repo, commit, path)
+            commits = [commit, *(entry.commit.sha for entry in log)]
+            if any(map_in_order(partial(self._is_content, repo, path, blob), commits, limit=3)):
+                return True
+            parent = log[-1].commit.parent if log and len(log) < MAX_VERSIONS else None
+            earlier = self._path_before(repo, parent, log[-1].commit.sha, path) if parent is not None else None
+            if parent is None or earlier is None:
+                return False
+            commit, path = parent, earlier
+        return False
+
+    def _log_if_known(self, repo: RepoRef, commit: str, path: str) -> Sequence[CommitLogEntry]:
+        try:
+            return self._past(repo).log(commit, path, 0, MAX_VERSIONS)
+        except GitObjectMissing:
+            return ()
+
+    def _is_content(self, repo: RepoRef, path: str, blob: str, commit: str) -> bool:
+        try:
+            entry = self.entries(repo, commit, [path]).get(path)
+        except GitObjectMissing:
+            return False
+        return entry is not None and entry.type == EntryType.BLOB and entry.sha == blob
+
+    def _path_before(self, repo: RepoRef, base: str, head: str, path: str) -> str | None:
+        """Return the path from which a commit renamed a file."""
+        files = self.compare(repo, base, head).files
+        return next((file.previous_path for file in files if file.path == path and file.previous_path), None)
 
 
 def read_window(read_page: Callable[[int], list[Any]], skip: int, limit: int) -> list[Any]:

@@ -49,6 +49,7 @@ class TestLocalRevisions(RevisionsContract):
     """The contract of past commits."""
 
     FOLLOW = ("--follow",)
+    FULL_HISTORY = True
 
     def test_entries_before_a_rename_have_the_earlier_path(self, make: Make) -> None:
         text = b"".join(b"%d\n" % number for number in range(20))
