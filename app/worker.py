@@ -10,11 +10,13 @@ import traceback
 from collections.abc import Callable, Mapping
 from functools import partial
 from types import FrameType
+from typing import Any
 
 import structlog
 from flask import Flask
 
 from app.core.jobs import Job, registry
+from app.database.errors import is_vanished_row
 from app.drivers.jobs.port import JobEngine, JobRun
 from app.drivers.jobs.retry_policy import CONCURRENCY, describe
 from app.extensions import db, drivers
@@ -23,6 +25,9 @@ from app.observability import correlation
 SIGNAL_POLL_S = 0.2
 EXIT_WITHIN_S = 28.0
 """Seconds from the stop signal to the exit, with the grace period of 25 s. A supervisor kills after 30 s."""
+
+MAX_RUNS = 3
+"""Runs of a call in succession whose rows are deleted by other transactions."""
 
 PROGRESS = "progress"
 """Name in `uses` of a job for the function `progress(done, total)` instead of a driver."""
@@ -57,8 +62,7 @@ class JobRunner:
         started = time.monotonic()
         self._running.add(call.id)
         try:
-            with self._app.app_context():
-                self._run_function(call)
+            self._run_until_rows_stay(call, lines)
         except BaseException as error:
             lines.warning(
                 "job.failed", error=describe(error), at=_error_location(error), duration_ms=_since_ms(started)
@@ -67,6 +71,21 @@ class JobRunner:
         finally:
             self._running.discard(call.id)
         lines.debug("job.finished", duration_ms=_since_ms(started))
+
+    def _run_until_rows_stay(self, call: JobRun, lines: Any) -> None:
+        """Run a call. Run it again if another transaction deleted a row that it uses, for example with a project.
+
+        The next run reads which rows exist. Jobs are idempotent and end if their object no longer exists.
+        """
+        for remaining in reversed(range(MAX_RUNS)):
+            try:
+                with self._app.app_context():
+                    return self._run_function(call)
+            except Exception as error:
+                if not remaining or not is_vanished_row(error):
+                    raise
+                lines.info("job.row_vanished", error=describe(error), at=_error_location(error))
+        raise AssertionError("unreachable")
 
     def _run_function(self, call: JobRun) -> None:
         declared = self._jobs.get(call.name)

@@ -13,17 +13,23 @@ def insert(connection: sa.Connection, table: sa.Table, columns: Sequence[str], r
     """Insert rows of database values. Python-side defaults and conversions do not apply.
 
     `rows` must not use the session: a connection cannot execute other statements during a COPY.
+
+    Raises:
+        sqlalchemy.exc.DBAPIError: an error of the driver, as for other statements.
     """
     raw: Any = connection.connection.cursor()
     names = ", ".join(columns)
+    dialect = connection.dialect
     try:
-        if connection.dialect.name == "postgresql":
+        if dialect.name == "postgresql":
             with raw.copy(f"COPY {table.name} ({names}) FROM STDIN") as copy:
                 for row in rows:
                     copy.write_row(row)
         else:
             marks = ", ".join("?" * len(columns))
             raw.executemany(f"INSERT INTO {table.name} ({names}) VALUES ({marks})", rows)  # noqa: S608 (names of our tables and columns)
+    except dialect.loaded_dbapi.Error as error:
+        raise sa.exc.DBAPIError.instance(None, None, error, dialect.loaded_dbapi.Error, dialect=dialect) from error
     finally:
         raw.close()
 

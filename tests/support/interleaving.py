@@ -43,8 +43,8 @@ def before_statement(app: Flask, position: int, action: Callable[[], None]) -> I
             event.remove(engine, "before_cursor_execute", hook)
 
 
-def deletion(url: str, table: str, row_id: str) -> Callable[[], None]:
-    """Return an action that deletes a row on its own connection. It does nothing while the row is locked."""
+def deletion(url: str, table: str, row_id: str, then: Callable[[], None] = lambda: None) -> Callable[[], None]:
+    """Return an action that deletes a row on its own connection, then calls `then`. It does nothing while the row is locked."""
 
     def delete() -> None:
         options: dict[str, Any] = {"timeout": 0} if url.startswith("sqlite") else {"options": "-c lock_timeout=50"}
@@ -55,8 +55,9 @@ def deletion(url: str, table: str, row_id: str) -> Callable[[], None]:
                     connection.exec_driver_sql("PRAGMA foreign_keys = ON")
                 connection.execute(sa.text(f"DELETE FROM {table} WHERE id = :id"), {"id": row_id})
         except sa.exc.OperationalError:
-            pass
+            return
         finally:
             engine.dispose()
+        then()
 
     return delete

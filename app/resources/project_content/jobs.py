@@ -46,18 +46,19 @@ def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -
     except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
         _fail(index_id, str(error))
     except DriverError as error:
-        _fail(index_id, str(error))
-        raise
+        if _fail(index_id, str(error)):
+            raise
 
 
-def _fail(index_id: str, problem: str) -> None:
-    """Mark the index as failed. A complete index stays readable and is stale."""
+def _fail(index_id: str, problem: str) -> bool:
+    """Mark the index as failed. A complete index stays readable and is stale. Return False if it was deleted."""
     db.session.rollback()
     with session.write_transaction():
         index = db.session.get(ContentIndex, index_id)
         if index is not None:
             index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
             index.problem = problem
+    return index is not None
 
 
 @job("content.snapshot", uses=("trees",), priority=5)
@@ -81,6 +82,12 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
         is_complete = search_indexing.index_new_texts(index, source, at_most=at_most, progress=progress)
     except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
         log.info("content.texts_unreadable", index_id=index_id, error=str(error))
+        return
+    except DriverError:
+        db.session.rollback()
+        session.start_reading()
+        if db.session.get(ContentIndex, index_id, populate_existing=True) is not None:
+            raise
         return
     if not is_complete:
         with session.write_transaction():

@@ -52,8 +52,8 @@ def rows(index: ContentIndex) -> Iterator[dict[str, Any]]:
     """
     is_empty, here = True, {"index": index.id, "generation": index.generation}
     session.release_connection()
-    with _streaming() as connection:
-        for *file, present_sha in connection.execute(_ALL, here):
+    with _streaming() as connection, connection.execute(_ALL, here) as result:
+        for *file, present_sha in result:
             if present_sha != index.commit_sha:
                 raise IndexMoved
             is_empty = False

@@ -94,10 +94,10 @@ def refresh(index_id: str, trees: CachedObjectStore, max_objects: int = tree_par
     commit_sha, prefix = index.commit_sha, f"{PREFIX}{index.project_id}/"
     try:
         parts = _parts(index, trees)
+        if len(tree_parts.objects_of(parts)) >= max_objects:
+            parts = _merged(parts, trees) or tree_parts.pack_all(tree_rows.rows(index))
     except IndexMoved:
         return  # The job that moved the index enqueued this again.
-    if len(tree_parts.objects_of(parts)) >= max_objects:
-        parts = _merged(parts, trees) or tree_parts.pack_all(tree_rows.rows(index))
     key, data = tree_parts.encode(parts, prefix)
     trees.put(key, data, mimetype=MIMETYPE)
     with session.write_transaction():

@@ -10,6 +10,7 @@ import structlog
 from app.core.jobs import job
 from app.core.limits import SandboxLimits
 from app.database import session
+from app.database.errors import VANISHED_ROW_ERRORS
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
 from app.extensions import current_settings, db
@@ -83,6 +84,8 @@ def _isolated(name: str) -> Iterator[None]:
     except DriverError as error:
         db.session.rollback()
         log.warning("sandbox.cleanup_failed", sandbox=name, error=str(error))
+    except VANISHED_ROW_ERRORS:
+        db.session.rollback()  # The project was deleted. `_stop_unreferenced` stops the sandbox.
     except Exception:
         # The site controls the files of its sandbox, so a defect in their removal can raise any type (RecursionError for
         # deep folders). The log contains the traceback. One such site must not let all others run and fill the disk.
