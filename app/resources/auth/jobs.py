@@ -52,6 +52,7 @@ def send_reset(*, code_id: str, page: str, language: str, is_token_in_query: boo
         link = with_query(page, "token", token) if is_token_in_query else f"{page}#token={token}"
         minutes = limits.reset_ttl_s // 60
         _mail(mail, user.email, "reset_password", language, link=link, minutes=minutes)
+        _start_lifetime(code_id, hash_token(token), limits.reset_ttl_s)
 
 
 def _send_code(code_id: str, language: str, mail: MailTransport) -> bool:
@@ -61,10 +62,12 @@ def _send_code(code_id: str, language: str, mail: MailTransport) -> bool:
     """
     limits = current_settings().limits.codes
     code = new_code()
-    user = _renew(code_id, one_time_codes.hash_of(code, code_id), limits.otp_ttl_s, unverified_only=True)
+    code_hash = one_time_codes.hash_of(code, code_id)
+    user = _renew(code_id, code_hash, limits.otp_ttl_s, unverified_only=True)
     if user is not None:
         minutes = limits.otp_ttl_s // 60
         _mail(mail, user.email, "verify_email", language, code=code, minutes=minutes)
+        _start_lifetime(code_id, code_hash, limits.otp_ttl_s)
     return user is not None
 
 
@@ -85,8 +88,20 @@ def _renew(code_id: str, code_hash: str, ttl_s: int, *, unverified_only: bool = 
     return user
 
 
+def _start_lifetime(code_id: str, code_hash: str, ttl_s: int) -> None:
+    """Start the lifetime of a secret again after its mail was sent. A relay may respond slowly."""
+    row = OneTimeCode
+    with session.write_transaction():
+        db.session.execute(
+            sa.update(row)
+            .where(row.id == code_id, row.code_hash == code_hash)
+            .values(expires_at=utcnow_ms() + timedelta(seconds=ttl_s))
+            .execution_options(synchronize_session=False)
+        )
+
+
 def _mail(mail: MailTransport, to: str, template: str, language: str, /, **values: object) -> None:
     try:
         deliver(mail, to, template, language, **values)
     except UpstreamRejected as error:
-        raise PermanentFailure("The mail relay refused this address") from error
+        raise PermanentFailure(str(error)) from error

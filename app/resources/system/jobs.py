@@ -24,9 +24,11 @@ CODE_RETENTION = timedelta(days=1)
 TOKEN_RETENTION = timedelta(seconds=TokenLimits.retention_s)
 """The time in which an expired API token is listed and can be rotated."""
 LONGEST_RATE = timedelta(days=1)
+MAIL_RETRIES = 200
+"""About a day. The back-off ends at 15 minutes, half of which is the mean pause. A day is shorter than an invitation."""
 
 
-@job("mail.send", uses=("mail",), priority=5)
+@job("mail.send", retries=MAIL_RETRIES, uses=("mail",), priority=5)
 def send(*, to: str, template: str, mail: MailTransport, language: str = "en", **values: object) -> None:
     """Send the mail `template` (a name of `app.resources.system.mail_templates`) in a language.
 
@@ -35,7 +37,9 @@ def send(*, to: str, template: str, mail: MailTransport, language: str = "en", *
     """
     try:
         deliver(mail, to, template, language, **values)
-    except (TemplateNotFound, UndefinedError, UpstreamRejected) as error:
+    except UpstreamRejected as error:
+        raise PermanentFailure(str(error)) from error
+    except (TemplateNotFound, UndefinedError) as error:
         raise PermanentFailure(f"The mail {template} cannot be sent: {type(error).__name__}") from error
 
 

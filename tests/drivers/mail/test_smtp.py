@@ -2,6 +2,7 @@
 
 import socket
 import ssl
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,14 @@ class Inbox:
         if self.refusal.startswith("RCPT "):
             return self.refusal.removeprefix("RCPT ")
         envelope.rcpt_tos.append(address)
+        return "250 OK"
+
+    async def handle_MAIL(
+        self, _server: SMTP, _session: Any, envelope: Envelope, address: str, _options: list[str]
+    ) -> str:
+        if self.refusal.startswith("MAIL "):
+            return self.refusal.removeprefix("MAIL ")
+        envelope.mail_from = address
         return "250 OK"
 
     async def handle_DATA(self, server: SMTP, session: Any, envelope: Envelope) -> str:
@@ -108,9 +117,23 @@ class TestTls:
 
     def test_untrusted_certificate_raises_unavailable_before_sending(self, server_tls: ssl.SSLContext) -> None:
         inbox = Inbox()
-        with serving(inbox, tls_context=server_tls) as port, pytest.raises(UpstreamUnavailable):
+        with (
+            serving(inbox, tls_context=server_tls) as port,
+            pytest.raises(UpstreamUnavailable, match="certificate of the mail relay is not trusted"),
+        ):
             transport_to(port).send(CODE)
         assert inbox.contents == []
+
+    def test_untrusted_certificate_of_smtps_is_reported_as_that(self, server_tls: ssl.SSLContext) -> None:
+        with (
+            serving(Inbox(), implicit=server_tls) as port,
+            pytest.raises(UpstreamUnavailable, match=r"certificate of the mail relay is not trusted: self.signed"),
+        ):
+            transport_to(port, "smtps").check()
+
+    def test_smtps_to_a_port_without_tls_is_reported_as_that(self) -> None:
+        with serving(Inbox()) as port, pytest.raises(UpstreamUnavailable, match="TLS"):
+            transport_to(port, "smtps").check()
 
 
 class TestSignIn:
@@ -150,6 +173,28 @@ class TestSignIn:
         ):
             transport_to(port, login="galley:w%C3%B6rd@").send(CODE)
 
+    def test_relay_without_sign_in_raises_unavailable_and_names_it(self) -> None:
+        with serving(Inbox()) as port:
+            for call in (lambda relay: relay.check(), lambda relay: relay.send(CODE)):
+                with pytest.raises(UpstreamUnavailable, match="offers no sign-in"):
+                    call(transport_to(port, login=self.LOGIN))
+
+    def test_relay_without_a_supported_method_raises_unavailable_and_names_it(self) -> None:
+        methods = {"auth_exclude_mechanism": ("LOGIN", "PLAIN"), "auth_require_tls": False}
+        relay = type("OwnMethod", (Inbox,), {"auth_OWN": lambda *_: AuthResult(success=True)})()
+        accept = lambda *_: AuthResult(success=True)  # noqa: E731
+        with (
+            serving(relay, authenticator=accept, **methods) as port,
+            pytest.raises(UpstreamUnavailable, match="offers no sign-in"),
+        ):
+            transport_to(port, login=self.LOGIN).send(CODE)
+
+    def test_relay_that_requires_a_sign_in_raises_unavailable_and_names_it(self) -> None:
+        with serving(Inbox("MAIL 530 5.7.0 Authentication required")) as port:
+            for call in (lambda relay: relay.check(), lambda relay: relay.send(CODE)):
+                with pytest.raises(UpstreamUnavailable, match="requires a sign-in"):
+                    call(transport_to(port))
+
 
 class TestFailures:
     def test_closed_port_raises_upstream_unavailable(self) -> None:
@@ -167,7 +212,29 @@ class TestFailures:
         with serving(Inbox(refusal)) as port, pytest.raises(UpstreamRejected):
             transport_to(port).send(CODE)
 
-    @pytest.mark.parametrize("refusal", ["RCPT 450 greylisted", "451 later"])
+    @pytest.mark.parametrize("refusal", ["MAIL 550 sender unknown", "MAIL 553 5.7.1 not owned by user"])
+    def test_refused_sender_raises_unavailable_and_names_the_setting(self, refusal: str) -> None:
+        with serving(Inbox(refusal)) as port:
+            for call in (lambda relay: relay.check(), lambda relay: relay.send(CODE)):
+                with pytest.raises(UpstreamUnavailable, match="MAIL_FROM"):
+                    call(transport_to(port))
+
+    @pytest.mark.parametrize("greeting", [b"554 no service here\r\n", b"421 too many connections\r\n"])
+    def test_refused_connection_raises_unavailable(self, greeting: bytes) -> None:
+        with socket.create_server(("127.0.0.1", 0)) as server:
+
+            def refuse() -> None:
+                with server.accept()[0] as connection:
+                    connection.sendall(greeting)
+                    connection.recv(1024)
+
+            thread = threading.Thread(target=refuse)
+            thread.start()
+            with pytest.raises(UpstreamUnavailable):
+                transport_to(server.getsockname()[1]).send(CODE)
+            thread.join(60)
+
+    @pytest.mark.parametrize("refusal", ["RCPT 450 greylisted", "451 later", "MAIL 452 full"])
     def test_temporary_refusal_raises_upstream_unavailable(self, refusal: str) -> None:
         with serving(Inbox(refusal)) as port, pytest.raises(UpstreamUnavailable):
             transport_to(port).send(CODE)
