@@ -28,6 +28,8 @@ from app.content.page_text import read_page, with_line_ends
 from app.content.three_way import Part, compare, merge
 from app.core import clock
 from app.core.errors import InvalidRequest, NotFound
+from app.database import session
+from app.drivers.git.file_diff import changed_lines
 from app.resources.project_content.history import last_change, people_of
 
 URL = f"{BASE}/conflict/<path:file>"
@@ -35,19 +37,21 @@ SIDES = ("mine", "theirs", "both")
 MAX_RENDERED = 16 * 1024
 """The number of characters of all parts that one page shows as formatted text. Further parts are shown as source."""
 
+MAX_SOURCE = 600_000
+"""The number of characters of all versions that one page shows as source. Only the beginning of longer ones is shown."""
+
 
 @dataclass(frozen=True)
 class Versions:
-    """The three texts of a conflict. `present` is the version of the branch on which the result is saved."""
+    """The three texts of a conflict, and their parts in their order.
+
+    `present` is the version of the branch on which the result is saved.
+    """
 
     present: OpenFile
     draft: dict[str, Any]
     base: str
-
-    @property
-    def parts(self) -> list[Part]:
-        """The parts of the texts in their order."""
-        return compare(self.base, self.draft["content"], self.present.data.decode("utf-8", "replace"))
+    parts: list[Part]
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,14 @@ def _open(scope: Scope) -> Opened:
         if draft is None:
             raise
         return Opened(draft, None)
-    return Opened(draft, None if draft is None else Versions(present, draft, _base(scope, draft)))
+    return Opened(draft, None if draft is None else _compare(scope, present, draft))
+
+
+def _compare(scope: Scope, present: OpenFile, draft: dict[str, Any]) -> Versions:
+    base = _base(scope, draft)
+    session.release_connection()
+    theirs = present.data.decode("utf-8", "replace")
+    return Versions(present, draft, base, compare(base, draft["content"], theirs, diff=changed_lines))
 
 
 def _base(scope: Scope, draft: dict[str, Any]) -> str:
@@ -106,6 +117,7 @@ def _show(scope: Scope, versions: Versions, choices: tuple[str, ...], result: st
         result = merge(parts, choices)
     form = current_form()
     text = str(form.value("body", result)) if "body" in form.values and form.error else result
+    shown = list(_shown_parts(path, parts, choices))
     change = last_change(branch_source(scope), path, versions.present.base_sha)
     return page(
         "project/conflict.html",
@@ -114,7 +126,8 @@ def _show(scope: Scope, versions: Versions, choices: tuple[str, ...], result: st
         opened=versions.present,
         base=versions.base,
         draft=versions.draft,
-        parts=list(_shown_parts(path, parts, choices)),
+        parts=shown,
+        source_characters=MAX_SOURCE // (3 * (len(shown) + 1)),
         result=text,
         rendered=rendered_text(path, text),
         people=people_of(change) if change else [],
@@ -149,7 +162,7 @@ def resolve_conflict(*, scope: Scope, form: Form) -> Response:
     if draft is None:
         return see_other(edit_url(scope, path))
     if "choose" in form.values:
-        return _choose(scope, Versions(opened, draft, _base(scope, draft)), form)
+        return _choose(scope, _compare(scope, opened, draft), form)
     data = with_line_ends(opened.data.decode("utf-8", "replace"), form.text("body")).encode()
     return save_edit(scope, opened, data, form.text("message"))
 
@@ -165,6 +178,6 @@ def _choose(scope: Scope, versions: Versions, form: Form) -> Response:
     choices[int(number)] = side
     after = merge(parts, tuple(choices))
     typed = with_line_ends(before, form.text("body"))
-    corrected = compare(before, typed, after)
+    corrected = compare(before, typed, after, diff=changed_lines)
     result = merge(corrected, ("theirs",) * len(corrected))
     return _show(scope, versions, tuple(choices), result)

@@ -1,8 +1,5 @@
 """The text of a file as an editor shows it: front matter and body. A new body keeps the line ends of unchanged lines."""
 
-import difflib
-import re
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -10,10 +7,9 @@ from typing import Any
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_front_matter
 from app.content.front_matter.reader import LANGUAGES, find_block, split_front_matter
+from app.content.sequence_diff import equal_parts, find_changes
 from app.content.text import decode
 
-_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
-_LINE_END = re.compile(r"\r\n|\r|\n")
 _MARK = b"\xef\xbb\xbf"
 
 
@@ -55,27 +51,38 @@ def write_page(
 
 def with_line_ends(original: str, edited: str) -> str:
     """Return an edited text with the line ends of the original. Browsers send CRLF for every line end of a form."""
-    plain = _LINE_END.sub("\n", edited)
-    if plain == _LINE_END.sub("\n", original):
+    plain = _plain(edited)
+    if plain == _plain(original):
         return original
-    ends = {match[0] for match in _LINE_END.finditer(original)}
+    windows = original.count("\r\n")
+    counts = {"\n": original.count("\n") - windows, "\r\n": windows, "\r": original.count("\r") - windows}
+    ends = [end for end in sorted(counts, key=lambda end: counts[end], reverse=True) if counts[end]]
     if len(ends) <= 1:
-        return plain.replace("\n", ends.pop()) if ends else plain
-    return "".join(_matched(_LINE.findall(original), _LINE.findall(plain)))
+        return plain.replace("\n", ends[0]) if ends else plain
+    result = _matched(original.encode(), plain.encode(), ends[0].encode()).decode()
+    # CR before an empty line with LF would become one line end.
+    return result if _plain(result) == plain else plain.replace("\n", ends[0])
 
 
-def _matched(original: list[str], edited: list[str]) -> list[str]:
-    """Return the edited lines, and the original ones where both are equal but for their line ends."""
-    ends = Counter(match[0] for line in original for match in _LINE_END.finditer(line))
-    usual = ends.most_common(1)[0][0]
-    bare = [line.rstrip("\r\n") for line in original], [line.rstrip("\r\n") for line in edited]
-    result: list[str] = []
-    for tag, start, end, other, last in difflib.SequenceMatcher(None, *bare, autojunk=False).get_opcodes():
-        lines = original[start:end] if tag == "equal" else [line.replace("\n", usual) for line in edited[other:last]]
-        result += lines
-    if result and edited and not edited[-1].endswith("\n"):
-        result[-1] = result[-1].rstrip("\r\n")
-    return result
+def _plain(text: str) -> str:
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _matched(original: bytes, edited: bytes, usual: bytes) -> bytes:
+    """Return the edited lines, and the original ones where both are equal but for their line ends.
+
+    A new line receives the line end of an original line with the same text, else the usual one.
+    """
+    # The lines of bytes end at CR, LF and CRLF only. Those of a text end at further characters.
+    lines, old, new = original.splitlines(keepends=True), original.splitlines(), edited.splitlines()
+    if not lines[-1].endswith((b"\r", b"\n")):
+        lines[-1] += usual
+    by_text = {text: line for text, line in zip(old, lines, strict=True) if text}
+    result = [by_text.get(text, text + usual) for text in new]
+    for part, start in equal_parts(find_changes(old, new), len(old)):
+        result[start : start + len(part)] = lines[part.start : part.stop]
+    joined = b"".join(result)
+    return joined if edited.endswith(b"\n") else joined.rstrip(b"\r\n")
 
 
 def _body_start(path: str, text: str) -> tuple[int, dict[str, Any] | None, str | None]:

@@ -1,8 +1,14 @@
 """Comparison of two edits of one text: parts that agree, and parts in which both changed the same lines."""
 
-import difflib
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from operator import itemgetter
+
+from app.content.sequence_diff import RangeChange, find_changes
+
+MAX_CONFLICTS = 100
+"""From this conflict on, the texts up to the last conflict are one conflict."""
 
 
 @dataclass(frozen=True)
@@ -20,10 +26,23 @@ class Part:
         return self.merged is None
 
 
-def compare(base: str, mine: str, theirs: str) -> list[Part]:
-    """Split three texts into parts. The texts of each side, joined in order, are the complete text of that side."""
-    lines = [text.splitlines(keepends=True) for text in (base, mine, theirs)]
-    return list(_parts(*lines))
+Diff = Callable[[str, str], Sequence[RangeChange]]
+
+
+def changed_lines(old: str, new: str) -> list[RangeChange]:
+    """Return the changes of the lines of a small text. Only a line feed ends a line, as in Git."""
+    return find_changes(*(re.findall(r"[^\n]*\n|[^\n]+", text) for text in (old, new)))
+
+
+def compare(base: str, mine: str, theirs: str, *, diff: Diff = changed_lines) -> list[Part]:
+    """Split three texts into parts. The texts of each side, joined in order, are the complete text of that side.
+
+    `diff` returns the changed lines of two texts. Edits of adjacent lines are one part, as in `git merge-file`.
+    """
+    lines = _Lines(base), _Lines(mine), _Lines(theirs)
+    ranges = _ranges(len(lines[0]), diff(base, mine), diff(base, theirs))
+    texts = [tuple(side.text(part) for side, part in zip(lines, parts, strict=True)) for parts in ranges]
+    return _with_few_conflicts([_part(*sides) for sides in texts if any(sides)])
 
 
 def merge(parts: Sequence[Part], choices: Sequence[str] = ()) -> str:
@@ -39,25 +58,58 @@ def _chosen(part: Part, choice: str) -> str:
     return part.theirs if choice == "theirs" else part.mine
 
 
-def _parts(base: list[str], mine: list[str], theirs: list[str]) -> Iterator[Part]:
-    to_mine, to_theirs = _matches(base, mine), _matches(base, theirs)
-    at, at_mine, at_theirs = 0, 0, 0
-    for line in sorted(to_mine.keys() & to_theirs.keys()):
-        before = (base[at:line], mine[at_mine : to_mine[line]], theirs[at_theirs : to_theirs[line]])
-        yield from _changed(*("".join(side) for side in before))
-        yield Part(base[line], base[line], base[line], base[line])
-        at, at_mine, at_theirs = line + 1, to_mine[line] + 1, to_theirs[line] + 1
-    yield from _changed(*("".join(side) for side in (base[at:], mine[at_mine:], theirs[at_theirs:])))
+class _Lines:
+    """The lines of a text."""
+
+    def __init__(self, text: str) -> None:
+        self._lines = text.split("\n")
+
+    def __len__(self) -> int:
+        return len(self._lines) - (not self._lines[-1])
+
+    def text(self, lines: range) -> str:
+        """Return the text of some lines with their ends."""
+        end = "\n" if lines and lines.stop < len(self._lines) else ""
+        return "\n".join(self._lines[lines.start : lines.stop]) + end
 
 
-def _matches(base: list[str], other: list[str]) -> dict[int, int]:
-    """Return the line of the other text for each line of the base that it keeps."""
-    blocks = difflib.SequenceMatcher(None, base, other, autojunk=False).get_matching_blocks()
-    return {block.a + step: block.b + step for block in blocks for step in range(block.size)}
+def _ranges(length: int, mine: Sequence[RangeChange], theirs: Sequence[RangeChange]) -> Iterator[tuple[range, ...]]:
+    """Yield the lines of each part in the base, in mine and in theirs. Changes that overlap or touch are one part."""
+    end, offsets = 0, [0, 0]
+    for group in _groups(mine, theirs):
+        start = min(change.start for _, change in group)
+        yield (range(end, start), *(range(end + offset, start + offset) for offset in offsets))
+        end, before = max(change.end for _, change in group), list(offsets)
+        for side, change in group:
+            offsets[side] = change.new_end - change.end
+        new = zip(before, offsets, strict=True)
+        yield (range(start, end), *(range(start + first, end + last) for first, last in new))
+    yield (range(end, length), *(range(end + offset, length + offset) for offset in offsets))
 
 
-def _changed(base: str, mine: str, theirs: str) -> Iterator[Part]:
-    if not (base or mine or theirs):
-        return
-    merged = mine if theirs in (base, mine) else theirs if mine == base else None
-    yield Part(base, mine, theirs, merged)
+def _groups(mine: Sequence[RangeChange], theirs: Sequence[RangeChange]) -> Iterator[list[tuple[int, RangeChange]]]:
+    """Yield the changes that overlap or touch, each with the number of its side."""
+    group: list[tuple[int, RangeChange]] = []
+    end = 0
+    sides = [(0, change) for change in mine] + [(1, change) for change in theirs]
+    for side, change in sorted(sides, key=itemgetter(1)):
+        if group and change.start > end:
+            yield group
+            group = []
+        end = max(end, change.end)
+        group.append((side, change))
+    if group:
+        yield group
+
+
+def _part(base: str, mine: str, theirs: str) -> Part:
+    return Part(base, mine, theirs, mine if theirs in (base, mine) else theirs if mine == base else None)
+
+
+def _with_few_conflicts(parts: list[Part]) -> list[Part]:
+    conflicts = [number for number, part in enumerate(parts) if part.is_conflict]
+    if len(conflicts) <= MAX_CONFLICTS:
+        return parts
+    first, last = conflicts[MAX_CONFLICTS - 1], conflicts[-1] + 1
+    joined = ("".join(texts) for texts in zip(*((p.base, p.mine, p.theirs) for p in parts[first:last]), strict=True))
+    return [*parts[:first], _part(*joined), *parts[last:]]

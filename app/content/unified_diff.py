@@ -3,8 +3,9 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
-from app.content.word_ranges import Ranges, changed_ranges
+from app.content.word_ranges import InlineDiff, Ranges
 
 MAX_LINES = 5_000
 MAX_LINE_CHARACTERS = 2_000
@@ -41,11 +42,19 @@ class Hunk:
     lines: list[DiffLine] = field(default_factory=list)
 
 
-def parse_hunks(diff: str) -> tuple[list[Hunk], bool]:
-    """Parse the hunks of a unified diff. The second value is True if lines are missing because of a limit."""
+class LineDiff(NamedTuple):
+    """The hunks of one file. `truncated` is True if lines are missing because of a limit, `ranges_truncated` if ranges are."""
+
+    hunks: list[Hunk]
+    truncated: bool
+    ranges_truncated: bool
+
+
+def parse_hunks(diff: str) -> LineDiff:
+    """Parse the hunks of a unified diff."""
     hunks: list[Hunk] = []
     truncated = False
-    for number, raw in enumerate(diff.removesuffix("\n").split("\n") if diff else []):
+    for number, raw in enumerate(diff.removesuffix("\n").split("\n", MAX_LINES) if diff else []):
         if number >= MAX_LINES:
             truncated = True
             break
@@ -61,16 +70,17 @@ def parse_hunks(diff: str) -> tuple[list[Hunk], bool]:
             next_old, next_new = next_old + (kind != ADDED), next_new + (kind != REMOVED)
             truncated = truncated or len(raw) > MAX_LINE_CHARACTERS + 1
             hunks[-1].lines.append(DiffLine(kind, raw[1 : MAX_LINE_CHARACTERS + 1], old_line, new_line))
+    inline = InlineDiff()
     for hunk in hunks:
-        _mark_changes(hunk.lines)
-    return hunks, truncated
+        _mark_changes(hunk.lines, inline)
+    return LineDiff(hunks, truncated, inline.is_truncated)
 
 
-def _mark_changes(lines: list[DiffLine]) -> None:
+def _mark_changes(lines: list[DiffLine], inline: InlineDiff) -> None:
     """Compare each removed line with the added line at the same position of its block."""
     for removed, added in _blocks(lines):
         for before, after in zip(removed, added, strict=False):
-            before.ranges, after.ranges = changed_ranges(before.text, after.text)
+            before.ranges, after.ranges = inline.changed_ranges(before.text, after.text)
 
 
 def _blocks(lines: list[DiffLine]) -> Iterator[tuple[list[DiffLine], list[DiffLine]]]:

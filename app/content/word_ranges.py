@@ -1,10 +1,11 @@
 """The words in which two versions of a line differ."""
 
-import difflib
 import re
 
-MAX_TOKENS = 400
-"""Longer lines have no ranges: a comparison would take too long."""
+from app.content.sequence_diff import equal_parts, find_changes
+
+MAX_COMPARISON_TOKENS = 100_000
+"""Lines after this number of words, spaces and signs have no ranges: a comparison of all lines would take too long."""
 MIN_RATIO = 0.3
 """Lines with fewer common words have no ranges, because all of their text is new."""
 
@@ -13,21 +14,38 @@ _TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
 Ranges = list[tuple[int, int]]
 
 
-def changed_ranges(before: str, after: str) -> tuple[Ranges, Ranges]:
-    """Return the changed parts of both lines as start and end in characters. Both are empty if the lines differ too much."""
-    old, new = _TOKEN.findall(before), _TOKEN.findall(after)
-    if not old or not new or max(len(old), len(new)) > MAX_TOKENS:
-        return [], []
-    matcher = difflib.SequenceMatcher(None, old, new, autojunk=False)
-    common = sum(len("".join(old[match.a : match.a + match.size])) for match in matcher.get_matching_blocks())
-    if 2 * common < MIN_RATIO * (len(before) + len(after)):
-        return [], []
-    old_starts, new_starts = _starts(old), _starts(new)
-    steps = [step for step in matcher.get_opcodes() if step[0] != "equal"]
-    return (
-        [(old_starts[start], old_starts[end]) for _, start, end, _, _ in steps if start != end],
-        [(new_starts[start], new_starts[end]) for _, _, _, start, end in steps if start != end],
-    )
+class InlineDiff:
+    """The changed words of the lines of one comparison. `is_truncated` is True after more than `max_tokens` of the lines."""
+
+    def __init__(self, max_tokens: int = MAX_COMPARISON_TOKENS) -> None:
+        self._remaining = max_tokens
+        self.is_truncated = False
+
+    def changed_ranges(self, before: str, after: str) -> tuple[Ranges, Ranges]:
+        """Return the changed parts of both lines as start and end in characters.
+
+        Both are empty if the lines differ too much, or after the limit.
+        """
+        if self.is_truncated:
+            return [], []
+        old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+        self._remaining -= len(old) + len(new)
+        if self._remaining < 0:
+            self.is_truncated = True
+            return [], []
+        steps = find_changes(old, new)
+        common = sum(len("".join(old[part.start : part.stop])) for part, _ in equal_parts(steps, len(old)))
+        if 2 * common < MIN_RATIO * (len(before) + len(after)):
+            return [], []
+        old_starts, new_starts = _starts(old), _starts(new)
+        return (
+            [(old_starts[step.start], old_starts[step.end]) for step in steps if step.start != step.end],
+            [
+                (new_starts[step.new_start], new_starts[step.new_end])
+                for step in steps
+                if step.new_start != step.new_end
+            ],
+        )
 
 
 def _starts(tokens: list[str]) -> list[int]:

@@ -1,6 +1,8 @@
 """Tests of the text of a page: only edited lines and values change."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import read_page, with_line_ends, write_page
@@ -28,6 +30,22 @@ def test_write_page_without_a_change_keeps_every_byte(data: bytes) -> None:
 
 def test_mixed_line_ends_stay_on_unchanged_lines() -> None:
     assert with_line_ends("a\r\nb\nc\r\n", "a\nb\nnew\nc\n") == "a\r\nb\nnew\r\nc\r\n"
+    assert with_line_ends("a\r\nb\n\r\nc", "a\nb\n\nc\n") == "a\r\nb\n\r\nc\r\n"
+    assert with_line_ends("a\r\nb\n\r\nc", "a\nb\n\nc\nd") == "a\r\nb\n\r\nc\r\nd"
+
+
+@given(st.text("ab\r\n", max_size=12), st.text("ab\n", max_size=12))
+def test_line_ends_are_the_only_difference_to_the_edited_text(original: str, edited: str) -> None:
+    result = with_line_ends(original, edited.replace("\n", "\r\n"))
+    assert result.replace("\r\n", "\n").replace("\r", "\n") == edited
+
+
+def test_mixed_line_ends_of_long_texts_stay_on_lines_with_equal_text() -> None:
+    original = "".join(f"{n}\r\n" if n % 3 else f"{n}\n" for n in range(20_000))
+    edited = "first\n" + original.replace("\r\n", "\n").replace("19999\n", "last\n")
+    assert with_line_ends(original, edited) == "first\r\n" + original.replace("19999\r\n", "last\r\n").replace(
+        "19999\n", "last\r\n"
+    )
 
 
 def test_read_page_of_binary_or_broken_files_has_no_fields() -> None:

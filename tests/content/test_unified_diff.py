@@ -16,8 +16,8 @@ DIFF = """@@ -1,3 +1,4 @@ def first():
 
 class TestParseHunks:
     def test_lines_have_types_numbers_and_ranges(self) -> None:
-        (first, second), truncated = parse_hunks(DIFF)
-        assert not truncated
+        (first, second), *limits = parse_hunks(DIFF)
+        assert limits == [False, False]
         assert (first.old_start, first.old_lines, first.new_start, first.new_lines) == (1, 3, 1, 4)
         assert first.section == "def first():"
         assert [(line.type, line.text, line.old_line, line.new_line) for line in first.lines] == [
@@ -32,10 +32,20 @@ class TestParseHunks:
         assert (second.old_lines, second.new_lines, second.lines[0].text) == (1, 0, "-- a line of the file")
 
     def test_empty_diff_has_no_hunks(self) -> None:
-        assert parse_hunks("") == ([], False)
+        assert parse_hunks("") == ([], False, False)
 
     def test_long_diffs_and_lines_are_truncated(self) -> None:
-        hunks, truncated = parse_hunks("@@ -0,0 +1,6000 @@\n" + "+x\n" * 6000)
+        hunks, truncated, _ = parse_hunks("@@ -0,0 +1,6000 @@\n" + "+x\n" * 6000)
         assert (len(hunks[0].lines), truncated) == (MAX_LINES - 1, True)
-        hunks, truncated = parse_hunks("@@ -0,0 +1 @@\n+" + "x" * 9000)
+        hunks, truncated, _ = parse_hunks("@@ -0,0 +1 @@\n+" + "x" * 9000)
         assert (len(hunks[0].lines[0].text), truncated) == (MAX_LINE_CHARACTERS, True)
+
+    def test_words_of_long_diffs_are_marked_in_their_first_part(self) -> None:
+        lines = 3_000
+        letters = "a b c d e f g h i j k l m n o p q r s t u v w x y z "
+        old, new = (f"{sign}{letters}{word}\n" for sign, word in (("-", "old"), ("+", "new")))
+        hunks, truncated, ranges_truncated = parse_hunks(f"@@ -1,{lines} +1,{lines} @@\n" + (old + new) * lines)
+        marked = [bool(line.ranges) for line in hunks[0].lines]
+        assert (truncated, ranges_truncated) == (True, True)
+        assert (marked[0], marked[-1], marked == sorted(marked, reverse=True)) == (True, False, True)
+        assert sum(marked) > 1_000

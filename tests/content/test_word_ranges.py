@@ -1,10 +1,10 @@
 """Tests of the changed words of two lines."""
 
-from app.content.word_ranges import MAX_TOKENS, changed_ranges
+from app.content.word_ranges import InlineDiff
 
 
 def parts(before: str, after: str) -> tuple[list[str], list[str]]:
-    old, new = changed_ranges(before, after)
+    old, new = InlineDiff().changed_ranges(before, after)
     return [before[start:end] for start, end in old], [after[start:end] for start, end in new]
 
 
@@ -22,7 +22,12 @@ class TestChangedRanges:
     def test_positions_count_characters(self) -> None:
         assert parts("Füße und 日本 hier", "Füße und 中国 hier") == (["日本"], ["中国"])
 
-    def test_different_lines_and_long_lines_have_no_ranges(self) -> None:
-        assert changed_ranges("alpha beta", "something else entirely new") == ([], [])
-        assert changed_ranges("a " * MAX_TOKENS, "b " * MAX_TOKENS) == ([], [])
-        assert changed_ranges("", "text") == ([], [])
+    def test_different_lines_have_no_ranges(self) -> None:
+        assert parts("alpha beta", "something else entirely new") == ([], [])
+        assert parts("", "text") == ([], [])
+
+    def test_lines_after_the_limit_have_no_ranges(self) -> None:
+        inline = InlineDiff(max_tokens=15)
+        lines = "a big house", "a small house"
+        assert [inline.changed_ranges(*lines) for _ in range(3)] == [([(2, 5)], [(2, 7)]), ([], []), ([], [])]
+        assert inline.is_truncated

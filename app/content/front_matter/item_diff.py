@@ -1,13 +1,11 @@
 """Steps that turn one list into another and keep as many items as possible."""
 
-import difflib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-MAX_COMPARED_PAIRS = 250_000
-"""Above this number of pairs, changed items are replaced in order, because a comparison would take seconds."""
+from app.content.sequence_diff import find_changes
 
 
 @dataclass(frozen=True)
@@ -38,18 +36,10 @@ Step = ItemChange | Removal | Insertion
 
 def diff_items(old: Sequence[Any], new: Sequence[Any]) -> list[Step]:
     """Return the steps from `old` to `new`, in order. Equal items have no step."""
-    before, after = list(map(_key, old)), list(map(_key, new))
-    start = _common(before, after)
-    end = _common(before[start:][::-1], after[start:][::-1])
-    middle_before, middle_after = before[start : len(before) - end], after[start : len(after) - end]
-    codes: Sequence[tuple[str, int, int, int, int]] = [("replace", 0, len(middle_before), 0, len(middle_after))]
-    if len(middle_before) * len(middle_after) <= MAX_COMPARED_PAIRS:
-        matcher = difflib.SequenceMatcher(None, middle_before, middle_after, autojunk=False)
-        codes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
     return [
         step
-        for _tag, i1, i2, j1, j2 in codes
-        for step in _steps(range(start + i1, start + i2), range(start + j1, start + j2))
+        for change in find_changes(list(map(_key, old)), list(map(_key, new)))
+        for step in _steps(range(change.start, change.end), range(change.new_start, change.new_end))
     ]
 
 
@@ -66,11 +56,6 @@ def _normalized(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _normalized(each) for key, each in value.items()}
     return value
-
-
-def _common(one: list[str], other: list[str]) -> int:
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
 
 
 def _steps(old: range, new: range) -> Iterator[Step]:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from app.concurrency.background import Blocks
-from app.concurrency.threadpool import offload
 from app.drivers.ai.port import Prompt
 from app.resources.ai import diffs, streams
 from app.resources.ai.conversation import Conversation, closing
@@ -24,7 +23,7 @@ def complete(conversation: Conversation, prompt: Prompt, *, old: str, path: str)
     stripper.feed(reply.text)
     stripper.end()
     streams.require_complete(reply.reason, stripper.text)
-    return {"path": path, "code": stripper.text, "diff": offload(diffs.unified, path, old, stripper.text)}
+    return {"path": path, "code": stripper.text, "diff": diffs.unified(path, old, stripper.text)}
 
 
 def stream(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> Blocks:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.concurrency.background import Blocks
-from app.concurrency.threadpool import offload
 from app.core.limits import AiLimits
 from app.drivers.ai.port import Message
 from app.resources.ai import chat as chatting
@@ -81,4 +80,4 @@ def fix_seo(
         page = structured_output.request_json(
             conversation, prompts.seo_fix(content, issues, front_matter, locale), check
         )
-    return page | {"diff": offload(diffs.unified, SEO_NAME, content, page["content"])}
+    return page | {"diff": diffs.unified(SEO_NAME, content, page["content"])}

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from app.concurrency.background import Blocks, FinalBlock, run_with_heartbeat
-from app.concurrency.threadpool import offload
 from app.core.ids import new_id
 from app.drivers.ai.port import StopReason, TextDelta
 from app.resources.ai import diffs, ui_stream
@@ -48,7 +47,7 @@ def stream_rewrite(conversation: Conversation, answer: MeteredStream, *, old: st
             yield out.delta(new) if new else b""
         remaining = stripper.end()
         require_complete(answer.reason, stripper.text)
-        diff = yield from run_with_heartbeat(partial(offload, diffs.unified, path, old, stripper.text))
+        diff = yield from run_with_heartbeat(partial(diffs.unified, path, old, stripper.text))
         edit = {"path": path, "diff": diff, "code": stripper.text}
         conversation.settle()
         last = (out.delta(remaining) if remaining else b"") + out.end()

@@ -14,6 +14,7 @@ from app.resources.project_content.source import Source
 NO_DETAILS: dict[str, Any] = {
     **dict.fromkeys(("binary", "before", "after", "diff", "front_matter")),
     "truncated": False,
+    "ranges_truncated": False,
 }
 """The fields of a file whose content is not compared."""
 

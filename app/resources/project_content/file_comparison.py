@@ -36,7 +36,8 @@ class FileComparison:
     """The contents of a changed file, and whether its name is that of an image. A version is None if the file does not exist at this commit.
 
     `diff` and `front_matter` are None for a binary file and for one that is too large (`truncated`). `front_matter` is
-    also None if the front matter of a version cannot be read.
+    also None if the front matter of a version cannot be read. `ranges_truncated` is True if the changed words of some
+    lines are missing because of a limit.
     """
 
     before: FileVersion | None
@@ -46,6 +47,7 @@ class FileComparison:
     diff: Sequence[Hunk] | None = None
     front_matter: Sequence[ValueChange] | None = None
     truncated: bool = False
+    ranges_truncated: bool = False
 
     def to_dict(self, project_id: str) -> dict[str, Any]:
         """Return the response dictionary. The versions of an image have a URL."""
@@ -56,6 +58,7 @@ class FileComparison:
             "diff": None if self.diff is None else [asdict(hunk) for hunk in self.diff],
             "front_matter": (None if self.front_matter is None else [change._asdict() for change in self.front_matter]),
             "truncated": self.truncated,
+            "ranges_truncated": self.ranges_truncated,
         }
 
     def _version_to_dict(self, version: FileVersion | None, project_id: str) -> dict[str, Any] | None:
@@ -78,9 +81,15 @@ def compare_file(source: Source, base: str, head: str, difference: FileDifferenc
         return FileComparison(before, after, binary=difference.additions is None, image=is_image, truncated=True)
     if is_binary(old_bytes) or is_binary(new_bytes):
         return FileComparison(before, after, binary=True, image=is_image)
-    hunks, truncated = parse_hunks(unified_diff(old_bytes, new_bytes).decode(errors="replace"))
+    lines = parse_hunks(unified_diff(old_bytes, new_bytes).decode(errors="replace"))
     return FileComparison(
-        before, after, image=is_image, diff=hunks, front_matter=_front_matter(old_bytes, new_bytes), truncated=truncated
+        before,
+        after,
+        image=is_image,
+        diff=lines.hunks,
+        front_matter=_front_matter(old_bytes, new_bytes),
+        truncated=lines.truncated,
+        ranges_truncated=lines.ranges_truncated,
     )
 
 

@@ -121,6 +121,9 @@ class ChangedFileSchema(PassthroughSchema):
     diff = fields.List(fields.Nested(HunkSchema), allow_none=True)
     front_matter = fields.List(fields.Nested(FrontMatterChangeSchema), allow_none=True)
     truncated = fields.Boolean()
+    ranges_truncated = fields.Boolean(
+        metadata={"description": "Changed words of some lines are missing because of a limit", "example": False}
+    )
 
 
 class ComparisonSchema(PassthroughSchema):

@@ -1,0 +1,77 @@
+"""Changes between two sequences, from a longest common subsequence in bounded time.
+
+The algorithm is that of Hyyrö, "Bit-Parallel LCS-length Computation Revisited" (2004): one row of the table is one
+integer, so that 64 pairs of items cost one step of the processor.
+"""
+
+from collections.abc import Hashable, Iterator, Sequence
+from typing import NamedTuple
+
+MAX_PAIRS = 25_000_000
+"""Above this number of pairs, the part between the common start and the common end is one change. 25 million pairs take
+10 ms and 3 MB."""
+
+
+class RangeChange(NamedTuple):
+    """The items `start` to `end` of the old sequence are replaced by `new_start` to `new_end` of the new one."""
+
+    start: int
+    end: int
+    new_start: int
+    new_end: int
+
+
+def find_changes(old: Sequence[Hashable], new: Sequence[Hashable], *, max_pairs: int = MAX_PAIRS) -> list[RangeChange]:
+    """Return the changes from `old` to `new`, in order. There is at least one equal item between two changes."""
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    before, after = old[start : len(old) - end], new[start : len(new) - end]
+    pairs = _equal_pairs(before, after) if len(before) * len(after) <= max_pairs else []
+    result, at, new_at = [], 0, 0
+    for position, new_position in [*pairs, (len(before), len(after))]:
+        if (at, new_at) != (position, new_position):
+            result.append(RangeChange(start + at, start + position, start + new_at, start + new_position))
+        at, new_at = position + 1, new_position + 1
+    return result
+
+
+def equal_parts(changed: Sequence[RangeChange], length: int) -> Iterator[tuple[range, int]]:
+    """Yield the positions of the old items that no change contains, and the position of the first one in the new sequence."""
+    at, new_at = 0, 0
+    for change in changed:
+        yield range(at, change.start), new_at
+        at, new_at = change.end, change.new_end
+    yield range(at, length), new_at
+
+
+def _common(one: Sequence[Hashable], other: Sequence[Hashable]) -> int:
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((index for index, (a, b) in pairs if a != b), min(len(one), len(other)))
+
+
+def _equal_pairs(old: Sequence[Hashable], new: Sequence[Hashable]) -> list[tuple[int, int]]:
+    """Return the positions of the items of a longest common subsequence."""
+    if len(old) > len(new):  # Long rows would make the table of positions large.
+        return [(index, new_index) for new_index, index in _equal_pairs(new, old)]
+    positions: dict[Hashable, int] = {}
+    for index, item in enumerate(old):
+        positions[item] = positions.get(item, 0) | 1 << index
+    # Bit n of a row is 0 if the item n of `old` makes the common subsequence with the start of `new` longer.
+    every = (1 << len(old)) - 1
+    rows = [every]
+    for item in new:
+        row = rows[-1]
+        equal = row & positions.get(item, 0)
+        rows.append((row + equal | row - equal) & every)
+    pairs = []
+    index, new_index = len(old) - 1, len(new)
+    while index >= 0 and new_index:
+        if rows[new_index] >> index & 1:
+            index -= 1
+        elif not rows[new_index - 1] >> index & 1:
+            new_index -= 1
+        else:
+            new_index -= 1
+            pairs.append((index, new_index))
+            index -= 1
+    return pairs[::-1]
