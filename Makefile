@@ -42,6 +42,7 @@ check: install-dev ## Formatter, linters, types, import contracts, unused code, 
 	@$(BIN)/lint-imports
 	@$(BIN)/python .ci/word_lint.py --check
 	@$(BIN)/python .ci/unused.py
+	@$(BIN)/python .ci/regex_lint.py
 	@$(BIN)/deptry --no-ansi .
 	@$(BIN)/bandit --quiet --recursive --severity-level high app config.py wsgi.py gunicorn.conf.py deploy migrations
 	@$(BIN)/python deploy/audit.py

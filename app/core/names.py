@@ -7,7 +7,7 @@ _LINE_BREAKS_AND_CONTROLS = frozenset({"Cc", "Zl", "Zp"})
 # Directional marks are part of Arabic and Hebrew text. Overrides also reorder the text after the name.
 _OVERRIDES = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 # Mail clients turn these forms into links: a scheme, `www.`, and a host name with a port, path or query.
-_URL = re.compile(r"[a-z][a-z0-9+.-]*:/|\bwww\.|\bmailto:|[^\s.]\.[a-z]{2,63}(?::\d+)?[/?#]\S", re.IGNORECASE)
+_URL = re.compile(r"[a-z][a-z0-9+.-]{0,40}:/|\bwww\.|\bmailto:|[^\s.]\.[a-z]{2,63}(?::\d+)?[/?#]\S", re.IGNORECASE)
 # IDNA reads these characters as the dot between the labels of a host name.
 _DOTS = str.maketrans("\u3002\uff0e\uff61", "...")
 

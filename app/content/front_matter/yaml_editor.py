@@ -16,6 +16,7 @@ from app.content.front_matter.yaml_tree import Kind, Node, compose
 from app.content.front_matter.yaml_writer import inline_text, scalar
 
 _BLANK = re.compile(r"\s*")
+_COLON = re.compile(r"\s*+:[ \t]*+")
 
 
 def edit_yaml(text: str, edit: KeyEdit) -> str:
@@ -180,7 +181,7 @@ class _Editor:
     def _inline_pair(self, key: Node, value: Node, old: Any, new: Any) -> list[Piece]:
         if value.start < value.end:
             return self._inline_value(value, old, new)
-        colon = re.compile(r"\s*:[ \t]*").match(self._text, key.end)
+        colon = _COLON.match(self._text, key.end)
         start, mark = (colon.end(), "") if colon else (key.end, ":")
         written = inline_text(new)
         return [Piece(start, start, f"{mark} {written}" if self._text[start - 1] != " " else written)]
