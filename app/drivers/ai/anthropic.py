@@ -141,8 +141,12 @@ class MessageEventParser:
 
     def _start(self, index: int, block: dict[str, Any]) -> Sequence[Event]:
         if block["type"] == "tool_use" and not self._is_shaped:
-            self._calls[index] = _text(block["id"])
-            return (ToolStart(self._calls[index], _text(block["name"])),)
+            self._calls[index] = call_id = _text(block["id"])
+            start = ToolStart(call_id, _text(block["name"]))
+            # Compatible servers may send the whole input here.
+            return (
+                (start, ToolDelta(call_id, orjson.dumps(block["input"]).decode())) if block.get("input") else (start,)
+            )
         if block["type"] == "text" and block.get("text"):
             return (self._text_event(_text(block["text"])),)
         return ()

@@ -4,8 +4,11 @@ Source: the sections "Create chat completion" and "The chat completion chunk obj
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
+
+import orjson
 
 from app.concurrency.cancellation import Cancellation
 from app.drivers.ai.answer import stream_reply
@@ -39,6 +42,8 @@ _COMPLETION_LIMIT_HOST = "api.openai.com"
 """Newer models of OpenAI reject `max_tokens`. Compatible servers accept only `max_tokens`."""
 _HIDDEN_TEXTS = ("reasoning_content", "reasoning", "refusal")
 """Fields of a delta with output that is not part of the reply. The first one that is present counts."""
+_TEXT_PARTS, _HIDDEN_PARTS = ("text", "output_text"), ("thinking", "reasoning", "refusal")
+"""Types of the parts of a content. Parts of other types, for example references, contain no text."""
 
 
 class OpenAiCompatible:
@@ -88,12 +93,23 @@ def _message(message: Message) -> dict[str, Any]:
     return fields
 
 
+@dataclass
+class _Call:
+    """A tool call that is being received. Arguments are buffered until the name is known."""
+
+    id: str
+    name: str | None = None
+    pending: str = ""
+
+
 class ChunkParser:
     """Parser of the chunks of one completion."""
 
     def __init__(self) -> None:
         self._reason: StopReason | None = None
-        self._calls: dict[object, str] = {}
+        self._calls: list[_Call] = []
+        self._by_key: dict[object, _Call] = {}
+        self._ids: set[str] = set()
 
     def feed(self, data: dict[str, Any]) -> Sequence[Event]:
         """Parse one chunk."""
@@ -112,35 +128,77 @@ class ChunkParser:
         hidden = next((delta[name] for name in _HIDDEN_TEXTS if delta.get(name)), None)
         if isinstance(hidden, str):
             events.append(HiddenDelta(hidden))
-        if text := delta.get("content"):
-            events.append(TextDelta(_text(text)))
+        events += _content(delta.get("content"))
         for call in delta.get("tool_calls") or ():
             events += self._call(call)
         if reason := choice.get("finish_reason"):
             self._reason = _REASONS.get(reason, StopReason.OTHER)
         return events
 
-    def _call(self, call: dict[str, Any]) -> list[Event]:
-        """Parse a part of a tool call. Servers that send calls whole may omit `index` and `id`."""
-        function = call.get("function") or {}
-        key = call.get("index", call.get("id") or len(self._calls))
+    def _call(self, part: dict[str, Any]) -> list[Event]:
+        """Parse a part of a tool call. The name may follow the arguments."""
+        function = part.get("function") or {}
+        call = self._call_of(part, has_name=bool(function.get("name")))
         events: list[Event] = []
-        if key not in self._calls:
-            self._calls[key] = call.get("id") or f"call_{len(self._calls)}"
-            events.append(ToolStart(self._calls[key], _text(function["name"])))
-        if arguments := function.get("arguments"):
-            events.append(ToolDelta(self._calls[key], _text(arguments)))
+        if call.name is None and function.get("name"):
+            call.name = _text(function["name"])
+            events.append(ToolStart(call.id, call.name))
+        arguments = call.pending + _arguments(function.get("arguments"))
+        call.pending = arguments if call.name is None else ""
+        if arguments and call.name is not None:
+            events.append(ToolDelta(call.id, arguments))
         return events
+
+    def _call_of(self, part: dict[str, Any], *, has_name: bool) -> _Call:
+        """Return the call to which a part belongs. Servers may omit `index` and `id`, or send 0 for every index."""
+        call_id, index = part.get("id") or None, part.get("index")
+        if index is None and call_id is None:
+            last = self._calls[-1] if self._calls else None
+            return last if last is not None and not (has_name and last.name) else self._new_call(call_id)
+        key = call_id if index is None else ("index", index)
+        call = self._by_key.get(key)
+        if call is None or (has_name and call.name and call_id and call_id != call.id):
+            call = self._by_key[key] = self._new_call(call_id)
+        return call
+
+    def _new_call(self, call_id: str | None) -> _Call:
+        is_free = call_id is not None and call_id not in self._ids
+        call = _Call(_text(call_id) if is_free else f"call_{len(self._calls)}")
+        self._calls.append(call)
+        self._ids.add(call.id)
+        return call
 
     def end(self) -> Sequence[Event]:
         """Return the last event. It follows the usage, which the provider sends after the stop reason.
 
         Raises:
-            InvalidModelResponse: the provider did not send a stop reason.
+            InvalidModelResponse: the provider did not send a stop reason, or the name of a tool.
         """
-        if self._reason is None:
+        if self._reason is None or not all(call.name for call in self._calls):
             raise InvalidModelResponse("The model provider sent an incomplete reply")
         return [Stop(StopReason.TOOLS if self._calls and self._reason is StopReason.STOP else self._reason)]
+
+
+def _content(content: object) -> list[Event]:
+    """Return the events of a content: a text, or a list of parts, of which some are reasoning."""
+    events: list[Event] = []
+    for part in content if isinstance(content, list) else [content]:
+        kind = part.get("type") if isinstance(part, dict) else "text"
+        value = part.get("text" if kind in _TEXT_PARTS else kind) if isinstance(part, dict) else part
+        if value and kind in _TEXT_PARTS:
+            events.append(TextDelta(_text(value)))
+        elif value and kind in _HIDDEN_PARTS:
+            pieces = value if isinstance(value, list) else [value]
+            texts = [piece.get("text") or "" if isinstance(piece, dict) else piece for piece in pieces]
+            events.append(HiddenDelta("".join(map(_text, texts))))
+    return events
+
+
+def _arguments(value: object) -> str:
+    """Return the arguments as JSON text. Some servers send an object."""
+    if isinstance(value, dict):
+        return orjson.dumps(value).decode()
+    return _text(value) if value else ""
 
 
 def _text(value: object) -> str:

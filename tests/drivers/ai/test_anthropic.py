@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from app.drivers.ai.anthropic import Anthropic, MessageEventParser
-from app.drivers.ai.port import HiddenDelta, InvalidModelResponse, Model, TextDelta, TokenUsage
+from app.drivers.ai.port import HiddenDelta, InvalidModelResponse, Model, TextDelta, TokenUsage, ToolDelta, ToolStart
 from app.drivers.http.client import HttpClient
 from tests.drivers.ai.contract import KEY, ModelContract
 from tests.support.doubles.ai import AiDouble
@@ -45,6 +45,12 @@ class TestEventReading:
     def test_text_of_a_block_start_is_yielded(self) -> None:
         start = {"type": "content_block_start", "index": 0, "content_block": {"type": "text", "text": "Hi"}}
         assert MessageEventParser(is_shaped=False).feed(start) == (TextDelta("Hi"),)
+
+    def test_input_of_a_block_start_is_yielded(self) -> None:
+        block = {"type": "tool_use", "id": "t", "name": "read_file", "input": {"path": "a.md"}}
+        start = {"type": "content_block_start", "index": 0, "content_block": block}
+        events = (ToolStart("t", "read_file"), ToolDelta("t", '{"path":"a.md"}'))
+        assert MessageEventParser(is_shaped=False).feed(start) == events
 
     def test_text_next_to_a_forced_tool_call_is_hidden(self) -> None:
         delta = {"type": "content_block_delta", "index": 0, "delta": {"type": "text_delta", "text": "Sure!"}}

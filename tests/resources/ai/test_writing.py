@@ -1,5 +1,6 @@
 """Tests of the editor handlers: commands, completions and the chat."""
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from tests.resources.ai.questions import ASK, BODIES, CLAUDE, system_of, users_t
 from tests.resources.ai.streams import kinds, of_kind, parts, text
 from tests.resources.project_content.conftest import POST, Site
 from tests.support import factories
-from tests.support.doubles.ai import AiDouble, say
+from tests.support.doubles.ai import AiDouble, ModelReply, say
 from tests.support.world import Person, World
 
 pytestmark = pytest.mark.one_database
@@ -19,8 +20,43 @@ CHILDREN = [
     {"type": "p", "id": "b2", "children": [{"text": "It is "}, {"text": "hot", "bold": True}, {"text": "."}]},
 ]
 
+PART_CONTENTS: list[list[Any]] = [
+    [[{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}], [{"type": "text", "text": "one two"}]],
+    [[{"type": "text", "text": "one "}, {"type": "text", "text": "two"}]],
+    [[{"type": "thinking", "thinking": "hm"}, {"type": "text", "text": "one"}], " two"],
+    [{"type": "text", "text": "one two"}, [{"type": "reference", "reference_ids": [1]}]],
+]
+PATH = "content/posts/hello.md"
+ARGUMENTS = f'{{"path":"{PATH}"}}'
+CALL_FORMS: dict[str, list[list[dict[str, Any]]]] = {
+    "name-after-arguments": [
+        [{"index": 0, "id": "call_1", "function": {"arguments": '{"path":'}}],
+        [{"index": 0, "function": {"name": "read_file", "arguments": f'"{PATH}"}}'}}],
+    ],
+    "name-last": [
+        [{"index": 0, "id": "call_1", "function": {"arguments": ARGUMENTS}}],
+        [{"index": 0, "function": {"name": "read_file"}}],
+    ],
+    "no-index-and-no-id": [[{"function": {"arguments": ARGUMENTS}}], [{"function": {"name": "read_file"}}]],
+    "arguments-as-object": [
+        [{"index": 0, "id": "call_1", "function": {"name": "read_file", "arguments": {"path": PATH}}}]
+    ],
+}
+TWO_CALLS: dict[str, list[dict[str, Any]]] = {
+    "no-index": [{"id": "a1"}, {"id": "a2"}],
+    "index-always-zero": [{"index": 0, "id": "a1"}, {"index": 0, "id": "a2"}],
+    "no-index-and-no-id": [{}, {}],
+    "one-id": [{"index": 0, "id": "a1"}, {"index": 1, "id": "a1"}],
+}
+
 
 class TestCommand:
+    @pytest.mark.parametrize("contents", PART_CONTENTS)
+    def test_parts_of_the_content_are_read(self, me: Person, double: AiDouble, contents: list[Any]) -> None:
+        double.script = [ModelReply(deltas=[{"content": content} for content in contents])]
+        stream_parts = parts(me.post("/api/ai/command", ASK))
+        assert (text(stream_parts), of_kind(stream_parts, "error")) == ("one two", [])
+
     def test_nodes_are_sent_to_the_model_as_markdown(self, me: Person, double: AiDouble) -> None:
         me.post("/api/ai/command", ASK | {"ctx": {"children": CHILDREN, "toolName": "generate"}})
         assert "# Tea\n\nIt is **hot**." in system_of(double)
@@ -159,6 +195,29 @@ class TestChat:
         assert len(of_kind(stream_parts, "tool-output-error")) == 1
         assert of_kind(stream_parts, "source-document") == []
         assert text(stream_parts) == "No."
+
+    @pytest.mark.parametrize("calls", CALL_FORMS.values(), ids=CALL_FORMS)
+    def test_tool_call_of_every_form_is_read(
+        self, site: Site, double: AiDouble, calls: list[list[dict[str, Any]]]
+    ) -> None:
+        double.script = [ModelReply(deltas=[{"tool_calls": call} for call in calls], reason="tool_calls"), say("Yes.")]
+        stream_parts = parts(self.ask(site))
+        assert [part["input"] for part in of_kind(stream_parts, "tool-input-available")] == [{"path": PATH}]
+        assert of_kind(stream_parts, "tool-output-available")[0]["output"]["text"] == POST.decode()
+        assert text(stream_parts) == "Yes."
+
+    @pytest.mark.parametrize("heads", TWO_CALLS.values(), ids=TWO_CALLS)
+    def test_two_calls_of_every_form_run_with_their_arguments(
+        self, site: Site, double: AiDouble, heads: list[dict[str, Any]]
+    ) -> None:
+        paths = [PATH, "content/about.md"]
+        functions = [{"name": "read_file", "arguments": json.dumps({"path": path})} for path in paths]
+        deltas = [{"tool_calls": [head | {"function": one}]} for head, one in zip(heads, functions, strict=True)]
+        double.script = [ModelReply(deltas=deltas, reason="tool_calls"), say("Yes.")]
+        stream_parts = parts(self.ask(site))
+        assert [part["output"]["path"] for part in of_kind(stream_parts, "tool-output-available")] == paths
+        ids = [message["tool_call_id"] for message in double.last.body["messages"] if message["role"] == "tool"]
+        assert len(set(ids)) == 2
 
     def test_invalid_tool_arguments_are_reported_to_the_model(self, site: Site, double: AiDouble) -> None:
         class Broken(dict):  # type: ignore[type-arg]

@@ -23,6 +23,8 @@ class ModelReply:
     reason: str | None = None
     tokens: tuple[Any, Any] | None = (11, 7)
     pause_s: float = 0.0
+    deltas: list[dict[str, Any]] = field(default_factory=list)
+    """Deltas of chat completions in other forms than those of `text` and `calls`."""
 
     @property
     def whole(self) -> str:
@@ -118,6 +120,8 @@ def openai_events(reply: ModelReply) -> Iterator[bytes]:
         return _data(payload | {"choices": [{"index": 0, "delta": delta, "finish_reason": reason}]})
 
     yield chunk({"role": "assistant", "content": ""})
+    for delta in reply.deltas:
+        yield chunk(delta)
     for text in reply.text:
         yield chunk({"content": text})
     for at, (name, arguments) in enumerate(reply.calls):
