@@ -4,7 +4,7 @@ import re
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 from flask import Response
 from marshmallow import Schema, fields
@@ -23,15 +23,15 @@ from app.console.translation import gettext as _
 from app.core.archives import ArchiveRefused, read_archive
 from app.core.errors import InvalidRequest, NotFound
 from app.core.permissions import Permission
-from app.drivers.git.port import Repository
 from app.extensions import current_settings, drivers
 from app.http.endpoint import endpoint
 from app.http.validation import NameField, RequestBody, text
 from app.models.repository_import import ImportStatus, RepositoryImport
-from app.resources.git_provider import repositories
-from app.resources.git_provider.schemas.credentials import RepositoryItemSchema, plain_name
-from app.resources.project import imports
-from app.resources.project.routes import projects
+from app.resources.git_provider.schemas.credentials import plain_name
+from app.resources.project import imports, queries, service
+from app.resources.project.new_repository import NewRepository, make_connected
+from app.resources.project.schemas import ProjectSchema
+from app.resources.user.creation_limits import limits_of
 
 REFRESH_S = 3
 """Interval in which a browser reloads the page of a running import, also without scripts."""
@@ -69,25 +69,28 @@ def start_import(*, scope: Scope, body: ImportRepositoryBody) -> RepositoryImpor
         name=body.name,
         project_name=body.project_name,
         hosts=current_settings().git.clone_hosts,
+        limits=limits_of(scope.organization.owner_id),
     )
 
 
 @dataclass(frozen=True, kw_only=True)
 class ImportArchiveBody(RequestBody):
-    """A repository with the files of an archive."""
+    """A project with the files of an archive."""
 
     archive: Annotated[bytes, fields.Raw(required=True)]
     name: Annotated[str, fields.String(required=True, validate=plain_name)]
+    project_name: Annotated[str, NameField(100, required=True)]
 
 
-def _create_from_archive(scope: Scope, body: ImportArchiveBody) -> Repository:
-    """Unpack the archive in a thread, then create the repository with its files."""
+def _create_from_archive(scope: Scope, body: ImportArchiveBody) -> NewRepository:
+    """Check the limits, unpack the archive in a thread, then create the repository with its files."""
+    service.check_creation(scope.organization, body.project_name, limits=limits_of(scope.organization.owner_id))
     with tempfile.TemporaryDirectory() as folder:
         try:
             offload(_unpack, body.archive, Path(folder))
         except ArchiveRefused as error:
             raise InvalidRequest.field("archive", str(error)) from error
-        return repositories.make(scope.organization, body.name, hosts=drivers.git, source=Path(folder))
+        return make_connected(scope.organization, body.name, source=Path(folder), hosts=drivers.git, by=scope.actor)
 
 
 def _unpack(data: bytes, folder: Path) -> None:
@@ -100,12 +103,17 @@ def _unpack(data: bytes, folder: Path) -> None:
 @endpoint(
     guard=permission(Permission.MANAGE_PROJECTS),
     body=ImportArchiveBody,
-    result=RepositoryItemSchema,
+    result=ProjectSchema,
     prepare=_create_from_archive,
+    rate="project_create",
 )
-def create_from_archive(*, scope: Scope, body: ImportArchiveBody, prepared: Repository) -> Repository:
-    """Record a repository that was created from an archive. The console calls this operation; it has no URL."""
-    return repositories.record_owner(scope.organization, prepared)
+def create_from_archive(*, scope: Scope, body: ImportArchiveBody, prepared: NewRepository) -> queries.Shown:
+    """Create a project on a repository with the files of an archive. The console calls this operation; it has no URL."""
+    values = {"name": body.project_name} | prepared.values
+    limits = limits_of(scope.organization.owner_id)
+    return queries.reload_project(
+        service.create(scope.organization, values, prepared.reached, by=scope.actor, limits=limits)
+    )
 
 
 def _names(title: str, source: str) -> dict[str, str]:
@@ -153,16 +161,5 @@ def connect_archive(*, scope: Scope, form: Form) -> Response:
     if file is None or not file.filename:
         raise InvalidRequest.field("archive", _("Choose an archive."))
     names = _names(form.text("archive_name"), file.filename)
-    data: dict[str, Any] = {"archive": file.read(), "name": names["name"]}
-    repository = api.write(create_from_archive, scope.path, data)
-    created = api.write(
-        projects.create,
-        data={
-            "org_id": scope.path["org_id"],
-            "provider": "local",
-            "project_name": names["project_name"],
-            "repository": repository["full_name"],
-            "branch": repository["default_branch"],
-        },
-    )
+    created = api.write(create_from_archive, scope.path, {"archive": file.read()} | names)
     return see_other(f"{ROOT}/projects/{created['project_id']}?done=connected")

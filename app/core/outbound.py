@@ -1,5 +1,6 @@
 """The hook that runs before each call to another system."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 _checks: list[Callable[[str], None]] = []
@@ -14,3 +15,14 @@ def before_call(client: str) -> None:
     """Run the check. HTTP client and Git command runner call this before each call."""
     for check in _checks:
         check(client)
+
+
+class OutsideResource(ABC):
+    """A result of `prepare` that exists outside of the database."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """Remove the resource, because the transaction was refused.
+
+        It is not called if the result of the transaction is unknown, so a job must remove resources without rows as well.
+        """

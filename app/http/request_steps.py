@@ -10,9 +10,11 @@ from sqlalchemy.exc import DBAPIError
 
 from app.access import authentication
 from app.access.scope import Scope
-from app.core.errors import Archived, NotFound, PreconditionFailed
+from app.core.errors import AppError, Archived, NotFound, PreconditionFailed
+from app.core.outbound import OutsideResource
 from app.database import session
 from app.database.errors import is_deadlock
+from app.drivers.errors import DriverError
 from app.extensions import current_settings
 from app.http import body as bodies
 from app.http import body_admission, caching, idempotency, rate_limits, uploads
@@ -85,8 +87,8 @@ class RequestSteps:
         prepared = self._prepare(arguments)
         try:
             return _transact(lambda: self._finish(arguments, prepared))
-        except BaseException:
-            _close_unsent(prepared)
+        except BaseException as error:
+            _close_unsent(prepared, error)
             raise
 
     def _write(self) -> Response:
@@ -179,11 +181,13 @@ class RequestSteps:
             raise PreconditionFailed
 
 
-def _close_unsent(prepared: dict[str, Any]) -> None:
-    """Release the resources of a response that `prepare` built, such as a running call of a model."""
-    response = prepared.get("prepared")
-    if isinstance(response, Response):
-        response.close()
+def _close_unsent(prepared: dict[str, Any], error: BaseException) -> None:
+    """Release what `prepare` built, such as a running call of a model or a repository on disk."""
+    built = prepared.get("prepared")
+    if isinstance(built, Response):
+        built.close()
+    elif isinstance(built, OutsideResource) and isinstance(error, AppError | DriverError):
+        built.discard()
 
 
 def _transact(run: Callable[[], Response]) -> Response:

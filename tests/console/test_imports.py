@@ -1,26 +1,33 @@
 """Connection of a repository from a clone URL and from an archive, with plain forms."""
 
 import io
+import os
+import time
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from werkzeug.test import TestResponse
 
-from app.extensions import db
+from app.drivers.git.local.unclaimed import MARKER
+from app.extensions import db, drivers
+from app.models.project import LocalRepository
 from app.models.repository_import import ImportStatus, RepositoryImport
+from app.resources.git_provider.jobs import remove_unclaimed
 from config import Settings
 from tests.console.conftest import ConsoleScene
 from tests.console.test_organizations import submit
 from tests.core.test_archives import FILES, tarred, zipped
+from tests.support import factories
 from tests.support.applications import application
 from tests.support.databases import another_database
+from tests.support.parallel import together
 from tests.support.samples.gitrepo import GitRepo
 from tests.support.servers.repositories import repository_server
 from tests.support.world import Person, World
-
-pytestmark = pytest.mark.one_database
 
 ORIGIN = {"Origin": "http://127.0.0.1:8000"}
 
@@ -32,6 +39,7 @@ def upload(person: Person, organization: str, name: str, data: bytes, **fields: 
         return person.client.post(url, data=fields | {"archive": (io.BytesIO(data), name)}, headers=ORIGIN)
 
 
+@pytest.mark.one_database
 class TestClone:
     @pytest.fixture
     def cloning(self, store: str, tmp_path: Path) -> Iterator[World]:
@@ -102,6 +110,7 @@ class TestClone:
         assert 'value="Docs"' in refused.text
 
 
+@pytest.mark.one_database
 class TestArchive:
     @pytest.mark.parametrize(("name", "pack"), [("Our site.zip", zipped), ("Our site.tar.gz", tarred)])
     def test_archive_becomes_a_project(self, console: ConsoleScene, name: str, pack: Any) -> None:
@@ -117,7 +126,7 @@ class TestArchive:
         assert upload(owner, organization, "a.zip", zipped(FILES), archive_name="Docs").status_code == 303
         again = upload(owner, organization, "b.zip", zipped(FILES), archive_name="Docs")
         assert again.status_code == 409
-        assert "A repository of this name already exists" in again.text
+        assert "There is already a project of this name in the organization" in again.text
         assert 'value="Docs"' in again.text
 
     @pytest.mark.parametrize(
@@ -140,3 +149,65 @@ class TestArchive:
         refused = upload(console.site.owner, console.ids["org_id"], "", b"")
         assert refused.status_code == 400
         assert 'id="archive-error"' in refused.text
+
+
+class TestLimit:
+    @pytest.fixture
+    def limited(self, store: str, tmp_path: Path) -> Iterator[World]:
+        """An application whose users may own two projects."""
+        with (
+            another_database(store, tmp_path) as url,
+            application(Settings.for_tests(tmp_path, DATABASE_URL=url, LIMIT_PROJECTS=2)) as made,
+        ):
+            yield World(made)
+
+    def test_refused_archive_leaves_neither_repository_nor_name(self, limited: World) -> None:
+        owner = limited.person()
+        organization = owner.new_organization()
+        outcomes = [upload(owner, organization, f"{n}.zip", zipped(FILES)).status_code for n in range(5)]
+        assert outcomes == [303, 303, 403, 403, 403]
+        assert sorted(path.name for path in (limited.git_root / organization).iterdir()) == ["0.git", "1.git"]
+        assert names_of(limited) == [f"{organization}/0", f"{organization}/1"]
+
+    def test_archive_with_the_name_of_a_project_creates_no_repository(self, limited: World) -> None:
+        owner = limited.person()
+        organization = owner.new_organization()
+        name, _ = factories.repository(limited, FILES)
+        owner.new_project(organization, name, project_name="Docs")
+        assert upload(owner, organization, "a.zip", zipped(FILES), archive_name="Docs").status_code == 409
+        assert not (limited.git_root / organization).exists()
+
+    def test_parallel_archives_at_the_limit_create_one_project(self, limited: World) -> None:
+        owner = limited.person()
+        organization = owner.new_organization()
+        assert upload(owner, organization, "first.zip", zipped(FILES)).status_code == 303
+        people = [owner.again() for _ in range(6)]
+
+        def send(number: int) -> int:
+            return upload(people[number], organization, f"{number}.zip", zipped(FILES)).status_code
+
+        outcomes = together([partial(send, number) for number in range(6)])
+        assert sorted(outcomes) == [303, *[403] * 5]
+        assert len(list((limited.git_root / organization).iterdir())) == 2
+        assert len(names_of(limited)) == 2
+
+    def test_repository_of_a_killed_request_is_removed_after_an_hour(self, limited: World) -> None:
+        owner = limited.person()
+        organization = owner.new_organization()
+        assert upload(owner, organization, "kept.zip", zipped(FILES)).status_code == 303
+        with limited.app.app_context():
+            for name in ("killed", "recent"):
+                drivers.git.local.create(f"{organization}/{name}", is_claimed=False)
+            drivers.git.local.create(f"{organization}/operator")
+            for name in ("kept", "killed"):
+                os.utime(limited.git_root / organization / f"{name}.git" / MARKER, (time.time() - 7_200,) * 2)
+            for _ in range(2):
+                remove_unclaimed(git=drivers.git)
+        names = sorted(path.name for path in (limited.git_root / organization).iterdir())
+        assert names == ["kept.git", "operator.git", "recent.git"]
+        assert not (limited.git_root / organization / "kept.git" / MARKER).exists()
+
+
+def names_of(world: World) -> list[str]:
+    with world.app.app_context():
+        return sorted(db.session.scalars(sa.select(LocalRepository.name)))

@@ -159,7 +159,8 @@ class Packer:
 def write_unreferenced(folder: Path, item: GitObject, *, age_s: float) -> None:
     """Write a loose object of an age."""
     path = folder / "objects" / item.sha[:2] / item.sha[2:]
-    path.parent.mkdir(exist_ok=True)
+    with suppress(FileExistsError):
+        path.parent.mkdir()
     temporary = folder / f"objects/tmp_obj_{secrets.token_hex(8)}"
     temporary.write_bytes(zlib.compress(object_header(item.type, item.content) + item.content, 1))
     os.utime(temporary, (time.time() - age_s,) * 2)

@@ -27,8 +27,20 @@ class LocalHost(GitProvider, Protocol):
     def bundles(self) -> Bundles:
         """Return the repositories as files."""
 
-    def create(self, name: str, *, source: Path | None = None) -> Repository:
-        """Create the repository `owner/name`, empty or from a folder. Raises RepositoryExists, UpstreamRejected."""
+    def create(self, name: str, *, source: Path | None = None, is_claimed: bool = True) -> Repository:
+        """Create the repository `owner/name`, empty or from a folder. Raises RepositoryExists, UpstreamRejected.
+
+        Without `is_claimed`, `remove_unclaimed` removes it after an hour if it has no owner then.
+        """
+
+    def renew(self, name: str) -> Repository:
+        """Return an existing repository. One without an owner stays for another hour."""
+
+    def remove(self, name: str) -> None:
+        """Remove a repository with its files. Nothing happens if it does not exist."""
+
+    def remove_unclaimed(self, *, is_owned: Callable[[str], bool]) -> list[str]:
+        """Remove the repositories of failed requests, which have no owner. Return their names."""
 
     def clone(self, name: str, url: str, *, watch: Callable[[int], None]) -> Repository:
         """Create the repository `owner/name` from a public URL. `watch` receives the received bytes.

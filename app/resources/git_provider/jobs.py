@@ -1,4 +1,4 @@
-"""Jobs that revoke tokens at their hosts and delete old rows."""
+"""Jobs that revoke tokens at their hosts, and delete old rows and repositories without an organization."""
 
 from datetime import timedelta
 
@@ -12,7 +12,7 @@ from app.drivers.git.hosts import GitHosts
 from app.extensions import db, keyring
 from app.models.base import utcnow_ms
 from app.models.git_credential import GitDelivery, GitRevocation
-from app.models.project import Provider
+from app.models.project import LocalRepository, Provider
 from app.resources.git_provider import token_encryption
 from app.security.secrets import TamperedSecret
 
@@ -40,6 +40,21 @@ def revoke(*, revocation_id: str, git: GitHosts) -> None:
         log.info("git_credential.not_revoked", revocation_id=revocation_id, error=type(fault).__name__)
     with session.write_transaction():
         db.session.execute(sa.delete(GitRevocation).where(GitRevocation.id == revocation_id))
+
+
+@job("git_provider.remove_unclaimed", every=CLEANUP_INTERVAL, retries=0, uses=("git",), priority=-5)
+def remove_unclaimed(*, git: GitHosts) -> None:
+    """Remove the local repositories of failed requests: they were created, but no row names their organization."""
+    if git.local is not None:
+        for name in git.local.remove_unclaimed(is_owned=_is_owned):
+            log.info("git.unclaimed_removed", repository=name)
+
+
+def _is_owned(name: str) -> bool:
+    session.start_reading()
+    is_owned = db.session.get(LocalRepository, name) is not None
+    session.release_connection()
+    return is_owned
 
 
 @job("git_provider.forget", every=CLEANUP_INTERVAL, retries=0)

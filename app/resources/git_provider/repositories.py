@@ -41,7 +41,8 @@ def reachable(
 def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path | None = None) -> Repository:
     """Create `<organization id>/name` on disk with the files of a folder, by default with a README.
 
-    Runs before the transaction because it takes long. Without a source, a repository that a crash left without a row is
+    Runs before the transaction because it takes long. `remove_unclaimed` removes it if the transaction does not follow.
+    Without a source, a repository that a crash left without a row is
     reused.
 
     Raises:
@@ -55,14 +56,14 @@ def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path
     host = local_host(hosts)
     try:
         if source is not None:
-            return host.create(full, source=source)
+            return host.create(full, source=source, is_claimed=False)
         with tempfile.TemporaryDirectory() as folder:
             Path(folder, "README.md").write_text(f"# {name}\n")
-            return host.create(full, source=Path(folder))
+            return host.create(full, source=Path(folder), is_claimed=False)
     except RepositoryExists as error:
         if source is not None:
             raise name_taken() from error
-        return host.repository(RepoRef(full))
+        return host.renew(full)
 
 
 def record_owner(organization: Organization, repository: Repository) -> Repository:

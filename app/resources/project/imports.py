@@ -2,16 +2,18 @@
 
 import time
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 
 import sqlalchemy as sa
 
 from app.core.clone_urls import parse_clone_url
 from app.core.errors import AppError, Conflict, InvalidRequest, PermissionDenied
+from app.core.limits import Limits
 from app.core.permissions import Permission, grants
 from app.database import session
 from app.database.session import savepoint
-from app.drivers.errors import DriverError, UpstreamRejected
-from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
+from app.drivers.errors import DriverError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable
+from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.hosts import GitHosts, LocalHost
 from app.drivers.git.port import RepoRef, Repository
 from app.extensions import db, jobs
@@ -31,20 +33,32 @@ MAX_OPEN = 3
 
 MAX_SHOWN = 10
 REPORT_INTERVAL_S = 2.0
+RETRIED_FOR, TEMPORARY = timedelta(hours=1), (502, 503, 504)
+"""Time during which temporary failures are repeated, and their statuses."""
+
 OPEN = (ImportStatus.WAITING, ImportStatus.RUNNING)
 
 
 def request_import(
-    organization: Organization, by: User, *, url: str, name: str, project_name: str, hosts: Sequence[str]
+    organization: Organization,
+    by: User,
+    *,
+    url: str,
+    name: str,
+    project_name: str,
+    hosts: Sequence[str],
+    limits: Limits,
 ) -> RepositoryImport:
     """Store an import and enqueue its job. The name of the repository is taken at once.
 
     Raises:
         InvalidRequest: the URL must not be cloned.
-        Conflict: the organization has a repository of this name, or too many open imports.
+        Conflict: the organization has a project or repository of this name, or too many open imports.
+        LimitReached: the organization or its owner has the maximum number of active projects.
     """
     if parse_clone_url(url, hosts) is None:
         raise InvalidRequest.field("clone_url", "The URL of a repository starts with https:// and has no password")
+    service.check_creation(organization, project_name, limits=limits)
     # Parallel requests would count the same imports.
     db.session.execute(
         sa.select(Organization.id).where(Organization.id == organization.id).with_for_update(key_share=True)
@@ -84,8 +98,12 @@ def find(organization: Organization, import_id: str) -> RepositoryImport | None:
 
 
 def run(row: RepositoryImport, *, hosts: GitHosts) -> None:
-    """Clone the repository and connect it as a project. A repeated run continues where the previous one ended."""
-    import_id, name, url = row.id, row.repository, row.url
+    """Clone the repository and connect it as a project. A repeated run continues where the previous one ended.
+
+    Raises:
+        AppError, DriverError: a temporary failure. The job repeats the run.
+    """
+    import_id, name, url, created_at = row.id, row.repository, row.url, row.created_at
     _set(import_id, status=ImportStatus.RUNNING)
     try:
         host = local_host(hosts)
@@ -93,7 +111,16 @@ def run(row: RepositoryImport, *, hosts: GitHosts) -> None:
         _connect(import_id, repository, hosts)
     except (AppError, DriverError) as error:
         db.session.rollback()
-        _fail(import_id, name, error, hosts)
+        if _is_temporary(error) and utcnow_ms() - created_at < RETRIED_FOR:
+            _set(import_id, status=ImportStatus.WAITING, problem=getattr(error, "code", None), problem_text=str(error))
+            raise
+        fail(import_id, name, error, hosts)
+
+
+def _is_temporary(error: AppError | DriverError) -> bool:
+    if isinstance(error, AppError):
+        return error.status in TEMPORARY
+    return isinstance(error, UpstreamUnavailable | UpstreamThrottled)
 
 
 def _clone(host: LocalHost, name: str, url: str, watch: Callable[[int], None]) -> Repository:
@@ -159,19 +186,19 @@ def _set(import_id: str, **values: object) -> bool:
     return row is not None
 
 
-def _fail(import_id: str, name: str, error: AppError | DriverError, hosts: GitHosts) -> None:
-    """Store the reason of a failure. The name is free again unless the repository was cloned."""
-    is_cloned = _is_on_disk(name, hosts)
-    _set(import_id, status=ImportStatus.FAILED, problem=getattr(error, "code", None), problem_text=str(error))
-    if not is_cloned:
+def fail(import_id: str, name: str, error: AppError | DriverError | None, hosts: GitHosts) -> None:
+    """Store the reason of a failure and remove the repository. Its name is free again.
+
+    The repository stays if a project uses it.
+    """
+    session.start_reading()
+    row = db.session.get(RepositoryImport, import_id, populate_existing=True)
+    users = sa.select(Project.id).where(Project.provider == Provider.LOCAL, Project.repository == name)
+    is_removed = db.session.scalar(users.limit(1)) is None and (row is None or row.status in OPEN)
+    session.release_connection()
+    if is_removed:
+        local_host(hosts).remove(name)
         with session.write_transaction():
             db.session.execute(sa.delete(LocalRepository).where(LocalRepository.name == name))
-
-
-def _is_on_disk(name: str, hosts: GitHosts) -> bool:
-    session.release_connection()
-    try:
-        local_host(hosts).repository(RepoRef(name))
-    except RepositoryUnavailable:
-        return False
-    return True
+    problem = "INTERNAL" if error is None else getattr(error, "code", None)
+    _set(import_id, status=ImportStatus.FAILED, problem=problem, problem_text=None if error is None else str(error))

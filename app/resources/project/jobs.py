@@ -9,7 +9,7 @@ from app.database import session
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.repository_import import ImportStatus, RepositoryImport
+from app.models.repository_import import RepositoryImport
 from app.resources.project import imports
 
 RETENTION, CLEANUP_INTERVAL = timedelta(days=7), timedelta(hours=1)
@@ -17,7 +17,7 @@ ABANDONED_AFTER = timedelta(hours=6)
 """Age of an import whose job has ended permanently without a result."""
 
 
-@job("project.import", retries=2, uses=("git",), priority=3)
+@job("project.import", retries=20, uses=("git",), priority=3)
 def import_repository(*, import_id: str, git: GitHosts) -> None:
     """Clone a repository and connect it as a project."""
     session.start_reading()
@@ -26,14 +26,14 @@ def import_repository(*, import_id: str, git: GitHosts) -> None:
         imports.run(row, hosts=git)
 
 
-@job("project.clean_imports", every=CLEANUP_INTERVAL, retries=0)
-def clean_imports() -> None:
+@job("project.clean_imports", every=CLEANUP_INTERVAL, retries=0, uses=("git",))
+def clean_imports(*, git: GitHosts) -> None:
     """Delete imports after a week, and mark those without a running job as failed."""
     now = utcnow_ms()
     with session.write_transaction():
         db.session.execute(sa.delete(RepositoryImport).where(RepositoryImport.created_at < now - RETENTION))
-        db.session.execute(
-            sa.update(RepositoryImport)
-            .where(RepositoryImport.status.in_(imports.OPEN), RepositoryImport.updated_at < now - ABANDONED_AFTER)
-            .values(status=ImportStatus.FAILED, problem="INTERNAL")
-        )
+    session.start_reading()
+    is_abandoned = (RepositoryImport.status.in_(imports.OPEN), RepositoryImport.updated_at < now - ABANDONED_AFTER)
+    rows = db.session.execute(sa.select(RepositoryImport.id, RepositoryImport.repository).where(*is_abandoned)).all()
+    for import_id, repository in rows:
+        imports.fail(import_id, repository, None, git)

@@ -43,6 +43,20 @@ def create(
     return project
 
 
+def check_creation(organization: Organization, name: str, *, limits: Limits) -> None:
+    """Refuse a project before a repository is created for it. `create` repeats the checks under locks.
+
+    Raises:
+        Archived, LimitReached, Conflict: as `create`.
+    """
+    if organization.status == ArchiveStatus.ARCHIVED:
+        raise Archived
+    _check_organization(organization, limits.projects_per_organization)
+    _check_owner(organization, limits.projects)
+    if db.session.scalar(sa.select(Project.id).where(Project.organization_id == organization.id, Project.name == name)):
+        raise _name_taken()
+
+
 def update(project: Project, changes: dict[str, Any], *, by: HasId) -> Project:
     """Change columns. The keys of `paths` are merged, so the caller holds the lock of the row.
 
@@ -210,9 +224,13 @@ def _check_limits(organization: Organization, limits: Limits) -> None:
     """Count while organization and owner are locked, so that parallel requests cannot exceed the limits."""
     _check_organization(organization, limits.projects_per_organization)
     lock_users(organization.owner_id)
+    _check_owner(organization, limits.projects)
+
+
+def _check_owner(organization: Organization, limit: int) -> None:
     owned = sa.select(Organization.id).where(Organization.owner_id == organization.owner_id)
-    if _count_active(Project.organization_id.in_(owned)) >= limits.projects:
-        raise LimitReached(f"At most {limits.projects} active projects can be owned")
+    if _count_active(Project.organization_id.in_(owned)) >= limit:
+        raise LimitReached(f"At most {limit} active projects can be owned")
 
 
 def _check_organization(organization: Organization, limit: int) -> None:

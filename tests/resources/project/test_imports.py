@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import Conflict, InvalidRequest
+from app.core.errors import Conflict, InvalidRequest, LimitReached
+from app.core.limits import Limits
 from app.database import session
+from app.drivers.errors import UpstreamUnavailable
 from app.extensions import db, drivers
 from app.models.base import utcnow_ms
 from app.models.organization import Membership, Organization
@@ -70,6 +72,7 @@ def start(world: World, owner: Person, organization: str, url: str, name: str = 
             name=name,
             project_name=name.title(),
             hosts=("127.0.0.1",),
+            limits=Limits(),
         )
         db.session.commit()
         return row.id
@@ -102,6 +105,7 @@ def test_parallel_requests_do_not_exceed_the_limit_of_open_imports(
                         name=f"docs{number}",
                         project_name=f"Docs {number}",
                         hosts=("127.0.0.1",),
+                        limits=Limits(),
                     )
             except Conflict:
                 return False
@@ -131,7 +135,7 @@ def test_failed_clone_stores_the_reason_and_frees_the_name(
     assert names(cloning) == []
 
 
-def test_failed_connection_leaves_the_cloned_repository(
+def test_failed_connection_removes_the_cloned_repository(
     cloning: World, owner: Person, organization: str, url: str
 ) -> None:
     import_id = start(cloning, owner, organization, url)
@@ -141,9 +145,48 @@ def test_failed_connection_leaves_the_cloned_repository(
     cloning.work_off()
     row = read(cloning, import_id)
     assert (row.status, row.problem) == (ImportStatus.FAILED, "NOT_ALLOWED")
-    assert names(cloning) == ["docs"]
+    assert (names(cloning), list(cloning.git_root.glob("*/docs.git"))) == ([], [])
     with cloning.app.app_context():
         assert db.session.query(Project).count() == 0
+
+
+def test_temporary_failure_is_repeated_and_shown(
+    cloning: World, owner: Person, organization: str, url: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import_id = start(cloning, owner, organization, url)
+    cloning.drop_jobs()
+
+    def run_once() -> None:
+        with cloning.app.app_context():
+            jobs.import_repository(import_id=import_id, git=drivers.git)
+
+    with monkeypatch.context() as without_git:
+        without_git.setenv("PATH", str(tmp_path / "none"))
+        with pytest.raises(UpstreamUnavailable):
+            run_once()
+    row = read(cloning, import_id)
+    assert (row.status, row.problem) == (ImportStatus.WAITING, "UNAVAILABLE")
+    assert (
+        "The service tries again" in owner.client.get(f"/console/organizations/{organization}/imports/{import_id}").text
+    )
+    run_once()
+    assert read(cloning, import_id).status == ImportStatus.CONNECTED
+
+
+def test_import_beyond_the_limit_is_refused_before_the_clone(
+    cloning: World, owner: Person, organization: str, url: str
+) -> None:
+    with cloning.app.app_context(), pytest.raises(LimitReached):
+        imports.request_import(
+            db.session.get_one(Organization, organization),
+            db.session.get_one(User, owner.id),
+            url=url,
+            name="docs",
+            project_name="Docs",
+            hosts=("127.0.0.1",),
+            limits=Limits(projects=0),
+        )
+    assert names(cloning) == []
 
 
 def test_repeated_run_continues_after_the_clone(cloning: World, owner: Person, organization: str, url: str) -> None:
@@ -195,6 +238,6 @@ def test_cleanup_deletes_old_imports_and_ends_abandoned_ones(
             at = now - age - timedelta(minutes=1)
             db.session.query(RepositoryImport).filter_by(id=import_id).update({"created_at": at, "updated_at": at})
         db.session.commit()
-        jobs.clean_imports()
+        jobs.clean_imports(git=drivers.git)
         rows = {row.id: row.status for row in db.session.query(RepositoryImport)}
     assert rows == {abandoned: ImportStatus.FAILED, new: ImportStatus.WAITING}

@@ -264,7 +264,8 @@ def write_failure(error: OSError) -> DiskFull | UpstreamError:
 def command_failure(arguments: tuple[str, ...], returncode: int, errors: bytes) -> GitFailed | DiskFull:
     """Return the exception for a failed command, and log its messages."""
     text = errors[:MAX_LOGGED_BYTES].decode(errors="replace")
-    log.warning("git.command_failed", command=arguments[0], returncode=returncode, error=text)
+    name = next(part for part, before in zip(arguments, ("", *arguments), strict=False) if "-c" not in (part, before))
+    log.warning("git.command_failed", command=name, returncode=returncode, error=text)
     if any(message in text for message in FULL_DISK_MESSAGES):
         return DiskFull()
     if any(message in text for message in DAMAGE_MESSAGES):

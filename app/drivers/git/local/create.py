@@ -16,6 +16,7 @@ from app.drivers.git.local.commands import GitFailed, run
 from app.drivers.git.local.folders import foreign_storage, is_bare_repository
 from app.drivers.git.local.new_commit import CommitIdentity, create_commit
 from app.drivers.git.local.refs import default_branch, list_branches
+from app.drivers.git.local.unclaimed import mark
 from app.drivers.git.port import Person
 
 BRANCH = "main"
@@ -26,7 +27,7 @@ IGNORED_FAULTS = "\tzeroPaddedFilemode = ignore\n\tbadTimezone = ignore\n\tmissi
 OBJECT_CHECKS = f'[transfer]\n\tfsckObjects = true\n[fetch "fsck"]\n{IGNORED_FAULTS}[receive "fsck"]\n{IGNORED_FAULTS}'
 
 
-def create_repository(root: Path, folder: Path, *, source: Path | None, bot: Person) -> None:
+def create_repository(root: Path, folder: Path, *, source: Path | None, bot: Person, is_claimed: bool = True) -> None:
     """Create the bare repository `folder`. It appears complete or not at all.
 
     Without a source it has no commit. A source repository provides its branches, another folder its files.
@@ -37,6 +38,8 @@ def create_repository(root: Path, folder: Path, *, source: Path | None, bot: Per
     """
     with new_repository(root, folder) as target:
         init(target, BRANCH)
+        if not is_claimed:
+            mark(target)
         if source is not None:
             _fill(target, source.resolve(), bot)
 

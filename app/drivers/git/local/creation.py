@@ -2,9 +2,12 @@
 
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from app.drivers.errors import UpstreamRejected
+from app.drivers.git.local import unclaimed
+from app.drivers.git.local.bundles import LocalBundles
 from app.drivers.git.local.clone import clone_repository
 from app.drivers.git.local.commands import run
 from app.drivers.git.local.create import create_repository, require_object_checks
@@ -21,15 +24,37 @@ class LocalCreation(LocalRepositories):
     _bot: Person
     _clone_hosts: tuple[str, ...]
 
-    def create(self, name: str, *, source: Path | None = None) -> Repository:
+    bundles: LocalBundles
+
+    def create(self, name: str, *, source: Path | None = None, is_claimed: bool = True) -> Repository:
         """Create a bare repository, empty (HEAD at `main`, no commit) or from a folder or repository on this machine.
+
+        `remove_unclaimed` removes the repository after an hour if it has no owner then, unless `is_claimed`.
 
         Raises:
             RepositoryExists: a repository of this name exists.
             UpstreamRejected: the name or the source cannot be used.
         """
-        create_repository(self._root, self._new_folder(name), source=source, bot=self._bot)
+        create_repository(self._root, self._new_folder(name), source=source, bot=self._bot, is_claimed=is_claimed)
         return self.repository(RepoRef(name))
+
+    def renew(self, name: str) -> Repository:
+        """Return an existing repository. One without an owner stays for another hour."""
+        unclaimed.renew(self._folder(RepoRef(name)))
+        return self.repository(RepoRef(name))
+
+    def remove(self, name: str) -> None:
+        """Remove a repository with its files. Nothing happens if it does not exist."""
+        unclaimed.remove(self._root, self._new_folder(name))
+
+    def remove_unclaimed(self, *, is_owned: Callable[[str], bool]) -> list[str]:
+        """Remove the repositories of failed requests, which have no owner. Return their names."""
+        removed = []
+        for name in list(self.bundles.names()):
+            folder = self._new_folder(name)
+            if unclaimed.is_old(folder) and unclaimed.settle(self._root, folder, is_owned=partial(is_owned, name)):
+                removed.append(name)
+        return removed
 
     def clone(self, name: str, url: str, *, watch: Callable[[int], None]) -> Repository:
         """Create a bare repository with the branches of a public repository. `watch` receives the received bytes.

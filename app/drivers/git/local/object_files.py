@@ -128,7 +128,8 @@ class _NewFiles:
 def _rename(source: Path, path: Path) -> None:
     """Rename a file. `git gc` may remove an empty folder between its creation and its use."""
     for _ in range(ATTEMPTS):
-        path.parent.mkdir(exist_ok=True)
+        with suppress(FileExistsError):  # `exist_ok` raises if the folder is removed between the two steps of `mkdir`.
+            path.parent.mkdir()
         with suppress(FileNotFoundError):
             source.replace(path)
             return
