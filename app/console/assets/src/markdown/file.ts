@@ -1,9 +1,10 @@
 // A Markdown file as a ProseMirror document, and the text of the file after edits.
 import type { Node } from "prosemirror-model";
 import { merge } from "./merge.ts";
-import { type References, parseNodes, split } from "./parse.ts";
+import { parseNodes, split } from "./parse.ts";
 import { schema } from "./schema.ts";
-import { isSource, withoutOuterSpace, write, writeExactly } from "./write.ts";
+import { type Style, styleOf } from "./style.ts";
+import { type Context, isSource, withoutOuterSpace, write, writeExactly } from "./write.ts";
 
 interface OriginalBlock {
   raw: string;
@@ -16,17 +17,18 @@ export class MarkdownFile {
   readonly doc: Node;
   private readonly blocks: OriginalBlock[] = [];
   private readonly gaps: string[] = [];
-  private readonly references: References;
+  private readonly context: Context;
   private readonly lineEnd: string;
 
   constructor(text: string, isMdx = false) {
     const { blocks, references } = split(text, isMdx);
-    this.references = references;
+    const style: Style = styleOf(blocks.flatMap(({ node }) => (node ? [node] : [])));
+    this.context = { references, style, isMdx };
     this.lineEnd = /\r\n|\n|\r/.exec(text)?.[0] ?? "\n";
     let position = 0;
     for (const [key, { start, end, node, label }] of blocks.entries()) {
       const raw = text.slice(start, end);
-      const written = node && writeExactly(node, references);
+      const written = node && writeExactly(node, this.context);
       const shown =
         node && written !== null
           ? node.type.create({ ...node.attrs, key }, node.content)
@@ -86,12 +88,12 @@ export class MarkdownFile {
   private write(edited: Node): string {
     const block = this.blocks[edited.attrs.key];
     const node = withoutOuterSpace(edited);
-    const mine = write(node, this.references);
+    const mine = write(node, this.context);
     let text = mine;
     if (block && block.written !== null && node.type !== schema.nodes.source_block) {
       const raw = lineFeeds(block.raw);
       const candidates = (["word", "line"] as const).map((unit) => merge(block.written!, raw, mine, unit));
-      text = candidates.find((each) => isSource(each, node, this.references)) ?? mine;
+      text = candidates.find((each) => isSource(each, node, this.context)) ?? mine;
     }
     return text.replaceAll("\n", this.lineEnd);
   }
@@ -109,7 +111,7 @@ export class MarkdownFile {
 
   /** Return whether the nodes of two texts are the same apart and together. HTML and tables need a blank line. */
   private separates(before: string, gap: string, after: string): boolean {
-    const [first, second, both] = [before, after, before + gap + after].map((text) => parseNodes(lineFeeds(text), this.references));
+    const [first, second, both] = [before, after, before + gap + after].map((text) => parseNodes(lineFeeds(text), this.context.references));
     if (!first || !second || !both) return hasBlankLine(gap);
     const apart = [...first, ...second];
     return both.length === apart.length && both.every((node, index) => node.eq(apart[index]!));
@@ -117,11 +119,11 @@ export class MarkdownFile {
 
   private withOtherMarker(node: Node): string | null {
     if (node.type === schema.nodes.bullet_list) {
-      const marker = node.attrs.marker === "-" ? "*" : "-";
+      const marker = (node.attrs.marker ?? this.context.style.bullet) === "-" ? "*" : "-";
       return this.write(node.type.create({ ...node.attrs, key: null, marker }, node.content));
     }
     if (node.type === schema.nodes.ordered_list) {
-      const delimiter = node.attrs.delimiter === "." ? ")" : ".";
+      const delimiter = (node.attrs.delimiter ?? this.context.style.delimiter) === "." ? ")" : ".";
       return this.write(node.type.create({ ...node.attrs, key: null, delimiter }, node.content));
     }
     return null;

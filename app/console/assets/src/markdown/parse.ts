@@ -35,6 +35,20 @@ md.inline.ruler.before("escape", "raw_inline", (state, silent) => {
   return true;
 });
 
+// markdown-it does not tell how a break is written.
+md.inline.ruler.before("newline", "written_break", (state, silent) => {
+  const spaces = /(?<! ) {2,}$/.exec(state.pending);
+  const isBackslash = state.src.startsWith("\\\n", state.pos);
+  if (!isBackslash && !(spaces && state.src[state.pos] === "\n")) return false;
+  if (!silent) {
+    if (!isBackslash) state.pending = state.pending.slice(0, spaces!.index);
+    state.push("hardbreak", "br", 0).markup = isBackslash ? "\\" : "  ";
+  }
+  state.pos += isBackslash ? 2 : 1;
+  while (state.src[state.pos] === " " || state.src[state.pos] === "\t") state.pos++;
+  return true;
+});
+
 const FRONT_MATTER = /^(---|\+\+\+)[ \t]*\r?\n(?:[\s\S]*?\r?\n)?\1[ \t]*(?=\r?\n|$)/;
 const LINE_END = /\r\n?|\n/g;
 // A block that starts like this belongs to an extension of Markdown.
@@ -46,21 +60,72 @@ const EXTENSIONS: [RegExp, string][] = [
   [/^ {0,3}\[[^\]]+\]:\s/, "Link addresses"],
   [/^\s*\{[:#.][^}\n]*\}\s*$/, "Attributes"],
 ];
-const MDX = /^\s*(?:import|export)\s|[{<]/;
+/** Return whether MDX would read a source as code: imports, expressions and elements outside of code spans and link targets. */
+export function isMdxCode(source: string): boolean {
+  if (/^\s*(?:import|export)\s/.test(source)) return true;
+  const text = source.replace(/<(?:\/?(?:b|strong|i|em|s|del)|br ?\/)>/g, "").replace(/(`+)(?!`)[^]*?(?<!`)\1(?!`)|\\[^]|\]\((?:<[^<>\n]*>|[^()\s]*)(?: "[^"\n]*")?\)/g, "");
+  return /[{<]/.test(text);
+}
+
 const UNSUPPORTED: Record<string, string> = { html_block: "HTML", table_open: "Table" };
 
+/** HTML elements without attributes that mean the same as a mark. */
+const MARKS: Record<string, string> = { b: "strong", strong: "strong", i: "em", em: "em", s: "s", del: "s", strike: "s" };
+md.core.ruler.push("html_marks", (state) => {
+  for (const token of state.tokens) if (token.children) readHtmlMarks(token.children, state.Token);
+});
+
+/** Replace pairs of such elements by the tokens of marks. Pairs that overlap with other marks remain HTML. */
+function readHtmlMarks(tokens: Token[], create: new (type: string, tag: string, nesting: -1 | 0 | 1) => Token): void {
+  const open: { index: number; tag: string | null }[] = [];
+  for (const [index, token] of tokens.entries()) {
+    if (token.type === "html_inline" && /^<br ?\/?>$/.test(token.content)) {
+      tokens[index] = new create("hardbreak", "br", 0);
+      tokens[index]!.markup = token.content;
+      continue;
+    }
+    const html = token.type === "html_inline" ? /^<(\/?)([a-z]+)>$/.exec(token.content) : null;
+    const name = html ? MARKS[html[2]!] : undefined;
+    if (token.nesting === 1 || (name && !html![1])) open.push({ index, tag: name ? html![2]! : null });
+    else if (token.nesting === -1 || name) {
+      const last = open.pop();
+      if (!name) {
+        // A mark ends whose elements are still open: they remain HTML.
+        while (last && last.tag !== null && open.length && open.at(-1)!.tag !== null) open.pop();
+        if (last && last.tag !== null) open.pop();
+        continue;
+      }
+      if (!last) continue;
+      if (last.tag !== html![2]) {
+        open.push(last);
+        continue;
+      }
+      for (const [at, nesting, kind] of [[last.index, 1, "open"], [index, -1, "close"]] as const) {
+        tokens[at] = new create(`${name}_${kind}`, html![2]!, nesting);
+        tokens[at]!.markup = `<${html![2]}>`;
+      }
+    }
+  }
+}
+
 let current: Token[] = [];
+let lines: string[] = [];
 const parser = new MarkdownParser(schema, { parse: () => current } as unknown as MarkdownIt, {
   blockquote: { block: "blockquote" },
   paragraph: { block: "paragraph" },
   list_item: { block: "list_item" },
-  bullet_list: { block: "bullet_list", getAttrs: (token, tokens, i) => ({ marker: token.markup, tight: isTight(tokens, i) }) },
+  bullet_list: {
+    block: "bullet_list",
+    getAttrs: (token, tokens, i) => ({ marker: token.markup, tight: isTight(tokens, i), ...layoutOf(tokens, i) }),
+  },
   ordered_list: {
     block: "ordered_list",
     getAttrs: (token, tokens, i) => ({
       order: Number(token.attrGet("start") ?? 1),
       delimiter: token.markup,
+      step: stepOf(tokens, i),
       tight: isTight(tokens, i),
+      ...layoutOf(tokens, i),
     }),
   },
   heading: {
@@ -76,15 +141,19 @@ const parser = new MarkdownParser(schema, { parse: () => current } as unknown as
   hr: { node: "horizontal_rule", getAttrs: (token) => ({ markup: token.markup }) },
   image: {
     node: "image",
-    getAttrs: (token) => ({ src: token.attrGet("src") ?? "", alt: token.content, title: token.attrGet("title") || null }),
+    getAttrs: (token) => ({
+      src: token.attrGet("src") ?? "",
+      alt: token.content.replace(/\\([[\]\\])/g, "$1"),
+      title: token.attrGet("title") || null,
+    }),
   },
-  hardbreak: { node: "hard_break", getAttrs: (token) => ({ markup: token.markup || "\\" }) },
+  hardbreak: { node: "hard_break", getAttrs: (token) => ({ markup: token.markup }) },
   softbreak: { node: "soft_break" },
   html_inline: { node: "raw_inline", getAttrs: (token) => ({ text: token.content }) },
   raw_inline: { node: "raw_inline", getAttrs: (token) => ({ text: token.content }) },
   em: { mark: "em", getAttrs: (token) => ({ markup: token.markup }) },
   strong: { mark: "strong", getAttrs: (token) => ({ markup: token.markup }) },
-  s: { mark: "strike" },
+  s: { mark: "strike", getAttrs: (token) => ({ markup: token.markup }) },
   link: { mark: "link", getAttrs: (token) => ({ href: token.attrGet("href") ?? "", title: token.attrGet("title") || null }) },
   code_inline: { mark: "code", noCloseToken: true },
 });
@@ -94,16 +163,54 @@ function isTight(tokens: readonly Token[], index: number): boolean {
   return true;
 }
 
+/** Return the first items of the list at `index`. */
+function* itemsOf(tokens: readonly Token[], index: number): Generator<Token> {
+  const { level } = tokens[index]!;
+  for (let i = index + 1; i < tokens.length && tokens[i]!.level > level; i++) {
+    if (tokens[i]!.type === "list_item_open" && tokens[i]!.level === level + 1) yield tokens[i]!;
+  }
+}
+
+/** Return 0 if all items of a numbered list have the same number, else 1. */
+function stepOf(tokens: readonly Token[], index: number): number {
+  const [first, second] = itemsOf(tokens, index);
+  return second && second.info === first!.info ? 0 : 1;
+}
+
+/** Return the columns from the marker to the text of the first item, and the white space before the marker of a nested list. */
+function layoutOf(tokens: readonly Token[], index: number): { gap: number | null; indent: string | null } {
+  const line = lineOf(tokens[index]!);
+  const match = /^([ \t]*)(?:[-*+]|\d{1,9}[.)])( +)\S/.exec(line);
+  if (!match) return { gap: null, indent: null };
+  const gap = match[0].length - 1 - match[1]!.length;
+  const parent = parentItem(tokens, index);
+  if (!parent) return { gap, indent: match[1] || null };
+  const outer = /^[ \t]*/.exec(lineOf(parent))![0];
+  const isBelow = parent.map![0] !== tokens[index]!.map![0] && match[1]!.startsWith(outer);
+  return { gap, indent: isBelow ? match[1]!.slice(outer.length) : null };
+}
+
+function parentItem(tokens: readonly Token[], index: number): Token | null {
+  const { level } = tokens[index]!;
+  for (let i = index - 1; i >= 0; i--) if (tokens[i]!.level < level && tokens[i]!.nesting === 1) return tokens[i]!.type === "list_item_open" ? tokens[i]! : null;
+  return null;
+}
+
+function lineOf(token: Token): string {
+  return lines[token.map?.[0] ?? -1] ?? "";
+}
+
 /** Return the nodes of a text, or null if it contains a construct that the schema does not have. */
 export function parseNodes(text: string, references: References): Node[] | null {
   const tokens = md.parse(text, { references: { ...references.references } });
-  return nodesOf(tokens);
+  return nodesOf(tokens, text.split("\n"));
 }
 
-function nodesOf(tokens: Token[]): Node[] | null {
+function nodesOf(tokens: Token[], source: string[]): Node[] | null {
   if (tokens.some((token) => token.type in UNSUPPORTED)) return null;
   if (!tokens.length) return [];
   current = tokens;
+  lines = source;
   try {
     return [...parser.parse("").children];
   } catch {
@@ -133,25 +240,27 @@ export function split(text: string, isMdx = false): { blocks: Block[]; reference
     while (to > from && isBlank(to - 1)) to--;
     if (from === to) return;
     const source = body.slice(starts[from], ends[to - 1]);
-    blocks.push({ start: header + starts[from]!, end: header + ends[to - 1]!, ...classify(source, tokens, isMdx) });
+    blocks.push({ start: header + starts[from]!, end: header + ends[to - 1]!, ...classify(source, tokens, all, isMdx) });
   };
+  const all = starts.map((start, line) => body.slice(start, ends[line]));
   for (const { from, to, tokens } of groups(md.parse(body, references))) {
     add(next, from, null);
     add(from, to, tokens);
     next = to;
   }
   add(next, starts.length, null);
+  lines = [];
   return { blocks, references };
 }
 
-function classify(source: string, tokens: Token[] | null, isMdx: boolean): { node: Node | null; label: string } {
+function classify(source: string, tokens: Token[] | null, all: string[], isMdx: boolean): { node: Node | null; label: string } {
   const extension = EXTENSIONS.find(([pattern]) => pattern.test(source));
   if (extension) return { node: null, label: extension[1] };
   if (!tokens) return { node: null, label: "Source" };
   const type = tokens.find((token) => token.type in UNSUPPORTED)?.type;
   if (type) return { node: null, label: UNSUPPORTED[type]! };
-  if (isMdx && tokens[0]!.type !== "fence" && MDX.test(source)) return { node: null, label: "MDX" };
-  const nodes = nodesOf(tokens);
+  if (isMdx && tokens[0]!.type !== "fence" && isMdxCode(source)) return { node: null, label: "MDX" };
+  const nodes = nodesOf(tokens, all);
   return { node: nodes?.length === 1 ? nodes[0]! : null, label: "Source" };
 }
 

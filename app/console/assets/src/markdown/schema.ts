@@ -1,4 +1,5 @@
 // ProseMirror schema of a Markdown text. A top-level node has the attribute `key`: the index of its block in the file.
+// An attribute of the notation that is null has the notation of the file (style.ts).
 import { type Attrs, type DOMOutputSpec, type Node, Schema } from "prosemirror-model";
 
 const key = { key: { default: null } };
@@ -11,7 +12,7 @@ export const schema = new Schema({
       content: "inline*",
       group: "block",
       defining: true,
-      attrs: { ...key, level: { default: 2 }, underline: { default: "" } },
+      attrs: { ...key, level: { default: 2 }, underline: { default: null } },
       parseDOM: [1, 2, 3, 4, 5, 6].map((level) => ({ tag: `h${level}`, attrs: { level } })),
       toDOM: (node) => [`h${node.attrs.level}`, 0],
     },
@@ -29,7 +30,7 @@ export const schema = new Schema({
       group: "block",
       code: true,
       defining: true,
-      attrs: { ...key, info: { default: "" }, fence: { default: "```" } },
+      attrs: { ...key, info: { default: "" }, fence: { default: null } },
       parseDOM: [{ tag: "pre", preserveWhitespace: "full" }],
       toDOM: (node) => ["pre", node.attrs.info ? { "data-info": "", "data-label": node.attrs.info } : {}, ["code", { spellcheck: "false" }, 0]],
     },
@@ -44,8 +45,8 @@ export const schema = new Schema({
       parseDOM: [{ tag: "pre.source-block", preserveWhitespace: "full", priority: 60 }],
       toDOM: (node) => ["pre", { class: "source-block", "data-label": node.attrs.label, dir: "ltr" }, ["code", { spellcheck: "false" }, 0]],
     },
-    bullet_list: list("ul", { marker: { default: "-" } }),
-    ordered_list: list("ol", { order: { default: 1 }, delimiter: { default: "." } }),
+    bullet_list: list("ul", { marker: { default: null } }),
+    ordered_list: list("ol", { order: { default: 1 }, delimiter: { default: null }, step: { default: 1 } }),
     list_item: { content: "block+", defining: true, parseDOM: [{ tag: "li" }], toDOM: () => ["li", 0] },
     horizontal_rule: {
       group: "block",
@@ -66,7 +67,7 @@ export const schema = new Schema({
       inline: true,
       group: "inline",
       selectable: false,
-      attrs: { markup: { default: "\\" } },
+      attrs: { markup: { default: null } },
       parseDOM: [{ tag: "br" }],
       toDOM: () => ["br"],
     },
@@ -90,9 +91,9 @@ export const schema = new Schema({
       parseDOM: [{ tag: "a[href]", getAttrs: (element) => linkAttributes(element as HTMLElement) }],
       toDOM: (mark) => ["a", { href: isSafe(mark.attrs.href) ? mark.attrs.href : "#", title: mark.attrs.title ?? mark.attrs.href }, 0],
     },
-    em: { attrs: { markup: { default: "*" } }, parseDOM: [{ tag: "em" }, { tag: "i" }], toDOM: () => ["em", 0] },
-    strong: { attrs: { markup: { default: "**" } }, parseDOM: [{ tag: "strong" }, { tag: "b" }], toDOM: () => ["strong", 0] },
-    strike: { parseDOM: [{ tag: "s" }, { tag: "del" }], toDOM: () => ["s", 0] },
+    em: { attrs: { markup: { default: null } }, parseDOM: [{ tag: "em" }, { tag: "i" }], toDOM: () => ["em", 0] },
+    strong: { attrs: { markup: { default: null } }, parseDOM: [{ tag: "strong" }, { tag: "b" }], toDOM: () => ["strong", 0] },
+    strike: { attrs: { markup: { default: null } }, parseDOM: [{ tag: "s" }, { tag: "del" }, { tag: "strike" }], toDOM: () => ["s", 0] },
     code: { excludes: "em strong strike", parseDOM: [{ tag: "code" }], toDOM: () => ["code", { spellcheck: "false" }, 0] },
   },
 });
@@ -101,7 +102,7 @@ function list(tag: "ul" | "ol", attrs: Attrs) {
   return {
     content: "list_item+",
     group: "block",
-    attrs: { ...key, tight: { default: true }, ...attrs },
+    attrs: { ...key, tight: { default: true }, gap: { default: null }, indent: { default: null }, ...attrs },
     parseDOM: [{ tag }],
     toDOM: (node: Node): DOMOutputSpec => [tag, tag === "ol" && node.attrs.order !== 1 ? { start: node.attrs.order } : {}, 0],
   };

@@ -1,131 +1,326 @@
-// ProseMirror nodes to Markdown. A text that needs no backslashes gets none.
+// ProseMirror nodes to Markdown in the notation of the file. A text that needs no backslashes gets none. What was written is
+// parsed again and compared; the next, safer form is used if it differs.
 import { MarkdownSerializer, type MarkdownSerializerState, defaultMarkdownSerializer } from "prosemirror-markdown";
-import type { Mark, Node } from "prosemirror-model";
-import { type References, parseNodes } from "./parse.ts";
+import { Fragment, type Mark, type Node } from "prosemirror-model";
+import { type References, isMdxCode, parseNodes } from "./parse.ts";
 import { schema } from "./schema.ts";
-
-type Write = (state: MarkdownSerializerState, node: Node, parent: Node, index: number) => void;
-
-const { blockquote, list_item, paragraph } = defaultMarkdownSerializer.nodes as Record<string, Write>;
-const { link, code } = defaultMarkdownSerializer.marks as Record<string, { open: MarkText; close: MarkText; mixable: boolean }>;
+import type { Style } from "./style.ts";
 
 type MarkText = (state: MarkdownSerializerState, mark: Mark, parent: Node, index: number) => string;
 
-function serializer(escape: boolean): MarkdownSerializer {
-  const nodes: Record<string, Write> = {
-    blockquote: blockquote!,
-    list_item: list_item!,
-    paragraph: paragraph!,
-    heading(state, node) {
-      const { level, underline } = node.attrs;
-      if (!underline) state.write(`${"#".repeat(level)} `);
-      state.renderInline(node, false);
-      if (underline) state.write(`\n${underline.repeat(3)}`);
-      state.closeBlock(node);
-    },
-    code_block(state, node) {
-      const mark = node.attrs.fence[0];
-      if (!mark) {
-        state.wrapBlock("    ", null, node, () => state.text(node.textContent, false));
-        return;
-      }
-      const runs = node.textContent.match(mark === "~" ? /~{3,}/g : /`{3,}/g) ?? [];
-      const fence = mark.repeat(Math.max(3, ...runs.map((run) => run.length + 1)));
-      state.write(`${fence}${node.attrs.info}\n`);
-      state.text(node.textContent, false);
-      if (node.textContent) state.write("\n");
-      state.write(fence);
-      state.closeBlock(node);
-    },
-    source_block(state, node) {
-      state.text(node.textContent, false);
-      state.closeBlock(node);
-    },
-    horizontal_rule(state, node) {
-      state.write(node.attrs.markup);
-      state.closeBlock(node);
-    },
-    bullet_list(state, node) {
-      state.renderList(node, "  ", () => `${node.attrs.marker} `);
-    },
-    ordered_list(state, node) {
-      const { order, delimiter } = node.attrs;
-      const width = String(order).length + 2;
-      state.renderList(node, " ".repeat(width), (index) => `${order + index}${delimiter} `);
-    },
-    image(state, node) {
-      const { src, alt, title } = node.attrs;
-      const target = /[\s()<>]/.test(src) ? `<${src}>` : src;
-      state.write(`![${alt}](${target}${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`);
-    },
-    hard_break(state, node) {
-      state.write(node.attrs.markup === "\\" ? "\\\n" : "  \n");
-    },
-    soft_break(state) {
-      state.write("\n");
-    },
-    raw_inline(state, node) {
-      state.text(node.attrs.text, false);
-    },
-    text(state, node) {
-      state.text(node.text!, escape && !(state as { inAutolink?: boolean }).inAutolink);
-    },
-  };
-  const delimiter = (_state: MarkdownSerializerState, mark: Mark): string => mark.attrs.markup;
-  return new MarkdownSerializer(nodes, {
-    em: { open: delimiter, close: delimiter, mixable: true, expelEnclosingWhitespace: true },
-    strong: { open: delimiter, close: delimiter, mixable: true, expelEnclosingWhitespace: true },
-    strike: { open: "~~", close: "~~", mixable: true, expelEnclosingWhitespace: true },
-    link: {
-      ...link!,
-      close(state, mark, parent, index) {
-        if (!/[\s()<>]/.test(mark.attrs.href)) return link!.close(state, mark, parent, index);
-        const { title, href } = mark.attrs;
-        return `](<${href}>${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`;
-      },
-    },
-    code: code!,
-  });
+const { link, code } = defaultMarkdownSerializer.marks as Record<string, { open: MarkText; close: MarkText; mixable: boolean }>;
+
+/** What the writer must know of a file. */
+export interface Context {
+  references: References;
+  style: Style;
+  isMdx: boolean;
 }
 
-const plain = serializer(false);
-const escaped = serializer(true);
+/** A form of a text. `plain` needs no backslash, `strict` escapes all that any dialect reads as markup, `html` writes marks as HTML. */
+type Form = "plain" | "escaped" | "strict" | "html";
+const FORMS: Form[] = ["plain", "escaped", "strict", "html"];
+const TAGS: Record<string, string> = { strong: "<strong>", em: "<em>", strike: "<del>" };
 
-/** Write one top-level node with line feeds. */
-export function write(node: Node, references: References): string {
-  return writeExactly(node, references) ?? trimmed(escaped, node);
+function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
+  const isStrict = form === "strict" || form === "html";
+  const inline = (state: MarkdownSerializerState, node: Node) => state.renderInline(node, node.type === schema.nodes.paragraph);
+  const delimiter = (_state: MarkdownSerializerState, mark: Mark): string =>
+    form === "html" && !mark.attrs.markup.startsWith("<") ? TAGS[mark.type.name]! : mark.attrs.markup;
+  const close = (state: MarkdownSerializerState, mark: Mark): string => delimiter(state, mark).replace(/^<(?=[a-z])/, "</");
+  const mark = { open: delimiter, close, mixable: true, expelEnclosingWhitespace: true };
+  return new MarkdownSerializer(
+    {
+      paragraph: inline,
+      heading: inline,
+      image(state, node) {
+        const { src, title } = node.attrs;
+        const alt = form === "plain" ? node.attrs.alt : node.attrs.alt.replace(/[[\]\\]/g, "\\$&");
+        const target = /[\s()<>]/.test(src) ? `<${src}>` : src;
+        state.write(`![${alt}](${target}${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`);
+      },
+      hard_break(state, node, parent) {
+        const isHtml = form === "html" || parent.type === schema.nodes.heading || node.attrs.markup.startsWith("<");
+        if (isHtml) state.write(node.attrs.markup.startsWith("<") ? node.attrs.markup : "<br />");
+        else state.write(node.attrs.markup === "\\" ? "\\\n" : "  \n");
+      },
+      soft_break(state) {
+        state.write("\n");
+      },
+      raw_inline(state, node) {
+        state.text(node.attrs.text, false);
+      },
+      text(state, node) {
+        const isEscaped = form !== "plain" && !(state as { inAutolink?: boolean }).inAutolink;
+        if (isEscaped && isStrict) state.text(escapeMarkup(state.esc(node.text!, false), isMdx), false);
+        else state.text(node.text!, isEscaped);
+      },
+    },
+    {
+      em: mark,
+      strong: mark,
+      strike: mark,
+      link: {
+        ...link!,
+        close(state, linkMark, parent, index) {
+          if (!/[\s()<>]/.test(linkMark.attrs.href)) return link!.close(state, linkMark, parent, index);
+          const { title, href } = linkMark.attrs;
+          return `](<${href}>${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`;
+        },
+      },
+      code: code!,
+    },
+  );
+}
+
+/** Escape HTML, entities, and the expressions of MDX, Hugo, Liquid and Jinja. Templates do not know backslashes, so they get entities. */
+function escapeMarkup(text: string, isMdx: boolean): string {
+  const markup = text.replace(/<|&(?=#?\w+;)/g, "\\$&").replace(/\{(?=[{%])/g, "&#123;").replace(/\{(?=[:#.])/g, "&#123;");
+  return isMdx ? markup.replace(/[{}]/g, "\\$&") : markup;
+}
+
+const serializers = new Map<string, MarkdownSerializer>();
+
+function inlineText(node: Node, form: Form, isMdx: boolean): string {
+  const name = `${form} ${isMdx}`;
+  const writer = serializers.get(name) ?? serializer(form, isMdx);
+  serializers.set(name, writer);
+  return writer.serialize(schema.nodes.doc!.create(null, node));
+}
+
+class BlockWriter {
+  private readonly form: Form;
+  private readonly isMdx: boolean;
+
+  constructor(form: Form, isMdx: boolean) {
+    this.form = form;
+    this.isMdx = isMdx;
+  }
+
+  write(node: Node): string {
+    const { attrs } = node;
+    switch (node.type) {
+      case schema.nodes.heading: {
+        const inner = inlineText(node, this.form, this.isMdx);
+        return attrs.underline ? `${inner}\n${attrs.underline.repeat(3)}` : `${"#".repeat(attrs.level)} ${inner}`.trimEnd();
+      }
+      case schema.nodes.blockquote:
+        return this.children(node, "\n\n").replace(/^/gm, "> ").replace(/^> $/gm, ">");
+      case schema.nodes.bullet_list:
+      case schema.nodes.ordered_list:
+        return this.list(node);
+      case schema.nodes.code_block:
+        return codeBlock(node);
+      case schema.nodes.horizontal_rule:
+        return attrs.markup;
+      case schema.nodes.source_block:
+        return node.textContent;
+      default:
+        return inlineText(node, this.form, this.isMdx);
+    }
+  }
+
+  private children(node: Node, between: string): string {
+    return [...node.children].map((child) => this.write(child)).join(between);
+  }
+
+  private list(node: Node): string {
+    const { tight, order, step, delimiter, marker } = node.attrs;
+    const items = [...node.children].map((item, index) => {
+      const lead = node.type === schema.nodes.ordered_list ? `${order + index * step}${delimiter}` : marker;
+      return this.item(item, lead, node);
+    });
+    return items.join(tight ? "\n" : "\n\n");
+  }
+
+  private item(item: Node, lead: string, list: Node): string {
+    const width = Math.max(list.attrs.gap || 0, lead.length + 1);
+    const margin = " ".repeat(width);
+    const parts = [...item.children].map((child, index) => {
+      const isList = child.type === schema.nodes.bullet_list || child.type === schema.nodes.ordered_list;
+      const own = isList && index > 0 ? child.attrs.indent : null;
+      return indented(this.write(child), own && fits(own, width) ? own : margin);
+    });
+    const text = parts.join(list.attrs.tight ? "\n" : "\n\n");
+    return text.trim() ? lead + " ".repeat(width - lead.length) + text.slice(width) : lead;
+  }
+}
+
+function indented(text: string, margin: string): string {
+  return text.replace(/^(?=[^\n])/gm, margin);
+}
+
+/** Return whether a list with this white space before its markers is inside of an item whose text starts at column `width`. */
+function fits(indent: string, width: number): boolean {
+  const columns = [...indent].reduce((column, character) => (character === "\t" ? column + 4 - (column % 4) : column + 1), 0);
+  return columns >= width && columns < width + 4;
+}
+
+function codeBlock(node: Node): string {
+  const { fence, info } = node.attrs;
+  const text = node.textContent;
+  const mark = fence[0];
+  if (!mark) return indented(text, "    ");
+  const runs = text.match(mark === "~" ? /~{3,}/g : /`{3,}/g) ?? [];
+  const line = mark.repeat(Math.max(3, ...runs.map((run) => run.length + 1)));
+  return `${line}${info}\n${text}${text && "\n"}${line}`;
+}
+
+/** Write one top-level node with line feeds, as HTML if Markdown has no form for it. */
+export function write(node: Node, context: Context): string {
+  return writeExactly(node, context) ?? html(node);
+}
+
+const ELEMENTS: Record<string, string> = {
+  paragraph: "p", blockquote: "blockquote", bullet_list: "ul", ordered_list: "ol", list_item: "li", strong: "strong", em: "em", strike: "del", code: "code",
+};
+
+/** Return a node as HTML without an empty line, which would end the block. Readers see the same text. */
+function html(node: Node): string {
+  if (node.isText) {
+    return node.marks.reduce((inner, mark) => {
+      const tag = ELEMENTS[mark.type.name];
+      return tag ? `<${tag}>${inner}</${tag}>` : `<a href="${entities(mark.attrs.href)}">${inner}</a>`;
+    }, entities(node.text!));
+  }
+  const inner = [...node.children].map(html).join("");
+  switch (node.type.name) {
+    case "raw_inline":
+      return node.attrs.text;
+    case "hard_break":
+      return "<br />";
+    case "soft_break":
+      return " ";
+    case "horizontal_rule":
+      return "<hr>";
+    case "image":
+      return `<img src="${entities(node.attrs.src)}" alt="${entities(node.attrs.alt)}">`;
+    case "heading":
+      return `<h${node.attrs.level}>${inner}</h${node.attrs.level}>`;
+    case "code_block":
+    case "source_block":
+      return `<pre><code>${entities(node.textContent).replaceAll("\n", "&#10;")}</code></pre>`;
+    default:
+      return `<${ELEMENTS[node.type.name]}>${inner}</${ELEMENTS[node.type.name]}>`;
+  }
+}
+
+function entities(text: string): string {
+  return text.replace(/[&<>"{}]/g, (character) => `&#${character.codePointAt(0)};`);
 }
 
 /** Write one top-level node, or return null if parsing the result does not return the node. */
-export function writeExactly(node: Node, references: References): string | null {
+export function writeExactly(node: Node, context: Context): string | null {
   if (node.type === schema.nodes.source_block) return node.textContent;
-  for (const each of [plain, escaped]) {
-    const text = trimmed(each, node);
-    if (isSource(text, node, references)) return text;
+  const resolved = resolve(node, context.style);
+  for (const each of [resolved, loose(resolved)]) {
+    for (const form of FORMS) {
+      const text = new BlockWriter(form, context.isMdx).write(each).replace(/\n+$/, "");
+      if (isSource(text, each, context)) return text;
+    }
   }
   return null;
 }
 
 /** Return whether a text is the source of exactly this node. */
-export function isSource(text: string, node: Node, references: References): boolean {
-  const nodes = parseNodes(text, references);
-  return nodes?.length === 1 && nodes[0]!.eq(withoutKey(node));
+export function isSource(text: string, node: Node, context: Context): boolean {
+  const nodes = parseNodes(text, context.references);
+  if (nodes?.length !== 1 || (context.isMdx && node.type !== schema.nodes.code_block && isMdxCode(text))) return false;
+  return comparable(nodes[0]!).eq(comparable(resolve(node, context.style)));
 }
 
-/** Return a top-level node without the index of its block. */
-export function withoutKey(node: Node): Node {
-  return node.attrs.key === null ? node : node.type.create({ ...node.attrs, key: null }, node.content, node.marks);
+/** Return a node whose notation is complete: that of the file where the node has none. */
+export function resolve(node: Node, style: Style): Node {
+  const attrs: Record<string, unknown> = { ...node.attrs };
+  const set = (name: string, value: unknown) => {
+    if (name in attrs) attrs[name] ??= value;
+  };
+  set("marker", style.bullet);
+  set("delimiter", style.delimiter);
+  set("fence", style.fence);
+  set("gap", node.type === schema.nodes.bullet_list ? style.gap : 0);
+  set("indent", style.indent);
+  if (node.type === schema.nodes.hard_break) set("markup", style.hardBreak);
+  if (node.type === schema.nodes.heading) set("underline", style.isSetext && attrs.level === 1 ? "=" : style.isSetext && attrs.level === 2 ? "-" : "");
+  if (node.isText) return node.mark(node.marks.map((mark) => resolveMark(mark, style)));
+  const content = Fragment.from([...node.children].map((child) => resolve(child, style)));
+  return node.type.create(attrs, content, node.marks.map((mark) => resolveMark(mark, style)));
 }
 
-/** Return a paragraph or heading without spaces at its ends, which Markdown does not have. Return other nodes unchanged. */
+function resolveMark(mark: Mark, style: Style): Mark {
+  if (mark.attrs.markup !== null) return mark;
+  const markup = { em: style.em, strong: style.strong, strike: "~~" }[mark.type.name];
+  return markup ? mark.type.create({ ...mark.attrs, markup }) : mark;
+}
+
+/** Return a node with empty lines between the items of all lists. An empty item cannot follow a text directly. */
+function loose(node: Node): Node {
+  if (node.isText || node.isLeaf) return node;
+  const content = Fragment.from([...node.children].map(loose));
+  return node.type.create("tight" in node.attrs ? { ...node.attrs, tight: false } : node.attrs, content, node.marks);
+}
+
+/** Return what readers see of a node: without the index of its block, the layout of lists, the marks' notation, and outer spaces. */
+export function comparable(node: Node): Node {
+  const attrs: Record<string, unknown> = { ...node.attrs };
+  for (const name of ["key", "gap", "indent"]) if (name in attrs) attrs[name] = null;
+  if (node.type === schema.nodes.hard_break) attrs.markup = null;
+  if (node.isText) return node.mark(node.marks.map(withoutMarkup));
+  const children = [...node.children].map(comparable);
+  const content = node.inlineContent && !node.type.spec.code ? withoutLineSpace(joined(withoutOuterMarks(children))) : children;
+  const created = node.type.create(attrs, Fragment.fromArray(content), node.marks.map(withoutMarkup));
+  return node.inlineContent && !node.type.spec.code ? withoutOuterSpace(created) : created;
+}
+
+function withoutMarkup(mark: Mark): Mark {
+  return "markup" in mark.attrs ? mark.type.create({ ...mark.attrs, markup: null }) : mark;
+}
+
+/** Remove the marks of white space at the ends of a marked text. Markdown cannot mark it, and readers do not see it. */
+function withoutOuterMarks(nodes: Node[]): Node[] {
+  const pieces = nodes.flatMap((node) => (node.isText ? node.text!.split(/(\s+)/).filter(Boolean).map((text) => schema.text(text, node.marks)) : [node]));
+  const isSpace = (node: Node) => (node.isText ? !node.text!.trim() : node.type === schema.nodes.hard_break || node.type === schema.nodes.soft_break);
+  const neighbour = (index: number, step: number) => {
+    let at = index + step;
+    while (pieces[at] && isSpace(pieces[at]!)) at += step;
+    return pieces[at];
+  };
+  return pieces.map((node, index) => {
+    if (!isSpace(node)) return node;
+    const [before, after] = [neighbour(index, -1), neighbour(index, 1)];
+    const isBreak = !node.isText;
+    return node.mark(node.marks.filter((mark) => (isBreak ? mark.type.name !== "code" : true) && (mark.type.name === "link" || (before && after && mark.isInSet(before.marks) && mark.isInSet(after.marks)))));
+  });
+}
+
+/** Remove the spaces before and after breaks, which readers do not see. */
+function withoutLineSpace(nodes: Node[]): Node[] {
+  const isBreak = (node?: Node) => node?.type === schema.nodes.hard_break || node?.type === schema.nodes.soft_break;
+  return nodes.flatMap((node, index) => {
+    if (!node.isText) return [node];
+    let text = node.text!;
+    if (isBreak(nodes[index - 1])) text = text.trimStart();
+    if (isBreak(nodes[index + 1])) text = text.trimEnd();
+    return text ? [schema.text(text, node.marks)] : [];
+  });
+}
+
+/** Join neighbouring texts with the same marks. */
+function joined(nodes: Node[]): Node[] {
+  const result: Node[] = [];
+  for (const node of nodes) {
+    const last = result.at(-1);
+    if (last?.isText && node.isText && last.sameMarkup(node)) result[result.length - 1] = schema.text(last.text! + node.text!, node.marks);
+    else result.push(node);
+  }
+  return result;
+}
+
+/** Return a paragraph or heading without spaces at its ends, which Markdown does not have. Ideographic and no-break spaces remain. */
 export function withoutOuterSpace(node: Node): Node {
   if (!node.inlineContent || node.type.spec.code || node.attrs.key === undefined) return node;
   const [first, last] = [node.firstChild?.text ?? "", node.lastChild?.text ?? ""];
-  const start = first.length - first.trimStart().length;
-  const end = node.content.size - (last.length - last.trimEnd().length);
+  const start = /^[ \t\n]*/.exec(first)![0].length;
+  const end = node.content.size - /(?<![ \t\n])[ \t\n]*$/.exec(last)![0].length;
   return start < end && (start || end < node.content.size) ? node.cut(start, end) : node;
-}
-
-function trimmed(each: MarkdownSerializer, node: Node): string {
-  return each.serialize(schema.nodes.doc!.create(null, node)).replace(/\n+$/, "");
 }
