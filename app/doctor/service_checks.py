@@ -30,6 +30,11 @@ def worker(deployment: Deployment) -> Iterator[Finding]:
         yield judge(observed, "Start more workers, or find out what the running jobs wait for.")
     else:
         yield ok(observed)
+    if counts.failed:
+        yield warning(
+            f"The last run of {counts.failed} periodic jobs failed",
+            "Search the log of the worker for job.failed. The jobs run again in their next period.",
+        )
     if counts.dead:
         yield warning(
             f"{counts.dead} jobs have failed permanently",

@@ -189,6 +189,7 @@ class TestService:
             ({"lag_s": 61.0}, Severity.WARNING, "late by 61 s"),
             ({"lag_s": 601.0}, Severity.FAILURE, "late by 601 s"),
             ({"dead": 2}, Severity.WARNING, "2 jobs have failed"),
+            ({"failed": 2}, Severity.WARNING, "2 periodic jobs failed"),
         ],
     )
     def test_worker_check_reports_heartbeat_and_queue(

@@ -36,6 +36,8 @@ class JobState(StrEnum):
     WAITING = "waiting"
     RUNNING = "running"
     SUCCEEDED = "succeeded"
+    FAILED = "failed"
+    """A periodic call without a remaining retry. The next period enqueues another one."""
     DEAD = "dead"
 
 
@@ -68,7 +70,8 @@ class DeadJob:
 class QueueCounts:
     """Counts of the queue. `lag_s` is the waiting time of the oldest call that is due.
 
-    `heartbeat_age_s` is the time since the last heartbeat of a worker, or None without a worker.
+    `heartbeat_age_s` is the time since the last heartbeat of a worker, or None without a worker. `failed` is the number
+    of periodic jobs whose last call failed.
     """
 
     waiting: int
@@ -76,6 +79,7 @@ class QueueCounts:
     dead: int
     lag_s: float
     heartbeat_age_s: float | None = None
+    failed: int = 0
 
 
 Run = Callable[[JobRun], None]

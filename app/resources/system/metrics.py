@@ -61,7 +61,7 @@ class _DatabaseCollector(Collector):
 
 def _gauges(metrics: DatabaseMetrics) -> Iterator[Metric]:
     counts = metrics.queue
-    queue = {state: getattr(counts, state) for state in ("waiting", "running", "dead")}
+    queue = {state: getattr(counts, state) for state in ("waiting", "running", "failed", "dead")}
     yield _gauge("galley_jobs", "Background jobs by state", queue)
     yield _gauge("galley_job_lag_seconds", "How long the oldest due job has been waiting", counts.lag_s)
     if counts.heartbeat_age_s is not None:

@@ -46,6 +46,7 @@ def read_counts(connection: sa.Connection) -> QueueCounts:
         running=counts.get(JobState.RUNNING, 0),
         dead=counts.get(JobState.DEAD, 0),
         lag_s=max(0.0, connection.scalar(oldest) or 0.0),
+        failed=counts.get(JobState.FAILED, 0),
         heartbeat_age_s=connection.scalar(sa.select(NOW - PERIODS.c.slot).where(PERIODS.c.name == WORKER)),
     )
 

@@ -3,7 +3,7 @@
 Each function works in the transaction of the caller. Times are epoch seconds of the clock of the database.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -127,14 +127,29 @@ def succeed(connection: sa.Connection, claimed: ClaimedCall) -> bool:
     return connection.execute(ended).rowcount == 1
 
 
-def fail(connection: sa.Connection, claimed: ClaimedCall, error: str, retry_in_s: float | None) -> bool:
-    """Record a failed run: retry after `retry_in_s`, or dead if it is None. Return False if the lease has expired."""
+def fail(
+    connection: sa.Connection,
+    claimed: ClaimedCall,
+    error: str,
+    retry_in_s: float | None,
+    final: JobState = JobState.DEAD,
+) -> bool:
+    """Record a failed run: retry after `retry_in_s`, or end in the state `final` if it is None.
+
+    Return False if the lease has expired.
+    """
     ended = _end(claimed).values(error=error, failures=CALLS.c.failures + 1)
     if retry_in_s is None:
-        ended = ended.values(state=JobState.DEAD, finished_at=NOW)
+        ended = ended.values(state=final, finished_at=NOW)
     else:
         ended = _waiting_again(ended, NOW + retry_in_s)
     return connection.execute(ended).rowcount == 1
+
+
+def forget_failures(connection: sa.Connection, claimed: ClaimedCall) -> None:
+    """Delete the earlier failed calls of a periodic job. The newest one decides."""
+    earlier = (CALLS.c.state == JobState.FAILED, CALLS.c.name == claimed.name, CALLS.c.id != claimed.id)
+    connection.execute(sa.delete(CALLS).where(*earlier))
 
 
 def hand_back(connection: sa.Connection, owner: str) -> int:
@@ -149,12 +164,15 @@ def expired_ids(connection: sa.Connection, spared: Sequence[int]) -> list[int]:
     return list(connection.scalars(expired))
 
 
-def requeue_expired(connection: sa.Connection, spared: Sequence[int], poison_limit: int) -> tuple[int, int]:
-    """Requeue or bury calls with an expired lease. Return the numbers of both."""
+def requeue_expired(
+    connection: sa.Connection, spared: Sequence[int], poison_limit: int, periodic: Collection[str] = ()
+) -> tuple[int, int]:
+    """Requeue or bury calls with an expired lease. Return the numbers of both. `periodic` names the periodic jobs."""
     ids = expired_ids(connection, spared)
     killed = sa.update(CALLS).values(kills=CALLS.c.kills + 1, owner=None)
     buried = killed.where(CALLS.c.id.in_(ids), CALLS.c.kills + 1 >= poison_limit)
-    died = buried.values(state=JobState.DEAD, finished_at=NOW, error=too_many_crashes(poison_limit))
+    final = sa.case((CALLS.c.name.in_(periodic), JobState.FAILED), else_=JobState.DEAD)
+    died = buried.values(state=final, finished_at=NOW, error=too_many_crashes(poison_limit))
     dead = connection.execute(died).rowcount
     # One statement per call: two calls with one unique key must not both wait with the key.
     for expired_id in ids:
@@ -207,7 +225,14 @@ def note_progress(connection: sa.Connection, job_id: int, done: int, total: int 
     connection.execute(sa.update(CALLS).where(CALLS.c.id == job_id, RUNNING).values(done=done, total=total))
 
 
-def purge(connection: sa.Connection, timing: JobTimings) -> None:
-    """Delete calls that ended before the retention."""
-    for state, age_s in ((JobState.SUCCEEDED, timing.retention_s), (JobState.DEAD, timing.dead_retention_s)):
-        connection.execute(sa.delete(CALLS).where(CALLS.c.state == state, CALLS.c.finished_at < NOW - age_s))
+def purge(connection: sa.Connection, timing: JobTimings, periodic: Collection[str] = ()) -> None:
+    """Delete calls that ended before the retention, and dead letters of periodic jobs, which an earlier version stored."""
+    c = CALLS.c
+    failed_s = timing.dead_retention_s
+    for state, age_s in (
+        (JobState.SUCCEEDED, timing.retention_s),
+        (JobState.FAILED, failed_s),
+        (JobState.DEAD, failed_s),
+    ):
+        connection.execute(sa.delete(CALLS).where(c.state == state, c.finished_at < NOW - age_s))
+    connection.execute(sa.delete(CALLS).where(c.state == JobState.DEAD, c.name.in_(periodic)))

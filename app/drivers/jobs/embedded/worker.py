@@ -16,7 +16,7 @@ from app.core.jobs import Job, JobCall
 from app.database.engines import reading_options
 from app.drivers.jobs.embedded import queue
 from app.drivers.jobs.embedded.queue import ClaimedCall
-from app.drivers.jobs.port import JobRun, Run
+from app.drivers.jobs.port import JobRun, JobState, Run
 from app.drivers.jobs.retry_policy import JobTimings, describe, may_retry, periodic, periodic_key, slot
 
 T = TypeVar("T")
@@ -42,6 +42,7 @@ class EmbeddedWorker:
         reports: dict[int, tuple[int, int | None]],
     ) -> None:
         self._engine, self._timing, self._run, self._jobs = engine, timing, run, jobs
+        self._periodic = frozenset(job.name for job, _ in periodic(jobs))
         self._reports = reports
         self._name = uuid.uuid4().hex
         self._running: dict[int, threading.Thread] = {}
@@ -110,12 +111,15 @@ class EmbeddedWorker:
         def write(connection: sa.Connection) -> bool:
             if progress := self._reports.get(claimed.id):
                 queue.note_progress(connection, claimed.id, *progress)
+            failures = claimed.failures + 1
+            again = error is not None and may_retry(self._jobs, claimed.name, failures, error)
+            if not again and claimed.name in self._periodic:
+                queue.forget_failures(connection, claimed)
             if error is None:
                 return queue.succeed(connection, claimed)
-            failures = claimed.failures + 1
-            again = may_retry(self._jobs, claimed.name, failures, error)
             wait_s = self._timing.backoff_s(failures, error) if again else None
-            return queue.fail(connection, claimed, describe(error), wait_s)
+            final = JobState.FAILED if claimed.name in self._periodic else JobState.DEAD
+            return queue.fail(connection, claimed, describe(error), wait_s, final)
 
         try:
             if not self._write(write, FINISH_TIMEOUT_S):
@@ -146,7 +150,10 @@ class EmbeddedWorker:
             (self._requeue_expired, timing.sweep_s),
             (self._fire, timing.progress_s),
             (self._note_progress, timing.progress_s),
-            (lambda: self._write(lambda c: queue.purge(c, timing), MAINTENANCE_TIMEOUT_S), PURGE_INTERVAL_S),
+            (
+                lambda: self._write(lambda c: queue.purge(c, timing, self._periodic), MAINTENANCE_TIMEOUT_S),
+                PURGE_INTERVAL_S,
+            ),
         ]
         due = [0.0] * len(tasks)
         while True:
@@ -180,7 +187,8 @@ class EmbeddedWorker:
         mine = list(self._running)
         if self._read(lambda c: queue.expired_ids(c, mine)):
             again, dead = self._write(
-                lambda c: queue.requeue_expired(c, mine, self._timing.poison_limit), MAINTENANCE_TIMEOUT_S
+                lambda c: queue.requeue_expired(c, mine, self._timing.poison_limit, self._periodic),
+                MAINTENANCE_TIMEOUT_S,
             )
             log.warning("job.leases_expired", waiting=again, dead=dead)
 

@@ -6,7 +6,7 @@ the same queueing lock. A worker that is presumed dead can end a call of another
 
 import asyncio
 import datetime
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Collection, Iterable
 from functools import partial
 from typing import Any, TypeVar
 
@@ -40,6 +40,8 @@ class LeasedJobManager(manager.JobManager):
     """The statements of one worker. It owns a call while the row contains its worker id."""
 
     worker_id: int | None = None
+    periodic: Collection[str] = ()
+    """The names of the periodic jobs. Their failed calls have the status `aborted` and are no dead letters."""
 
     async def register_worker(self) -> int:
         """Store the id for the heartbeats during the drain."""
@@ -82,6 +84,11 @@ class LeasedJobManager(manager.JobManager):
 
     async def finish_job(self, job: jobs.Job, status: jobs.Status, delete_job: bool) -> None:
         """Write the final outcome if this worker owns the lease."""
+        name = job.task_kwargs.get("name")
+        if name in self.periodic:
+            status = jobs.Status.ABORTED if status == jobs.Status.FAILED else status
+            forget = partial(self.connector.execute_query_async, sql.FORGET_FAILURES, name=name, job_id=job.id)
+            await self._retry_write(forget)
         await self._conclude(job, sql.FINISH, status=status.value, delete_job=delete_job)
 
     async def retry_job(
@@ -140,6 +147,7 @@ class LeasedJobManager(manager.JobManager):
                 "limit": limit,
                 "poisoned": too_many_crashes(limit),
                 "keyless": keyless,
+                "periodic": list(self.periodic),
             }
             try:
                 rows = await self.connector.execute_query_all_async(sql.REQUEUE_EXPIRED, **values)
@@ -169,7 +177,6 @@ class LeasedJobManager(manager.JobManager):
             log.debug("job.period_skipped", job=job.name)
 
     async def purge(self, timing: JobTimings) -> None:
-        """Delete calls that ended before the retention."""
-        await self.connector.execute_query_async(
-            sql.PURGE, retention_s=timing.retention_s, dead_retention_s=timing.dead_retention_s
-        )
+        """Delete calls that ended before the retention, and dead letters of periodic jobs of an earlier version."""
+        values = {"retention_s": timing.retention_s, "dead_retention_s": timing.dead_retention_s}
+        await self.connector.execute_query_async(sql.PURGE, **values, periodic=list(self.periodic))

@@ -21,7 +21,12 @@ CHANNEL = "procrastinate_queue_v1#galley"
 UNIQUE_INDEX = "procrastinate_jobs_queueing_lock_idx_v1"
 DEFER_ATTEMPTS = 5
 
-STATES = {"todo": JobState.WAITING, "doing": JobState.RUNNING, "succeeded": JobState.SUCCEEDED}
+STATES = {
+    "todo": JobState.WAITING,
+    "doing": JobState.RUNNING,
+    "succeeded": JobState.SUCCEEDED,
+    "aborted": JobState.FAILED,  # Procrastinate sets it only for requested abortions, which the service does not use.
+}
 
 _CREATE_NOTES = """
 CREATE TABLE background_job_notes (
@@ -67,7 +72,7 @@ _DEAD = sa.text("""
 SELECT j.id, j.args ->> 'name' AS name, j.args -> 'args' AS args, j.attempts, coalesce(n.error, '') AS error,
     (SELECT max(e.at) FROM procrastinate_events e WHERE e.job_id = j.id) AS died_at
 FROM procrastinate_jobs j LEFT JOIN background_job_notes n ON n.job_id = j.id
-WHERE j.status IN ('failed', 'cancelled', 'aborted') AND j.task_name = :task
+WHERE j.status IN ('failed', 'cancelled') AND j.task_name = :task
 ORDER BY died_at DESC, j.id DESC LIMIT :limit
 """)
 _REQUEUE_DEAD = sa.text("""
@@ -75,7 +80,7 @@ UPDATE procrastinate_jobs j SET status = 'todo', attempts = 0, scheduled_at = NU
     queueing_lock = CASE WHEN :keyless OR EXISTS (
         SELECT 1 FROM procrastinate_jobs o WHERE o.queueing_lock = j.queueing_lock AND o.status = 'todo'
     ) THEN NULL ELSE queueing_lock END
-WHERE id = :id AND status IN ('failed', 'cancelled', 'aborted') AND task_name = :task RETURNING id
+WHERE id = :id AND status IN ('failed', 'cancelled') AND task_name = :task RETURNING id
 """)
 _FORGET = sa.text("DELETE FROM background_job_notes WHERE job_id = :id")
 _WAKE = sa.text(
@@ -83,7 +88,8 @@ _WAKE = sa.text(
 )
 _COUNTS = sa.text("""
 SELECT count(*) FILTER (WHERE status = 'todo') AS waiting, count(*) FILTER (WHERE status = 'doing') AS running,
-    count(*) FILTER (WHERE status IN ('failed', 'cancelled', 'aborted')) AS dead,
+    count(*) FILTER (WHERE status IN ('failed', 'cancelled')) AS dead,
+    count(*) FILTER (WHERE status = 'aborted') AS failed,
     coalesce(extract(epoch FROM clock_timestamp() - min(coalesce(scheduled_at,
         (SELECT min(e.at) FROM procrastinate_events e WHERE e.job_id = j.id)))
         FILTER (WHERE status = 'todo' AND coalesce(scheduled_at, now()) <= now())), 0) AS lag_s,
@@ -180,7 +186,7 @@ def read_counts(connection: sa.Connection) -> QueueCounts:
     """Return the counts of the queue."""
     row = connection.execute(_COUNTS, {"task": TASK}).one()
     heartbeat_age_s = None if row.heartbeat_age_s is None else float(row.heartbeat_age_s)
-    return QueueCounts(row.waiting, row.running, row.dead, max(0.0, float(row.lag_s)), heartbeat_age_s)
+    return QueueCounts(row.waiting, row.running, row.dead, max(0.0, float(row.lag_s)), heartbeat_age_s, row.failed)
 
 
 def read_unfinished(connection: sa.Connection) -> Iterator[JobCall]:

@@ -47,7 +47,8 @@ WITH lost AS (
     RETURNING job_id, kills
 )
 UPDATE procrastinate_jobs j SET worker_id = NULL, scheduled_at = NULL, attempts = attempts + 1,
-    status = (CASE WHEN note.kills >= %(limit)s THEN 'failed' ELSE 'todo' END)::procrastinate_job_status,
+    status = (CASE WHEN note.kills < %(limit)s THEN 'todo'
+        WHEN j.args ->> 'name' = ANY(%(periodic)s) THEN 'aborted' ELSE 'failed' END)::procrastinate_job_status,
     queueing_lock = CASE WHEN %(keyless)s OR EXISTS (
         SELECT 1 FROM procrastinate_jobs o WHERE o.queueing_lock = j.queueing_lock AND o.status = 'todo'
     ) THEN NULL ELSE queueing_lock END
@@ -60,6 +61,12 @@ SELECT procrastinate_defer_periodic_job_v2(
 """
 PURGE = """
 DELETE FROM procrastinate_jobs j WHERE j.task_name = 'galley.run' AND j.status NOT IN ('todo', 'doing')
-    AND (SELECT max(e.at) FROM procrastinate_events e WHERE e.job_id = j.id) < now() - make_interval(
-        secs => CASE WHEN j.status = 'succeeded' THEN %(retention_s)s ELSE %(dead_retention_s)s END)
+    AND ((SELECT max(e.at) FROM procrastinate_events e WHERE e.job_id = j.id) < now() - make_interval(
+            secs => CASE WHEN j.status = 'succeeded' THEN %(retention_s)s ELSE %(dead_retention_s)s END)
+        OR (j.status = 'failed' AND j.args ->> 'name' = ANY(%(periodic)s)))
+"""
+# The newest call of a periodic job decides whether the job counts as failed.
+FORGET_FAILURES = """
+DELETE FROM procrastinate_jobs
+WHERE status = 'aborted' AND task_name = 'galley.run' AND args ->> 'name' = %(name)s AND id <> %(job_id)s
 """

@@ -82,6 +82,7 @@ class ProcrastinateWorker:
         pool["kwargs"] = {"connect_timeout": CONNECT_TIMEOUT_S, "application_name": "galley-worker"}
         app = procrastinate.App(connector=procrastinate.PsycopgConnector(conninfo=self._url, **pool))
         app.job_manager = manager = LeasedJobManager(app.connector)
+        manager.periodic = frozenset(job.name for job, _ in periodic(self._jobs))
         app.task(name=TASK, queue=QUEUE, pass_context=True, retry=_FixedRetryDecision())(
             partial(self._perform, manager)
         )
@@ -154,7 +155,11 @@ class ProcrastinateWorker:
 
     async def _requeue_expired(self, manager: LeasedJobManager) -> None:
         if moved := await manager.requeue_expired(self._timing):
-            log.warning("job.leases_expired", waiting=len(moved.get("todo", ())), dead=len(moved.get("failed", ())))
+            log.warning(
+                "job.leases_expired",
+                waiting=len(moved.get("todo", ())),
+                dead=len(moved.get("failed", ())) + len(moved.get("aborted", ())),
+            )
 
     async def _fire(self, manager: LeasedJobManager) -> None:
         """Enqueue the periodic jobs of a new period."""

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
-from app.core.jobs import Job
-from app.drivers.jobs.port import JobState
+from app.core.jobs import Job, PermanentFailure
+from app.drivers.jobs.port import JobRun, JobState
 from app.drivers.jobs.retry_policy import JobTimings
 from tests.drivers.jobs.contract.suite import Recorder, Suite, running_worker, until
 from tests.drivers.jobs.processes import RunLog, job_engine_for, recording_run, worker_process
@@ -46,6 +46,54 @@ class Periodic(Suite):
             go.set()
 
         assert (counts.running, counts.waiting) == (1, 1)
+
+    @pytest.mark.parametrize("failure", [PermanentFailure("no"), OSError("no")], ids=["permanent", "temporary"])
+    def test_failed_periodic_job_is_counted_until_its_next_success_and_is_no_dead_letter(self, jobs, database, failure):
+        healthy = threading.Event()
+
+        def behave(_call: JobRun) -> None:
+            if not healthy.is_set():
+                raise failure
+
+        def counts() -> tuple[int, int]:
+            with database.begin() as connection:
+                result = jobs.counts(connection)
+            return result.failed, result.dead
+
+        recorder = Recorder(behave)
+        declared = {"tick": Job("tick", print, every=timedelta(seconds=0.3), retries=0)}
+        with running_worker(jobs, recorder, declared):
+            until(lambda: len(recorder.runs) >= 3 and counts() == (1, 0))
+            healthy.set()
+            until(lambda: counts() == (0, 0))
+        with database.begin() as connection:
+            assert jobs.dead(connection) == []
+
+    def test_periodic_job_that_kills_its_workers_is_no_dead_letter(self, jobs, url, database, defer, state, tmp_path):
+        run_log = RunLog(tmp_path / "run_log")
+        job_id, go = defer("die"), threading.Event()
+        for _ in range(FAST.poison_limit):
+            with worker_process(url, run_log, FAST) as process:
+                assert process.wait(60) == -9
+
+        declared = {"die": Job("die", print, every=timedelta(hours=1))}
+        with running_worker(jobs, Recorder(lambda _call: go.wait(60)), declared):
+            until(lambda: state(job_id) == JobState.FAILED)
+            with database.begin() as connection:
+                counts = jobs.counts(connection)
+            go.set()
+        assert (counts.failed, counts.dead) == (1, 0)
+
+    def test_dead_letter_of_a_periodic_job_of_an_earlier_version_is_deleted(self, jobs, database, defer, state):
+        job_id = defer("tick")
+
+        def fail(_call: JobRun) -> None:
+            raise PermanentFailure("no")
+
+        with running_worker(jobs, Recorder(fail)):
+            until(lambda: state(job_id) == JobState.DEAD)
+        with running_worker(jobs, Recorder(), {"tick": Job("tick", print, every=timedelta(hours=1))}):
+            until(lambda: state(job_id) is None)
 
 
 class WorkerFailures(Suite):
