@@ -9,12 +9,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
-from urllib.parse import urlsplit
 
 from dotenv import load_dotenv
 from marshmallow import ValidationError, fields
 
 from app.core.limits import Limits
+from app.observability.masking import MASK, mask_credentials
 from app.settings.groups import (
     PROJECT,
     Ai,
@@ -35,8 +35,6 @@ from app.settings.groups import (
 )
 from app.settings.server import error_text
 from app.settings.variables import Environment, declarations
-
-MASK = "********"
 
 
 class ConfigError(Exception):
@@ -94,6 +92,10 @@ class Settings:
         """Return whether weak secrets and development drivers are refused."""
         return self.env == "production"
 
+    def __repr__(self) -> str:
+        """Return the masked settings. A log line or a traceback may contain them."""
+        return f"Settings({self.masked()})"
+
     def masked(self) -> dict[str, str]:
         """Return every setting as text by its dotted name. Secrets and the user-info of URLs are masked."""
         return dict(_masked(self, "", declarations()))
@@ -110,14 +112,4 @@ def _masked(group: Any, prefix: str, known: Mapping[str, fields.Field[Any]]) -> 
             yield name, MASK
         else:
             values = value if isinstance(value, tuple) else (value,)
-            yield name, ", ".join(map(_masked_url, map(str, values)))
-
-
-def _masked_url(text: str) -> str:
-    """Mask the user-info and the query of a URL; return other text unchanged."""
-    if "://" not in text:
-        return text
-    parts = urlsplit(text)
-    user_info, _, host = parts.netloc.rpartition("@")
-    netloc = f"{MASK}@{host}" if user_info else host
-    return f"{parts.scheme}://{netloc}{parts.path}{f'?{MASK}' if parts.query else ''}"
+            yield name, ", ".join(map(mask_credentials, map(str, values)))

@@ -31,6 +31,23 @@ PRODUCTION = {
 }
 
 
+WITH_CREDENTIALS = (
+    "https://wilma:hunter2@host.example.org/path?token=hunter3",
+    "https://host.example.org/path?token=hunter3",
+    "https://hunter1@host.example.org",
+    "wilma:hunter2@host.example.org",
+    "//wilma:hunter2@host.example.org",
+    "postgresql://wilma:hunter2@host/name?password=hunter3",
+    "mysql://wilma:hunter2@host/name",
+    "redis://:hunter2@host/0",
+    "unix:///socket?password=hunter3",
+    "http://[wilma:hunter2@host",
+    "https://wilma:hunter2@host:99999/",
+    "https://wilma:hunter/2@host",
+    "https://a.example.org, https://wilma:hunter2@b.example.org",
+)
+
+
 class TestDefaults:
     def test_defaults_are_embedded(self, tmp_path: Path) -> None:
         settings = Settings.from_environment({"INSTANCE_DIR": str(tmp_path / "instance")})
@@ -152,11 +169,31 @@ class TestProduction:
             ("PREVIEW_HOST", "cms.example.org:8443"),
             ("PREVIEW_HOST", "example.org"),
             ("PREVIEW_HOST", "a.b.cms.example.org"),
+            ("SANDBOX_DOMAIN", "microvm.example.org"),
         ],
     )
     def test_unsafe_value_is_refused(self, variable: str, value: str) -> None:
         with pytest.raises(ConfigError, match=variable):
             Settings.from_environment(PRODUCTION | {variable: value})
+
+    @pytest.mark.parametrize("name", ["PREVIEW_HOST", "SANDBOX_DOMAIN"])
+    @pytest.mark.parametrize(
+        ("variable", "value", "previews"),
+        [
+            ("BASE_URL", "https://cms.example.co.uk", "previews.example.co.uk"),
+            ("WEB_URL", "https://app.example.net", "x.example.net"),
+            ("WEB_URL", "https://app.example.net", "example.net"),
+            ("WEB_URL", "https://APP.example.net.:8443/path", "x.example.net"),
+            ("WEB_URL", "https://app.bücher.example", "previews.xn--bcher-kva.example"),
+            ("ALLOWED_ORIGINS", "https://cms.example.org,https://editor.example.net", "x.example.net"),
+            ("ALLOWED_ORIGINS", "https://x.example.net", "x.example.net"),
+        ],
+    )
+    def test_previews_on_the_site_of_an_application_are_refused(
+        self, name: str, variable: str, value: str, previews: str
+    ) -> None:
+        with pytest.raises(ConfigError, match=f"{name}: Must not be on the site of .*{variable}"):
+            Settings.from_environment(PRODUCTION | {"PREVIEW_HOST": "y.example.com", variable: value, name: previews})
 
     @pytest.mark.parametrize(
         "environment",
@@ -165,9 +202,17 @@ class TestProduction:
             {"BASE_URL": "https://cms.example.co.uk", "PREVIEW_HOST": "previews.example2.co.uk"},
             {"BASE_URL": "https://me.github.io", "PREVIEW_HOST": "other.github.io"},
             {"BASE_URL": "https://192.0.2.7", "PREVIEW_HOST": "192.0.2.8"},
+            {"WEB_URL": "https://web.example.com", "ALLOWED_ORIGINS": "https://web.example.com"},
             {"GITHUB_WEBHOOK_SECRET": "wq9f0vK2mX7pL4cR, pL4cRwq9f0vK2mX7"},
         ],
-        ids=["loopback", "public suffix of two labels", "private suffix", "addresses", "two webhook secrets"],
+        ids=[
+            "loopback",
+            "public suffix of two labels",
+            "private suffix",
+            "addresses",
+            "other web site",
+            "two webhook secrets",
+        ],
     )
     def test_safe_value_is_accepted(self, environment: dict[str, str]) -> None:
         assert Settings.from_environment(PRODUCTION | environment).is_production
@@ -236,6 +281,20 @@ class TestMasked:
         shown = settings.masked()[str(field.attribute)]
         assert shown.endswith("://********@host.example.org/x?********")
         assert not {"wilma", "hunter2", "hunter3"} & set(re.split(r"\W", "".join(settings.masked().values())))
+
+    @pytest.mark.parametrize("variable", Environment().fields)
+    @pytest.mark.parametrize("value", WITH_CREDENTIALS)
+    def test_credentials_in_any_variable_are_neither_shown_nor_reported(
+        self, tmp_path: Path, variable: str, value: str
+    ) -> None:
+        """A variable may contain a value that was meant for another one."""
+        environment = PRODUCTION | {"APP_ENV": "test", "INSTANCE_DIR": str(tmp_path), variable: value}
+        try:
+            settings = Settings.from_environment(environment)
+            text = repr(settings) + "".join(settings.masked().values())
+        except ConfigError as error:
+            text = str(error)
+        assert "hunter" not in text
 
     def test_secrets_are_all_masked(self) -> None:
         secrets = {str(field.attribute) for field in Environment().fields.values() if field.metadata["secret"]}

@@ -9,6 +9,7 @@ from flask.cli import with_appcontext
 from app.doctor.findings import Deployment, Severity
 from app.doctor.runner import CheckResult, run_checks
 from app.extensions import db
+from app.observability.masking import mask_credentials
 from app.settings.groups import PROJECT
 
 COLOURS = {Severity.OK: "green", Severity.WARNING: "yellow", Severity.FAILURE: "red"}
@@ -41,9 +42,12 @@ def doctor(as_json: bool) -> None:
 def _line(result: CheckResult) -> str:
     finding = result.finding
     level = click.style(f"{finding.level:<8}", fg=COLOURS[finding.level])
-    return f"{level} {result.check:<12} {finding.observed}." + (f" {finding.advice}" if finding.advice else "")
+    return mask_credentials(
+        f"{level} {result.check:<12} {finding.observed}." + (f" {finding.advice}" if finding.advice else "")
+    )
 
 
 def _json(result: CheckResult) -> dict[str, str]:
     finding = result.finding
-    return {"check": result.check, "level": finding.level, "seen": finding.observed, "advice": finding.advice}
+    observed, advice = mask_credentials(finding.observed), mask_credentials(finding.advice)
+    return {"check": result.check, "level": finding.level, "seen": observed, "advice": advice}

@@ -11,6 +11,7 @@ from app.backup.manifest import BackupError
 from app.core.errors import AppError
 from app.database.errors import error_message, is_missing_schema
 from app.drivers.errors import DriverError
+from app.observability.masking import mask_credentials
 
 
 def report_errors(command: click.Command) -> click.Command:
@@ -29,13 +30,15 @@ def _with_error_output(callback: Callable[..., Any]) -> Callable[..., Any]:
         try:
             return callback(*args, **kwargs)
         except (AppError, BackupError, DriverError) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(mask_credentials(str(error))) from error
         except (sa.exc.OperationalError, sa.exc.InterfaceError, sa.exc.ProgrammingError) as error:
             if is_missing_schema(error):
                 raise click.ClickException("Tables of this version are missing. Run flask db upgrade.") from error
             if isinstance(error, sa.exc.ProgrammingError):
                 raise
-            raise click.ClickException(f"The database cannot be used: {error_message(error)}") from error
+            raise click.ClickException(
+                mask_credentials(f"The database cannot be used: {error_message(error)}")
+            ) from error
         except PermissionError as error:
             raise click.ClickException(f"{error.filename} cannot be used: {error.strerror}.") from error
 

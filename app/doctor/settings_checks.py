@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from urllib.parse import urlsplit
 
 from app.doctor.findings import Deployment, Finding, failure, ok, warning
+from app.settings.production import shared_sites
 from config import Settings
 
 LOOPBACK = ("localhost", "127.0.0.1", "::1")
@@ -54,7 +55,25 @@ def production(deployment: Deployment) -> Iterator[Finding]:
         findings.append(warning("LOG_LEVEL is DEBUG", "Set LOG_LEVEL=INFO."))
     if any(origin.startswith("http:") for origin in server.allowed_origins):
         findings.append(failure("ALLOWED_ORIGINS contains an origin without TLS", "Name https origins only."))
+    hosts = shared_sites(settings.sandbox.preview_host, _sign_in_hosts(settings))
+    if hosts:
+        findings.append(
+            warning(
+                f"PREVIEW_HOST is on the site of {' and '.join(hosts)}: previews can send requests with its cookies",
+                "Use a separate domain for previews.",
+            )
+        )
     yield from findings or [ok("The settings are suitable for production")]
+
+
+def _sign_in_hosts(settings: Settings) -> dict[str, str]:
+    """Return the URLs of other services to which the users sign in, by their variables."""
+    return {
+        "GITHUB_URL": settings.github.url,
+        "GITLAB_URL": settings.gitlab.url,
+        "SOCIAL_A_URL": settings.social_a.url,
+        "SOCIAL_B_ISSUER": settings.social_b.issuer,
+    }
 
 
 def _incomplete(settings: Settings) -> Iterator[tuple[str, list[str]]]:

@@ -11,6 +11,8 @@ from typing import Any
 import orjson
 import structlog
 
+from app.observability.masking import mask_credentials
+
 _SECRET_NAME = re.compile(r"(password|token|secret|authorization|cookie|api_?key|otp|code_verifier)", re.IGNORECASE)
 
 
@@ -24,6 +26,7 @@ def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         redact,
+        *(() if log_format == "json" else (mask_urls,)),
     ]
     # Plain tracebacks: rich tracebacks print local variables, which may hold secrets.
     formatter = structlog.dev.plain_traceback
@@ -32,6 +35,7 @@ def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
     factory: Any = structlog.stdlib.LoggerFactory()
     if log_format == "json":
         shared.append(structlog.processors.format_exc_info)
+        shared.append(mask_urls)
         renderer = structlog.processors.JSONRenderer(serializer=_to_json)
         # A record of the standard library costs several times as much as the line.
         output, factory = [renderer], structlog.WriteLoggerFactory(sys.stderr)
@@ -67,6 +71,14 @@ def redact(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mutab
     for key in event:
         if _is_secret(key):
             event[key] = "[redacted]"
+    return event
+
+
+def mask_urls(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Mask the credentials of URLs in text, such as the message of an error of a client library."""
+    for key, value in event.items():
+        if isinstance(value, str) and "://" in value:
+            event[key] = mask_credentials(value)
     return event
 
 

@@ -1,15 +1,19 @@
 """Rules that `APP_ENV=production` adds to the settings."""
 
 import ipaddress
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any
-from urllib.parse import urlsplit
 
 from publicsuffixlist import PublicSuffixList
+
+from app.core.urls import split_url
 
 PLACEHOLDERS = ("secret", "changeme", "change-me", "default", "insecure", "placeholder", "example", "your-")
 SECRET_MIN_CHARACTERS, SECRET_MIN_DISTINCT = 32, 8
 WEBHOOK_MIN_CHARACTERS, WEBHOOK_MIN_DISTINCT = 16, 4
+APPLICATIONS = ("BASE_URL", "WEB_URL", "ALLOWED_ORIGINS")
+"""Variables with the URLs of pages that act with the session of a user."""
 WEBHOOK_SECRETS = ("GITHUB_WEBHOOK_SECRET", "GITLAB_WEBHOOK_SECRET", "PADDLE_WEBHOOK_SECRET")
 
 
@@ -50,18 +54,19 @@ def _is_weak(secret: str, min_characters: int, min_distinct: int) -> bool:
 
 
 def _url_errors(values: Mapping[str, Any], environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
-    base_url = values["BASE_URL"]
     if "BASE_URL" not in environ:
         yield "BASE_URL", "Is required in production: the public https URL of the service."
     for name in ("BASE_URL", "WEB_URL"):
         if _is_public_http(values[name]):
             yield name, "Must start with https:// in production."
-    if base_url and _site(urlsplit(base_url).hostname) == (_site(_host_name(values["PREVIEW_HOST"])) or ""):
-        yield "PREVIEW_HOST", "Must not be on the site of BASE_URL: previews run scripts of other people."
+    for name in ("PREVIEW_HOST", "SANDBOX_DOMAIN"):
+        shared = shared_sites(values[name], {other: values[other] for other in APPLICATIONS})
+        if shared:
+            yield name, f"Must not be on the site of {' and '.join(shared)}: previews run scripts of other people."
 
 
 def _is_public_http(url: str | None) -> bool:
-    parts = urlsplit(url or "")
+    parts = split_url(url or "")
     return parts.scheme == "http" and not _is_loopback(parts.hostname or "")
 
 
@@ -72,14 +77,20 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _host_name(host: str | None) -> str | None:
-    return urlsplit(f"//{host}").hostname if host else None
+def shared_sites(preview_host: str | None, urls: Mapping[str, str | Sequence[str] | None]) -> list[str]:
+    """Return the names of the URLs that are on the site of a host of previews. A value may be a list of URLs."""
+    site = _site(f"//{preview_host}") if preview_host else None
+    listed = {name: (value,) if isinstance(value, str) else value or () for name, value in urls.items()}
+    return [name for name, values in listed.items() if site is not None and site in map(_site, values)]
 
 
-def _site(host: str | None) -> str | None:
-    """Return the registrable domain of a host, which browsers treat as one site. An IP address is its own site."""
+def _site(url: str) -> str | None:
+    """Return the registrable domain of a URL, which browsers treat as one site. An IP address is its own site."""
+    host = (split_url(url).hostname or "").rstrip(".")
     try:
-        ipaddress.ip_address(host or "")
+        ipaddress.ip_address(host)
     except ValueError:
-        return PublicSuffixList().privatesuffix(host) or host if host else None
+        with suppress(UnicodeError):
+            host = host.encode("idna").decode()
+        return (PublicSuffixList().privatesuffix(host) or host) if host else None
     return host

@@ -105,7 +105,9 @@ class ProviderVariables(Schema):
     PREVIEW_HOST = HostName(
         attribute="sandbox.preview_host",
         load_default="preview.localhost",
-        metadata=describe("Parent domain of preview hosts. In production it must be a different site than BASE_URL."),
+        metadata=describe(
+            "Parent domain of preview hosts. In production it must be a different site than BASE_URL, WEB_URL and ALLOWED_ORIGINS."
+        ),
     )
     SANDBOX_EGRESS = ListField(
         attribute="sandbox.egress",

@@ -4,8 +4,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields
-from marshmallow.validate import Range
+from marshmallow.validate import Range, Regexp
 
+from app.observability.masking import mask_credentials
 from app.settings.fields import DirectoryField, Origins, choice, describe, number, text, url
 from app.settings.groups import PROJECT
 
@@ -25,7 +26,12 @@ class ServerVariables(Schema):
         "development",
         *("development", "test", "production"),
     )
-    HOST = text("server.host", "Address on which the server listens.", "127.0.0.1")
+    HOST = fields.String(
+        attribute="server.host",
+        load_default="127.0.0.1",
+        validate=Regexp(r"[A-Za-z0-9_.:%-]+\Z", error="Must be an address or a host name."),
+        metadata=describe("Address on which the server listens."),
+    )
     PORT = number("server.port", "Port on which the server listens.", 8000, 1, 65_535)
     WEB_CONCURRENCY = number("server.web_concurrency", "Number of web worker processes.", 2, 1, 64)
     BASE_URL = url("server.base_url", "Public URL of the service. Default: http, HOST and PORT.")
@@ -87,6 +93,9 @@ def read_server_variables(environ: Mapping[str, str]) -> dict[str, Any]:
 
 
 def error_text(error: ValidationError) -> str:
-    """Return the message of an invalid environment, with one line for each variable."""
-    lines = [f"  {name}: {' '.join(map(str, messages))}" for name, messages in sorted(error.messages_dict.items())]
+    """Return the message of an invalid environment, with one line for each variable. Credentials of URLs are masked."""
+    lines = [
+        f"  {name}: {mask_credentials(' '.join(map(str, messages)))}"
+        for name, messages in sorted(error.messages_dict.items())
+    ]
     return "\n".join(["Galley cannot start. Invalid settings:", *lines])

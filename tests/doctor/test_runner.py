@@ -288,6 +288,7 @@ class TestSetup:
             ({"METRICS_TOKEN": "short"}, Severity.WARNING),
             ({"LOG_FORMAT": "console"}, Severity.WARNING),
             ({"LOG_LEVEL": "DEBUG"}, Severity.WARNING),
+            ({"GITLAB_URL": "https://git.example.net", "PREVIEW_HOST": "x.example.net"}, Severity.WARNING),
             ({"APP_ENV": "development"}, Severity.WARNING),
         ],
     )

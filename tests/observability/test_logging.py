@@ -35,3 +35,21 @@ def test_json_line_contains_values_of_every_kind(capsys: pytest.CaptureFixture[s
     ]  # fmt: skip
     assert "2026" in written[3]["at"]
     assert written[-1]["event"] == "of the standard library"
+
+
+@pytest.mark.usefixtures("_restored")
+@pytest.mark.parametrize("log_format", ["json", "console"])
+def test_line_contains_no_credentials_of_a_url(capsys: pytest.CaptureFixture[str], log_format: str) -> None:
+    lines.configure(log_format, "INFO")
+    url = "https://wilma:hunter2@host.example.org/x?key=hunter3"
+    log = structlog.get_logger("test")
+    log.warning("test.call_failed", error=f"cannot connect to {url}")
+    logging.getLogger("plain").warning("cannot connect to %s", url)
+    if log_format == "json":
+        try:
+            int(url)
+        except ValueError:
+            log.exception("test.read_failed")
+    written = capsys.readouterr().err
+    assert written.count("********@host.example.org") >= 2
+    assert "hunter" not in written
