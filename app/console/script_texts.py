@@ -65,6 +65,7 @@ TEXTS = (
     "Style",
     "Text",
     "The draft was not stored.",
+    "The formatted editor has stopped. Your text is here as source.",
     "The image is too large.",
     "The image was not uploaded.",
     "The preview could not be started.",

@@ -116,7 +116,8 @@ class EditorForm {
     const snapshot = this.snapshotWithout(READ_ON_SAVE);
     this.show(text("Saving …"));
     submitter?.setAttribute("aria-disabled", "true");
-    const response = await request(this.form.action, this.body(submitter));
+    const body = this.body(submitter);
+    const response = await request(this.form.action, body);
     submitter?.removeAttribute("aria-disabled");
     if (response && (response.status === 401 || isSignIn(response))) {
       this.isSaving = false;
@@ -135,12 +136,13 @@ class EditorForm {
       return;
     }
     const isSamePage = response.redirected && new URL(response.url).pathname === location.pathname;
-    if (isSamePage && this.takeOver(await response.text())) {
+    if (isSamePage && this.takeOver(await response.text(), String(body.get("body") ?? ""))) {
       if (this.snapshotWithout(READ_ON_SAVE) === snapshot) this.stored = this.snapshot();
       this.isSaving = false;
       this.onInput();
       return;
     }
+    this.isSaving = false; // The draft keeps what was typed during the save.
     location.assign(response.url);
   }
 
@@ -151,11 +153,15 @@ class EditorForm {
     this.form.submit();
   }
 
-  /** Stay on the page after a save if the service returned the same editor: read its hidden fields, status and message. */
-  private takeOver(html: string): boolean {
+  /**
+   * Stay on the page after a save if the service returned the same editor with the text that was sent: read its hidden fields,
+   * status and message. `sent` is the text of the request.
+   */
+  private takeOver(html: string, sent: string): boolean {
     const page = new DOMParser().parseFromString(html, "text/html");
     const other = page.querySelector<HTMLFormElement>("form[data-editor]");
-    if (!other) return false;
+    if (!other || lineFeeds(other.querySelector<HTMLTextAreaElement>("textarea[name=body]")?.value ?? "") !== lineFeeds(sent)) return false;
+    if (!page.querySelector("[data-draft-banner]")) document.querySelector("[data-draft-banner]")?.remove();
     for (const input of other.querySelectorAll<HTMLInputElement>("input[name]")) {
       if (!READ_ON_SAVE.includes(input.name)) continue;
       const own = this.form.querySelector<HTMLInputElement>(`input[name="${CSS.escape(input.name)}"]`);
@@ -205,6 +211,10 @@ class EditorForm {
     });
     count();
   }
+}
+
+function lineFeeds(value: string): string {
+  return value.replace(/\r\n?/g, "\n");
 }
 
 async function request(url: string, body: FormData | URLSearchParams): Promise<Response | null> {

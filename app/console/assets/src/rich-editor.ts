@@ -32,8 +32,13 @@ class RichEditor extends HTMLElement {
     this.textarea = textarea;
     const bar = create("div", { class: "format-bar", role: "toolbar", "aria-label": text("Formatting") });
     this.append(bar);
-    this.load();
-    this.fillBar(bar);
+    try {
+      this.load();
+      this.fillBar(bar);
+    } catch (error) {
+      this.fail(error, null);
+      return;
+    }
     this.setAttribute("ready", "");
     textarea.form?.addEventListener("submit", () => this.flush(), { capture: true });
     for (const label of textarea.labels) label.addEventListener("click", () => this.view?.focus());
@@ -70,10 +75,40 @@ class RichEditor extends HTMLElement {
     if (!this.timer || !this.view) return;
     clearTimeout(this.timer);
     this.timer = 0;
-    const value = this.file.text(this.view.state.doc);
+    const { doc } = this.view.state;
+    try {
+      this.store(this.file.text(doc));
+    } catch (error) {
+      this.fail(error, doc);
+    }
+  }
+
+  private store(value: string): void {
     if (value === this.textarea.value) return;
     this.textarea.value = value;
     this.textarea.dispatchEvent(new Event("input", { bubbles: true }));
+  }
+
+  /** Show the text area instead of the editor, with the text of the document that the user sees. */
+  private fail(error: unknown, doc: Node | null): void {
+    console.error(error);
+    clearTimeout(this.timer);
+    this.timer = 0;
+    if (doc) {
+      let value = this.textarea.value;
+      try {
+        value = this.file.text(doc);
+      } catch {
+        value = doc.textBetween(0, doc.content.size, "\n\n", (leaf) => leaf.type.spec.leafText?.(leaf) ?? "");
+      }
+      this.store(value);
+    }
+    this.view?.destroy();
+    this.view = null;
+    this.removeAttribute("ready");
+    for (const child of [...this.children]) if (child !== this.textarea) child.remove();
+    const message = text("The formatted editor has stopped. Your text is here as source.");
+    this.prepend(create("div", { class: "banner banner--warning", role: "alert" }, icon("alert-triangle"), create("p", {}, message)));
   }
 
   /** Insert a text where the cursor is. */
@@ -85,11 +120,17 @@ class RichEditor extends HTMLElement {
 
   private dispatch(transaction: Transaction): void {
     const view = this.view!;
-    view.updateState(view.state.apply(transaction));
-    this.dispatchEvent(new Event("state"));
-    if (!transaction.docChanged) return;
-    if (this.timer) clearTimeout(this.timer);
-    this.timer = window.setTimeout(() => this.flush(), SYNC_DELAY_MS);
+    const state = view.state.apply(transaction);
+    if (transaction.docChanged) {
+      if (this.timer) clearTimeout(this.timer);
+      this.timer = window.setTimeout(() => this.flush(), SYNC_DELAY_MS);
+    }
+    try {
+      view.updateState(state);
+      this.dispatchEvent(new Event("state"));
+    } catch (error) {
+      this.fail(error, state.doc);
+    }
   }
 
   private imageView(node: Node) {
@@ -109,7 +150,7 @@ class RichEditor extends HTMLElement {
     const base = this.dataset.mediaUrl;
     if (!base || /^([a-z][a-z0-9+.-]*:|\/\/)/i.test(source)) return [];
     const folder = `/${this.dataset.path ?? ""}`.replace(/[^/]*$/, "");
-    const path = decodeURIComponent(new URL(source.replace(/[?#].*$/, ""), `http://repository${folder}`).pathname).slice(1);
+    const path = pathOf(source.replace(/[?#].*$/, ""), folder);
     // A path of the site names a file in the folder of static files.
     const paths = source.startsWith("/") ? [...STATIC_FOLDERS.map((name) => `${name}/${path}`), path] : [path];
     return paths.map((each) => base + encodeURIComponent(each));
@@ -230,6 +271,15 @@ class RichEditor extends HTMLElement {
     }
     if (answer === "set" || answer === "remove") view.dispatch(transaction);
     view.focus();
+  }
+}
+
+/** Return the path of the repository to which an address leads. An address that is no valid URL is a path as it is written. */
+function pathOf(source: string, folder: string): string {
+  try {
+    return decodeURIComponent(new URL(source, `http://repository${folder}`).pathname).slice(1);
+  } catch {
+    return (source.startsWith("/") ? source : folder + source).slice(1);
   }
 }
 
