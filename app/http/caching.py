@@ -51,28 +51,41 @@ def not_modified(http_request: Request, tag: str) -> Response | None:
 
 
 class PrecompressedBody(Protocol):
-    """A JSON response body that is available in plain and compressed form."""
+    """A JSON response body that is available in plain and compressed forms."""
 
-    def gzipped(self) -> bytes:
-        """Return the gzip form."""
+    @property
+    def codings(self) -> Sequence[str]:
+        """The stored compressed forms, the preferred first."""
+
+    def encoded(self, coding: str, /) -> bytes:
+        """Return a compressed form."""
 
     def plain(self) -> bytes:
         """Return the plain form."""
 
 
 def precompressed_response(http_request: Request, body: PrecompressedBody, tag: str | None) -> Response:
-    """Return a response with a stored compressed body. The body is unpacked for clients that do not accept gzip."""
+    """Return a response with a stored body in the coding that the client prefers, or the plain one."""
     response = Response(mimetype="application/json")
     response.headers["Vary"] = "Accept-Encoding"
     response.headers["Cache-Control"] = "private, no-cache"
-    if http_request.accept_encodings["gzip"]:
-        response.set_data(body.gzipped())
-        response.headers["Content-Encoding"] = "gzip"
-    else:
+    coding = _preferred_coding(http_request, body.codings)
+    if coding is None:
         response.set_data(body.plain())
+    else:
+        response.set_data(body.encoded(coding))
+        response.headers["Content-Encoding"] = coding
     if tag is not None:
-        response.set_etag(f"{tag}-gzip" if "Content-Encoding" in response.headers else tag)
+        response.set_etag(tag if coding is None else f"{tag}-{coding}")
     return response
+
+
+def _preferred_coding(http_request: Request, codings: Sequence[str]) -> str | None:
+    """Return the coding with the highest quality, the first of equal ones. None is the plain form."""
+    accepted = http_request.accept_encodings
+    preferred = max(codings, key=lambda coding: accepted[coding])
+    plain_quality = dict(accepted).get("identity", 0)
+    return preferred if accepted[preferred] > 0 and accepted[preferred] >= plain_quality else None
 
 
 def _drop_refused_codings() -> None:

@@ -1,9 +1,12 @@
 """The OpenAPI 3.1 document and its browsable page, generated from the declarations that serve the routes."""
 
 import gzip
+from collections.abc import Callable
 from typing import Any
 
+import brotli
 import orjson
+import zstandard
 from apispec import APISpec
 from flask import Blueprint, Flask, Response, current_app, request
 from flask_swagger_ui.flask_swagger_ui import get_swaggerui_blueprint
@@ -54,17 +57,29 @@ def _allow_page_scripts(response: Response) -> Response:
     return response
 
 
+_COMPRESS: dict[str, Callable[[bytes], bytes]] = {
+    "gzip": lambda data: gzip.compress(data, mtime=0),
+    "br": lambda data: brotli.compress(data, quality=9),
+    "zstd": lambda data: zstandard.ZstdCompressor(level=12).compress(data),
+}
+"""Levels that take at most 50 ms. The highest ones take 0.6 s and save 8 %."""
+
+
 class _CompressedDocument:
-    """The document as JSON, compressed once."""
+    """The document as JSON, compressed once in each coding, at its first use."""
+
+    codings = tuple(_COMPRESS)
 
     def __init__(self, document: dict[str, Any]) -> None:
         self._plain = orjson.dumps(document)
-        self._gzipped = gzip.compress(self._plain, mtime=0)
+        self._encoded: dict[str, bytes] = {}
         self.tag = caching.compute_etag(self._plain)
 
-    def gzipped(self) -> bytes:
+    def encoded(self, coding: str, /) -> bytes:
         """Return the compressed document."""
-        return self._gzipped
+        if coding not in self._encoded:
+            self._encoded[coding] = _COMPRESS[coding](self._plain)
+        return self._encoded[coding]
 
     def plain(self) -> bytes:
         """Return the document."""

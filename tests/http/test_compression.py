@@ -1,14 +1,25 @@
 """Tests of the content coding of responses."""
 
 import gzip
+from collections.abc import Callable
 
+import brotli
 import pytest
+import zstandard
 from flask import Flask
 
 from app.rate_limiting.counter import RateCounter
 from tests.support.world import World
 
 pytestmark = pytest.mark.one_database
+
+
+DECODE: dict[str | None, Callable[[bytes], bytes]] = {
+    None: lambda data: data,
+    "gzip": gzip.decompress,
+    "br": brotli.decompress,
+    "zstd": lambda data: zstandard.ZstdDecompressor().decompressobj().decompress(data),
+}
 
 
 class TestAcceptEncoding:
@@ -59,17 +70,47 @@ class TestAllow:
 
 
 class TestDocument:
-    @pytest.mark.parametrize("accepted", ["gzip", "identity", "br"])
-    def test_document_is_served_in_both_forms_with_one_tag(self, app: Flask, accepted: str) -> None:
-        client = app.test_client()
-        plain = client.get("/api/v1/openapi.json", headers={"Accept-Encoding": "identity"})
-        response = client.get("/api/v1/openapi.json", headers={"Accept-Encoding": accepted})
-        coding = response.headers.get("Content-Encoding")
-        body = gzip.decompress(response.data) if coding == "gzip" else response.data
-        if coding in (None, "gzip"):
-            assert body == plain.data
-        again = client.get("/api/v1/openapi.json", headers={"If-None-Match": response.headers["ETag"]})
-        assert again.status_code == 304
+    @pytest.mark.parametrize(
+        ("accepted", "coding"),
+        [
+            (None, None),
+            ("identity", None),
+            ("deflate", None),
+            ("*;q=0", None),
+            ("gzip;q=0.5, identity", None),
+            ("gzip, br, zstd", "gzip"),
+            ("*", "gzip"),
+            ("gzip;q=0, br", "br"),
+            ("gzip;q=0.8, br;q=0.9", "br"),
+            ("zstd", "zstd"),
+        ],
+    )
+    def test_document_is_stored_in_each_coding_with_its_own_tag(
+        self, app: Flask, accepted: str | None, coding: str | None
+    ) -> None:
+        headers = {"Accept-Encoding": accepted} if accepted is not None else {}
+        client, url = app.test_client(), "/api/v1/openapi.json"
+        plain = client.get(url, headers={"Accept-Encoding": "identity"})
+        response = client.get(url, headers=headers)
+        assert response.headers.get("Content-Encoding") == coding
+        assert DECODE[coding](response.data) == plain.data
+        assert response.headers["ETag"] == plain.headers["ETag"][:-1] + (f'-{coding}"' if coding else '"')
+        assert {"Accept-Encoding", "Origin"} <= set(response.vary)
+        for tag in (response.headers["ETag"], plain.headers["ETag"]):
+            again = client.get(url, headers=headers | {"If-None-Match": tag})
+            assert (again.status_code, again.data, again.headers["ETag"]) == (304, b"", response.headers["ETag"])
+            assert {"Accept-Encoding", "Origin"} <= set(again.vary)
+
+    @pytest.mark.parametrize("coding", ["gzip", "br", "zstd"])
+    def test_stored_document_does_not_depend_on_the_levels_of_other_responses(
+        self, app: Flask, coding: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Compress no stored document again. A response that Flask-Compress compresses has another length."""
+        client, headers = app.test_client(), {"Accept-Encoding": coding}
+        before = client.get("/api/v1/openapi.json", headers=headers).data
+        for level in ("COMPRESS_LEVEL", "COMPRESS_BR_LEVEL", "COMPRESS_ZSTD_LEVEL"):
+            monkeypatch.setitem(app.config, level, 1)
+        assert client.get("/api/v1/openapi.json", headers=headers).data == before
 
     def test_document_counts_the_address(self, app: Flask, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(app.extensions, "rates", RateCounter())

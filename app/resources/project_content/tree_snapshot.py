@@ -35,8 +35,9 @@ class TreeResponse:
     commit_sha: str | None
     start: bytes
     files: bytes
+    codings = ("gzip",)
 
-    def gzipped(self) -> bytes:
+    def encoded(self, _coding: str, /) -> bytes:
         """Return the response as gzip."""
         return packed_tree.to_gzip(self.start, self.files)
 
