@@ -59,7 +59,7 @@ def _allow_page_scripts(response: Response) -> Response:
 
 _COMPRESS: dict[str, Callable[[bytes], bytes]] = {
     "gzip": lambda data: gzip.compress(data, mtime=0),
-    "br": lambda data: brotli.compress(data, quality=9),
+    "br": lambda data: bytes(brotli.compress(data, quality=9)),  # type: ignore[no-untyped-call]
     "zstd": lambda data: zstandard.ZstdCompressor(level=12).compress(data),
 }
 """Levels that take at most 50 ms. The highest ones take 0.6 s and save 8 %."""
