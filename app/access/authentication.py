@@ -93,6 +93,12 @@ def has_bearer() -> bool:
     return tokens.bearer_of(request) is not None
 
 
+def ignore_api_token() -> None:
+    """Process the request without a caller if it carries a bearer token. Neither the token nor the cookie counts."""
+    if has_bearer():
+        g.caller = None
+
+
 def not_authenticated() -> NotAuthenticated:
     """Return the error of a request without a valid session or API token."""
     return tokens.InvalidApiToken() if has_bearer() else NotAuthenticated()

@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 from flask import Response, current_app, g, request
 
 from app.access import authentication
+from app.access.tokens import SessionRequired
 from app.console import forms, frame
 from app.console.forms import Form
 from app.core.urls import origin_of
@@ -22,10 +23,26 @@ class PageSteps(RequestSteps):
     """A request of a page. A form calls API routes, which have their own transactions."""
 
     def run(self) -> Response:
-        """Refuse forms of other sites, then process the request."""
+        """Refuse forms of other sites and API tokens, then process the request."""
         if not self.is_read:
             check_same_origin()
+        if authentication.has_bearer() and not self.declared.guard.bare:
+            self._refuse_token()
         return super().run()
+
+    def _refuse_token(self) -> None:
+        """Require a session: a page shows lists and the navigation, which no scope or project of a token limits.
+
+        A request with a token has no caller. The error page shows no name.
+
+        Raises:
+            SessionRequired: the token is valid and the page is not public.
+        """
+        rate_limits.check_address(self.declared.rate)
+        is_valid = authentication.caller() is not None
+        authentication.ignore_api_token()
+        if is_valid and not self.declared.guard.public:
+            raise SessionRequired
 
     def _read_body(self) -> dict[str, Any]:
         admission = body_admission.begin_admission(rate_limits.address(), self.declared.guard.authenticate)

@@ -3,6 +3,7 @@
 import html
 import re
 from collections import Counter
+from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
@@ -10,6 +11,7 @@ from flask import Flask
 from werkzeug.test import TestResponse
 
 from app.console.pages import Page
+from app.core.api_tokens import TokenScope
 from app.http.endpoint import declaration_of
 from tests.console.conftest import ConsoleScene
 from tests.console.pages import CALLERS, PAGES, Row
@@ -63,6 +65,29 @@ def _fits(response: TestResponse, row: Row, expected: str) -> bool:
             return response.status_code == (401 if expected == "sign-in" else 403)
         return response.status_code == 303 and location.startswith(f"/console/{expected}")
     return response.status_code not in (403, 500) and not location.startswith("/console/sign-in?next")
+
+
+@pytest.mark.one_database
+@pytest.mark.parametrize("kind", ["every scope", *TokenScope, "one project", "service account", "invalid"])
+def test_api_token_opens_no_page(console: ConsoleScene, kind: str) -> None:
+    """The token belongs to the owner, who may open every page of the organization. The cookie does not count either."""
+    scopes = [kind] if kind in list(TokenScope) else list(TokenScope)
+    body: dict[str, Any] = {"name": "Program", "scopes": scopes}
+    if kind == "one project":
+        body["projects"] = [console.ids["project_id"]]
+    path = f"/organization/{console.ids['org_id']}/service-accounts" if kind == "service account" else "/tokens"
+    token = "glp_invalid" if kind == "invalid" else console.site.owner.post(path, body).ok(201)["token"]
+    name = console.site.owner.get("/auth/get-session").ok()["user"]["name"]
+    wrong = []
+    for row in PAGES:
+        for caller in ("anonymous", "owner"):
+            response = console.send(caller, row.method, row.path, headers={"Authorization": f"Bearer {token}"})
+            expected = row.cells.split()[0]
+            if expected == "sign-in" and kind != "invalid":
+                expected = "deny"
+            if not _fits(response, row, expected) or name in response.text:
+                wrong.append(f"{row.method} {row.path}: expected {expected}, got {response.status_code}")
+    assert wrong == []
 
 
 @pytest.mark.one_database
