@@ -13,6 +13,7 @@ import { create, createDialog, icon, show } from "./dom.ts";
 import { type ChosenImage, chooseImage, describeImage } from "./image-dialog.ts";
 import { MarkdownFile } from "./markdown/file.ts";
 import { isSafe, schema } from "./markdown/schema.ts";
+import { cleanHtml, parseText, restoreSpaces } from "./paste.ts";
 import { text } from "./texts.ts";
 import { acceptsImages, imagesOf, upload } from "./upload.ts";
 
@@ -44,9 +45,13 @@ class RichEditor extends HTMLElement {
     for (const label of textarea.labels) label.addEventListener("click", () => this.view?.focus());
   }
 
+  private get isMdx(): boolean {
+    return (this.dataset.path ?? "").endsWith(".mdx");
+  }
+
   /** Read the textarea again, for example after a draft was restored. */
   load(): void {
-    this.file = new MarkdownFile(this.textarea.value, (this.dataset.path ?? "").endsWith(".mdx"));
+    this.file = new MarkdownFile(this.textarea.value, this.isMdx);
     const state = EditorState.create({ doc: this.file.doc, plugins: plugins() });
     if (this.view) {
       this.view.updateState(state);
@@ -64,7 +69,10 @@ class RichEditor extends HTMLElement {
       dispatchTransaction: (transaction) => this.dispatch(transaction),
       nodeViews: { image: (node) => this.imageView(node) },
       handleDoubleClickOn: (_view, _position, node) => node.type === nodes.image && (void this.editImage(), true),
-      handlePaste: (_view, event) => this.addImages(imagesOf(event.clipboardData)),
+      transformPastedHTML: cleanHtml,
+      transformPasted: restoreSpaces,
+      clipboardTextParser: (value, $context, plain) => parseText(value, $context, plain, this.isMdx)!,
+      handlePaste: (view, event) => this.addImages(imagesOf(event.clipboardData)) || pasteFromCodeEditor(view, event),
       handleDrop: (_view, event, _slice, moved) => !moved && this.addImages(imagesOf(event.dataTransfer)),
       handleDOMEvents: { blur: () => this.flush() },
     });
@@ -272,6 +280,12 @@ class RichEditor extends HTMLElement {
     if (answer === "set" || answer === "remove") view.dispatch(transaction);
     view.focus();
   }
+}
+
+/** Paste the text of a code editor, which also offers its colours as HTML. */
+function pasteFromCodeEditor(view: EditorView, event: ClipboardEvent): boolean {
+  const data = event.clipboardData;
+  return Boolean(data?.types.includes("vscode-editor-data")) && view.pasteText(data!.getData("text/plain"), event);
 }
 
 /** Return the path of the repository to which an address leads. An address that is no valid URL is a path as it is written. */

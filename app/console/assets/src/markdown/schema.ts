@@ -42,7 +42,14 @@ export const schema = new Schema({
       defining: true,
       isolating: true,
       attrs: { ...key, label: { default: "Source" } },
-      parseDOM: [{ tag: "pre.source-block", preserveWhitespace: "full", priority: 60 }],
+      parseDOM: [
+        {
+          tag: "pre.source-block",
+          preserveWhitespace: "full",
+          priority: 60,
+          getAttrs: (element) => ({ label: (element as HTMLElement).dataset.label ?? "Source" }),
+        },
+      ],
       toDOM: (node) => ["pre", { class: "source-block", "data-label": node.attrs.label, dir: "ltr" }, ["code", { spellcheck: "false" }, 0]],
     },
     bullet_list: list("ul", { marker: { default: null } }),

@@ -1,0 +1,214 @@
+// Pasted text: HTML of word processors, spreadsheets and web pages as formatting, and text of Markdown as Markdown.
+import DOMPurify from "dompurify";
+import { Fragment, type Node, type ResolvedPos, Slice } from "prosemirror-model";
+import { MarkdownFile } from "./markdown/file.ts";
+import { schema } from "./markdown/schema.ts";
+
+const TAGS = [
+  "p", "div", "span", "font", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "li", "blockquote", "pre", "code", "a", "img", "br", "hr",
+  "b", "strong", "i", "em", "s", "del", "strike", "table", "thead", "tbody", "tfoot", "tr", "td", "th",
+];
+const ATTRIBUTES = ["href", "src", "alt", "title", "style", "class", "width", "height", "hidden", "aria-hidden", "start", "colspan"];
+/** Characters without a width that change no letter: spaces, joins of words, marks of the byte order, and soft hyphens. */
+const INVISIBLE = /[\u200b\u2060\ufeff\u00ad]/g;
+const HIDDEN = /(?:^|;)\s*(?:display\s*:\s*none|visibility\s*:\s*hidden|mso-hide\s*:\s*all|font-size\s*:\s*0(?:px|pt|em)?\s*(?:;|$))/i;
+const ANCHOR = /^[#¶§\s🔗]*$/u;
+const LIST_PARAGRAPH = /mso-list\s*:\s*l\d+\s+level(\d+)/i;
+const BULLET = /^\s*([·•‣▪◦o\u00a7\uf0b7-]|\(?(?:\d{1,3}|[a-zA-Z]|[ivxIVX]{1,6})[.)])[\s\u00a0]+/;
+/** A space at the ends of the pasted HTML, which the parser would remove. */
+const SPACE = "\ue000";
+
+/** Return pasted HTML with only what a reader of the source saw, in elements that the schema reads. */
+export function cleanHtml(html: string): string {
+  if (html.includes("data-pm-slice")) return html; // Copied from this editor.
+  const fragment = /<!--StartFragment-->([^]*?)<!--EndFragment-->/.exec(html)?.[1] ?? html.replace(/^[^]*<body[^>]*>|<\/body>[^]*$/gi, "");
+  const lists = fragment.replace(/<!--\[if !supportLists\]-->([^]*?)<!--\[endif\]-->/g, '<span class="galley-marker">$1</span>');
+  const body = DOMPurify.sanitize(lists, { ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, ALLOW_DATA_ATTR: false, RETURN_DOM: true }) as HTMLElement;
+  for (const element of body.querySelectorAll<HTMLElement>("*")) if (isInvisible(element)) element.remove();
+  for (const element of [...body.querySelectorAll<HTMLElement>("*")].reverse()) replaceStyle(element);
+  cleanTexts(body);
+  joinWordLists(body);
+  nestLists(body);
+  for (const table of body.querySelectorAll("table")) table.replaceWith(tableElement(table));
+  keepOuterSpace(body);
+  return body.innerHTML;
+}
+
+/** Return a pasted slice with the spaces that `cleanHtml` has marked. */
+export function restoreSpaces(slice: Slice): Slice {
+  const restore = (fragment: Fragment): Fragment =>
+    Fragment.fromArray(
+      [...fragment.content].map((node) => (node.isText ? schema.text(node.text!.replaceAll(SPACE, " "), node.marks) : node.copy(restore(node.content)))),
+    );
+  return new Slice(restore(slice.content), slice.openStart, slice.openEnd);
+}
+
+/** Read pasted text as Markdown. In code, and with Shift, it is text. */
+export function parseText(text: string, $context: ResolvedPos, plain: boolean, isMdx: boolean): Slice | null {
+  if (plain || $context.parent.type.spec.code) return null;
+  const { doc } = new MarkdownFile(text.replace(/\r\n?/g, "\n").trim(), isMdx);
+  const nodes = [...doc.children].map((node) => node.type.create({ ...node.attrs, key: null }, node.content));
+  const only = nodes.length === 1 && nodes[0]!.type === schema.nodes.paragraph;
+  if (only) return new Slice(Fragment.from(spaced(nodes[0]!, text)), 1, 1);
+  return Slice.maxOpen(Fragment.from(nodes), false);
+}
+
+/** Return a paragraph with the spaces at the ends of a text, which Markdown does not have. */
+function spaced(node: Node, text: string): Node {
+  const [start, end] = [/^ +/.exec(text)?.[0], /(?<! ) +$/.exec(text)?.[0]];
+  let { content } = node;
+  if (start) content = Fragment.from(schema.text(start)).append(content);
+  if (end) content = content.append(Fragment.from(schema.text(end)));
+  return node.copy(content);
+}
+
+function isInvisible(element: HTMLElement): boolean {
+  if (element.hidden || HIDDEN.test(element.getAttribute("style") ?? "")) return true;
+  if (element.tagName === "IMG") return /^(?:data|blob|file|cid):/i.test(element.getAttribute("src") ?? "") || isPixel(element);
+  const isInHeading = element.tagName === "A" && element.closest("h1, h2, h3, h4, h5, h6");
+  const isAnchor = isInHeading && (ANCHOR.test(element.textContent ?? "") || element.getAttribute("aria-hidden") === "true") && !element.querySelector("img");
+  return Boolean(isAnchor);
+}
+
+const BLOCKS = "p, div, li, ul, ol, table, blockquote, pre, h1, h2, h3, h4, h5, h6";
+const HEADINGS = "h1, h2, h3, h4, h5, h6";
+
+/** Replace bold, italic and struck text by style with elements. The policy of the page does not apply style attributes. */
+function replaceStyle(element: HTMLElement): void {
+  const style = (name: string) => styleOf(element, name);
+  const weight = style("font-weight");
+  if (element.matches("b, strong") && (/^(?:normal|[1-4]00)$/.test(weight) || element.closest(HEADINGS))) {
+    element.replaceWith(...element.childNodes);
+    return;
+  }
+  if (element.querySelector(BLOCKS) || !element.textContent) return;
+  const marks: [string, boolean][] = [
+    ["strong", /^(?:bold|bolder|[6-9]00)$/.test(weight) && !element.closest(HEADINGS) && !element.matches("b, strong")],
+    ["em", /italic|oblique/.test(style("font-style")) && !element.matches("i, em")],
+    ["s", /line-through/.test(style("text-decoration") + style("text-decoration-line")) && !element.matches("s, del, strike")],
+  ];
+  for (const [tag, isMarked] of marks) {
+    if (!isMarked) continue;
+    const mark = document.createElement(tag);
+    mark.append(...element.childNodes);
+    element.append(mark);
+  }
+  if (element.matches("strike")) {
+    const mark = document.createElement("s");
+    mark.append(...element.childNodes);
+    element.replaceWith(mark);
+  }
+}
+
+function styleOf(element: HTMLElement, name: string): string {
+  const value = new RegExp(`(?:^|;)\\s*${name}\\s*:\\s*([^;]*)`, "i").exec(element.getAttribute("style") ?? "");
+  return (value?.[1] ?? "").trim().toLowerCase();
+}
+
+function isPixel(image: HTMLElement): boolean {
+  const sizes = ["width", "height"].map((name) => Number.parseFloat(image.getAttribute(name) ?? styleOf(image, name)));
+  return sizes.every((size) => size <= 1);
+}
+
+function cleanTexts(body: HTMLElement): void {
+  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode as Text;
+    const text = node.data.replace(INVISIBLE, "");
+    if (text !== node.data) node.data = text;
+  }
+}
+
+/** Replace the paragraphs of lists of Word, and paragraphs that start with a bullet beside such ones, by lists. */
+function joinWordLists(body: HTMLElement): void {
+  const paragraphs = [...body.querySelectorAll<HTMLElement>("p")].filter((each) => LIST_PARAGRAPH.test(each.getAttribute("style") ?? "") || isBullet(each));
+  let open: { list: HTMLElement; level: number }[] = [];
+  let last: Element | null = null;
+  for (const paragraph of paragraphs) {
+    if (paragraph.previousElementSibling !== last || !last) open = [];
+    const level = Number(LIST_PARAGRAPH.exec(paragraph.getAttribute("style") ?? "")?.[1] ?? 1);
+    const marker = removeMarker(paragraph);
+    while (open.length && open.at(-1)!.level > level) open.pop();
+    if (!open.length || open.at(-1)!.level < level) {
+      const list = document.createElement(/\d|^[a-zA-Z]{1,6}[.)]/.test(marker) ? "ol" : "ul");
+      const item = open.at(-1)?.list.lastElementChild;
+      if (item) item.append(list);
+      else paragraph.before(list);
+      open.push({ list, level });
+    }
+    const item = document.createElement("li");
+    item.append(...paragraph.childNodes);
+    open.at(-1)!.list.append(item);
+    last = open[0]!.list;
+    paragraph.remove();
+  }
+}
+
+function isBullet(paragraph: HTMLElement): boolean {
+  return /^[·•‣▪◦\uf0b7][\s\u00a0]/.test((paragraph.textContent ?? "").trimStart());
+}
+
+/** Remove the marker of an item of Word and return it. */
+function removeMarker(paragraph: HTMLElement): string {
+  const marked = paragraph.querySelector(".galley-marker") ?? [...paragraph.querySelectorAll("span")].find((each) => /mso-list\s*:\s*ignore/i.test(each.getAttribute("style") ?? ""));
+  if (marked) {
+    marked.remove();
+    return (marked.textContent ?? "").trim();
+  }
+  const found = BULLET.exec(paragraph.textContent ?? "");
+  let length = found?.[0].length ?? 0;
+  const walker = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
+  while (length > 0 && walker.nextNode()) {
+    const node = walker.currentNode as Text;
+    const cut = Math.min(length, node.data.length);
+    node.data = node.data.slice(cut);
+    length -= cut;
+  }
+  return found?.[1] ?? "";
+}
+
+/** Move a list that is a child of a list into the item before it (Google Docs, LibreOffice). */
+function nestLists(body: HTMLElement): void {
+  for (const list of body.querySelectorAll("ul > ul, ul > ol, ol > ul, ol > ol")) {
+    const before = list.previousElementSibling;
+    if (before?.tagName === "LI") before.append(list);
+    else {
+      const item = document.createElement("li");
+      list.replaceWith(item);
+      item.append(list);
+    }
+  }
+}
+
+/** Return a table as the source of a Markdown table. A table of one cell is its content. */
+function tableElement(table: HTMLTableElement): HTMLElement {
+  const rows = [...table.rows].map((row) => [...row.cells].map((cell) => cellText(cell)));
+  if (rows.flat().length <= 1) {
+    const paragraph = document.createElement("p");
+    paragraph.textContent = rows.flat()[0] ?? "";
+    return paragraph;
+  }
+  const width = Math.max(...rows.map((row) => row.length));
+  const line = (cells: string[]) => `| ${Array.from({ length: width }, (_, index) => cells[index] ?? "").join(" | ")} |`;
+  const [head, ...others] = rows;
+  const source = document.createElement("pre");
+  source.className = "source-block";
+  source.dataset.label = "Table";
+  source.textContent = [line(head!), line(Array.from({ length: width }, () => "---")), ...others.map(line)].join("\n");
+  return source;
+}
+
+function cellText(cell: HTMLTableCellElement): string {
+  for (const lineBreak of cell.querySelectorAll("br, p + p, div + div")) lineBreak.before(" ");
+  return (cell.textContent ?? "").replace(/\s+/g, " ").trim().replace(/[|\\]/g, "\\$&").replace(/[<*_`[]/g, "\\$&");
+}
+
+function keepOuterSpace(body: HTMLElement): void {
+  const texts: Text[] = [];
+  const walker = document.createTreeWalker(body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) texts.push(walker.currentNode as Text);
+  const [first, last] = [texts[0], texts.at(-1)];
+  const isInline = (node: Text) => !node.parentElement!.closest("p, li, h1, h2, h3, h4, h5, h6, pre, td, div");
+  if (last && isInline(last)) last.data = last.data.replace(/(?<!\s)[ \t\n]+$/, SPACE);
+  if (first && isInline(first)) first.data = first.data.replace(/^[ \t\n]+/, SPACE);
+}

@@ -1,0 +1,195 @@
+"""The formatted editor in Chromium: typed and pasted text, and other people who change the page while it is open."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, ViewportSize, expect
+
+from tests.serving.test_console_screens import Console, history, repository, running_console
+
+pytestmark = pytest.mark.server
+
+FOLDER = "content/typing"
+TEXT = "---\ntitle: Typing\n---\nFirst words.\n\nSecond words.\n"
+SIZE: ViewportSize = {"width": 1280, "height": 900}
+PASTE = """([html, text]) => {
+  const data = new DataTransfer();
+  if (html) data.setData("text/html", html);
+  data.setData("text/plain", text);
+  document.querySelector(".ProseMirror").dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+}"""
+GOOGLE = (
+    '<meta charset="utf-8"><b style="font-weight:normal;" id="docs-internal-guid-0"><p dir="ltr"><span style="font-weight:400">Plain </span>'
+    '<span style="font-weight:700">strong</span><span style="font-weight:400;font-style:italic"> slanted</span></p>'
+    '<p dir="ltr"><span style="font-weight:400">Second</span></p></b>'
+)
+WORD = (
+    "<html><body><!--StartFragment-->"
+    + "".join(
+        f'<p class=MsoListParagraph style="mso-list:l0 level{level} lfo1"><![if !supportLists]><span style="mso-list:Ignore">{marker}'
+        f'<span style="font:7pt">&nbsp;&nbsp; </span></span><![endif]><b>{text}</b></p>'
+        for level, marker, text in ((1, "·", "One"), (2, "o", "Inner"), (1, "·", "Two"))
+    )
+    + "<!--EndFragment--></body></html>"
+)
+NESTED = "<ul><li><p>One</p></li><ul><li><p>Inner</p></li></ul><li><p>Two</p></li></ul>"
+WEB = (
+    '<h2 style="font-weight:700">Head<a class="anchor" href="#head">#</a></h2><p>so\u00adft\u200b <strike>old</strike> '
+    '<span style="text-decoration: line-through">gone</span><span style="display:none">secret</span>'
+    '<img src="https://a.example/p.gif" width="1" height="1"> <a href="https://b.example/">link</a></p>'
+)
+TABLE = "<table><tr><th>H1</th><th>H2</th></tr><tr><td>a</td><td>b</td></tr></table>"
+PASTED = [
+    (GOOGLE, "Plain **strong** *slanted*\n\nSecond"),
+    (WORD, "- **One**\n  - **Inner**\n- **Two**"),
+    (NESTED, "- One\n  - Inner\n- Two"),
+    (WEB, "## Head\n\nsoft ~~old~~ ~~gone~~ [link](https://b.example/)"),
+    (TABLE, "| H1 | H2 |\n| --- | --- |\n| a | b |"),
+]
+
+
+@pytest.fixture(scope="module")
+def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
+    with running_console(browser, tmp_path_factory.mktemp("typing")) as console:
+        console.resize(SIZE, "light")
+        yield console
+
+
+@pytest.fixture(scope="module")
+def project(console: Console) -> str:
+    return console.sign_in()
+
+
+def open_page(console: Console, project: str, name: str, text: str = TEXT) -> str:
+    """Commit a page, open it in the editor and return its path."""
+    path = f"{FOLDER}/{name}.md"
+    repository(console.service).commit({path: text.encode()}, f"Add {name}")
+    console.open(f"{project}/edit/{path}", ".ProseMirror")
+    return path
+
+
+def type_after(console: Console, paragraph: int, text: str) -> None:
+    console.page.locator(".ProseMirror > p").nth(paragraph).click()
+    console.page.keyboard.press("End")
+    console.page.keyboard.type(text)
+
+
+def save(console: Console) -> None:
+    console.page.get_by_role("button", name="Save", exact=True).click()
+
+
+def saved_text(console: Console, path: str) -> str:
+    """Wait until the save is confirmed and return the file of the branch."""
+    expect(console.page.locator(".toast")).to_contain_text("Saved")
+    return repository(console.service).show(path).decode()
+
+
+@pytest.mark.parametrize(("html", "expected"), PASTED, ids=["google", "word", "nested", "web", "table"])
+def test_pasted_html_is_markdown(console: Console, project: str, html: str, expected: str) -> None:
+    path = open_page(console, project, f"pasted-{len(html)}", "---\ntitle: Paste\n---\n")
+    console.page.locator(".ProseMirror").click()
+    console.page.evaluate(PASTE, [html, "plain"])
+    save(console)
+    assert saved_text(console, path).partition("---\n")[2].partition("---\n")[2].strip() == expected
+
+
+def test_pasted_text_is_markdown_and_keeps_its_spaces(console: Console, project: str) -> None:
+    path = open_page(console, project, "text")
+    type_after(console, 0, " ")
+    console.page.evaluate(PASTE, ["<b>bold</b> ", "bold "])
+    console.page.keyboard.type("then ")
+    console.page.evaluate(PASTE, ["", "`code` and **strong** "])
+    console.page.keyboard.type("end")
+    save(console)
+    assert "First words. **bold** then `code` and **strong** end\n\nSecond" in saved_text(console, path)
+
+
+@pytest.mark.parametrize("name", ["opened", "pasted"])
+def test_text_below_an_image_with_an_invalid_address_is_saved(console: Console, project: str, name: str) -> None:
+    image = "![chart](50%.png)"
+    path = open_page(console, project, name, TEXT + (f"\n{image}\n\nAfter\n" if name == "opened" else "\nAfter\n"))
+    if name == "pasted":
+        type_after(console, 1, " ")
+        console.page.evaluate(PASTE, ['<img src="50%.png" alt="chart">', ""])
+    console.page.locator(".ProseMirror > p").last.click()
+    console.page.keyboard.press("End")
+    console.page.keyboard.type(" ZZ")
+    expect(console.page.locator(".ProseMirror")).to_contain_text("After ZZ")
+    save(console)
+    text = saved_text(console, path)
+    assert "After ZZ\n" in text
+    assert image in text
+
+
+def test_draft_banner_disappears_after_a_save(console: Console, project: str) -> None:
+    path = open_page(console, project, "banner")
+    type_after(console, 0, " Typed.")
+    console.page.get_by_text("Draft stored").wait_for()
+    console.open(f"{project}/edit/{path}", ".ProseMirror")
+    expect(console.page.locator("[data-draft-banner]")).to_be_visible()
+    type_after(console, 0, " More.")
+    save(console)
+    assert "First words. Typed. More." in saved_text(console, path)
+    expect(console.page.locator("[data-draft-banner]")).to_have_count(0)
+
+
+class TestOtherPerson:
+    def test_deleted_page_is_restored_with_the_text(self, console: Console, project: str) -> None:
+        path = open_page(console, project, "deleted")
+        type_after(console, 0, " Typed.")
+        repository(console.service).commit({path: None}, "Delete it")
+        save(console)
+        expect(console.page.locator("main")).to_contain_text("Ada Author deleted it.")
+        expect(console.page.locator("main .prose")).to_contain_text("First words. Typed.")
+        console.page.get_by_role("button", name="Restore the page with my text").click()
+        assert "First words. Typed." in saved_text(console, path)
+        assert "+First words. Typed." in history(console.service)
+
+    def test_renamed_page_is_followed(self, console: Console, project: str) -> None:
+        path = open_page(console, project, "renamed")
+        moved = f"{FOLDER}/moved.md"
+        type_after(console, 0, " Typed.")
+        theirs = TEXT.replace("Second", "Their second").encode()
+        repository(console.service).commit({path: None, moved: theirs}, "Rename it")
+        save(console)
+        console.page.get_by_role("button", name="Continue in the renamed page").click()
+        console.page.get_by_role("button", name="Save both changes").click()
+        assert saved_text(console, moved) == TEXT.replace("First words.", "First words. Typed.").replace(
+            "Second", "Their second"
+        )
+
+    def test_edits_of_different_paragraphs_are_saved_by_one_button(self, console: Console, project: str) -> None:
+        path = open_page(console, project, "apart")
+        type_after(console, 0, " Typed.")
+        repository(console.service).commit({path: TEXT.replace("Second", "Their second").encode()}, "Edit it")
+        save(console)
+        console.page.get_by_role("button", name="Save both changes").click()
+        assert saved_text(console, path) == TEXT.replace("First words.", "First words. Typed.").replace(
+            "Second", "Their second"
+        )
+
+    @pytest.mark.parametrize(("choice", "line"), [("Use theirs", "Their words."), ("Use mine", "First words. Typed.")])
+    def test_chosen_side_is_saved(self, console: Console, project: str, choice: str, line: str) -> None:
+        path = open_page(console, project, choice[4:])
+        type_after(console, 0, " Typed.")
+        theirs = TEXT.replace("First words.", "Their words.").replace("title: Typing", "title: Theirs")
+        repository(console.service).commit({path: theirs.encode()}, "Edit it")
+        save(console)
+        console.page.get_by_role("button", name=choice).click()
+        expect(console.page.locator(".conflict__side[data-chosen]")).to_contain_text(line)
+        save(console)
+        console.page.wait_for_url("**done=*")
+        assert repository(console.service).show(path).decode() == theirs.replace("Their words.", line)
+
+    def test_force_push_keeps_the_text(self, console: Console, project: str) -> None:
+        repo = repository(console.service)
+        before = repo.head()
+        path = open_page(console, project, "forced")
+        type_after(console, 0, " Typed.")
+        repo.git("update-ref", "refs/heads/main", before)
+        save(console)
+        expect(console.page.locator("main")).to_contain_text("The page is no longer part of the branch.")
+        console.page.get_by_label("New path").fill(f"{FOLDER}/kept.md")
+        console.page.get_by_role("button", name="Save as a new page").click()
+        assert "First words. Typed." in saved_text(console, f"{FOLDER}/kept.md")
+        assert path not in repo.entries()
