@@ -1,84 +1,86 @@
 """Patterns of file names: `*` matches within a folder, `**/` any number of folders, `{a,b}` one of several texts.
 
-A match takes linear time for each part of a pattern: it computes the set of positions that the part can reach.
+A match takes a few operations on integers for each character of the pattern. The bits of an integer are positions in the
+path, so that one operation moves all positions that the pattern can have reached.
 """
 
 import re
-from collections.abc import Callable
+from dataclasses import dataclass, field
 from functools import lru_cache
 
 from app.content.schema.model import Collection
 
-MAX_PATTERN, MAX_WILDCARDS, MAX_ALTERNATIVES = 200, 8, 16
+MAX_PATTERN, MAX_WILDCARDS = 200, 8
 _PARTS = re.compile(r"\*\*/|\*\*|\*|\{[^{}]*\}|[^*{]+|\{")
-Step = Callable[[str, set[int]], set[int]]
+_WILDCARDS = ("**/", "**", "*")
 
 
 def matches(collection: Collection, path: str) -> bool:
-    """Return whether a path of the repository belongs to the collection."""
+    """Return whether a path of the repository belongs to the collection. The path has no empty segments."""
     prefix = f"{collection.folder}/" if collection.folder else ""
     return path.startswith(prefix) and _is_match(collection.pattern, path[len(prefix) :])
 
 
 def is_pattern(text: str) -> bool:
     """Return whether a text can be used as a pattern."""
-    is_short = 0 < len(text) <= MAX_PATTERN and text.count("*") <= MAX_WILDCARDS
-    return is_short and text.count(",") <= MAX_ALTERNATIVES and "\0" not in text
+    return 0 < len(text) <= MAX_PATTERN and text.count("*") <= MAX_WILDCARDS and "\0" not in text
+
+
+@dataclass(frozen=True)
+class _Path:
+    """The positions of each character of a path as bits. `in_segments` are those that are not a slash."""
+
+    end: int
+    in_segments: int
+    characters: dict[str, int] = field(default_factory=dict)
+
+    def after_wildcard(self, wildcard: str, positions: int) -> int:
+        """Return the positions after `*`, `**` or `**/`."""
+        if wildcard == "*":
+            # The carry of the addition moves each position to the next slash.
+            moved: int = ((positions & self.in_segments) + self.in_segments) ^ self.in_segments
+            return positions | moved
+        lowest = positions & -positions
+        if wildcard == "**":
+            return -lowest & (2 * self.end - 1)
+        inside = positions & self.in_segments
+        return positions | ((self.characters.get("/", 0) << 1) & -((inside & -inside) << 2) if inside else 0)
+
+    def after_text(self, text: str, positions: int) -> int:
+        """Return the positions after a text."""
+        for character in text:
+            positions = (positions & self.characters.get(character, 0)) << 1
+        return positions
+
+
+@lru_cache(maxsize=64)
+def _path(path: str) -> _Path:
+    characters: dict[str, int] = {}
+    for position, character in enumerate(path):
+        characters[character] = characters.get(character, 0) | 1 << position
+    end = 1 << len(path)
+    return _Path(end, (end - 1) & ~characters.get("/", 0), characters)
+
+
+@lru_cache(maxsize=512)
+def _parts(pattern: str) -> tuple[str | tuple[str, ...], ...]:
+    """Return the wildcards of a pattern, and the alternatives of its texts."""
+    parts = _PARTS.findall(pattern)
+    lists = [tuple(part[1:-1].split(",")) if part[0] == "{" and part[-1] == "}" else (part,) for part in parts]
+    return tuple(part if part in _WILDCARDS else texts for part, texts in zip(parts, lists, strict=True))
 
 
 def _is_match(pattern: str, path: str) -> bool:
     if not is_pattern(pattern):
         return path == pattern
-    positions = {0}
-    for step in _steps(pattern):
-        positions = step(path, positions)
+    where, positions = _path(path), 1
+    for part in _parts(pattern):
+        if isinstance(part, str):
+            positions = where.after_wildcard(part, positions)
+        else:
+            before, positions = positions, 0
+            for text in part:
+                positions |= where.after_text(text, before)
         if not positions:
             return False
-    return len(path) in positions
-
-
-@lru_cache(maxsize=512)
-def _steps(pattern: str) -> tuple[Step, ...]:
-    """Return a function for each part of a pattern. It maps the positions before the part to those after it."""
-    return tuple(map(_step, _PARTS.findall(pattern)))
-
-
-def _step(part: str) -> Step:
-    if part == "**/":
-        return _across_folders
-    if part == "**":
-        return _anywhere
-    if part == "*":
-        return _within_folder
-    is_list = part.startswith("{") and part.endswith("}")
-    texts = part[1:-1].split(",") if is_list else [part]
-
-    def after_text(path: str, positions: set[int]) -> set[int]:
-        return {start + len(text) for start in positions for text in texts if path.startswith(text, start)}
-
-    return after_text
-
-
-def _anywhere(path: str, positions: set[int]) -> set[int]:
-    return set(range(min(positions), len(path) + 1))
-
-
-def _within_folder(path: str, positions: set[int]) -> set[int]:
-    reached: set[int] = set()
-    for start in sorted(positions):
-        if start not in reached:
-            end = path.find("/", start)
-            reached.update(range(start, (end if end >= 0 else len(path)) + 1))
-    return reached
-
-
-def _across_folders(path: str, positions: set[int]) -> set[int]:
-    reached: set[int] = set()
-    for first in positions:
-        start = first
-        while start not in reached:
-            reached.add(start)
-            end = path.find("/", start)
-            if end > start:
-                start = end + 1
-    return reached
+    return bool(positions & where.end)
