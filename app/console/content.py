@@ -23,7 +23,7 @@ from app.core.errors import InvalidRequest
 from app.database import session
 from app.extensions import drivers
 from app.http.validation import RequestQuery
-from app.resources.project_content import index_freshness
+from app.resources.project_content import index_freshness, unreadable
 from app.resources.project_content import routes as content
 from app.resources.project_content.folder_listing import ListedFile, ListedFolder, list_folder
 from app.resources.project_content.source import source_of
@@ -104,6 +104,7 @@ def folder(*, scope: Scope, query: FolderQuery, prepared: Listing) -> Response:
         shown_query=urlencode({name: value for name, value in request.args.items() if name != "done"}),
         more=urlencode(more) if more else None,
         head=head,
+        unreadable=unreadable.paths(scope.index),
         parents=_parents(path),
     )
 

@@ -4,11 +4,16 @@ import re
 import resource
 import shutil
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+
+import sqlalchemy as sa
 
 from app.doctor.findings import Deployment, Finding, failure, ok, warning
 from app.drivers.errors import DriverError
+from app.drivers.git.port import RepoRef
+from app.models.project_content import ContentIndex
+from app.resources.project_content.unreadable import PROBLEM
 
 MIN_GIT_VERSION = (2, 36)
 """First version with `core.fsync`, which writes a commit to disk before it is acknowledged."""
@@ -16,6 +21,7 @@ MIN_GIT_VERSION = (2, 36)
 MIN_FREE, LOW_FREE = 512 * 1024**2, 5 * 1024**3
 MIN_FILES, RECOMMENDED_FILES = 1024, 4096
 GIT_TIMEOUT_S = 10
+UNPACKED_FACTOR, MAX_NAMED = 5, 10
 
 
 def git(deployment: Deployment) -> Iterator[Finding]:
@@ -38,6 +44,42 @@ def git(deployment: Deployment) -> Iterator[Finding]:
             f"Git {shown} is older than {required}",
             f"Install Git {required} or later: older versions can lose commits in a power failure.",
         )
+
+
+def repositories(deployment: Deployment) -> Iterator[Finding]:
+    """Check that the commit and the tree of each branch of the local repositories can be read, and that they are packed."""
+    local = deployment.drivers.git.local
+    if local is None:
+        yield ok("Local repositories are disabled")
+        return
+    names, damaged, unpacked = list(local.bundles.names()), list[str](), list[str]()
+    for name in names:
+        try:
+            damaged += [f"{name} ({branch})" for branch in local.unreadable_branches(RepoRef(name))]
+            unpacked += [name] if local.needs_packing(RepoRef(name), factor=UNPACKED_FACTOR) else []
+        except DriverError:
+            damaged.append(name)
+    with deployment.engine.connect() as connection:
+        statement = sa.select(ContentIndex.project_id, ContentIndex.branch).where(ContentIndex.problem == PROBLEM)
+        incomplete = [f"{project} ({branch})" for project, branch in connection.execute(statement.limit(MAX_NAMED + 1))]
+    restore = "Run git fsck in the repository and restore the objects from a backup or a clone."
+    if damaged:
+        yield failure(f"Branches whose commit is missing or damaged: {_named(damaged)}", restore)
+    if incomplete:
+        yield failure(
+            f"Projects with missing or damaged files: {_named(incomplete)}", restore + " Then reindex the project."
+        )
+    if unpacked:
+        yield warning(
+            f"Repositories with too many loose objects: {_named(unpacked)}",
+            "Check git.repack_failed in the worker's log.",
+        )
+    if not damaged and not incomplete and not unpacked:
+        yield ok(f"The branches of {len(names)} local repositories can be read")
+
+
+def _named(names: Sequence[str]) -> str:
+    return ", ".join(names[:MAX_NAMED]) + (" …" if len(names) > MAX_NAMED else "")
 
 
 def previews(deployment: Deployment) -> Iterator[Finding]:

@@ -23,6 +23,7 @@ CHECKS: dict[str, Check] = {
     "worker": service_checks.worker,
     "providers": settings_checks.providers,
     "git": host_checks.git,
+    "repositories": host_checks.repositories,
     "previews": host_checks.previews,
     "disk": host_checks.disk,
     "files": host_checks.files,

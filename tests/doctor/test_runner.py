@@ -28,6 +28,7 @@ from app.rate_limiting.counter import RateCounter
 from app.resources.git_provider import token_encryption
 from app.settings.groups import PROJECT
 from config import Settings
+from tests.support import factories
 from tests.support.world import World
 
 MIGRATIONS = str(PROJECT / "migrations")
@@ -96,14 +97,14 @@ class FailingDriver:
 class TestExamination:
     def test_checks_of_the_test_service_report_only_the_worker(self, deployment: Deployment) -> None:
         failed = {result.check for result in run_checks(deployment) if result.finding.level == Severity.FAILURE}
-        assert failed <= {"worker", "files", "disk"}
+        assert failed <= {"worker", "files", "disk", "repositories"}  # Other tests damage repositories.
 
     def test_checks_without_a_database_still_run(self, deployment: Deployment) -> None:
         engine = sa.create_engine(NOWHERE, poolclass=sa.NullPool, connect_args={"connect_timeout": 2})
         findings = list(run_checks(dataclasses.replace(deployment, engine=engine)))
         assert {result.check for result in findings} == set(CHECKS)
         down = {result.check for result in findings if "cannot be queried" in result.finding.observed}
-        assert down == {"database", "migrations", "connections", "clock", "keys", "worker"}
+        assert down == {"database", "migrations", "connections", "clock", "keys", "worker", "repositories"}
 
     def test_raising_check_reports_the_exception_type_only(self, deployment: Deployment) -> None:
         class Bomb:
@@ -132,6 +133,19 @@ class TestStores:
         engine = sa.create_engine(f"sqlite:///{tmp_path}/newer.db", poolclass=sa.NullPool)
         self._at(engine, "9999")
         assert worst(findings_of(store_checks.migrations, deployment, engine=engine))[0] == Severity.WARNING
+
+    def test_damaged_branches_and_files_are_failures(self, deployment: Deployment, world: World) -> None:
+        owner = world.person()
+        organization = owner.new_organization()
+        (lost, repo), (incomplete, other) = (factories.repository(world, {"a.md": b"%d" % n}) for n in range(2))
+        project = owner.new_project(organization, incomplete)
+        for damaged, name in ((repo, "main"), (other, "main:a.md")):
+            sha = damaged.text("rev-parse", name)
+            (damaged.folder / "objects" / sha[:2] / sha[2:]).unlink()
+        world.work_off()
+        observed = [finding.observed for finding in findings_of(host_checks.repositories, deployment)]
+        assert any(f"{lost} (main)" in text for text in observed)
+        assert any(f"{project} (main)" in text for text in observed)
 
     def test_clock_difference_is_reported(self, deployment: Deployment, monkeypatch: pytest.MonkeyPatch) -> None:
         if deployment.engine.dialect.name == "sqlite":

@@ -48,8 +48,11 @@ class LocalHost(GitProvider, Protocol):
         Raises RepositoryExists, UpstreamRejected, UpstreamTimeout.
         """
 
-    def needs_packing(self, repo: RepoRef) -> bool:
-        """Return whether the repository has many loose objects or packs."""
+    def needs_packing(self, repo: RepoRef, *, factor: int = 1) -> bool:
+        """Return whether the repository has `factor` times as many loose objects or packs as are tolerated."""
+
+    def unreadable_branches(self, repo: RepoRef) -> list[str]:
+        """Return the branches whose commit or tree is missing or damaged."""
 
     def repack(self, repo: RepoRef, *, timeout_s: float = ...) -> bool:
         """Pack the repository, within ten minutes by default. Other calls are not blocked.

@@ -11,12 +11,13 @@ from app.core.errors import NotFound
 from app.core.ids import HasId
 from app.database import session
 from app.database.upserts import insert_rows
-from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import EntryType
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
+from app.resources.project_content import unreadable
 from app.resources.project_content.last_commits import commit_to_dict
 from app.resources.project_content.source import Source, source_of
 
@@ -77,6 +78,7 @@ def to_dict(file: Any, facts: dict[str, Any]) -> dict[str, Any]:
         "name": name,
         "extension": name.rpartition(".")[2] if "." in name.lstrip(".") else "",
         "type": file.type,
+        "unreadable": False,
         **facts,
         "size": file.size if file.size is not None else facts.get("size"),
         "sha": file.sha,
@@ -116,7 +118,7 @@ def _known(project: Project, index: ContentIndex | None, path: str) -> tuple[Any
     row: Any = db.session.execute(_FILE, parameters).first()
     if row is None:
         raise NotFound("There is no such file on this branch")
-    return row, row.facts if _is_read(row) else _facts_of_name(path)
+    return row, row.facts if _is_read(row) else _facts_of_name(path) | {"unreadable": row.type == unreadable.FOLDER}
 
 
 def _is_read(file: Any) -> bool:
@@ -137,11 +139,15 @@ def read_facts(file: Any, source: Source) -> dict[str, Any]:
         return facts_of(file.path, source.git.blob(source.repo, file.sha))
     except TooLargeToRead:
         return _facts_of_name(file.path)
+    except RepositoryDamaged:
+        return _facts_of_name(file.path) | {"unreadable": True}
 
 
 def _find_facts(project: Project, file: Any, source: Source) -> dict[str, Any]:
     project_id, sha, path = project.id, file.sha, file.path
     facts = read_facts(file, source)
+    if facts.get("unreadable"):  # The repository may be repaired.
+        return facts
     with session.write_transaction():
         store_facts(project_id, [(sha, kind_of(path), facts)])
     return facts

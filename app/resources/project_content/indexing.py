@@ -11,14 +11,14 @@ import sqlalchemy as sa
 
 from app.content.words import fold
 from app.database import bulk, session
-from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
 from app.drivers.git.port import PathChange, TreeEntry
 from app.extensions import db, jobs
 from app.models.base import utcnow_ms
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogAction, LogSource
 from app.resources.project.events import FileEvent, FilesChanged, files_changed
-from app.resources.project_content import cleanup, search_indexing, tree_parts, tree_snapshot
+from app.resources.project_content import cleanup, search_indexing, tree_parts, tree_snapshot, unreadable
 from app.resources.project_content.last_commits import LastCommits, last_commits, read_last_commits
 from app.resources.project_content.source import Source
 
@@ -45,20 +45,38 @@ def update_index(
     source: Source,
     progress: Progress,
     *,
-    reads_history: bool = False,
+    is_local: bool = False,
     batch_size: int = BATCH_SIZE,
 ) -> None:
     """Index the present head of the branch. Reads outside transactions and writes in short ones. Idempotent.
 
-    With `reads_history`, a new generation contains the last commits of its files. Other hosts than this server need a
-    request for each commit.
+    With `is_local`, a new generation contains the last commits of its files; other hosts need a request for each commit. A
+    file without a size is missing or damaged then.
     """
     head = source.git.head(source.repo, source.branch)
-    if index.commit_sha == head:
+    is_damaged = index.problem == unreadable.PROBLEM
+    if index.commit_sha == head and not is_damaged:
         _confirm(index)
-    elif not _incremental(index, source, head):
-        _index_from_scratch(index, source, head, progress, reads_history=reads_history, batch_size=batch_size)
+    elif is_damaged or not _incremental(index, source, head, is_local=is_local):
+        if is_damaged:
+            _read_again(index)
+        last = read_last_commits(source, head) if is_local else {}
+        try:
+            entries = source.git.tree(source.repo, head)
+            _index_from_scratch(index, entries, head, progress, last, is_local=is_local, batch_size=batch_size)
+        except RepositoryDamaged:
+            entries = source.git.readable_tree(source.repo, head)
+            _index_from_scratch(index, entries, head, progress, last, is_local=is_local, batch_size=batch_size)
     _enqueue_followers(index.id)
+
+
+def _read_again(index: ContentIndex) -> None:
+    """Forget what could not be read. An operator may have repaired the repository."""
+    unreadable.forget(index.project_id)
+    with session.write_transaction():
+        current = _lock(index.id)
+        if current is not None:
+            current.described_sha = None
 
 
 def _enqueue_followers(index_id: str) -> None:
@@ -79,7 +97,7 @@ def _confirm(index: ContentIndex) -> None:
                 current.status, current.problem, current.progress = IndexStatus.READY, None, None
 
 
-def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
+def _incremental(index: ContentIndex, source: Source, head: str, *, is_local: bool) -> bool:
     """Apply the changes since the indexed commit. Return False if they are unknown or too many."""
     old = index.commit_sha
     if old is None or index.generation == 0:
@@ -87,13 +105,14 @@ def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
     session.release_connection()
     try:
         changes = list(islice(source.git.changes(source.repo, old, head), MAX_INCREMENTAL_CHANGES + 1))
+        if len(changes) > MAX_INCREMENTAL_CHANGES:
+            return False
+        is_fast_forward = source.git.is_ancestor(source.repo, old, head)
+        history = source.git.history(source.repo, head, since=old) if is_fast_forward else iter(())
+        last = last_commits(history)
     except GitObjectMissing:
         return False
-    if len(changes) > MAX_INCREMENTAL_CHANGES:
-        return False
-    is_fast_forward = source.git.is_ancestor(source.repo, old, head)
-    history = source.git.history(source.repo, head, since=old) if is_fast_forward else iter(())
-    last = last_commits(history)
+    is_damaged = is_local and _mark_unreadable(index, [entry for _, entry in changes if entry is not None])
     with session.write_transaction():
         current = _lock(index.id)
         if current is None or current.commit_sha != old:
@@ -101,28 +120,45 @@ def _incremental(index: ContentIndex, source: Source, head: str) -> bool:
         if not is_fast_forward:
             _clear_last_commits(current)
         before = apply(current, head, changes, last)
+        current.problem = unreadable.PROBLEM if is_damaged else current.problem
         files_changed.publish(FilesChanged(current.project_id, LogSource.PUSH, _events(changes, before, last, head)))
     return True
 
 
 def _index_from_scratch(
-    index: ContentIndex, source: Source, head: str, progress: Progress, *, reads_history: bool, batch_size: int
+    index: ContentIndex,
+    entries: Iterable[TreeEntry],
+    head: str,
+    progress: Progress,
+    last: LastCommits,
+    *,
+    is_local: bool,
+    batch_size: int,
 ) -> None:
-    index_id, generation, files = index.id, _start_generation(index), 0
-    last = read_last_commits(source, head) if reads_history else {}
-    for batch in bulk.batches(source.git.tree(source.repo, head), batch_size):
+    index_id, generation, files, is_damaged = index.id, _start_generation(index), 0, False
+    for batch in bulk.batches(entries, batch_size):
         files += sum(e.type == "blob" for e in batch)
         with session.write_transaction():
             _insert(index_id, generation, batch, last)
             db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index_id).values(progress=files))
+        is_damaged |= any(entry.type == unreadable.FOLDER for entry in batch)
+        is_damaged |= is_local and _mark_unreadable(index, batch)
         progress(files, None)
     with session.write_transaction():
         current = _lock(index_id)
         if current is None:
             return
         current.generation, current.commit_sha, current.files = generation, head, files
+        current.problem = unreadable.PROBLEM if is_damaged else None
         _mark_ready(current)
     cleanup.delete_files(index_id, except_generation=generation)
+
+
+def _mark_unreadable(index: ContentIndex, entries: Iterable[TreeEntry]) -> bool:
+    """Mark the files that the local host cannot read. Return whether there are any."""
+    shas = [entry.sha for entry in entries if entry.type == "blob" and entry.size is None]
+    unreadable.mark(index.project_id, shas)
+    return bool(shas)
 
 
 def _insert(index_id: str, generation: int, entries: Iterable[TreeEntry], last: LastCommits) -> None:
@@ -194,7 +230,8 @@ def _events(
 
 
 def _mark_ready(index: ContentIndex) -> None:
-    index.status, index.problem, index.progress, index.indexed_at = IndexStatus.READY, None, None, utcnow_ms()
+    index.status, index.progress, index.indexed_at = IndexStatus.READY, None, utcnow_ms()
+    index.problem = unreadable.PROBLEM if index.problem == unreadable.PROBLEM else None
 
 
 def _clear_last_commits(index: ContentIndex) -> None:

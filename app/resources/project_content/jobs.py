@@ -9,6 +9,7 @@ import structlog
 from app.core.jobs import job
 from app.database import session
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected
+from app.drivers.git.errors import RepositoryDamaged
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import RepoRef
 from app.drivers.storage.cached import CachedObjectStore
@@ -16,7 +17,7 @@ from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import cleanup, indexes, indexing, search_indexing, tree_snapshot
+from app.resources.project_content import cleanup, indexes, indexing, search_indexing, tree_snapshot, unreadable
 from app.resources.project_content.source import Disconnected, source_of
 
 log = structlog.get_logger(__name__)
@@ -42,8 +43,8 @@ def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -
     project = db.session.get_one(Project, index.project_id)
     try:
         is_local = project.provider == Provider.LOCAL
-        indexing.update_index(index, source_of(project, git, branch=index.branch), progress, reads_history=is_local)
-    except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
+        indexing.update_index(index, source_of(project, git, branch=index.branch), progress, is_local=is_local)
+    except (UpstreamRejected, RepositoryDamaged, Disconnected, ReconnectRequired) as error:
         _fail(index_id, str(error))
     except DriverError as error:
         if _fail(index_id, str(error)):
@@ -80,6 +81,7 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
     try:
         source = source_of(project, git, branch=index.branch)
         is_complete = search_indexing.index_new_texts(index, source, at_most=at_most, progress=progress)
+        unreadable.update_problem(index_id)
     except (UpstreamRejected, Disconnected, ReconnectRequired) as error:
         log.info("content.texts_unreadable", index_id=index_id, error=str(error))
         return

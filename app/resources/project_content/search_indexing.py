@@ -24,7 +24,7 @@ from app.drivers.git.port import EntryType, TreeEntry
 from app.extensions import db, jobs
 from app.models.content_search import ContentField, ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content import entry_shapes, search_words
+from app.resources.project_content import entry_shapes, search_words, unreadable
 from app.resources.project_content.source import Source
 from app.resources.project_content.statistics import GrowthStatistics, analyze
 
@@ -92,8 +92,11 @@ def _read_blobs(
     for part in bulk.batches(_missing_blobs(index, changes, since), min(SHAS, at_most or SHAS)):
         if at_most is not None and done >= at_most:
             return False
+        stored: set[str] = set()
         for held in _held(_texts(source, part)):
             _store(project_id, held)
+            stored |= {read.sha for read in held}
+        unreadable.mark(project_id, [blob.sha for blob in part if blob.sha not in stored])
         done += len(part)
         statistics.add(len(part))
         progress(done, None)

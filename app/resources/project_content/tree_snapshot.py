@@ -17,7 +17,7 @@ from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.port import ObjectMissing
 from app.extensions import db, jobs
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import packed_tree, tree_parts, tree_rows
+from app.resources.project_content import packed_tree, tree_parts, tree_rows, unreadable
 from app.resources.project_content.tree_parts import TreePart
 from app.resources.project_content.tree_rows import IndexMoved
 
@@ -61,6 +61,7 @@ def facts(index: ContentIndex | None, project_id: str, branch: str) -> dict[str,
         "status": str(index.status) if index else str(IndexStatus.QUEUED),
         "indexed_at": clock.iso(index.indexed_at) if index and index.indexed_at else None,
         "total": index.files if index else 0,
+        "unreadable": unreadable.paths(index),
     }
 
 

@@ -89,6 +89,6 @@ def test_unreadable_history_leaves_the_last_changes_unknown(app: Flask, site: Si
         index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == project.id)).one()
         source = source_of(project, drivers.git)
         broken = replace(source, git=cast(GitProvider, BrokenHistory(source.git)))
-        indexing.update_index(index, broken, lambda _done, _total: None, reads_history=True)
+        indexing.update_index(index, broken, lambda _done, _total: None, is_local=True)
         db.session.rollback()
         assert {file.changed_by for file in listed(site, "content", is_recursive=True)[1].values()} == {None}

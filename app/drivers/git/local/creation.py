@@ -13,7 +13,7 @@ from app.drivers.git.local.commands import run
 from app.drivers.git.local.create import create_repository, require_object_checks
 from app.drivers.git.local.folders import folder_of
 from app.drivers.git.local.packing import PACK_TIMEOUT_S, needs_packing, pack
-from app.drivers.git.local.refs import default_branch
+from app.drivers.git.local.refs import default_branch, list_branches
 from app.drivers.git.local.repositories import LocalRepositories
 from app.drivers.git.port import Person, RepoRef, Repository
 
@@ -82,9 +82,16 @@ class LocalCreation(LocalRepositories):
         updated_at = datetime.fromtimestamp(int(newest), UTC) if newest else None
         return Repository(repo.name, repo.name, default_branch(folder), True, None, updated_at)
 
-    def needs_packing(self, repo: RepoRef) -> bool:
-        """Return whether the repository has many loose objects or packs."""
-        return needs_packing(self._folder(repo))
+    def needs_packing(self, repo: RepoRef, *, factor: int = 1) -> bool:
+        """Return whether the repository has `factor` times as many loose objects or packs as are tolerated."""
+        return needs_packing(self._folder(repo), factor=factor)
+
+    def unreadable_branches(self, repo: RepoRef) -> list[str]:
+        """Return the branches whose commit or tree is missing or damaged."""
+        folder = self._folder(repo)
+        branches = list_branches(folder, timeout_s=self._timeout_s)
+        trees = self._objects.check(folder, [f"{branch.sha}^{{tree}}" for branch in branches])
+        return [branch.name for branch, tree in zip(branches, trees, strict=True) if tree is None]
 
     def repack(self, repo: RepoRef, *, timeout_s: float = PACK_TIMEOUT_S) -> bool:
         """Pack the repository. Return False if another process of the service packs it."""

@@ -42,10 +42,10 @@ OPTIONS = tuple(
 )
 
 
-def needs_packing(directory: Path) -> bool:
-    """Return whether a repository has many loose objects or packs. Reads names only."""
+def needs_packing(directory: Path, *, factor: int = 1) -> bool:
+    """Return whether a repository has `factor` times as many loose objects or packs as are tolerated. Reads names only."""
     packs = sum(name.endswith(".pack") for name in _names(directory / "objects/pack"))
-    return packs > MAX_PACKS or loose_objects(directory) > MAX_LOOSE_OBJECTS
+    return packs > factor * MAX_PACKS or loose_objects(directory) > factor * MAX_LOOSE_OBJECTS
 
 
 def loose_objects(directory: Path) -> int:

@@ -90,12 +90,13 @@ class LastCommitSchema(RequestSchema):
 
 
 class FileMetadataSchema(RequestSchema):
-    """The metadata of a file."""
+    """The metadata of a file. `unreadable` is true if it is missing or damaged in the repository."""
 
     path = fields.String()
     name = fields.String()
     extension = fields.String()
     type = fields.String(validate=validate.OneOf(ENTRY_TYPES))
+    unreadable = fields.Boolean()
     size = fields.Integer(allow_none=True)
     sha = fields.String(validate=full_sha)
     mode = fields.String(metadata=MODE)

@@ -10,10 +10,10 @@ from app.http.validation import PassthroughSchema, RequestSchema
 from app.models.project_content import IndexStatus
 
 MODE: dict[str, Any] = {
-    "enum": ["100644", "100755", "120000", "160000"],
+    "enum": ["100644", "100755", "120000", "160000", "040000"],
     "description": "The file mode of Git",
 }
-ENTRY_TYPES = [str(kind) for kind in EntryType]
+ENTRY_TYPES = [*map(str, EntryType), "tree"]
 
 
 class HeadingSchema(RequestSchema):
@@ -33,7 +33,7 @@ class OutlineLinkSchema(RequestSchema):
 
 
 class TreeFileSchema(RequestSchema):
-    """A file of a branch, or a submodule (`type` is `commit`)."""
+    """A file of a branch, a submodule (`type` is `commit`), or a folder that cannot be read (`tree`)."""
 
     path = fields.String()
     type = fields.String(validate=validate.OneOf(ENTRY_TYPES))
@@ -43,7 +43,10 @@ class TreeFileSchema(RequestSchema):
 
 
 class TreeSchema(PassthroughSchema):
-    """The files of a branch at a commit. Folders follow from the paths. `total` counts the files of the branch or folder."""
+    """The files of a branch at a commit. Folders follow from the paths. `total` counts the files of the branch or folder.
+
+    `unreadable` contains the first 100 paths that are missing or damaged in the repository. A folder ends with a slash.
+    """
 
     project_id = fields.String()
     branch = fields.String()
@@ -51,6 +54,7 @@ class TreeSchema(PassthroughSchema):
     status = fields.Enum(IndexStatus, by_value=True)
     indexed_at = fields.String(allow_none=True, metadata={"format": "date-time"})
     total = fields.Integer()
+    unreadable = fields.List(fields.String())
     files = fields.List(fields.Nested(TreeFileSchema))
 
 
