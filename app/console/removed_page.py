@@ -81,6 +81,11 @@ def _follow(scope: Scope, removal: FileRemoval, text: str, base_blob_sha: str | 
         raise Conflict(_("This page was not renamed."))
     if read_draft(scope, removal.new_path) is not None:
         raise Conflict(_("You have another draft of the renamed page. Save or discard it first."))
-    write_draft(scope, removal.new_path, text.encode(), base_blob_sha)
+    try:
+        write_draft(scope, removal.new_path, text.encode(), base_blob_sha)
+    except (
+        InvalidRequest
+    ):  # The history of some hosts ends at a rename. Without the base, both texts are compared as a whole.
+        write_draft(scope, removal.new_path, text.encode(), None)
     delete_draft(scope, scope.path["file"])
     return see_other(project_url(scope, f"/conflict/{quote(removal.new_path)}"))
