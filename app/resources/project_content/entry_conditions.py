@@ -85,10 +85,10 @@ def is_entry(project: Any) -> sa.ColumnElement[bool]:
     return sa.or_(_IS_MARKUP, exists(text.project_id == project, text.sha == ContentFile.sha, has_front_matter))
 
 
-def condition_of(form: FilterForm, number: int) -> sa.ColumnElement[bool]:
-    """Return the condition of the filter with a number on a file."""
+def condition_of(form: FilterForm, number: int, path: Any = ContentFile.path) -> sa.ColumnElement[bool]:
+    """Return the condition of the filter with a number on a file. `path` is the column of its path."""
     if form.is_path:
-        return _path_condition(form, sa.bindparam(f"value_{number}"))
+        return _path_condition(form, path, sa.bindparam(f"value_{number}"))
     same_sha = ContentField.sha == ContentFile.sha
     is_matching = sa.or_(*(exists(*values.all_conditions, same_sha) for values in field_ranges(form, number)))
     return ~is_matching if form.is_absence else is_matching
@@ -133,8 +133,7 @@ def matches(column: Any, pattern: sa.BindParameter[str]) -> sa.ColumnElement[boo
     return condition
 
 
-def _path_condition(form: FilterForm, value: sa.BindParameter[str]) -> sa.ColumnElement[bool]:
-    path = ContentFile.path
+def _path_condition(form: FilterForm, path: Any, value: sa.BindParameter[str]) -> sa.ColumnElement[bool]:
     if form.operator is Operator.MISSING:
         return sa.false() if form.is_absence else sa.true()
     comparisons = {

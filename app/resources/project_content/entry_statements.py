@@ -10,6 +10,8 @@ from functools import lru_cache
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy.sql.elements import UnaryExpression
+from sqlalchemy.sql.operators import custom_op
 
 from app.content.entry_filters import Operator
 from app.models.content_search import ContentField, ContentShape, ContentText
@@ -117,7 +119,7 @@ def path_walk(form: ListForm, walk: Walk, limit: int, *, is_continued: bool) -> 
 def value_walk(form: ListForm, limit: int, *, is_continued: bool) -> Statement:
     """Return the statement that reads the values of the sorted field by key, each with its files, until the page is full."""
     value, key = ContentField, ContentField.key
-    conditions = _conditions(form, has_value=True)
+    conditions = _conditions(form, has_value=True, is_by_sha=True)
     source, file = _joined(form, value, value.sha, conditions)
     statement = sa.select(file.path, file.sha, file.last_commit, key, _front_matter(value.sha)).select_from(source)
     statement = statement.where(*first_value(ORDER), *(() if form.is_lateral else conditions))
@@ -153,7 +155,8 @@ def _blobs(values: ValueRange, few: int) -> Statement:
 
 def _files_of(form: ListForm, driver: Driver | int, few: int) -> Statement:
     """Return the select of the files of a driver, with the key of the sorted value of each."""
-    conditions = _conditions(form, applied_filter=driver, has_value=driver is Driver.EQUAL)
+    is_by_sha = driver is not Driver.RANGE
+    conditions = _conditions(form, applied_filter=driver, has_value=driver is Driver.EQUAL, is_by_sha=is_by_sha)
     if driver is Driver.RANGE:
         file: Any = ContentFile
         return sa.select(file.path, file.sha, file.last_commit, _key_of(form, driver, file.sha)).where(*conditions)
@@ -210,18 +213,24 @@ def _is_after(form: ListForm, row: Any, after: After) -> sa.ColumnElement[bool]:
     return sa.or_(row.key.is_(None), is_key_after, sa.and_(row.key == KEY, is_path_after))
 
 
-def _conditions(form: ListForm, *, applied_filter: Driver | int | None = None, has_value: bool = False) -> Conditions:
+def _conditions(
+    form: ListForm, *, applied_filter: Driver | int | None = None, has_value: bool = False, is_by_sha: bool = False
+) -> Conditions:
     """Return the conditions on files without those of a known filter. A file with a value is an entry."""
     numbered = [(number, one) for number, one in enumerate(form.filters) if not one.is_path]
     checks = [condition_of(one, number) for number, one in numbered if number != applied_filter]
     if not has_value and all(one.is_absence for _, one in numbered):
         checks.append(is_entry(PROJECT))
-    return [*_range(form), *checks]
+    return [*_range(form, is_by_sha=is_by_sha), *checks]
 
 
-def _range(form: ListForm) -> Conditions:
-    """Return the conditions that read nothing but the files."""
+def _range(form: ListForm, *, is_by_sha: bool = False) -> Conditions:
+    """Return the conditions that read nothing but the files. `is_by_sha` is true if the files of blobs are read.
+
+    Without statistics SQLite would read the range of the paths for each blob, so the blobs hide the index on paths.
+    """
     file = ContentFile
+    path: Any = _unindexed(file.path) if is_by_sha and not form.is_lateral else file.path
     conditions = [
         file.index_id == sa.bindparam("index"),
         file.generation == sa.bindparam("generation"),
@@ -229,8 +238,13 @@ def _range(form: ListForm) -> Conditions:
         file.mode != sa.literal_column(f"'{SYMLINK}'"),
     ]
     if form.has_folder:
-        conditions += [file.path > sa.bindparam("folder"), file.path < sa.bindparam("folder_end")]
-    return [*conditions, *(condition_of(one, number) for number, one in enumerate(form.filters) if one.is_path)]
+        conditions += [path > sa.bindparam("folder"), path < sa.bindparam("folder_end")]
+    return [*conditions, *(condition_of(one, number, path) for number, one in enumerate(form.filters) if one.is_path)]
+
+
+def _unindexed(column: Any) -> sa.ColumnElement[str]:
+    """Return a column of SQLite that is compared without an index."""
+    return UnaryExpression(column, operator=custom_op("+"), type_=sa.Text())
 
 
 def has_few_paths(form: ListForm) -> bool:

@@ -20,6 +20,7 @@ from app.models.content_search import ContentText
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import search_words
+from app.resources.project_content.entry_conditions import literal_number
 
 PATH_WEIGHT, TITLE_WEIGHT = 0.5, 0.8
 RANKED, BEST, MAX_SCANNED = 3_000, 300, 600
@@ -77,7 +78,8 @@ def _best_texts(project_id: str, worded: Sequence[Term]) -> dict[str, float]:
         return {}
     ranking = search_words.ranking(db.engine.dialect.name, project_id, worded).add_columns(ContentText.title)
     titled = [term for term in worded if term.where is TermField.ANYWHERE]
-    rows = db.session.execute(ranking.limit(RANKED + 1))
+    # The limit is a literal, because a generic plan of PostgreSQL for an unknown limit reads all texts.
+    rows = db.session.execute(ranking.limit(literal_number(RANKED + 1)))
     return {
         sha: float(rank) + (TITLE_WEIGHT if titled and _contains_all(title, titled) else 0.0)
         for sha, rank, title in rows
@@ -125,7 +127,7 @@ def _files(
         sa.select(file.path, file.sha, file.size, score.label("score"))
         .where(*conditions)
         .order_by((score + bonus).desc(), sa.func.length(file.path), file.path)
-        .limit(MAX_SCANNED)
+        .limit(literal_number(MAX_SCANNED))
     ).all()
 
 
