@@ -6,6 +6,7 @@ row equals the saved one.
 
 import base64
 import datetime as dt
+import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
@@ -29,7 +30,10 @@ def tables_of(connection: sa.Connection, jobs: JobEngine) -> list[sa.Table]:
         if name != ALEMBIC and not jobs.owns_table(name) and not is_search_table("table", name)
     ]
     metadata = sa.MetaData()
-    metadata.reflect(connection, only=names)
+    with warnings.catch_warnings():
+        # SQLAlchemy cannot read indexes of expressions from SQLite. A backup does not contain indexes.
+        warnings.filterwarnings("ignore", "Skipped unsupported reflection of expression-based index")
+        metadata.reflect(connection, only=names)
     tables = [metadata.tables[name] for name in sorted(names)]
     for table in tables:
         model = Base.metadata.tables.get(table.name)

@@ -25,12 +25,9 @@ from app.extensions import drivers
 from app.http.validation import RequestQuery
 from app.resources.project_content import index_freshness, unreadable
 from app.resources.project_content import routes as content
-from app.resources.project_content.folder_listing import ListedFile, ListedFolder, list_folder
+from app.resources.project_content.folder_listing import FolderPage, FolderView, ListOrder, list_folder
 from app.resources.project_content.source import source_of
 from app.resources.project_schema.prepare import branch_schema
-
-PER_PAGE = 100
-SORTS = ("name", "title", "date", "changed")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +35,7 @@ class FolderQuery(RequestQuery):
     """The view of a folder."""
 
     view: Annotated[str, fields.String(load_default="list", validate=validate.OneOf(["list", "tree"]))]
-    sort: Annotated[str, fields.String(load_default="name", validate=validate.OneOf(SORTS))]
+    sort: Annotated[str, fields.String(load_default="name", validate=validate.OneOf([*ListOrder]))]
     state: Annotated[str, fields.String(load_default="all", validate=validate.OneOf(["all", "draft", "published"]))]
     q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=200))]
     page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
@@ -51,17 +48,25 @@ def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> d
     return result
 
 
-Listing = tuple[str, list[ListedFolder], list[ListedFile], ContentSchema]
+Listing = tuple[str, FolderPage, ContentSchema]
 
 
 def _list(scope: Scope, query: FolderQuery) -> Listing:
-    """Return the present head, the folders and files of the index, and the schema."""
+    """Return the present head, a page of folders and files of the index, and the schema."""
     source = source_of(scope.project, drivers.git, actor=scope.caller)
     session.release_connection()
     head = source.git.head(source.repo, source.branch)
     index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
-    folders, files = list_folder(scope.project, index, _folder_path(scope), is_recursive=query.view == "tree")
-    return head, folders, files, branch_schema(scope)
+    view = FolderView(
+        _folder_path(scope),
+        is_recursive=query.view == "tree",
+        order=ListOrder(query.sort),
+        is_draft=None if query.state == "all" else query.state == "draft",
+        term=query.q,
+    )
+    # A form that failed keeps its selection, also that of other pages of the list.
+    listed = list_folder(scope.project, index, view, page=query.page, selected=current_form().all("select"))
+    return head, listed, branch_schema(scope)
 
 
 def _folder_path(scope: Scope) -> str:
@@ -75,31 +80,19 @@ def _folder_path(scope: Scope) -> str:
 def folder(*, scope: Scope, query: FolderQuery, prepared: Listing) -> Response:
     """Show the subfolders and files of a folder."""
     path = _folder_path(scope)
-    head, folders, files, schema = prepared
-    listed, choices = files, collections_for(schema, path)
-    term = query.q.casefold()
-    if term:
-        files = [file for file in files if term in f"{file.name} {file.title or ''}".casefold()]
-        folders = [one for one in folders if term in one.name.casefold()]
-    if query.state != "all":
-        files = [file for file in files if file.is_draft == (query.state == "draft")]
-        folders = []
-    files.sort(key=lambda file: _sort_key(file, query.sort), reverse=query.sort in ("date", "changed"))
-    last = query.page * PER_PAGE
-    more = {**request.args, "page": query.page + 1} if len(files) > last else None
-    selected, shown = set(current_form().all("select")), files[last - PER_PAGE : last]
-    # A form that failed keeps its selection, also that of other pages of the list.
-    others = [file for file in listed if file.path in selected and file not in shown]
+    head, listed, schema = prepared
+    choices = collections_for(schema, path)
+    more = {**request.args, "page": query.page + 1} if listed.has_more else None
     return page(
         "project/folder.html",
         folder=path,
-        folders=folders if query.page == 1 else [],
-        files=others + shown,
-        selected=selected,
+        folders=listed.folders,
+        files=listed.files,
+        selected=set(current_form().all("select")),
         collections=_collections(schema) if not path else [],
         choices=choices,
         is_above=not any(folder_for(one, path) == path for one in choices),
-        total=len(files),
+        total=listed.total,
         query=query,
         shown_query=urlencode({name: value for name, value in request.args.items() if name != "done"}),
         more=urlencode(more) if more else None,
@@ -113,12 +106,6 @@ def _collections(schema: ContentSchema) -> list[Collection]:
     """Return the collections with a folder of their own, one for each folder."""
     repeated = [one for one in schema.collections if one.folder and not is_single(one)]
     return list({one.folder: one for one in reversed(repeated)}.values())[::-1]
-
-
-def _sort_key(file: ListedFile, by: str) -> tuple[str, str]:
-    keys = {"name": "", "title": (file.title or file.name).casefold(), "date": file.date or ""}
-    keys["changed"] = file.changed_at or ""
-    return keys[by], file.path
 
 
 def _parents(path: str) -> list[tuple[str, str]]:

@@ -10,7 +10,7 @@ from sqlalchemy.dialects.postgresql import TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.models.base import ID_LENGTH, SHA_LENGTH, Base
-from app.models.project_content import PathText
+from app.models.project_content import EXPRESSION_INDEXES, PathText
 
 FTS_TABLE = "content_words"
 """The full-text table of SQLite over `ContentText.words`, maintained by triggers. PostgreSQL has an index instead."""
@@ -19,11 +19,13 @@ TEXT_INDEX = "ix_content_texts_words"
 
 
 def is_search_table(kind: str, name: str) -> bool:
-    """Return whether a table or index belongs to the full-text search of a database.
+    """Return whether a table or index belongs to the full-text search of a database, or is an index of an expression.
 
     The models cannot declare these.
     """
-    return (kind == "table" and name.startswith(FTS_TABLE)) or (kind == "index" and name == TEXT_INDEX)
+    return (kind == "table" and name.startswith(FTS_TABLE)) or (
+        kind == "index" and name in (TEXT_INDEX, *EXPRESSION_INDEXES)
+    )
 
 
 def _of_project() -> Mapped[str]:

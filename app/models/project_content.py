@@ -13,6 +13,19 @@ from app.models.base import SHA_LENGTH, Base, Timestamps, enum_column, foreign_k
 PathText = sa.Text().with_variant(sa.Text(collation="C"), "postgresql")
 
 
+FOLDER_OF_FILE = "rtrim(path, replace(path, '/', ''))"
+"""The folder of a path with its last slash, as SQL of both databases. `ix_content_files_folder` contains it."""
+
+IS_IMAGE = (
+    "lower(substr(path, length(rtrim(path, replace(path, '.', ''))) + 1)) IN ('apng', 'avif', 'bmp', 'gif', 'heic', 'ico', "
+    "'jfif', 'jpeg', 'jpg', 'png', 'svg', 'tif', 'tiff', 'webp')"
+)
+"""The condition that the ending of a path is that of an image. It is the condition of `ix_content_files_image`."""
+
+EXPRESSION_INDEXES = ("ix_content_files_folder", "ix_content_files_image")
+"""Indexes of expressions, which the models do not declare, because SQLAlchemy cannot read them from SQLite."""
+
+
 class IndexStatus(StrEnum):
     """The status of the index of a branch."""
 
@@ -26,8 +39,9 @@ class IndexStatus(StrEnum):
 class ContentIndex(Timestamps, Base):
     """The index of one branch. Readers see the files of `generation` only, so a new generation appears at once.
 
-    `described_sha` is the commit up to which the text of the files can be searched, and `shaped_sha` the commit up to
-    which the sets of fields of all entries are stored. `looked_at` is the time at which
+    `described_sha` is the commit up to which the text of the files can be searched, `shaped_sha` the commit up to
+    which the sets of fields of all entries are stored, and `listed_sha` the commit up to which all files have their
+    values for lists. `looked_at` is the time at which
     the poll last read the branch head from a remote host. `snapshot_key` names the tree of `snapshot_sha` in the object
     store, and `snapshot_changes` the paths that changed since then.
     """
@@ -42,6 +56,7 @@ class ContentIndex(Timestamps, Base):
     commit_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     described_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     shaped_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
+    listed_sha: Mapped[str | None] = mapped_column(sa.String(SHA_LENGTH))
     generation: Mapped[int] = mapped_column(default=0)
     files: Mapped[int] = mapped_column(default=0)
     indexed_at: Mapped[datetime | None]
@@ -56,8 +71,10 @@ class ContentIndex(Timestamps, Base):
 class ContentFile(Base):
     """A path of a branch in one generation.
 
-    `folded` is the folded form of a path that is not ASCII, for the search. There is no foreign key, because its check
-    would double the indexing time. `app.resources.project_content.cleanup` deletes orphaned rows.
+    `folded` is the folded form of a path that is not ASCII, for the search. `title_key`, `date_key` and `is_draft` are
+    the values by which a folder is sorted and filtered. They repeat the text of the blob, and are NULL until a job has
+    read it. There is no foreign key, because its check would double the indexing time.
+    `app.resources.project_content.cleanup` deletes orphaned rows.
     """
 
     __tablename__ = "content_files"
@@ -72,6 +89,9 @@ class ContentFile(Base):
     size: Mapped[int | None] = mapped_column(sa.BigInteger)
     folded: Mapped[str | None]
     last_commit: Mapped[dict[str, Any] | None]
+    title_key: Mapped[str | None] = mapped_column(PathText)
+    date_key: Mapped[str | None] = mapped_column(PathText)
+    is_draft: Mapped[bool | None]
 
 
 class ContentBlob(Base):

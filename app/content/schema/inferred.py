@@ -70,22 +70,6 @@ class FieldCounts:
         return names
 
 
-def folders_of(paths: Iterable[str]) -> list[FolderFiles]:
-    """Return the folders that form collections with their files. Folders beyond the limit belong to their parent."""
-    folders: dict[str, FolderFiles] = {}
-    listed: dict[str, list[str]] = {}
-    for path in paths:
-        folder = _folder_of(path)
-        if folder is not None:
-            listed.setdefault(folder, []).append(path)
-    largest = sorted(listed, key=lambda name: (-len(listed[name]), name))[:MAX_COLLECTIONS]
-    for folder in largest:
-        folders[folder] = FolderFiles(folder)
-        for path in listed[folder]:
-            folders[folder].add(path)
-    return sorted(folders.values(), key=lambda files: files.folder)
-
-
 def collection_from(files: FolderFiles, counts: FieldCounts) -> Collection:
     """Return the collection of a folder."""
     endings = sorted(ending for ending, _ in files.endings.most_common(4))
@@ -106,9 +90,8 @@ def collection_from(files: FolderFiles, counts: FieldCounts) -> Collection:
     )
 
 
-def _folder_of(path: str) -> str | None:
-    """Return the folder of the collection of a file, or None if the file is not content."""
-    folder = path.rpartition("/")[0]
+def folder_of(folder: str) -> str | None:
+    """Return the folder of the collection of a folder's files, or None if they are not content."""
     parts = folder.split("/") if folder else []
     if any(part.startswith(".") for part in parts) or (parts and parts[0] in IGNORED):
         return None
@@ -179,11 +162,3 @@ def _own_name(name: str, parent: str) -> str:
 
 def _label(name: str) -> str:
     return re.sub(r"[-_\s]+", " ", name).strip().capitalize()
-
-
-def counted(rows: Iterable[tuple[str, str, int]]) -> dict[str, dict[ValueKind, int]]:
-    """Return the counts by name of rows (name, kind, number)."""
-    counts: dict[str, dict[ValueKind, int]] = {}
-    for name, kind, number in rows:
-        counts.setdefault(name, {})[ValueKind(kind)] = number
-    return counts

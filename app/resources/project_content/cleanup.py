@@ -53,6 +53,7 @@ def enqueue_missing() -> None:
         (index.snapshot_sha, lambda row: tree_snapshot.enqueue(row.id)),
         (index.described_sha, search_indexing.enqueue),
         (index.shaped_sha, search_indexing.enqueue),
+        (index.listed_sha, search_indexing.enqueue),
     ):
         lacking = sa.or_(done.is_(None), done != index.commit_sha)
         for index_id in db.session.scalars(sa.select(index.id).where(index.commit_sha.is_not(None), lacking)).all():

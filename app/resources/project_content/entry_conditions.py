@@ -136,7 +136,7 @@ def matches(column: Any, pattern: sa.BindParameter[str]) -> sa.ColumnElement[boo
 def _path_condition(form: FilterForm, path: Any, value: sa.BindParameter[str]) -> sa.ColumnElement[bool]:
     if form.operator is Operator.MISSING:
         return sa.false() if form.is_absence else sa.true()
-    comparisons = {
+    comparisons: dict[Operator, sa.ColumnElement[bool]] = {
         Operator.EQUAL: path == value,
         Operator.CONTAINS: matches(path, value),
         Operator.GREATER_OR_EQUAL: path >= value,

@@ -29,12 +29,12 @@ def shapes_without(index: ContentIndex, name: str) -> list[str] | None:
     return [shape for shape, has_field in rows if not has_field] if len(rows) <= MAX_SHAPES else None
 
 
-def store_shapes(index: ContentIndex, changed: Sequence[str] | None, *, since: str | None) -> None:
-    """Store the sets of fields of the entries at the paths that changed since a commit, or of all entries.
+def store_shapes(index: ContentIndex, changed: Sequence[str] | None, *, commit_sha: str, since: str | None) -> None:
+    """Store the sets of fields of the entries at the paths that changed between two commits, or of all entries.
 
     Their values are stored already. If the cleanup resets `shaped_sha` in the meantime, it keeps that value.
     """
-    index_id, project_id, commit_sha = index.id, index.project_id, index.commit_sha
+    index_id, project_id = index.id, index.project_id
     statistics = GrowthStatistics({ContentShape: COLUMNS})
     for shas in _entries(index) if changed is None else _entries_at(index, changed):
         _store(project_id, shas)

@@ -85,7 +85,7 @@ def _enqueue_followers(index_id: str) -> None:
         current = db.session.get(ContentIndex, index_id)
         if current is not None and not tree_snapshot.is_fresh(current):
             tree_snapshot.enqueue(current.id)
-        if current is not None and current.described_sha != current.commit_sha:
+        if current is not None and not current.described_sha == current.listed_sha == current.commit_sha:
             search_indexing.enqueue(current)
 
 
@@ -150,6 +150,7 @@ def _index_from_scratch(
             return
         current.generation, current.commit_sha, current.files = generation, head, files
         current.problem = unreadable.PROBLEM if is_damaged else None
+        current.listed_sha = None
         _mark_ready(current)
     cleanup.delete_files(index_id, except_generation=generation)
 

@@ -1,132 +1,174 @@
-"""Inference of collections from the index: the database counts the values, so that no front matter is loaded."""
+"""Inference of collections from the values of a sample of the files of a branch. A small branch is read completely.
 
+The sample bounds the duration of a request. It contains files of each collection, the same for the same files.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection as Values
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import sqlalchemy as sa
 
 from app.content.field_values import SEPARATOR, ValueKind
+from app.content.filetypes import endings_of
 from app.content.schema.inferred import (
-    IGNORED,
+    MAX_COLLECTIONS,
     MAX_OPTIONS,
     MIN_OPTION_FILES,
     FieldCounts,
     FolderFiles,
     collection_from,
-    counted,
-    folders_of,
+    folder_of,
 )
 from app.content.schema.model import Collection
+from app.database import bulk
 from app.extensions import db
 from app.models.content_search import ContentField, ContentText
-from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content.entry_conditions import is_entry
+from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
+from app.resources.project_content.entry_conditions import MARKUP, literal_number
 from app.resources.project_content.entry_statements import SYMLINK
 
-MAX_ROWS, MAX_CANDIDATES = 20_000, 200
+MAX_FILES = 4_000
+"""The number of files of a sample. The largest collections share what small ones do not need."""
+
+MAX_CANDIDATES, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 2 * MAX_COLLECTIONS, 500, 40, 20
+_MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(language))
+_folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 
 
-@dataclass(frozen=True)
-class _NumberedFiles:
-    """The files of a branch with the number of their collection.
+@dataclass
+class _Sample:
+    """Sampled files of one collection: paths by blob, counts of values, and the blobs of short texts by their keys."""
 
-    Values are joined with files by an outer join, because SQLite would scan all values for each file otherwise. A value
-    without a file has the number -1.
-    """
+    files: FolderFiles
+    is_complete: bool
+    paths: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    kinds: dict[str, Counter[ValueKind]] = field(default_factory=lambda: defaultdict(Counter))
+    keys: dict[str, dict[str, list[str]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
 
-    number: sa.ColumnElement[int]
-    condition: sa.ColumnElement[bool]
+    def add(self, sha: str, values: Sequence[tuple[str, int, ValueKind, str]]) -> None:
+        """Count the values of a blob for each of its files."""
+        entries = [path for path in self.paths[sha] if values or path.lower().endswith(_MARKUP_ENDINGS)]
+        for path in entries:
+            self.files.add(path)
+        for name, number, kind, key in values:
+            self.kinds[name][kind] += len(entries)
+            if number == 0 and kind is ValueKind.STRING and SEPARATOR not in name:
+                self.keys[name][key].append(sha)
+
+    def option_names(self) -> list[str]:
+        """Return the names of short texts with few different values."""
+        return [
+            name
+            for name, keys in self.keys.items()
+            if set(self.kinds[name]) == {ValueKind.STRING}
+            and self.kinds[name][ValueKind.STRING] >= MIN_OPTION_FILES
+            and len(keys) <= MAX_OPTIONS
+            and not set('"\\') & set(name)
+        ]
 
 
-def infer(project_id: str, index: ContentIndex) -> tuple[Collection, ...]:
+def infer(project_id: str, index: ContentIndex, *, max_files: int = MAX_FILES) -> tuple[Collection, ...]:
     """Return the collections of a branch with the types of their fields. Folders without front matter are left out."""
-    folders = folders_of(db.session.scalars(_paths(project_id, index)))
-    if not folders:
-        return ()
-    files = _NumberedFiles(_number_of(folders), sa.and_(*_in(index)))
-    kinds = _kinds(project_id, files)
-    options = _options(project_id, files, kinds)
+    samples = [sample for sample in _samples(project_id, index, max_files) if sample.kinds][:MAX_COLLECTIONS]
+    samples.sort(key=lambda sample: sample.files.folder)
     return tuple(
-        collection_from(folder, FieldCounts(kinds[number], options.get(number, {})))
-        for number, folder in enumerate(folders)
-        if number in kinds
+        collection_from(sample.files, FieldCounts(sample.kinds, _options(project_id, sample))) for sample in samples
     )
 
 
-def _paths(project_id: str, index: ContentIndex) -> sa.Select[str]:
-    return sa.select(ContentFile.path).where(*_in(index), is_entry(project_id))
+def _samples(project_id: str, index: ContentIndex, max_files: int) -> list[_Sample]:
+    """Return the samples of the largest collections, the largest first."""
+    folders: dict[str, list[tuple[int, str]]] = defaultdict(list)
+    for folder, files in _folders(index):
+        name = folder_of(folder.removesuffix("/"))
+        if name is not None:
+            folders[name].append((files, folder))
+    sizes = {name: sum(files for files, _ in listed) for name, listed in folders.items()}
+    largest = sorted(sizes, key=lambda name: (-sizes[name], name))[:MAX_CANDIDATES]
+    samples, remaining = list[_Sample](), max_files
+    for number, name in enumerate(reversed(largest)):
+        share = min(sizes[name], remaining // (len(largest) - number))
+        remaining -= share
+        sample = _Sample(FolderFiles(name), is_complete=share == sizes[name])
+        for path, sha in _files(index, folders[name], share):
+            sample.paths[sha].append(path)
+        _read_values(project_id, sample)
+        samples.append(sample)
+    return samples[::-1]
 
 
 def _in(index: ContentIndex) -> tuple[sa.ColumnElement[bool], ...]:
     file = ContentFile
-    return file.index_id == index.id, file.generation == index.generation, file.type == "blob", file.mode != SYMLINK
+    return file.index_id == index.id, file.generation == index.generation, file.type == sa.literal_column("'blob'")
 
 
-def _number_of(folders: Sequence[FolderFiles]) -> sa.ColumnElement[int]:
-    """Return the number of the collection of a file, or -1. The deepest folder decides, as in `folders_of`."""
-    path = ContentFile.path
-    deepest = sorted(enumerate(folders), key=lambda item: -len(item[1].folder))
-    whens = [(sa.and_(path > f"{name}/", path < f"{name}0"), sa.literal(-1)) for name in sorted(IGNORED)]
-    for number, folder in deepest:
-        name = folder.folder
-        within = sa.and_(path > f"{name}/", path < f"{name}0") if name else path.not_like("%/%")
-        whens.append((within, sa.literal(number)))
-    return sa.case(*whens, else_=-1)
+def _folders(index: ContentIndex) -> Sequence[tuple[str, int]]:
+    """Return the folders with their last slash, and the number of files of each. The index of folders contains both."""
+    statement = sa.select(_folder_of_file, sa.func.count()).where(*_in(index)).group_by(_folder_of_file)
+    return [(folder, files) for folder, files in db.session.execute(statement)]
 
 
-def _kinds(project_id: str, files: _NumberedFiles) -> dict[int, dict[str, dict[ValueKind, int]]]:
+def _files(index: ContentIndex, folders: Sequence[tuple[int, str]], limit: int) -> Sequence[tuple[str, str]]:
+    """Return path and blob of some files of a collection, from its largest folders."""
+    names, files = list[str](), 0
+    for number, folder in sorted(folders, key=lambda one: (-one[0], one[1])):
+        if files >= limit:
+            break
+        names.append(folder)
+        files += number
+    statement = sa.select(ContentFile.path, ContentFile.sha).where(*_in(index), ContentFile.mode != SYMLINK)
+    statement = statement.where(_folder_of_file.in_(names)).order_by(_folder_of_file, ContentFile.path)
+    return [(path, sha) for path, sha in db.session.execute(statement.limit(limit))]
+
+
+def _read_values(project_id: str, sample: _Sample) -> None:
+    """Add the values of the sampled blobs, within a limit."""
     value = ContentField
-    statement = (
-        sa.select(files.number.label("number_of"), value.name, value.kind, sa.func.count())
-        .outerjoin(ContentFile, sa.and_(ContentFile.sha == value.sha, files.condition))
-        .where(value.project_id == project_id)
-        .group_by("number_of", value.name, value.kind)
-        .order_by(sa.func.count().desc(), value.name)
-        .limit(MAX_ROWS)
-    )
-    rows: dict[int, list[tuple[str, str, int]]] = {}
-    for number, name, kind, count in db.session.execute(statement):
-        if number >= 0:
-            rows.setdefault(number, []).append((name, kind, count))
-    return {number: counted(listed) for number, listed in rows.items()}
+    columns = (value.sha, value.name, value.number, value.kind, value.key)
+    for shas in bulk.batches(sorted(sample.paths), SHAS):
+        statement = sa.select(*columns).where(value.project_id == project_id, value.sha.in_(shas))
+        values: dict[str, list[tuple[str, int, ValueKind, str]]] = {sha: [] for sha in shas}
+        for sha, name, number, kind, key in db.session.execute(statement.limit(len(shas) * VALUES_PER_FILE)):
+            values[sha].append((name, number, ValueKind(kind), key))
+        for sha, own in values.items():
+            sample.add(sha, own)
 
 
-def _options(
-    project_id: str, files: _NumberedFiles, kinds: Mapping[int, Mapping[str, Mapping[ValueKind, int]]]
-) -> dict[int, dict[str, list[str]]]:
-    """Return the values of texts with few different values. Two spellings of a value are two options."""
-    names = {name for counts in kinds.values() for name, own in counts.items() if _may_have_options(name, own)}
-    value = ContentField
-    few = (
-        sa.select(files.number.label("number_of"), value.name)
-        .outerjoin(ContentFile, sa.and_(ContentFile.sha == value.sha, files.condition))
-        .where(value.project_id == project_id)
-        .where(value.number == 0, value.name.in_(sorted(names)[:MAX_CANDIDATES]))
-        .group_by("number_of", value.name)
-        .having(sa.func.count(value.key.distinct()) <= MAX_OPTIONS)
-    )
-    options: dict[int, dict[str, list[str]]] = {}
-    for number, name in db.session.execute(few).all() if names else ():
-        if number >= 0 and _may_have_options(name, kinds[number].get(name, {})):
-            spellings = _spellings(project_id, files, number, name)
-            if 0 < len(spellings) <= MAX_OPTIONS:
-                options.setdefault(number, {})[name] = spellings
+def _options(project_id: str, sample: _Sample) -> Mapping[str, Sequence[str]]:
+    """Return the values of texts with few different values. Two spellings of a value are two options.
+
+    If the sample is not complete, the project may have more values. Then one blob of each value is read.
+    """
+    options: dict[str, Sequence[str]] = {}
+    for name in sample.option_names():
+        shas = {key: own[:FILES_PER_OPTION] for key, own in sample.keys[name].items()}
+        if not sample.is_complete:
+            all_shas = _shas_of_values(project_id, name)
+            shas = {} if all_shas is None else all_shas | shas
+        spellings = _spellings(project_id, name, {sha for own in shas.values() for sha in own})
+        if 0 < len(spellings) <= MAX_OPTIONS:
+            options[name] = spellings
     return options
 
 
-def _may_have_options(name: str, kinds: Mapping[ValueKind, int]) -> bool:
-    is_plain = SEPARATOR not in name and not set('"\\') & set(name)
-    return is_plain and set(kinds) == {ValueKind.STRING} and kinds[ValueKind.STRING] >= MIN_OPTION_FILES
+def _shas_of_values(project_id: str, name: str) -> dict[str, list[str]] | None:
+    """Return a blob of each value of a field, or None if there are more than `MAX_OPTIONS`. Each is read with an index."""
+    value, shas, last = ContentField, dict[str, list[str]](), ""
+    first = sa.select(value.key, value.sha).where(value.project_id == project_id, value.name == name)
+    first = first.order_by(value.key, value.sha).limit(literal_number(1))
+    while len(shas) <= MAX_OPTIONS:
+        row = db.session.execute(first.where(value.key > last)).first()
+        if row is None:
+            return shas
+        last = row.key
+        shas[row.key] = [row.sha]
+    return None
 
 
-def _spellings(project_id: str, files: _NumberedFiles, number: int, name: str) -> list[str]:
+def _spellings(project_id: str, name: str, shas: Values[str]) -> list[str]:
     text = ContentText
     value = text.front_matter[name].as_string()
-    statement = (
-        sa.select(value)
-        .join(ContentFile, ContentFile.sha == text.sha)
-        .where(text.project_id == project_id, files.condition, files.number == number, value.is_not(None))
-        .distinct()
-        .limit(MAX_OPTIONS + 1)
-    )
-    return sorted(db.session.scalars(statement))
+    statement = sa.select(value).where(text.project_id == project_id, text.sha.in_(sorted(shas)))
+    return sorted({spelling for spelling in db.session.scalars(statement) if spelling is not None}) if shas else []

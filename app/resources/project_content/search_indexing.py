@@ -24,7 +24,7 @@ from app.drivers.git.port import EntryType, TreeEntry
 from app.extensions import db, jobs
 from app.models.content_search import ContentField, ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content import entry_shapes, search_words, unreadable
+from app.resources.project_content import entry_shapes, listing_values, search_words, unreadable
 from app.resources.project_content.source import Source
 from app.resources.project_content.statistics import GrowthStatistics, analyze
 
@@ -66,16 +66,24 @@ def enqueue(index: ContentIndex, *, delay: timedelta = timedelta(0)) -> None:
 def index_new_texts(
     index: ContentIndex, source: Source, *, at_most: int | None, progress: Callable[[int, None], None]
 ) -> bool:
-    """Read new blobs and store the sets of fields. Return False if `at_most` blobs were read and more remain."""
+    """Read new blobs, then store the sets of fields and the values for lists.
+
+    Return False if `at_most` blobs were read and more remain.
+    """
     if index.commit_sha is None:
         return True
-    changes, shaped_sha = cache(partial(_changed, index, source)), index.shaped_sha
-    is_complete = index.commit_sha == index.described_sha or _read_blobs(index, source, changes, at_most, progress)
-    if is_complete and index.commit_sha != index.shaped_sha:
-        changed = changes(shaped_sha)
-        paths = None if changed is None else [entry.path for entry in changed]
-        entry_shapes.store_shapes(index, paths, since=shaped_sha)
-    return is_complete
+    changes, commit_sha = cache(partial(_changed, index, source)), index.commit_sha
+    if commit_sha != index.described_sha and not _read_blobs(index, source, changes, at_most, progress):
+        return False
+    for stored_sha, store in (
+        (index.shaped_sha, entry_shapes.store_shapes),
+        (index.listed_sha, listing_values.store_values),
+    ):
+        if commit_sha != stored_sha:
+            changed = changes(stored_sha)
+            paths = None if changed is None else [entry.path for entry in changed]
+            store(index, paths, commit_sha=commit_sha, since=stored_sha)
+    return True
 
 
 def _read_blobs(

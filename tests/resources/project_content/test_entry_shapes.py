@@ -125,9 +125,10 @@ class TestStoredSets:
         before = index_of(pages).shaped_sha
         assert before is not None
         forget(pages)
-        store_shapes(index_of(pages), None, since=before)
+        head = pages.repo.head()
+        store_shapes(index_of(pages), None, commit_sha=head, since=before)
         assert index_of(pages).shaped_sha is None
-        store_shapes(index_of(pages), None, since=None)
+        store_shapes(index_of(pages), None, commit_sha=head, since=None)
         assert index_of(pages).shaped_sha == index_of(pages).commit_sha
 
     def test_sets_of_deleted_entries_are_deleted(self, pages: Site) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, cast
 
+import pytest
 import sqlalchemy as sa
 from flask import Flask
 
@@ -13,19 +14,167 @@ from app.drivers.git.port import CommitInfo, GitProvider
 from app.extensions import db, drivers
 from app.models.content_search import ContentText
 from app.models.project import Project
-from app.models.project_content import ContentIndex
+from app.models.project_content import ContentFile, ContentIndex
 from app.models.user import User
 from app.resources.project_content import indexing
-from app.resources.project_content.folder_listing import ListedFile, ListedFolder, list_folder
+from app.resources.project_content.folder_listing import (
+    PER_PAGE,
+    FolderView,
+    ListedFile,
+    ListedFolder,
+    ListOrder,
+    list_folder,
+)
 from app.resources.project_content.source import source_of
-from tests.resources.project_content.conftest import Site
+from tests.resources.project_content.conftest import Site, make_site
+from tests.support.assertions.statements import Executed, executed, plan_of
+from tests.support.samples.gitrepo import SUBMODULE, Content
+from tests.support.world import World
+
+FILES = 230
+VIEWS = [
+    FolderView(folder, is_recursive=is_recursive, order=order, is_draft=is_draft, term=term)
+    for order in ListOrder
+    for folder, is_recursive, is_draft, term in (
+        ("content", False, None, ""),
+        ("content", True, None, ""),
+        ("", True, None, "É"),
+        ("content", True, True, ""),
+        ("content", False, False, "PAGE 1"),
+        ("", True, None, "100%_"),
+    )
+]
 
 
 def listed(site: Site, folder: str, *, is_recursive: bool = False) -> tuple[list[ListedFolder], dict[str, ListedFile]]:
     project = db.session.get_one(Project, site.project)
     index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == project.id)).one()
-    folders, files = list_folder(project, index, folder, is_recursive=is_recursive)
-    return folders, {file.path: file for file in files}
+    page = list_folder(project, index, FolderView(folder, is_recursive=is_recursive))
+    return list(page.folders), {file.path: file for file in page.files}
+
+
+def page_of(n: int) -> bytes:
+    titles = [f"Page {n}", f"PAGE {n}", f"É {n}", f"ß100%_{n}", ""]
+    date = ("", f"date: 2024-01-{n % 28 + 1:02}\n", "date: 2024\n", "date: [a]\n")[n % 4]
+    return f"---\ntitle: {titles[n % 5]!r}\n{date}draft: {str(n % 3 == 0).lower()}\n---\n".encode()
+
+
+@pytest.fixture
+def many(world: World) -> Site:
+    """Return a site with three pages of files in one folder. Some files were saved, so that the log contains their change."""
+    files: dict[str, Content] = {f"content/{n:03}-{'Añ'[n % 2]}.md": page_of(n) for n in range(FILES)}
+    files |= {f"content/sub-{n:03}/x.md": page_of(n) for n in range(PER_PAGE + 3)}
+    files |= {
+        "content/a-b/deep/y.md": b"y",
+        "content/theme": (SUBMODULE, "5a1e" * 10),
+        "top.png": b"x",
+        "content.md": b"",
+    }
+    site = make_site(world, files)
+    site.commit(*({"path": f"content/{n:03}-A.md", "action": "update", "content": "# Z\n"} for n in (4, 8))).ok(201)
+    site.commit({"path": "content/new.md", "action": "create", "content": "---\ntitle: 7\n---\n"}).ok(201)
+    world.work_off()
+    return site
+
+
+def pages_of(site: Site, view: FolderView) -> tuple[list[ListedFolder], list[ListedFile], set[int]]:
+    """Return folders and files of all pages, and the totals."""
+    project = db.session.get_one(Project, site.project)
+    index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == project.id)).one()
+    folders, files, totals, number, has_more = list[ListedFolder](), list[ListedFile](), set[int](), 0, True
+    while has_more:
+        number += 1
+        page = list_folder(project, index, view, page=number)
+        assert max(len(page.files), len(page.folders)) <= PER_PAGE
+        folders, files, has_more = [*folders, *page.folders], [*files, *page.files], page.has_more
+        totals.add(page.total)
+    return folders, files, totals
+
+
+def sort_key(file: ListedFile, order: ListOrder) -> tuple[str, str]:
+    keys = {
+        ListOrder.NAME: "",
+        ListOrder.TITLE: (file.title or file.name).casefold(),
+        ListOrder.DATE: file.date or "",
+        ListOrder.CHANGED: file.changed_at or "",
+    }
+    return keys[order], file.path
+
+
+def expected(site: Site, view: FolderView) -> list[ListedFile]:
+    """Return the files of a view, filtered and sorted one by one."""
+    files = pages_of(site, FolderView(view.folder, is_recursive=view.is_recursive))[1]
+    if view.term:
+        term = view.term.casefold()
+        files = [file for file in files if term in file.name.casefold() or term in (file.title or "").casefold()]
+    if view.is_draft is not None:
+        files = [file for file in files if file.is_draft == view.is_draft]
+    is_descending = view.order in (ListOrder.DATE, ListOrder.CHANGED)
+    return sorted(files, key=lambda file: sort_key(file, view.order), reverse=is_descending)
+
+
+def test_pages_contain_the_files_that_match_in_order(app: Flask, many: Site) -> None:
+    with app.app_context():
+        session.start_reading()
+        for view in VIEWS:
+            with executed(app) as statements:
+                _, files, totals = pages_of(many, view)
+            assert files == expected(many, view), view
+            assert totals == {len(files)}, view
+            assert len(files) > 10, view
+            check_plans(app, view, statements)
+
+
+def check_plans(app: Flask, view: FolderView, statements: list[Executed]) -> None:
+    """Check that statements read files with an index, and those of one folder with the index of folders."""
+    for statement, parameters in statements:
+        plan = plan_of(app, statement, parameters)
+        assert not [line for line in plan if "Seq Scan" in line or line.startswith("SCAN content_")], plan
+        if "rtrim(path" in statement.partition("WHERE")[2] and not view.is_recursive:
+            assert any("ix_content_files_folder" in line for line in plan), plan
+
+
+def test_folder_by_name_contains_its_files_and_the_counts_of_its_subfolders(app: Flask, many: Site) -> None:
+    paths = sorted(path for path in many.oracle() if path.startswith("content/"))
+    with app.app_context():
+        session.start_reading()
+        folders, files, _ = pages_of(many, FolderView("content"))
+        assert [file.path for file in files] == [path for path in paths if path.count("/") == 1]
+        subfolders = sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1})
+        assert folders == [ListedFolder(name, sum(p.startswith(f"{name}/") for p in paths)) for name in subfolders]
+        assert pages_of(many, FolderView(term="CONT"))[0] == [ListedFolder("content", len(paths))]
+        assert [file.path for file in pages_of(many, FolderView())[1]] == ["content.md", "top.png"]
+        project = db.session.get_one(Project, many.project)
+        index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == project.id)).one()
+        selected = ["content/229-ñ.md", "content/000-A.md", "top.png", "none.md"]
+        listed = list_folder(project, index, FolderView("content"), selected=selected).files
+        assert [file.path for file in listed[:2]] == ["content/229-ñ.md", "content/000-A.md"]
+        assert len(listed) == PER_PAGE + 1
+
+
+def test_new_generation_has_the_values_after_its_texts_are_indexed(app: Flask, many: Site) -> None:
+    view = FolderView("content", order=ListOrder.TITLE)
+    with app.app_context():
+        before = pages_of(many, view)[1]
+        with session.write_transaction():
+            here = ContentIndex.project_id == many.project
+            db.session.execute(sa.update(ContentIndex).where(here).values(commit_sha=None, described_sha=None))
+    many.owner.post(many.path("/reindex")).ok(202)
+    many.world.work_off()
+    with app.app_context():
+        session.start_reading()
+        index = db.session.scalars(sa.select(ContentIndex).where(here)).one()
+        assert (index.generation, index.listed_sha) == (2, many.repo.head())
+        assert [file.path for file in pages_of(many, view)[1]] == [file.path for file in before]
+        unlisted = sa.select(sa.func.count()).where(ContentFile.type == "blob", ContentFile.title_key.is_(None))
+        assert db.session.scalar(unlisted.where(ContentFile.index_id == index.id)) == 0
+        with session.write_transaction():
+            db.session.execute(sa.update(ContentFile).where(ContentFile.index_id == index.id).values(title_key=None))
+        session.start_reading()
+        files = pages_of(many, view)[1]
+        assert [file.path for file in files] == sorted(file.path for file in before)
+        assert {file.path: file.title for file in files} == {file.path: file.title for file in before}
+        db.session.rollback()
 
 
 def test_files_have_the_title_of_front_matter_or_heading(app: Flask, site: Site) -> None:
@@ -51,7 +200,7 @@ def test_file_without_indexed_text_has_no_title(app: Flask, site: Site) -> None:
 
 def test_project_without_index_has_no_files(app: Flask, site: Site) -> None:
     with app.app_context():
-        assert list_folder(db.session.get_one(Project, site.project), None, "") == ([], [])
+        assert list_folder(db.session.get_one(Project, site.project), None, FolderView()).total == 0
 
 
 def test_files_have_author_and_time_of_their_last_change(app: Flask, site: Site) -> None:

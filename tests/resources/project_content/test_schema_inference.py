@@ -1,0 +1,73 @@
+"""Collections that are inferred from a sample of the files."""
+
+import pytest
+import sqlalchemy as sa
+from flask import Flask
+
+from app.content.schema.model import Collection
+from app.database import session
+from app.extensions import db
+from app.models.project_content import ContentIndex
+from app.resources.project_content.schema_inference import MAX_FILES, infer
+from tests.resources.project_content.conftest import Site, make_site
+from tests.support.assertions.statements import executed, plan_of
+from tests.support.samples.gitrepo import Content
+from tests.support.world import World
+
+
+def page(n: int, topics: str) -> bytes:
+    return f"---\ntitle: Post {n}\ntopic: {topics[n % len(topics)]}\nrank: {n}\n---\n".encode()
+
+
+@pytest.fixture
+def site(world: World) -> Site:
+    files: dict[str, Content] = {
+        f"content/posts/{n % 7}/post-{n:03}.md": page(n, "abcdefghijklmnop") for n in range(150)
+    }
+    files |= {f"content/news/item-{n:03}.html": page(n, "xyz") for n in range(60)}
+    files |= {f"content/few/page-{n}.md": b"---\nonly: true\n---\n" for n in range(3)}
+    return make_site(world, files | {f"images/{n}.png": b"x" for n in range(80)} | {"README.md": b"Read\n"})
+
+
+def inferred(site: Site, max_files: int) -> dict[str, Collection]:
+    session.start_reading()
+    index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
+    return {collection.folder: collection for collection in infer(site.project, index, max_files=max_files)}
+
+
+def test_sample_has_the_collections_and_fields_of_all_files(app: Flask, site: Site) -> None:
+    with app.app_context():
+        everything = inferred(site, MAX_FILES)
+        assert list(everything) == ["content/few", "content/news", "content/posts"]
+        with executed(app) as statements:
+            sample = inferred(site, 130)
+        session.release_connection()
+        assert {folder: one.pattern for folder, one in sample.items()} == {
+            "content/few": "**/*.md",
+            "content/news": "**/*.html",
+            "content/posts": "**/*.md",
+        }
+        for folder, one in everything.items():
+            # The sample contains few of the many topics, but no option is offered if the project has more.
+            topics = [f.options for f in one.fields if f.name == "topic"]
+            assert topics == (
+                [("x", "y", "z")] if folder == "content/news" else [()] if folder == "content/posts" else []
+            )
+            names = {(f.name, f.required, f.type) for f in one.fields if f.name != "topic"}
+            assert {(f.name, f.required, f.type) for f in sample[folder].fields if f.name != "topic"} == names
+        assert not any(field.options for one in sample.values() for field in one.fields)
+        for statement, parameters in statements:
+            plan = plan_of(app, statement, parameters)
+            assert not [line for line in plan if "Seq Scan" in line or line.startswith("SCAN content_")], plan
+            # This plan reads all values of the project.
+            assert "SEARCH content_fields USING PRIMARY KEY (project_id=?)" not in plan
+
+
+def test_options_of_a_sample_are_all_values_of_the_project(app: Flask, world: World) -> None:
+    topics = ["Common"] * 90 + ["rare"]
+    files: dict[str, Content] = {
+        f"content/posts/{n:03}.md": f"---\ntopic: {topic}\n---\n".encode() for n, topic in enumerate(topics)
+    }
+    with app.app_context():
+        (field,) = inferred(make_site(world, files), 40)["content/posts"].fields
+        assert field.options == ("Common", "rare")
