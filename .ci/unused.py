@@ -44,6 +44,7 @@ EXCEPTIONS = [
     ("app/resources/api_token/service.py", r"token_hint", "column that a schema reads by name"),
     ("app/resources/user/service.py", r"has_password", "field of a response"),
     ("app/resources/auth/responses.py", r"browser_cookie", "attribute of flask.g, removed with g.pop"),
+    ("app/http/headers.py", r"trace_parent", "attribute of flask.g, read with g.get"),
     ("app/access/authentication.py", r"new_cookie", "attribute of flask.g, removed with g.pop"),
     (
         "app/access/authentication.py",

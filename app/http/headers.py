@@ -16,6 +16,8 @@ from app.access import authentication
 from app.core.errors import AppError, PermissionDenied
 from app.core.limits import InputLimits
 from app.core.urls import origin_of
+from app.observability import correlation, trace_context
+from app.observability.trace_context import TRACEPARENT
 
 log = structlog.get_logger("app.request")
 
@@ -59,7 +61,7 @@ def init_cors(app: Flask, allowed_origins: tuple[str, ...]) -> None:
         app,
         origins=[_exactly(origin) for origin in allowed_origins],
         supports_credentials=True,
-        expose_headers=["ETag", "Link", "X-Request-Id", "Retry-After", "Idempotency-Replayed"],
+        expose_headers=["ETag", "Link", "X-Request-Id", "Retry-After", "Idempotency-Replayed", TRACEPARENT],
         max_age=600,
         vary_header=False,  # Flask-Cors adds Origin only for allowed origins
     )
@@ -74,7 +76,9 @@ def _start() -> None:
     g.started_s = time.perf_counter()
     sent_id = request.headers.get("X-Request-Id", "")
     g.request_id = sent_id if REQUEST_ID.fullmatch(sent_id) else token_hex(16)
-    structlog.contextvars.bind_contextvars(request_id=g.request_id)
+    g.trace_parent = received = trace_context.parse(request.headers)
+    bound = received.child().bound() if received else {}
+    structlog.contextvars.bind_contextvars(request_id=g.request_id, **bound)
 
 
 def _check_size() -> None:
@@ -130,6 +134,8 @@ def methods_of_path(adapter: MapAdapter | None) -> list[str]:
 def _finish(added: Mapping[str, str], response: Response) -> Response:
     headers = response.headers
     headers["X-Request-Id"] = g.get("request_id") or token_hex(16)
+    if parent := correlation.trace_headers().get(TRACEPARENT):
+        headers[TRACEPARENT] = parent
     present = {name.lower() for name, _value in headers}
     for name, value in added.items():
         if name.lower() not in present:

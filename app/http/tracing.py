@@ -3,11 +3,14 @@
 from typing import Any
 
 import sqlalchemy as sa
+import structlog
 from flask import Flask, Response, g, request
 from sqlalchemy import event
 
 from app.extensions import db
+from app.observability import correlation
 from app.observability.metrics import method_of
+from app.observability.trace_context import TraceContext
 from app.observability.tracing import mark_failed, tracer
 
 
@@ -32,9 +35,12 @@ def _begin() -> None:
     method = method_of(request.method)
     route = str(request.url_rule or "-")
     attributes = {"http.request.method": method, "http.route": route, "galley.request_id": g.get("request_id", "")}
-    g.span = tracer.begin(f"{method} {route}", "SERVER", **attributes)
+    received: TraceContext | None = g.get("trace_parent")
+    g.span = tracer.begin(f"{method} {route}", "SERVER", received.headers() if received else None, **attributes)
     g.span_use = use_span(g.span, record_exception=False, set_status_on_exception=False)
     g.span_use.__enter__()
+    if context := correlation.present_context(received):
+        structlog.contextvars.bind_contextvars(**context.bound())
 
 
 def _note(response: Response) -> Response:

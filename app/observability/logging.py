@@ -12,6 +12,7 @@ import orjson
 import structlog
 
 from app.observability.masking import mask_credentials
+from app.observability.trace_context import TRACESTATE
 
 _SECRET_NAME = re.compile(r"(password|token|secret|authorization|cookie|api_?key|otp|code_verifier)", re.IGNORECASE)
 
@@ -26,6 +27,7 @@ def configure(log_format: str, level: str, *, is_final: bool = False) -> None:
         structlog.stdlib.add_log_level,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         redact,
+        omit_tracestate,
         *(() if log_format == "json" else (mask_urls,)),
     ]
     # Plain tracebacks: rich tracebacks print local variables, which may hold secrets.
@@ -79,6 +81,12 @@ def mask_urls(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> Mu
     for key, value in event.items():
         if isinstance(value, str) and "://" in value:
             event[key] = mask_credentials(value)
+    return event
+
+
+def omit_tracestate(_logger: Any, _method: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """Remove the part of the bound trace that other systems write."""
+    event.pop(TRACESTATE, None)
     return event
 
 

@@ -17,7 +17,7 @@ class TestOrigins:
         assert headers["Access-Control-Allow-Origin"] == OURS
         assert headers["Access-Control-Allow-Credentials"] == "true"
         exposed = set(headers["Access-Control-Expose-Headers"].split(", "))
-        assert exposed == {"ETag", "Idempotency-Replayed", "Link", "Retry-After", "X-Request-Id"}
+        assert exposed == {"ETag", "Idempotency-Replayed", "Link", "Retry-After", "X-Request-Id", "traceparent"}
 
     @pytest.mark.parametrize(
         "origin",

@@ -29,6 +29,7 @@ from app.drivers.http.streaming import (
     StreamingResponse,
     StreamTimeouts,
 )
+from app.observability import correlation
 from app.observability.tracing import tracer
 
 __all__ = [
@@ -190,6 +191,7 @@ class HttpClient:
             prepared = self._session.prepare_request(request)
             host = urlsplit(prepared.url or "").hostname or "-"
             with tracer.span(f"{request.method} {host}", "CLIENT", server__address=host):
+                prepared.headers.update(correlation.trace_headers())
                 return self._session.send(prepared, timeout=timeout_s, allow_redirects=False, stream=True)
         except (requests.exceptions.ConnectTimeout, requests.exceptions.SSLError) as fault:
             raise ConnectFailed("The external service cannot be reached") from fault
