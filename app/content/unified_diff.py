@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from app.content.word_ranges import InlineDiff, Ranges
 
 MAX_LINES = 5_000
 MAX_LINE_CHARACTERS = 2_000
+MAX_CHARACTERS = 500_000
 
 _HUNK = re.compile(r"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 CONTEXT, ADDED, REMOVED = "context", "added", "removed"
@@ -41,6 +42,10 @@ class Hunk:
     section: str
     lines: list[DiffLine] = field(default_factory=list)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the hunk as JSON values. `asdict` would copy every range."""
+        return vars(self) | {"lines": [vars(line) for line in self.lines]}
+
 
 class LineDiff(NamedTuple):
     """The hunks of one file. `truncated` is True if lines are missing because of a limit, `ranges_truncated` if ranges are."""
@@ -53,9 +58,10 @@ class LineDiff(NamedTuple):
 def parse_hunks(diff: str) -> LineDiff:
     """Parse the hunks of a unified diff."""
     hunks: list[Hunk] = []
-    truncated = False
+    truncated, characters = False, 0
     for number, raw in enumerate(diff.removesuffix("\n").split("\n", MAX_LINES) if diff else []):
-        if number >= MAX_LINES:
+        characters += min(len(raw), MAX_LINE_CHARACTERS)
+        if number >= MAX_LINES or characters > MAX_CHARACTERS:
             truncated = True
             break
         if heading := _HUNK.match(raw):

@@ -4,7 +4,7 @@ import re
 
 from app.content.sequence_diff import equal_parts, find_changes
 
-MAX_COMPARISON_TOKENS = 100_000
+MAX_COMPARISON_TOKENS = 40_000
 """Lines after this number of words, spaces and signs have no ranges: a comparison of all lines would take too long."""
 MIN_RATIO = 0.3
 """Lines with fewer common words have no ranges, because all of their text is new."""

@@ -280,3 +280,22 @@ class TestVersionsOutsideOfTheBranch:
         assert view.status_code == 200
         assert "Mine." in view.text
         assert "hunter2" not in view.text
+
+
+@pytest.mark.one_database
+def test_pages_of_long_versions_name_the_missing_parts(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    owner, url = site.owner, f"{base}/edit/{FILE}"
+    texts = [f"{'a b c d ' * 50}{word}\n" * 900 for word in ("one", "two", "three")]
+    first = site.repo.commit({FILE: texts[0].encode()})
+    sent = form_of(owner.client.get(url), "editor-form")
+    second = site.repo.commit({FILE: texts[1].encode()})
+    compared = owner.client.get(f"{base}/history/{FILE}?base={first}&head={second}").text
+    assert "This comparison is too long to show completely." in compared
+    stopped = submit(owner, url, **sent | {"body": texts[2]})
+    assert "Only the beginning of this text is shown." in owner.client.get(stopped.location).text
+    lines = [f"{'a b c d ' * 5}{word}\n" for word in ("one", "two")]
+    pair = [site.repo.commit({FILE: "".join(f"{n}\n{line}" for n in range(900)).encode()}) for line in lines]
+    compared = owner.client.get(f"{base}/history/{FILE}?base={pair[0]}&head={pair[1]}").text
+    assert "Changed words are marked in its first part only." in compared
+    assert 0 < compared.count("<ins>") < 900

@@ -1,6 +1,6 @@
 """Tests of hunks of unified diffs."""
 
-from app.content.unified_diff import MAX_LINE_CHARACTERS, MAX_LINES, parse_hunks
+from app.content.unified_diff import MAX_CHARACTERS, MAX_LINE_CHARACTERS, MAX_LINES, parse_hunks
 
 DIFF = """@@ -1,3 +1,4 @@ def first():
  same
@@ -39,13 +39,14 @@ class TestParseHunks:
         assert (len(hunks[0].lines), truncated) == (MAX_LINES - 1, True)
         hunks, truncated, _ = parse_hunks("@@ -0,0 +1 @@\n+" + "x" * 9000)
         assert (len(hunks[0].lines[0].text), truncated) == (MAX_LINE_CHARACTERS, True)
+        hunks, truncated, _ = parse_hunks("@@ -0,0 +1,1000 @@\n" + f"+{'x' * 999}\n" * 1000)
+        assert (len(hunks[0].lines), truncated) == (MAX_CHARACTERS // 1000 - 1, True)
 
     def test_words_of_long_diffs_are_marked_in_their_first_part(self) -> None:
-        lines = 3_000
-        letters = "a b c d e f g h i j k l m n o p q r s t u v w x y z "
-        old, new = (f"{sign}{letters}{word}\n" for sign, word in (("-", "old"), ("+", "new")))
+        lines = 1_500
+        old, new = (f"{sign}{'a b ' * 8}{word}\n" for sign, word in (("-", "old"), ("+", "new")))
         hunks, truncated, ranges_truncated = parse_hunks(f"@@ -1,{lines} +1,{lines} @@\n" + (old + new) * lines)
         marked = [bool(line.ranges) for line in hunks[0].lines]
-        assert (truncated, ranges_truncated) == (True, True)
+        assert (truncated, ranges_truncated) == (False, True)
         assert (marked[0], marked[-1], marked == sorted(marked, reverse=True)) == (True, False, True)
         assert sum(marked) > 1_000
