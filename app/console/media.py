@@ -46,14 +46,15 @@ def _read_head(scope: Scope, query: MediaQuery) -> str:
 @Page(guard=MEMBER, query=MediaQuery, prepare=_read_head)
 def media(*, scope: Scope, query: MediaQuery, prepared: str) -> Response:
     """Show the images of the repository. A script receives the page of images as JSON with their addresses."""
-    number, images = query.page, list_images(scope.index, query.q)
-    shown = images[(number - 1) * PER_PAGE : number * PER_PAGE]
+    number = query.page
+    listed = list_images(scope.index, query.q, offset=(number - 1) * PER_PAGE, limit=PER_PAGE)
+    shown = listed.images
     if wants_json():
-        listed = [{"path": one.path, "url": site_url(one.path, query.insert_into)} for one in shown]
-        return json_response({"images": listed, "total": len(images)}, 200)
-    more = number + 1 if len(images) > number * PER_PAGE else None
+        images = [{"path": one.path, "url": site_url(one.path, query.insert_into)} for one in shown]
+        return json_response({"images": images, "total": listed.total}, 200)
+    more = number + 1 if listed.total > number * PER_PAGE else None
     return page(
-        "project/media.html", images=shown, total=len(images), more=more, query=query, head=prepared,
+        "project/media.html", images=shown, total=listed.total, more=more, query=query, head=prepared,
         pages=count_pages(scope.project, scope.index, [one.path for one in shown]),
         folder=media_folder(scope.project),
     )  # fmt: skip

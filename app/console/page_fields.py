@@ -52,7 +52,7 @@ def page_fields(scope: Scope, schema: ContentSchema, path: str, text: PageText) 
     shown = {one.path[0] for one in fields}
     others = [one.name for one in collection.fields if one.name not in shown]
     sources = list(_image_sources(fields))
-    images = list_images(scope.index)[:MAX_SUGGESTIONS] if sources else []
+    images = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
     names = [site_url(one.path, path) for one in images]
     return PageFields(fields, others, can_add, find_files(scope, filter(None, sources), path), names)
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, islice
 
 import sqlalchemy as sa
 
@@ -12,8 +12,9 @@ from app.models.content_search import ContentLink, ContentText
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import queries
+from app.resources.project_content.entry_conditions import literal_number
 
-MAX_SOURCES = 1_000
+MAX_SOURCES, PAGE = 1_000, 2_000
 
 
 @dataclass(frozen=True)
@@ -30,21 +31,27 @@ def backlinks(project: Project, index: ContentIndex | None, path: str) -> list[B
     target = queries.file(index, path)
     rows = (row for row in _candidates(project.id, target) if can_resolve_to(row[0], row[2], path))
     sources = groupby(rows, key=lambda row: row[:2])
-    result = [
+    result = (
         Backlink(source, title, [link for *_, link in rows]) for (source, title), rows in sources if source != path
-    ]
-    return result[:MAX_SOURCES]
+    )
+    return list(islice(result, MAX_SOURCES))
 
 
 def _candidates(project_id: str, target: ContentFile) -> Iterator[tuple[str, str | None, Link]]:
-    """Yield the links of the branch whose last segment matches the file."""
+    """Yield the links of the branch whose last segment matches the file, in pages, by source and number."""
     file, link, text = ContentFile, ContentLink, ContentText
-    rows = db.session.execute(
-        sa.select(file.path, text.title, link.url, link.kind)
+    title = sa.select(text.title).where(text.project_id == project_id, text.sha == file.sha).scalar_subquery()
+    position = sa.tuple_(file.path, link.number)
+    statement = (
+        sa.select(file.path, title.label("title"), link.url, link.kind, link.number)
         .join(link, sa.and_(link.project_id == project_id, link.sha == file.sha))
-        .join(text, sa.and_(text.project_id == project_id, text.sha == file.sha))
         .where(file.index_id == target.index_id, file.generation == target.generation)
         .where(link.key.in_(link_keys(target.path)))
         .order_by(file.path, link.number)
+        .limit(literal_number(PAGE))
     )
-    return ((path, title, Link(url, kind)) for path, title, url, kind in rows)
+    rows = db.session.execute(statement).all()
+    while rows:
+        yield from ((row.path, row.title, Link(row.url, row.kind)) for row in rows)
+        after = (rows[-1].path, rows[-1].number)
+        rows = db.session.execute(statement.where(position > after)).all() if len(rows) == PAGE else []

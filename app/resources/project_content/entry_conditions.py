@@ -15,6 +15,7 @@ from app.content.field_values import ITEM, SEPARATOR, text_key
 from app.content.filetypes import endings_of
 from app.models.content_search import ContentField, ContentText
 from app.models.project_content import ContentFile
+from app.resources.project_content.path_conditions import ESCAPE, escaped
 
 MARKUP = ("markdown", "mdx", "markdoc", "asciidoc", "restructuredtext", "org", "textile")
 """Files of these languages are entries. A file of another language with front matter is an entry too."""
@@ -25,7 +26,6 @@ Conditions = Sequence[sa.ColumnElement[bool]]
 _IS_MARKUP = sa.or_(
     *(sa.func.lower(ContentFile.path).like(f"%{ending}") for language in MARKUP for ending in endings_of(language))
 )
-_ESCAPE = "\\"
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ def parameters_of(condition: EntryFilter, number: int) -> dict[str, Any]:
     """Return the parameters of the filter with a number."""
     name, value, operator = condition.name, condition.value, condition.operator
     if name == PATH:
-        part = f"%{_escaped(value)}%" if operator is Operator.CONTAINS else value
+        part = f"%{escaped(value)}%" if operator is Operator.CONTAINS else value
         return {} if operator is Operator.MISSING else {f"value_{number}": part}
     own: dict[str, Any] = {f"name_{number}": name}
     if operator in (Operator.EQUAL, Operator.CONTAINS):
         own |= {f"key_{number}_{position}": key for position, key in enumerate(equal_keys(value))}
     if operator is Operator.CONTAINS:
         own[f"item_{number}"] = f"{name}{SEPARATOR}{ITEM}"
-        own[f"value_{number}"] = f"4%{_escaped(text_key(value)[1:])}%"
+        own[f"value_{number}"] = f"4%{escaped(text_key(value)[1:])}%"
     elif operator not in (Operator.EQUAL, Operator.MISSING):
         own[f"first_{number}"], own[f"last_{number}"] = bounds(operator, value)
     return own
@@ -129,7 +129,7 @@ def literal_number(number: int) -> sa.ColumnElement[int]:
 
 def matches(column: Any, pattern: sa.BindParameter[str]) -> sa.ColumnElement[bool]:
     """Return whether a column matches a pattern."""
-    condition: sa.ColumnElement[bool] = column.like(pattern, escape=_ESCAPE)
+    condition: sa.ColumnElement[bool] = column.like(pattern, escape=ESCAPE)
     return condition
 
 
@@ -145,9 +145,3 @@ def _path_condition(form: FilterForm, path: Any, value: sa.BindParameter[str]) -
         Operator.LESS: path < value,
     }
     return comparisons[form.operator]
-
-
-def _escaped(part: str) -> str:
-    for character in (_ESCAPE, "%", "_"):
-        part = part.replace(character, _ESCAPE + character)
-    return part

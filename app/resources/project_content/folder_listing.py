@@ -12,7 +12,6 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.content.words import fold
 from app.core import clock
 from app.database import bulk
 from app.extensions import db
@@ -21,13 +20,13 @@ from app.models.project import Project
 from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
 from app.models.project_log import ProjectLogEntry
 from app.resources.project_content.entry_conditions import literal_number
+from app.resources.project_content.path_conditions import contains, name_contains, name_of
 
 BLOBS_PER_STATEMENT = 500
 LOG_ENTRIES = 2_000
 PER_PAGE = 100
 _folder_of_file: Any = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 _IS_BLOB = ContentFile.type == sa.literal_column("'blob'")
-_ESCAPE = "\\"
 Conditions = Sequence[sa.ColumnElement[bool]]
 
 
@@ -245,41 +244,21 @@ def _below(path: Any, view: FolderView) -> Conditions:
 def _filters(view: FolderView) -> Conditions:
     filters: list[sa.ColumnElement[bool]] = []
     if view.term:
-        filters.append(_contains(view.term))
+        filters.append(sa.or_(name_contains(view.term), contains(_title(), view.term.casefold())))
     if view.is_draft is not None:
         is_draft = sa.func.coalesce(ContentFile.is_draft, sa.false())
         filters.append(is_draft if view.is_draft else ~is_draft)
     return filters
 
 
-def _contains(term: str) -> sa.ColumnElement[bool]:
-    """Return the condition that the name or the title contains a text, regardless of case."""
-    pattern, path = f"%{_escaped(term.casefold())}%", sa.func.lower(ContentFile.path)
-    # Most paths do not contain the text. Their names are not extracted.
-    name = sa.and_(path.like(pattern, escape=_ESCAPE), _name(path).like(pattern, escape=_ESCAPE))
-    folded = _name(ContentFile.folded).like(f"%{_escaped(fold(term))}%", escape=_ESCAPE)
-    return sa.or_(name, folded, _title().like(pattern, escape=_ESCAPE))
-
-
-def _name(path: Any) -> sa.ColumnElement[str]:
-    """Return the last segment of a path."""
-    return sa.func.replace(path, sa.func.rtrim(path, sa.func.replace(path, "/", "")), "")
-
-
 def _title() -> sa.ColumnElement[str]:
-    return sa.func.coalesce(ContentFile.title_key, sa.func.lower(_name(ContentFile.path)))
+    return sa.func.coalesce(ContentFile.title_key, sa.func.lower(name_of(ContentFile.path)))
 
 
 def _position(text: Any, part: str) -> Any:
     """Return the position of a part in a text, from 1."""
     name = "strpos" if db.engine.dialect.name == "postgresql" else "instr"
     return getattr(sa.func, name)(text, part, type_=sa.Integer())
-
-
-def _escaped(part: str) -> str:
-    for character in (_ESCAPE, "%", "_"):
-        part = part.replace(character, _ESCAPE + character)
-    return part
 
 
 def _files(project_id: str, rows: Sequence[Any]) -> list[ListedFile]:

@@ -1,19 +1,20 @@
 """The images of a branch by path, and the number of pages that use each. Both are read from the index without texts."""
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import sqlalchemy as sa
 
-from app.content.filetypes import endings_of
 from app.content.links import Link, can_resolve_to, link_keys
 from app.extensions import db
 from app.models.content_search import ContentLink
 from app.models.project import Project
-from app.models.project_content import ContentFile, ContentIndex
+from app.models.project_content import IS_IMAGE, ContentFile, ContentIndex
+from app.resources.project_content.entry_conditions import literal_number
+from app.resources.project_content.path_conditions import path_contains
 
-IMAGES = "image"
+MAX_LINKS = 1_000
 
 
 @dataclass(frozen=True)
@@ -29,23 +30,37 @@ class ListedImage:
         return self.path.rpartition("/")[2]
 
 
-def list_images(index: ContentIndex | None, term: str = "") -> list[ListedImage]:
-    """Return the images whose path contains a term in any case, by path."""
+@dataclass(frozen=True)
+class ImagePage:
+    """A page of images. `total` is the number of images of all pages."""
+
+    images: Sequence[ListedImage]
+    total: int
+
+
+def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, limit: int) -> ImagePage:
+    """Return a page of the images whose path contains a term in any case, by path."""
     if index is None:
-        return []
-    file, folded = ContentFile, term.casefold()
-    statement = sa.select(file.path, file.size).where(
+        return ImagePage([], 0)
+    file = ContentFile
+    conditions = [
         file.index_id == index.id,
         file.generation == index.generation,
-        file.type == "blob",
-        sa.or_(*(file.path.ilike(f"%{ending}") for ending in endings_of(IMAGES))),
-    )
-    rows = db.session.execute(statement.order_by(file.path))
-    return [ListedImage(path, size) for path, size in rows if folded in path.casefold()]
+        file.type == sa.literal_column("'blob'"),
+        sa.literal_column(IS_IMAGE, sa.Boolean()),
+        *([path_contains(term)] if term else []),
+    ]
+    total = db.session.scalar(sa.select(sa.func.count()).select_from(file).where(*conditions)) or 0
+    statement = sa.select(file.path, file.size).where(*conditions).order_by(file.path)
+    rows = db.session.execute(statement.limit(literal_number(limit)).offset(offset)) if total > offset else ()
+    return ImagePage([ListedImage(path, size) for path, size in rows], total)
 
 
 def count_pages(project: Project, index: ContentIndex | None, paths: Collection[str]) -> Mapping[str, int]:
-    """Return the number of files that link to each of some files of the branch, without those that none links to."""
+    """Return the number of files that link to each of some files of the branch, without those that none links to.
+
+    At most `MAX_LINKS` links with each name are compared, so that an image of all pages does not make a page slow.
+    """
     targets = defaultdict[str, list[str]](list)
     for path in paths:
         for key in link_keys(path):
@@ -53,11 +68,13 @@ def count_pages(project: Project, index: ContentIndex | None, paths: Collection[
     if index is None or not targets:
         return {}
     file, link = ContentFile, ContentLink
-    rows = db.session.execute(
-        sa.select(file.path, link.key, link.url, link.kind)
-        .join(link, sa.and_(link.project_id == project.id, link.sha == file.sha))
-        .where(file.index_id == index.id, file.generation == index.generation, link.key.in_(targets))
+    here = (file.index_id == index.id, file.generation == index.generation, file.sha == link.sha)
+    linking = sa.select(file.path, link.key, link.url, link.kind).join(link, sa.and_(*here))
+    parts = (
+        linking.where(link.project_id == project.id, link.key == key).limit(literal_number(MAX_LINKS)).subquery()
+        for key in sorted(targets)
     )
+    rows = db.session.execute(sa.union_all(*map(sa.select, parts)))
     sources = defaultdict[str, set[str]](set)
     for source, key, url, kind in rows:
         for path in targets[key]:

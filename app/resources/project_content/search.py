@@ -21,12 +21,11 @@ from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import search_words
 from app.resources.project_content.entry_conditions import literal_number
+from app.resources.project_content.path_conditions import ESCAPE, escaped
 
 PATH_WEIGHT, TITLE_WEIGHT = 0.5, 0.8
 RANKED, BEST, MAX_SCANNED = 3_000, 300, 600
 """The number of texts that are ranked, of ranked texts that precede other files, and of files that are compared."""
-
-_ESCAPE = "\\"
 
 
 @dataclass(frozen=True)
@@ -164,26 +163,20 @@ def _ways(project_id: str, term: Term, held: dict[Term, sa.ColumnElement[bool]])
 
 def _holds(part: str) -> sa.ColumnElement[bool]:
     """Return the condition that the path contains a folded part, regardless of case and accents."""
-    pattern = f"%{_escaped(part)}%"
-    return sa.or_(_like(ContentFile.path, pattern), ContentFile.folded.like(pattern, escape=_ESCAPE))
+    pattern = f"%{escaped(part)}%"
+    return sa.or_(_like(ContentFile.path, pattern), ContentFile.folded.like(pattern, escape=ESCAPE))
 
 
 def _ends_with(ending: str) -> sa.ColumnElement[bool]:
-    return _like(ContentFile.path, f"%{_escaped(ending)}")
+    return _like(ContentFile.path, f"%{escaped(ending)}")
 
 
 def _like(column: Any, pattern: str) -> sa.ColumnElement[bool]:
     """Return a case-insensitive LIKE. PostgreSQL compares case."""
     if db.engine.dialect.name == "postgresql":
-        return sa.func.lower(column).like(pattern, escape=_ESCAPE)
-    condition: sa.ColumnElement[bool] = column.like(pattern, escape=_ESCAPE)
+        return sa.func.lower(column).like(pattern, escape=ESCAPE)
+    condition: sa.ColumnElement[bool] = column.like(pattern, escape=ESCAPE)
     return condition
-
-
-def _escaped(part: str) -> str:
-    for character in (_ESCAPE, "%", "_"):
-        part = part.replace(character, _ESCAPE + character)
-    return part
 
 
 def _texts(project_id: str, shas: Sequence[str]) -> dict[str, Any]:

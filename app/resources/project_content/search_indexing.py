@@ -109,6 +109,7 @@ def _read_blobs(
         statistics.add(len(part))
         progress(done, None)
     with session.write_transaction():
+        search_words.merge_new_texts(db.session.connection())
         # The cleanup may have reset the value in the meantime. The job that it enqueued starts again then.
         is_unchanged = ContentIndex.described_sha.is_not_distinct_from(since)
         statement = sa.update(ContentIndex).where(ContentIndex.id == index.id, is_unchanged)

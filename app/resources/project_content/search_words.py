@@ -7,11 +7,11 @@ never read as syntax. The project's id is a word of the full-text index, which e
 from collections.abc import Callable, Sequence
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import TSQUERY
+from sqlalchemy.dialects.postgresql import REGCLASS, TSQUERY
 
 from app.content.search_query import Term, field_term
 from app.content.search_text import SearchText
-from app.models.content_search import FTS_TABLE, ContentText
+from app.models.content_search import FTS_TABLE, TEXT_INDEX, ContentText
 
 Pack = Callable[[str, SearchText], str]
 _MAX_POSITION, _MAX_POSITIONS = 16_383, 200
@@ -69,6 +69,12 @@ def ranking(dialect: str, project_id: str, terms: Sequence[Term]) -> sa.Select[s
     score: sa.ColumnElement[float] = -sa.func.bm25(_TABLE, 0.0, 1.0)
     matches = _in_fts(project_id, " AND ".join(map(_fts_term, terms)))
     return matches.add_columns((score / (score + 4.0)).label("rank"))
+
+
+def merge_new_texts(connection: sa.Connection) -> None:
+    """Move new texts from the list of pending entries of PostgreSQL into its index. Each search reads this list completely."""
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.gin_clean_pending_list(sa.cast(TEXT_INDEX, REGCLASS))))
 
 
 _BY_LENGTH, _BELOW_ONE = 1, 32

@@ -31,7 +31,7 @@ class DraftWithHead:
 
 
 def read(project: Project, *, by: User, branch: str | None, file: str | None) -> list[DraftWithHead]:
-    """Return the drafts of a user on a branch, the latest first, or the draft of one file."""
+    """Return the drafts of a user on a branch, the latest first, without their texts, or the draft of one file."""
     draft = ProjectDraft
     conditions = [draft.project_id == project.id, draft.user_id == by.id, draft.branch == (branch or project.branch)]
     if file is not None:
@@ -42,6 +42,7 @@ def read(project: Project, *, by: User, branch: str | None, file: str | None) ->
         .outerjoin(ContentFile, _is_at(draft.file))
         .where(*conditions)
         .order_by(draft.updated_at.desc(), draft.file)
+        .options(*([] if file is not None else [sa.orm.defer(draft.content)]))
     )
     return [DraftWithHead(stored, sha) for stored, sha in rows]
 

@@ -1,15 +1,17 @@
 """Tests of the list of images and their numbers of pages."""
 
+import re
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
 
+from app.content.filetypes import endings_of
 from app.extensions import db
 from app.models.project import Project
-from app.models.project_content import ContentIndex
-from app.resources.project_content.images import count_pages, list_images
+from app.models.project_content import IS_IMAGE, ContentIndex
+from app.resources.project_content.images import ImagePage, count_pages, list_images
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 
@@ -38,7 +40,14 @@ def index_of(site: Site) -> ContentIndex:
 )
 def test_images_match_the_term_in_any_case(app: Flask, pictures: Site, term: str, paths: list[str]) -> None:
     with app.app_context():
-        assert sorted(one.path for one in list_images(index_of(pictures), term)) == sorted(paths)
+        index = index_of(pictures)
+        page = list_images(index, term, limit=9)
+        assert (sorted(one.path for one in page.images), page.total) == (sorted(paths), len(paths))
+        assert list_images(index, term, offset=1, limit=1).images == page.images[1:2]
+
+
+def test_condition_of_the_index_contains_the_endings_of_images() -> None:
+    assert re.findall(r"'(\w+)'", IS_IMAGE) == sorted(ending.removeprefix(".") for ending in endings_of("image"))
 
 
 def test_list_reads_no_text(app: Flask, pictures: Site) -> None:
@@ -48,7 +57,7 @@ def test_list_reads_no_text(app: Flask, pictures: Site) -> None:
         engines = (engine, db.engine)
         for one in engines:
             sa.event.listen(one, "before_cursor_execute", lambda *given: statements.append(given[2]))
-        list_images(index)
+        list_images(index, limit=9)
     assert statements
     assert not any("content_texts" in statement or "last_commit" in statement for statement in statements)
 
@@ -61,5 +70,5 @@ def test_pages_that_use_an_image_are_counted_once(app: Flask, pictures: Site) ->
 
 def test_branch_without_index_has_no_images(app: Flask, pictures: Site) -> None:
     with app.app_context():
-        assert list_images(None) == []
+        assert list_images(None, limit=9) == ImagePage([], 0)
         assert count_pages(db.session.get_one(Project, pictures.project), None, [LOGO]) == {}

@@ -1,0 +1,42 @@
+"""SQL conditions that a path or a name contains a text, regardless of case."""
+
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.content.words import fold
+from app.models.project_content import ContentFile
+
+ESCAPE = "\\"
+
+
+def path_contains(term: str) -> sa.ColumnElement[bool]:
+    """Return the condition that the path contains a text. Accents of paths that are not ASCII are ignored."""
+    path, folded = sa.func.lower(ContentFile.path), ContentFile.folded
+    return sa.or_(contains(path, term.casefold()), contains(folded, fold(term)))
+
+
+def name_contains(term: str) -> sa.ColumnElement[bool]:
+    """Return the condition that the last segment of the path contains a text."""
+    path, folded = sa.func.lower(ContentFile.path), ContentFile.folded
+    # Most paths do not contain the text. Their names are not extracted.
+    name = sa.and_(contains(path, term.casefold()), contains(name_of(path), term.casefold()))
+    return sa.or_(name, contains(name_of(folded), fold(term)))
+
+
+def contains(column: Any, part: str) -> sa.ColumnElement[bool]:
+    """Return the condition that a column contains a text."""
+    condition: sa.ColumnElement[bool] = column.like(f"%{escaped(part)}%", escape=ESCAPE)
+    return condition
+
+
+def name_of(path: Any) -> sa.ColumnElement[str]:
+    """Return the last segment of a path."""
+    return sa.func.replace(path, sa.func.rtrim(path, sa.func.replace(path, "/", "")), "")
+
+
+def escaped(part: str) -> str:
+    """Return a text as a part of a pattern."""
+    for character in (ESCAPE, "%", "_"):
+        part = part.replace(character, ESCAPE + character)
+    return part
