@@ -18,7 +18,6 @@ from pathlib import Path
 EXCEPTIONS = {
     ("app/content/page_text.py", "_LINE"): "the second alternative matches the text that the first one has read",
     ("app/content/schema/front_matter_cms.py", "_DYNAMIC"): "reads the path of a folder, at most 500 characters",
-    ("app/content/search_query.py", "_EDGES"): "reads a query, at most 400 characters",
     (
         "app/drivers/git/local/trees.py",
         "_TREE_LINE",

@@ -1,7 +1,6 @@
 """The images of the repository: a grid, and uploads."""
 
 import base64
-import re
 from dataclasses import dataclass
 from typing import Annotated, Any
 from urllib.parse import quote
@@ -20,6 +19,7 @@ from app.console.pages import Page, see_other, wants_json
 from app.console.project_home import BASE, MEMBER, project_url
 from app.console.rendering import page
 from app.console.translation import gettext as _
+from app.content.slugs import file_name_of
 from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, UnsupportedMediaType
 from app.http.envelope import json_response
 from app.http.validation import RequestQuery
@@ -76,7 +76,7 @@ def upload_media(*, scope: Scope, form: Form) -> Response:
     file = form.files.get("file")
     if file is None or not file.filename:
         raise InvalidRequest.field("file", _("Choose an image."))
-    name = re.sub(r"[^\w.-]+", "-", file.filename.replace("\\", "/").rpartition("/")[2]).strip("-.") or "image"
+    name = file_name_of(file.filename.replace("\\", "/").rpartition("/")[2]) or "image"
     if not is_image(name):
         message = _("This is not an image.")
         raise UnsupportedMediaType(message, fields=[FieldError("file", message)])

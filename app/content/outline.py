@@ -3,11 +3,14 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_block import StateBlock
 from markdown_it.token import Token
+
+from app.content.marks import marks
 
 MAX_CHARACTERS = 128 * 1024
 MAX_BLOCKS = 4_000
@@ -19,7 +22,6 @@ MAX_URL = 2_048
 MAX_INLINE_CHARACTERS = 16 * 1024
 MAX_INLINE_BRACKETS = 256
 _WORTH_READING = re.compile(r"[\[<]")
-_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
 
 
 @dataclass
@@ -108,9 +110,14 @@ def _token_text(token: Token) -> str:
 
 def _slug(text: str, taken: dict[str, int]) -> str:
     """Return the fragment that GitHub gives a heading: lower case, hyphens for spaces, a number for duplicates."""
-    slug = _NOT_IN_SLUG.sub("", text.lower()).replace(" ", "-")
+    slug = _not_in_slug(text.isascii()).sub("", text.lower()).replace(" ", "-")
     taken[slug] = taken.get(slug, -1) + 1
     return f"{slug}-{taken[slug]}" if taken[slug] else slug
+
+
+@cache
+def _not_in_slug(is_ascii: bool) -> re.Pattern[str]:
+    return re.compile(r"[^\w\- ]" if is_ascii else rf"[^\w\- {marks()}]")
 
 
 def _count_block(state: StateBlock, start_line: int, end_line: int, silent: bool) -> bool:  # noqa: ARG001 - a rule's form

@@ -7,13 +7,28 @@ matter. All terms must be met.
 import re
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cache
 
+from app.content.marks import marks, term_pattern
 from app.content.words import fold, is_single_character, query_terms
 
 MAX_TERMS = 8
-_TERM = re.compile(r'(?:([^\W\d_][\w.-]*):(?=["\w]))?(?:"([^"]*)"?|([^\s"]+))(\*)?')
-_NOT_IN_FIELD = re.compile(r"[\W_]+")
-_EDGES = re.compile(r"^\W+|\W+$")
+
+
+@cache
+def _term_pattern() -> re.Pattern[str]:
+    return re.compile(rf'(?:([^\W\d_][\w.{marks()}-]*):(?=["\w]))?(?:"([^"]*)"?|([^\s"]+))(\*)?')
+
+
+@cache
+def _in_term() -> re.Pattern[str]:
+    return re.compile(rf"[\w{marks()}]")
+
+
+def _without_edges(part: str) -> str:
+    """Remove punctuation at both ends."""
+    start, end = _in_term().search(part), _in_term().search(part[::-1])
+    return part[start.start() : len(part) - end.start()] if start and end else ""
 
 
 class TermField(StrEnum):
@@ -45,7 +60,7 @@ class ParsedQuery:
 def field_name(name: str) -> str:
     """Return a front matter key as it is written in field terms."""
     folded = fold(name)
-    return folded if folded.isalnum() else _NOT_IN_FIELD.sub("_", folded).strip("_")
+    return folded if folded.isalnum() else "_".join(term_pattern().findall(folded))
 
 
 def field_term(name: str, token: str) -> str:
@@ -57,7 +72,7 @@ def parse(text: str) -> ParsedQuery:
     """Parse a query. Terms after the eighth and terms without a letter or digit are ignored."""
     terms: list[Term] = []
     types: list[str] = []
-    for match in _TERM.finditer(text):
+    for match in _term_pattern().finditer(text):
         field, quoted, plain, star = match.groups()
         value = quoted if quoted is not None else plain
         if field and field.lower() == "type":
@@ -73,7 +88,7 @@ def _term(field: str | None, value: str, *, is_prefix: bool) -> Term | None:
         return None
     is_prefix = is_prefix or is_single_character(tokens[-1])
     if field is None:
-        return Term(tuple(tokens), _EDGES.sub("", part), is_prefix=is_prefix)
+        return Term(tuple(tokens), _without_edges(part), is_prefix=is_prefix)
     if field.lower() == "path":
         return Term((), part, TermField.PATH)
     name = field_name(field)

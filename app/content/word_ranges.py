@@ -1,7 +1,9 @@
 """The words in which two versions of a line differ."""
 
 import re
+from functools import cache
 
+from app.content.marks import marks
 from app.content.sequence_diff import equal_parts, find_changes
 
 MAX_COMPARISON_TOKENS = 40_000
@@ -9,9 +11,12 @@ MAX_COMPARISON_TOKENS = 40_000
 MIN_RATIO = 0.3
 """Lines with fewer common words have no ranges, because all of their text is new."""
 
-_TOKEN = re.compile(r"\w+|\s+|[^\w\s]")
-
 Ranges = list[tuple[int, int]]
+
+
+@cache
+def _token() -> re.Pattern[str]:
+    return re.compile(rf"[\w{marks()}]+|\s+|[^\w\s]")
 
 
 class InlineDiff:
@@ -28,7 +33,8 @@ class InlineDiff:
         """
         if self.is_truncated:
             return [], []
-        old, new = _TOKEN.findall(before), _TOKEN.findall(after)
+        token = _token()
+        old, new = token.findall(before), token.findall(after)
         self._remaining -= len(old) + len(new)
         if self._remaining < 0:
             self.is_truncated = True

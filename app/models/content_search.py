@@ -36,7 +36,7 @@ class ContentText(Base):
     """The text of a blob. `words` is the searched text, `body` the beginning of the text, for snippets.
 
     `front_matter` contains the values of the front matter, JSON null if the file has none. It is SQL NULL if a version
-    without this column has read the blob.
+    without this column has read the blob. `version` is that of the reader (`search_indexing.READER_VERSION`).
     """
 
     __tablename__ = "content_texts"
@@ -49,6 +49,7 @@ class ContentText(Base):
     body: Mapped[str]
     words: Mapped[str] = mapped_column(sa.Text().with_variant(TSVECTOR(), "postgresql"))
     front_matter: Mapped[dict[str, Any] | None]
+    version: Mapped[int] = mapped_column(sa.SmallInteger(), server_default="0")
 
 
 class ContentLink(Base):

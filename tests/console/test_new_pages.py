@@ -1,6 +1,8 @@
-"""New pages with the template of their collection, with plain forms."""
+"""New pages with the template of their collection, and pages with names of any script, with plain forms."""
 
+import html
 import re
+from urllib.parse import unquote, urlsplit
 
 import pytest
 
@@ -25,6 +27,62 @@ SCHEMA = b"""collections:
       values: {layout: post, at: "{{date}}"}
       body: "Write here.\\n"
 """
+
+TITLES = {
+    "हिन्दी में जानकारी": "हिन्दी-में-जानकारी.md",
+    "ภาษาไทยสวัสดี": "ภาษาไทยสวัสดี.md",
+    "বাংলা তথ্য": "বাংলা-তথ্য.md",
+    "日本語のタイトル": "日本語のタイトル.md",
+    "Über café": "über-café.md",
+    "தமிழ் மொழி": "தமிழ்-மொழி.md",
+}
+FILE_NAMES = [
+    'it\'s "q".md',
+    "%41.md",
+    "a+b.md",
+    "a b.md",
+    "-dash.md",
+    "--help.md",
+    ":colon.md",
+    "*.md",
+    "[a].md",
+    "{{x}}.md",
+    "a&b=c.md",
+    "a?b.md",
+    "a#b.md",
+    "100%.md",
+    "<b>.md",
+    "~t.md",
+    "$x.md",
+    "हिन्दी-में.md",
+    "é.md",
+    "ที่.md",
+]
+
+
+def test_new_pages_have_names_with_the_marks_of_their_titles(console: ConsoleScene) -> None:
+    owner, folder = console.site.owner, f"/console/projects/{console.ids['project_id']}/content/notes"
+    for title, name in TITLES.items():
+        fields = form_of(owner.client.get(folder), 'class="form form--inline"')
+        made = submit(owner, folder, **fields | {"title": title, "name": ""})
+        assert unquote(urlsplit(made.location).path).endswith(f"/edit/notes/{name}")
+        assert f'value="{title}"' in owner.client.get(made.location).text
+        assert f"title: {title}" in console.site.repo.show(f"notes/{name}").decode()
+
+
+def test_pages_with_any_name_are_opened_from_the_list_and_saved(console: ConsoleScene) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    site.repo.commit({f"names/{name}": b"---\ntitle: Old\n---\n\nText\n" for name in FILE_NAMES})
+    site.owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    listed = site.owner.client.get(f"{base}/content/names").text
+    urls = {html.unescape(url) for url in re.findall(rf'href="({base}/edit/names/[^"]*)"', listed)}
+    assert {unquote(urlsplit(url).path).removeprefix(f"{base}/edit/names/") for url in urls} == set(FILE_NAMES)
+    for url in urls:
+        name = unquote(urlsplit(url).path).removeprefix(f"{base}/edit/names/")
+        fields = form_of(site.owner.client.get(url), "editor-form")
+        assert submit(site.owner, url, **fields | {"fm.title": "New"}).location.endswith("done=saved"), name
+        assert site.repo.show(f"names/{name}") == b"---\ntitle: New\n---\n\nText\n", name
 
 
 def test_new_page_has_the_template_of_its_collection(console: ConsoleScene) -> None:

@@ -35,6 +35,20 @@ class TestHeadings:
     def test_headings_with_equal_text_have_different_slugs(self) -> None:
         assert [slug for _, _, slug in headings("# A\n# A\n# Ü 日\n# A\n")] == ["a", "a-1", "ü-日", "a-2"]
 
+    @pytest.mark.parametrize(
+        ("title", "slug"),
+        [
+            ("हिन्दी में जानकारी", "हिन्दी-में-जानकारी"),
+            ("ภาษาไทยสวัสดี", "ภาษาไทยสวัสดี"),
+            ("বাংলা তথ্য!", "বাংলা-তথ্য"),
+            ("日本語のタイトル。", "日本語のタイトル"),
+            ("Über café", "über-café"),
+            ("தமிழ் (மொழி)", "தமிழ்-மொழி"),
+        ],
+    )
+    def test_slugs_have_the_marks_of_letters(self, title: str, slug: str) -> None:
+        assert headings(f"# {title}\n") == [(1, title, slug)]
+
     def test_headings_in_code_and_comments_are_ignored(self) -> None:
         assert headings("```\n# no\n```\n\n    # no\n\n<!-- \n# no\n-->\n\n#no\n\n`# no`\n") == []
 

@@ -19,6 +19,9 @@ class TestChangedRanges:
             [],
         )
 
+    def test_word_with_marks_is_one_range(self) -> None:
+        assert InlineDiff().changed_ranges("हिन्दी में जानकारी", "हिन्दी में जानकारियाँ") == ([(11, 18)], [(11, 21)])
+
     def test_positions_count_characters(self) -> None:
         assert parts("Füße und 日本 hier", "Füße und 中国 hier") == (["日本"], ["中国"])
 

@@ -16,6 +16,7 @@ from app.content.schema.model import (
     with_defaults,
 )
 from app.content.schema.validation import without_invalid_default
+from app.content.slugs import SlugForm
 
 _TYPES = {
     "string": FieldType.STRING,
@@ -82,7 +83,15 @@ def _folder(document: SchemaDocument, pointer: str, name: str, properties: Mappi
             _fields(document, properties.get("fields"), f"{pointer}/fields", is_top=extension not in _DATA)
         ),
     )
-    yield with_defaults(collection, f"{slug}.{extension}")
+    yield with_defaults(collection, f"{slug}.{extension}", slug=_slug_form(document.values.get("slug")))
+
+
+def _slug_form(options: object) -> SlugForm:
+    """Return the form of file names of Decap's option `slug`."""
+    values = options if isinstance(options, dict) else {}
+    if values.get("encoding") == "ascii":
+        return SlugForm.ASCII
+    return SlugForm.UNACCENTED if values.get("clean_accents") is True else SlugForm.UNICODE
 
 
 def _extension(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> str:

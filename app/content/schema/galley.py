@@ -15,6 +15,7 @@ from app.content.schema.model import (
     SourceKind,
 )
 from app.content.schema.patterns import is_pattern
+from app.content.slugs import SlugForm
 
 DEFAULT_PATTERN, DEFAULT_TEMPLATE = "**/*.md", "{{slug}}.md"
 MAX_OPTIONS = 500
@@ -63,8 +64,17 @@ def _collection(
             document.text(template, "path", f"{pointer}/template") or DEFAULT_TEMPLATE,
             {inner.name: inner.default for inner in fields if inner.default is not None} | dict(values),
             body if isinstance(body, str) else "",
+            _slug_form(document, template, f"{pointer}/template"),
         ),
     )
+
+
+def _slug_form(document: SchemaDocument, template: Mapping[str, Any], pointer: str) -> SlugForm:
+    form = template.get("slug", SlugForm.UNICODE)
+    if isinstance(form, str) and form in tuple(SlugForm):
+        return SlugForm(form)
+    document.report(f"{pointer}/slug", f"The form of file names must be one of {', '.join(SlugForm)}")
+    return SlugForm.UNICODE
 
 
 def _fields(document: SchemaDocument, value: Any, pointer: str) -> Iterator[SchemaField]:

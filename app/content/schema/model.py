@@ -5,6 +5,8 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from app.content.slugs import SlugForm
+
 MAX_COLLECTIONS, MAX_FIELDS, MAX_DEPTH, MAX_PROBLEMS = 200, 2_000, 8, 100
 MAX_TEXT = 500
 
@@ -88,15 +90,20 @@ class SchemaField:
 
 @dataclass(frozen=True)
 class EntryTemplate:
-    """The path of a new entry below the folder, with placeholders such as `{{slug}}`, its values and its text."""
+    """The path of a new entry below the folder, with placeholders such as `{{slug}}`, its values and its text.
+
+    `slug` is the form of the placeholder `{{slug}}`.
+    """
 
     path: str
     values: dict[str, Any] = field(default_factory=dict)
     body: str = ""
+    slug: SlugForm = SlugForm.UNICODE
 
     def to_dict(self) -> dict[str, Any]:
         """Return the form of responses and of `.galley.yml`."""
-        return {"path": self.path, "values": self.values, "body": self.body}
+        slug = {"slug": str(self.slug)} if self.slug is not SlugForm.UNICODE else {}
+        return {"path": self.path, **slug, "values": self.values, "body": self.body}
 
 
 @dataclass(frozen=True)
@@ -149,10 +156,12 @@ class ContentSchema:
         }
 
 
-def with_defaults(collection: Collection, path: str, body: str = "") -> Collection:
+def with_defaults(
+    collection: Collection, path: str, body: str = "", *, slug: SlugForm = SlugForm.UNICODE
+) -> Collection:
     """Return the collection with a template of the default values of its fields."""
     values = {inner.name: inner.default for inner in collection.fields if inner.default is not None}
-    return replace(collection, template=EntryTemplate(path, values, body))
+    return replace(collection, template=EntryTemplate(path, values, body, slug))
 
 
 def _without_name(values: dict[str, Any]) -> dict[str, Any]:

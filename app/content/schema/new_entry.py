@@ -10,9 +10,9 @@ from typing import Any
 from app.content.filetypes import file_type
 from app.content.front_matter.editor import edit_front_matter
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField
+from app.content.slugs import SlugForm, slug_of
 
 PAGES = ("markdown", "mdx", "markdoc")
-MAX_SLUG = 80
 # The second alternative consumes the line after an open placeholder, so that it is searched only once.
 _PLACEHOLDER = re.compile(r"\{\{(?:(.*?)\}\}|.*)")
 _DATES = (FieldType.DATE, FieldType.DATETIME)
@@ -25,11 +25,6 @@ class NewEntry:
 
     path: str
     text: str
-
-
-def slug_of(title: str) -> str:
-    """Return a file name for a title: letters and digits of any script, separated by hyphens."""
-    return re.sub(r"[\W_]+", "-", title.casefold()).strip("-")[:MAX_SLUG]
 
 
 def collections_for(schema: ContentSchema, folder: str) -> list[Collection]:
@@ -74,7 +69,7 @@ def new_entry(
     """
     template = collection.template if collection is not None else None
     values = dict(template.values) if template is not None else {}
-    texts = _texts(title, now, values)
+    texts = _texts(slug_of(title, template.slug if template is not None else SlugForm.UNICODE), title, now, values)
     path = name or _expand(template.path if template is not None else "{{slug}}.md", texts).strip("/")
     if "." not in path.rpartition("/")[2]:
         path = f"{path}.md"
@@ -92,11 +87,11 @@ _DEFAULT = (
 )
 
 
-def _texts(title: str, now: datetime, values: Mapping[str, Any]) -> dict[str, str]:
+def _texts(slug: str, title: str, now: datetime, values: Mapping[str, Any]) -> dict[str, str]:
     """Return the texts of the placeholders."""
     return {
         **{key: str(value) for key, value in values.items() if isinstance(value, str | int) and "{{" not in str(value)},
-        "slug": slug_of(title) or "page",
+        "slug": slug or "page",
         "title": title,
         "date": now.date().isoformat(),
         "year": now.strftime("%Y"),

@@ -34,7 +34,10 @@ PAGE, SHAS = 2_000, 500
 MAX_BLOB_BYTES = 2 * 1024 * 1024
 MAX_HELD_CHARACTERS = 4 * 1024 * 1024
 SYMLINK = "120000"
-TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter")
+READER_VERSION = 1
+"""Version 1 stores words with their combining marks. Earlier words of other scripts are the same."""
+SCRIPTS_WITH_MARKS = "[\u0590-\u1cff\ua800-\uabff]"
+TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter", "version")
 LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
 FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
 FILTER_COLUMNS = {ContentText: ("project_id", "sha"), ContentField: ("project_id", "name", "key", "sha", "number")}
@@ -167,7 +170,8 @@ def _known(project_id: str, shas: Iterable[str]) -> set[str]:
     text, stored_shas = ContentText, set()
     for part in bulk.batches(shas, SHAS):
         stored = sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(part))
-        stored_shas |= set(db.session.scalars(stored.where(text.front_matter.is_not(sa.null()))))
+        is_current = sa.or_(text.version >= READER_VERSION, ~text.body.regexp_match(SCRIPTS_WITH_MARKS))
+        stored_shas |= set(db.session.scalars(stored.where(text.front_matter.is_not(sa.null()), is_current)))
     return stored_shas
 
 
@@ -201,7 +205,15 @@ def _held(texts: Iterable[_Read]) -> Iterator[list[_Read]]:
 def _store(project_id: str, held: list[_Read]) -> None:
     pack = search_words.packer(db.engine.dialect.name)
     rows = [
-        (project_id, r.sha, r.text.title, r.text.body, pack(project_id, r.text), _json(r.text.front_matter))
+        (
+            project_id,
+            r.sha,
+            r.text.title,
+            r.text.body,
+            pack(project_id, r.text),
+            _json(r.text.front_matter),
+            READER_VERSION,
+        )
         for r in held
     ]
     links: list[tuple[Any, ...]] = [
@@ -225,9 +237,9 @@ def _json(values: dict[str, Any] | None) -> str:
 
 
 def _delete_outdated(project_id: str, shas: Sequence[str]) -> None:
-    """Delete texts that a version without front matter has stored. They were read again."""
+    """Delete texts that an earlier version of the reader has stored. They were read again."""
     text = ContentText
     outdated = db.session.scalars(sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(shas))).all()
-    for table in (text, ContentLink) if outdated else ():
+    for table in (text, ContentLink, ContentField) if outdated else ():
         conditions = (table.project_id == project_id, table.sha.in_(outdated))
         db.session.execute(sa.delete(table).where(*conditions).execution_options(synchronize_session=False))

@@ -6,6 +6,7 @@ from typing import Annotated
 from marshmallow import fields, validate
 
 from app.content.schema.model import FieldType, SourceKind
+from app.content.slugs import SlugForm
 from app.http.git_refs import branch_name, full_sha
 from app.http.json_schema import OPTIONAL
 from app.http.validation import PassthroughSchema, RequestBody, text
@@ -53,6 +54,10 @@ class EntryTemplateSchema(PassthroughSchema):
     """A new entry: its path below the folder with placeholders such as `{{slug}}`, its values and its text."""
 
     path = fields.String(required=True, metadata={"example": "{{year}}-{{month}}-{{day}}-{{slug}}.md"})
+    slug = fields.String(
+        validate=validate.OneOf(list(SlugForm)),
+        metadata=OPTIONAL | {"description": "letters of `{{slug}}`, if they are not those of the title"},
+    )
     values = fields.Dict(required=True, keys=fields.String(), values=fields.Raw(allow_none=True))
     body = fields.String(required=True)
 

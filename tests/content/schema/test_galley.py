@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import jsonschema_rs
+import pytest
 import yaml
 
 from app.content.schema.galley import read_galley
@@ -28,6 +29,20 @@ class TestReadGalley:
         assert [error.message for error in validator.iter_errors(yaml.safe_load(GALLEY))] == []
         for wrong in ({"folder": ""}, {"name": "a", "folder": "", "fields": [{"name": "b", "type": "select"}]}):
             assert list(validator.iter_errors({"collections": [wrong]}))
+
+    @pytest.mark.parametrize(
+        ("form", "problems"), [("ascii", 0), ("unaccented", 0), ("unicode", 0), ("latin", 1), ("7", 1)]
+    )
+    def test_form_of_file_names_is_read(self, form: str, problems: int) -> None:
+        text = f"collections: [{{name: pages, folder: '', template: {{slug: {form}}}, fields: []}}]"
+        schema = read_galley(".galley.yml", text.encode())
+        assert schema is not None
+        assert [problem.pointer for problem in schema.problems] == ["/collections/0/template/slug"] * problems
+        template = schema.collections[0].template
+        assert template is not None
+        assert str(template.slug) == ("unicode" if problems else form)
+        validator = jsonschema_rs.Draft202012Validator(json.loads((DOCS / "galley.schema.json").read_text()))
+        assert len(list(validator.iter_errors(yaml.safe_load(text)))) == problems
 
     def test_file_with_previews_only_has_no_schema(self) -> None:
         assert read_galley(".galley.yml", b"preview: {port: 4000}\n") is None

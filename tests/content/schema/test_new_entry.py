@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from app.content.schema.model import Collection, ContentSchema, EntryTemplate, FieldType, SchemaField, SourceKind
-from app.content.schema.new_entry import collections_for, folder_for, new_entry, slug_of
+from app.content.schema.new_entry import collections_for, folder_for, new_entry
+from app.content.slugs import SlugForm
 
 NOW = datetime(2026, 11, 3, 8, 5, 9, 123, tzinfo=timezone(timedelta(hours=1)))
 
@@ -80,13 +81,17 @@ def test_data_file_has_the_notation_of_its_ending(name: str, text: str) -> None:
     assert new_entry(made, "", title="Fog", now=NOW, name=name).text == text
 
 
-def test_slug_has_letters_of_any_script() -> None:
-    assert [slug_of(text) for text in ("Über  Nacht!", "潮の満ち引き", "--", "a" * 200)] == [
-        "über-nacht",
-        "潮の満ち引き",
-        "",
-        "a" * 80,
-    ]
+@pytest.mark.parametrize(
+    ("form", "path"),
+    [
+        (SlugForm.UNICODE, "content/posts/2026-über-हिन्दी.md"),
+        (SlugForm.UNACCENTED, "content/posts/2026-uber-हिन्दी.md"),
+        (SlugForm.ASCII, "content/posts/2026-uber-hindi.md"),
+    ],
+)
+def test_name_has_the_form_of_the_template(form: SlugForm, path: str) -> None:
+    made = collection(template=EntryTemplate("{{year}}-{{slug}}.md", slug=form))
+    assert new_entry(made, "content/posts", title="Über हिन्दी!", now=NOW).path == path
 
 
 def test_collections_of_a_folder_accept_entries_and_start_with_the_longest_folder() -> None:

@@ -4,9 +4,14 @@ import random
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from flask import Flask
 
 from app.content.words import words
+from app.extensions import db
+from app.models.content_search import ContentText
+from app.models.project_content import ContentIndex
+from app.resources.project_content import cleanup
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.world import World
 
@@ -15,6 +20,9 @@ PAGES: dict[str, Any] = FILES | {
     b"draft: true\n---\n\nRoses and thyme grow beside the wall.\n",
     "content/posts/caf\u00e9.md": "---\ntitle: Un café\n---\nNaïve STRASSE, straße.\n".encode(),
     "content/ja/日本語.md": "# 東京の天気\n\n今日は日本語を勉強します。\n".encode(),
+    "content/th/หน้า.md": "# ภาษาไทย\n\nวันนี้เรากินข้าวผัดที่ตลาดน้ำ สวัสดีครับ\n".encode(),
+    "content/hi/पृष्ठ.md": "---\nशीर्षक: चाय\n---\n# हिन्दी में जानकारी\n\nयह पृष्ठ चाय के बारे में है।\n".encode(),
+    "content/zh/页面.md": "# 绿茶\n\n每年四月各家各户开始采摘第一批茶叶，使用Git提交。\n".encode(),
     "data/menu.yaml": b"items:\n  - thyme tea\n",
     "static/rose.png": b"\x89PNG\r\n\x1a\n\0\0",
     "notes.txt": b"garden tools, a quiet list\n",
@@ -58,6 +66,50 @@ class TestTerms:
         for q in ("日本語", "日本", "語", "勉強", "東京", "天気"):
             assert search_paths(library, q) == ["content/ja/日本語.md"], q
         assert search_paths(library, "日語") == []
+
+    @pytest.mark.parametrize(
+        ("folder", "found", "absent"),
+        [
+            ("th", ["ข้าวผัด", "กินข้าว", "ตลาด", "น้ำ", "ไทย", "สวัสดี", '"ตลาดน้ำ สวัสดี"', "หน้า"], ["ข้าวต้ม", "ครับผม"]),
+            ("zh", ["茶叶", "采摘", "四月", "使用git提交", "git提交", "第一批", "页面"], ["茶水", "五月"]),
+            ("ja", ["勉強します", "今日", "東京の天気"], ["東京都"]),
+            ("hi", ["हिन्दी", "जानकारी", "जान*", "चाय", "पृष्ठ", "शीर्षक:चाय", '"में जानकारी"'], ["हिन्दू", "जान", "हिन", "न"]),
+        ],
+    )  # fmt: skip
+    def test_words_of_every_script_are_found(
+        self, library: Site, folder: str, found: list[str], absent: list[str]
+    ) -> None:
+        for q in found:
+            assert [path.split("/")[1] for path in search_paths(library, q)] == [folder], q
+        for q in absent:
+            assert search_paths(library, q) == [], q
+
+
+class TestUpgrade:
+    def test_texts_with_marks_of_an_earlier_version_are_read_again(self, site: Site, app: Flask) -> None:
+        """The earlier version split words at their marks. Texts without marks stay as they are."""
+        pages = {"hi.md": "---\ntitle: हिन्दी\n---\nचाय [link](en.md)\n", "en.md": "tea\n"}
+        site.commit(*({"path": path, "action": "create", "content": page} for path, page in pages.items())).ok(201)
+        site.world.work_off()
+        with app.app_context():
+            of_project = ContentText.project_id == site.project
+            db.session.execute(sa.update(ContentText).where(of_project).values(version=0))
+            index = sa.update(ContentIndex).where(ContentIndex.project_id == site.project)
+            db.session.execute(index.values(described_sha=None))
+            db.session.commit()
+            cleanup.enqueue_missing()
+            db.session.commit()
+        site.world.work_off()
+        with app.app_context():
+            rows = db.session.execute(sa.select(ContentText.body, ContentText.version).where(of_project)).all()
+        assert {body: version for body, version in rows if "tea" in body or "चाय" in body} == {
+            "tea\n": 0,
+            "चाय [link](en.md)\n": 1,
+        }
+        assert [search_paths(site, q) for q in ("चाय", "title:हिन्दी", "tea")] == [["hi.md"], ["hi.md"], ["en.md"]]
+        assert [
+            hit["path"] for hit in site.owner.get(site.path("/backlinks"), query_string={"file": "en.md"}).ok()
+        ] == ["hi.md"]
 
 
 class TestFilters:
