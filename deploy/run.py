@@ -27,7 +27,8 @@ ASSETS_TIMEOUT_S = 30.0
 
 sys.path.insert(0, str(ROOT))
 
-from config import ConfigError, Settings  # noqa: E402 (the checkout is no installed package)
+from app.security.private_files import make_private_folder  # noqa: E402 (the checkout is no installed package)
+from config import ConfigError, Settings  # noqa: E402
 
 
 def main() -> int:
@@ -60,7 +61,7 @@ def seed_once(settings: Settings) -> str:
         if seeded.returncode != 0:  # the service works without a demo; the next start tries again
             sys.stderr.write(seeded.stderr)
             return "The demo could not be seeded.\n"
-        note.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(note.parent)
         note.touch(mode=0o600)
         note.write_text(seeded.stdout)
     return note.read_text()

@@ -50,8 +50,9 @@ class Supervisor:
     def __init__(self, home: Path, *, restart_after_s: float) -> None:
         self._home, self._restart_after_s = home, restart_after_s
         self._processes: list[Process] = []
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in ("pids", "logs"):
-            (home / folder).mkdir(parents=True, exist_ok=True)
+            (home / folder).mkdir(mode=0o700, exist_ok=True)
 
     def start(self, process: Process) -> None:
         """Start a process and supervise it."""

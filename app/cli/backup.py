@@ -15,6 +15,7 @@ from app.backup import verify as backup_verify
 from app.backup.manifest import BackupError, Manifest
 from app.backup.save import BackupSources, save
 from app.extensions import db, drivers
+from app.security.private_files import private_umask
 from app.settings.groups import PROJECT
 
 MIGRATIONS = PROJECT / "migrations"
@@ -26,7 +27,8 @@ FOLDER = click.Path(file_okay=False, path_type=Path)
 @with_appcontext
 def backup(target: Path) -> None:
     """Save rows, waiting jobs, media and local repositories to the folder TARGET. The service can run."""
-    manifest = save(_service(), target)
+    with private_umask():
+        manifest = save(_service(), target)
     click.echo(f"Saved {_format_counts(manifest)}.")
     if manifest.keys:
         click.echo(

@@ -2,8 +2,11 @@
 
 from flask import Response, g
 
-from app.console.blueprint import blueprint
+from app.console.blueprint import ROOT, blueprint
 from app.extensions import current_settings
+from app.http.content_policy import sources_below
+
+ASSETS = f"{ROOT}/static/"
 
 
 def policy() -> str:
@@ -11,14 +14,15 @@ def policy() -> str:
     settings = current_settings()
     scheme = "https" if settings.server.base_url.startswith("https:") else "http"
     nonce = f" 'nonce-{g.console_nonce}'" if "console_nonce" in g else ""
+    assets = sources_below(ASSETS)
     frames = f"{scheme}://*.{settings.sandbox.preview_host}:*" if settings.sandbox.preview_host else "'none'"
     return "; ".join(
         (
             "default-src 'none'",
-            "script-src 'self'",
-            f"style-src 'self'{nonce}",
+            f"script-src {assets}",
+            "worker-src 'none'",
+            f"style-src {assets}{nonce}",
             "img-src 'self' data: blob:",
-            "font-src 'self'",
             "connect-src 'self'",
             f"frame-src {frames}",
             "form-action 'self'",

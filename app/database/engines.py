@@ -8,7 +8,7 @@ from sqlalchemy import event
 from sqlalchemy.engine.interfaces import DBAPIConnection
 
 from app.core.limits import StoreLimits
-from app.database.sqlite import READING, begin_transaction, configure_connection
+from app.database.sqlite import READING, begin_transaction, configure_connection, create_private_database
 
 POOL_SIZE, POOL_MAX, POOL_TIMEOUT_S = 10, 10, StoreLimits.pool_timeout_s
 PG_STATEMENT_MS = StoreLimits.statement_timeout_s * 1000
@@ -63,6 +63,7 @@ def reading_engine(url: str, writing: sa.Engine, *, pool_size: int = POOL_SIZE, 
         options |= {"isolation_level": "AUTOCOMMIT", "skip_autocommit_rollback": True, "pool_reset_on_return": None}
     engine = sa.create_engine(url, **options)
     if engine.dialect.name == "sqlite":
+        event.listen(engine, "do_connect", create_private_database)
         event.listen(engine, "connect", configure_connection)
     else:
         event.listen(engine, "do_connect", _connect_with_timeout)
@@ -73,6 +74,7 @@ def reading_engine(url: str, writing: sa.Engine, *, pool_size: int = POOL_SIZE, 
 def prepare_engine(engine: sa.Engine) -> None:
     """Attach the SQLite listeners or the response timeout of PostgreSQL to an engine."""
     if engine.dialect.name == "sqlite" and not event.contains(engine, "connect", configure_connection):
+        event.listen(engine, "do_connect", create_private_database)
         event.listen(engine, "connect", configure_connection)
         event.listen(engine, "begin", begin_transaction)
     elif engine.dialect.name == "postgresql" and not event.contains(engine, "do_connect", _connect_with_timeout):

@@ -1,8 +1,10 @@
 """SQLite connections: WAL mode, explicit transactions and a write lock that is awaited cooperatively."""
 
+import os
 import random
 import sqlite3
 import time
+from contextlib import suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -14,6 +16,7 @@ READING = "galley_reading"
 """Execution option of a connection that only reads and opens no transaction."""
 
 WRITE_LOCK_WAIT_S = 3.0
+OWNER_ONLY = 0o600
 
 
 def configure_connection(connection: DBAPIConnection, _record: object) -> None:
@@ -26,6 +29,17 @@ def configure_connection(connection: DBAPIConnection, _record: object) -> None:
     # SQLite's busy handler blocks the event loop. It is needed only while a new file is switched to WAL.
     cursor.execute("PRAGMA busy_timeout = 0")
     cursor.close()
+
+
+def create_private_database(_dialect: sa.Dialect, _record: object, arguments: Any, _options: dict[str, Any]) -> None:
+    """Create the file of a database before SQLite does, so that only its owner can read it. Listener of `do_connect`.
+
+    SQLite creates the files `-wal` and `-shm` with the permissions of the database.
+    """
+    name = str(arguments[0]) if arguments else ""
+    if name and name != ":memory:" and not name.startswith("file:"):
+        with suppress(OSError):  # It exists, or SQLite reports why it cannot be created.
+            os.close(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, OWNER_ONLY))
 
 
 def begin_transaction(connection: sa.Connection) -> None:

@@ -3,6 +3,7 @@
 import re
 import resource
 import shutil
+import stat
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,7 @@ from app.drivers.errors import DriverError
 from app.drivers.git.port import RepoRef
 from app.models.project_content import ContentIndex
 from app.resources.project_content.unreadable import PROBLEM
+from app.security.private_files import OTHERS
 
 MIN_GIT_VERSION = (2, 36)
 """First version with `core.fsync`, which writes a commit to disk before it is acknowledged."""
@@ -115,6 +117,37 @@ def disk(deployment: Deployment) -> Iterator[Finding]:
             yield failure(observed, "Free disk space: saves and uploads will fail.")
         else:
             yield warning(observed, "Free disk space soon.") if free < LOW_FREE else ok(observed)
+
+
+def permissions(deployment: Deployment) -> Iterator[Finding]:
+    """Check that other users of the machine cannot read what the service stores. An older version created such folders."""
+    exposed = [(name, path) for name, path in _stored_paths(deployment).items() if is_exposed(path)]
+    for name, path in exposed:
+        mode = "700" if path.is_dir() else "600"
+        yield warning(f"Other users of this machine can read {name}", f"Run chmod {mode} {path}.")
+    if not exposed:
+        yield ok("Other users of this machine cannot read the files of the service")
+
+
+def is_exposed(path: Path) -> bool:
+    """Return whether a path exists and permits other users to read or use it through all folders above it."""
+    if not path.exists() or not path.stat().st_mode & OTHERS:
+        return False
+    return all(above.stat().st_mode & stat.S_IXOTH for above in path.resolve().parents)
+
+
+def _stored_paths(deployment: Deployment) -> dict[str, Path]:
+    settings, url = deployment.settings, deployment.engine.url
+    paths = {"INSTANCE_DIR": settings.server.instance_dir}
+    if url.get_backend_name() == "sqlite" and url.database:
+        paths["the database"] = Path(url.database)
+    if settings.storage.driver == "local":
+        paths["STORAGE_DIR"] = settings.storage.directory
+    if settings.mail.driver == "file":
+        paths["MAIL_DIR"] = settings.mail.directory
+    if settings.git.local_enabled:
+        paths["GIT_LOCAL_ROOT"] = settings.git.local_root
+    return paths
 
 
 def files(_deployment: Deployment) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ CHECKS: dict[str, Check] = {
     "previews": host_checks.previews,
     "disk": host_checks.disk,
     "files": host_checks.files,
+    "permissions": host_checks.permissions,
 }
 
 

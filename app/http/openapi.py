@@ -24,6 +24,7 @@ from app.http.api_document.components import (
 from app.http.api_document.failures import FailureSchema
 from app.http.api_document.operations import merged_paths, operation
 from app.http.api_document.responses import add_flat_keys
+from app.http.content_policy import inline_script_sources, sources_below
 from app.http.endpoint import declaration_of
 
 BEARER_DESCRIPTION = "An API token of a user or a service account. It needs one of the scopes that the operation names."
@@ -50,10 +51,20 @@ def init_app(app: Flask) -> None:
 
 
 def _allow_page_scripts(response: Response) -> Response:
+    """Permit the local files of the page and its inline script. Swagger UI writes styles into the page."""
+    files = sources_below(f"{PAGE_URL}/")
+    inline = inline_script_sources(response.get_data(as_text=True)) if response.mimetype == "text/html" else ""
     policy = (
-        "default-src 'self'; img-src 'self' data:; style-src 'self' 'unsafe-inline'; script-src 'self' 'unsafe-inline'"
+        "default-src 'none'",
+        f"script-src {files} {inline}".rstrip(),
+        f"style-src {files} 'unsafe-inline'",
+        f"img-src {files} data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
     )
-    response.headers["Content-Security-Policy"] = policy
+    response.headers["Content-Security-Policy"] = "; ".join(policy)
     return response
 
 

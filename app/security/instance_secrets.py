@@ -5,6 +5,8 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
+from app.security.private_files import make_private_folder
+
 OWNER_ONLY = 0o600
 
 
@@ -18,7 +20,7 @@ def read_or_create(file: Path, make: Callable[[], str]) -> str:
         OSError: the folder cannot be written, or the file cannot be read.
     """
     if not file.exists():
-        file.parent.mkdir(parents=True, exist_ok=True)
+        make_private_folder(file.parent)
         draft = file.with_name(f".{file.name}.{os.getpid()}.{secrets.token_hex(4)}")
         try:
             _write(draft, make())

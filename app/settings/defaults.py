@@ -14,6 +14,7 @@ from marshmallow import ValidationError
 from app.core.limits import Limits
 from app.core.urls import origin_of
 from app.security.instance_secrets import read_or_create
+from app.security.private_files import make_private_folder
 from app.settings import groups
 from app.settings.fields import KEY_BYTES, EncryptionKeysField
 from app.settings.providers import AI_ALIASES
@@ -55,7 +56,7 @@ def build_groups(data: dict[str, Any]) -> dict[str, Any]:
     _fill(data["git"], local_enabled=not production, local_root=folder / "git", bot_email=bot_email)
     with _instance_errors():
         if data["database"]["url"] is None:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
         _fill_secrets(data["security"], folder)
     _fill(data["database"], url=f"sqlite:///{folder / 'app.db'}")
     return _grouped(data)

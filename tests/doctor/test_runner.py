@@ -5,6 +5,7 @@ import dataclasses
 import json
 import os
 import resource
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -382,3 +383,36 @@ class TestCommand:
         config: Settings = app.config["SETTINGS"]
         assert config.security.secret_key not in done.output
         assert base64.b64encode(config.security.encryption_keys[0][1]).decode() not in done.output
+
+
+class TestPermissions:
+    def check(self, deployment: Deployment, home: Path, **environment: str) -> list[tuple[Severity, str]]:
+        changed = settings(home, DATABASE_URL=f"sqlite:///{home}/app.db", **environment)
+        engine = sa.create_engine(changed.database.url)
+        found = findings_of(host_checks.permissions, deployment, settings=changed, engine=engine)
+        return [(finding.level, finding.observed) for finding in found]
+
+    def test_folders_that_other_users_can_read_are_warnings(self, deployment: Deployment) -> None:
+        with tempfile.TemporaryDirectory() as folder:  # The folders of pytest are private.
+            home = Path(folder) / "instance"
+            (home / "storage").mkdir(parents=True)
+            (home / "app.db").touch()
+            for path, mode in (
+                (Path(folder), 0o755),
+                (home, 0o755),
+                (home / "storage", 0o750),
+                (home / "app.db", 0o644),
+            ):
+                path.chmod(mode)
+            exposed = [observed for level, observed in self.check(deployment, home) if level == Severity.WARNING]
+            assert exposed == [
+                f"Other users of this machine can read {name}" for name in ("INSTANCE_DIR", "the database")
+            ]
+            home.chmod(0o700)
+            assert [level for level, _ in self.check(deployment, home)] == [Severity.OK]
+            for name in ("STORAGE_DIR", "MAIL_DIR", "GIT_LOCAL_ROOT"):
+                (Path(folder) / name).mkdir(mode=0o755)
+                environment = {name: f"{folder}/{name}", "MAIL_DRIVER": "file"}
+                assert self.check(deployment, home, **environment) == [
+                    (Severity.WARNING, f"Other users of this machine can read {name}")
+                ]

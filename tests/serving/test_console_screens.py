@@ -311,3 +311,33 @@ class TestBrowser:
         page.get_by_role("button", name="Connect an account of GitLab").click()
         page.wait_for_url(f"{HOST['GITLAB_URL']}/oauth/authorize?**")
         expect(page.get_by_text("Git host")).to_be_visible()
+
+
+LOADED = """(url) => new Promise((done) => {
+  const script = document.createElement("script");
+  script.src = url;
+  script.onload = () => done("loaded");
+  script.onerror = () => done("refused");
+  document.head.append(script);
+})"""
+
+
+@pytest.mark.server
+def test_only_files_of_the_page_run_as_scripts(console: Console) -> None:
+    project = console.sign_in()
+    console.open(f"{project}/media", "main")
+    api = f"/api/v1/project-content/{project.rpartition('/')[2]}"
+    built = next(src for src in console.page.evaluate("[...document.scripts].map(({ src }) => src)") if src)
+    others = (f"{api}/raw?file=hugo.toml", "/media/none.js", "/console/sign-in", "/api/v1/openapi.json", "/healthz")
+    assert [console.page.evaluate(LOADED, url) for url in (built, *others)] == ["loaded"] + ["refused"] * len(others)
+    violations = console.page.evaluate("problems.filter((text) => text.startsWith('policy script-src-elem'))")
+    assert len(violations) == len(others)
+
+
+@pytest.mark.server
+def test_reference_page_lists_the_operations_without_a_policy_violation(console: Console) -> None:
+    page = console.page
+    page.goto(f"{console.service.base}/api/v1/docs/")
+    expect(page.locator(".opblock-tag").first).to_be_visible()
+    assert page.evaluate("problems") == []
+    assert page.evaluate(LOADED, "/console/static/none.js") == "refused"

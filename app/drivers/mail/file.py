@@ -8,6 +8,7 @@ from pathlib import Path
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.mail.message import compose
 from app.drivers.mail.port import Mail
+from app.security.private_files import make_private_folder
 
 OWNER_ONLY = 0o600
 
@@ -36,7 +37,7 @@ class FileMail:
             raise UpstreamUnavailable("The mail folder cannot be written", retry_after_s=30) from error
 
     def _write(self, name: str, content: bytes) -> None:
-        self._directory.mkdir(parents=True, exist_ok=True)
+        make_private_folder(self._directory)
         draft = self._directory / f".{name}.part"
         try:
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY), "wb") as out:
@@ -54,7 +55,7 @@ class FileMail:
             UpstreamUnavailable: the folder cannot be written.
         """
         try:
-            self._directory.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._directory)
             writable = os.access(self._directory, os.W_OK | os.X_OK)
         except OSError:
             writable = False

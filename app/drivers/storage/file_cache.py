@@ -12,6 +12,8 @@ from pathlib import Path
 
 import structlog
 
+from app.security.private_files import make_private_folder
+
 log = structlog.get_logger(__name__)
 
 DRAFT, ABANDONED_AFTER_S = ".draft-", 3_600
@@ -48,7 +50,7 @@ class FileCache:
             return
         draft = self._folder / f"{DRAFT}{secrets.token_hex(8)}"
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(self._folder)
             draft.write_bytes(data)
             draft.rename(self._path(name))
             self._put_bytes += len(data)

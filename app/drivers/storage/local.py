@@ -11,6 +11,7 @@ from typing import BinaryIO
 from app.concurrency.threadpool import offload
 from app.drivers.errors import UpstreamUnavailable
 from app.drivers.storage.port import CHUNK_BYTES, ObjectMissing, StoredObject, checked
+from app.security.private_files import make_private_folder
 
 PARTS = ".parts"
 """The folder of partial files. No key starts with a dot."""
@@ -96,7 +97,7 @@ class LocalStore:
     def _write(self, path: Path, source: BinaryIO) -> None:
         parts = self._root / PARTS
         for folder in (parts, path.parent):
-            folder.mkdir(parents=True, exist_ok=True)
+            make_private_folder(folder)
         draft = parts / secrets.token_hex(16)
         try:
             with os.fdopen(os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, OWNER_ONLY), "wb") as out:

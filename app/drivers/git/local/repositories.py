@@ -9,13 +9,14 @@ from app.drivers.git.local.folders import folder_of, is_bare_repository
 from app.drivers.git.local.processes import ProcessPool
 from app.drivers.git.local.refs import list_branches
 from app.drivers.git.port import EntryType, RepoRef
+from app.security.private_files import make_private_folder
 
 
 class LocalRepositories:
     """The repositories below `root`: `owner/name` is `<root>/owner/name.git`. `timeout_s` limits each wait for git."""
 
     def __init__(self, root: Path, timeout_s: float) -> None:
-        root.mkdir(parents=True, exist_ok=True)
+        make_private_folder(root)
         self._root, self._timeout_s = root.resolve(), timeout_s
         self._processes = ProcessPool(timeout_s)
         self._objects = CatFiles(self._processes)

@@ -41,6 +41,7 @@ from app.drivers.sandbox.port import (
     Upstream,
 )
 from app.security.instance_secrets import read_or_create
+from app.security.private_files import make_private_folder
 
 CACHE = ".kept"
 INSTALL_TIMEOUT_S = 300
@@ -80,7 +81,8 @@ class LocalSandboxes:
         check_confinement()
         evict_old(self._root / CACHE)
         folder = self._root / check_name(spec.name)
-        folder.mkdir(parents=True, mode=0o700)
+        make_private_folder(self._root)
+        folder.mkdir(mode=0o700)
         with ExitStack() as on_failure:
             on_failure.callback(self.stop, spec.name)
             self._fill(folder, spec, files)
