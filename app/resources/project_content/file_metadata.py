@@ -5,6 +5,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from app.concurrency.threadpool import offload
 from app.content import describe
 from app.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
@@ -23,6 +24,7 @@ from app.resources.project_content.source import Source, source_of
 
 KIND_LENGTH = 120
 MAX_READ_BYTES = 10 * 1024 * 1024
+MAX_INLINE_BYTES = 16 * 1024
 # Built once and without ORM objects: building the statement and the objects costs more than its execution.
 _FILES = sa.inspect(ContentFile).local_table
 _BLOBS: sa.Table = sa.inspect(ContentBlob).local_table  # type: ignore[assignment]
@@ -94,7 +96,14 @@ def kind_of(path: str) -> str:
 
 def facts_of(path: str, data: bytes) -> dict[str, Any]:
     """Return the facts of a file's bytes in their stored form, with the size, which not every host reports."""
-    facts = asdict(describe(path, data)) if len(data) <= MAX_READ_BYTES else _facts_of_name(path)
+    if len(data) > MAX_READ_BYTES:
+        facts = _facts_of_name(path)
+    elif len(data) > MAX_INLINE_BYTES:
+        facts = asdict(
+            offload(describe, path, data)
+        )  # A long page takes up to 0.2 s, and other requests run meanwhile.
+    else:
+        facts = asdict(describe(path, data))
     return {name: facts[name] for name in STORED_FACTS} | {"size": len(data)}
 
 
