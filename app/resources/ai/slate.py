@@ -10,7 +10,7 @@ from typing import Any
 Node = Mapping[str, Any]
 
 _MARKS = (("bold", "**"), ("italic", "_"), ("strikethrough", "~~"))
-_SPECIAL = re.compile(r"([\\`*_\[\]<>])")
+_ESCAPES = str.maketrans({character: f"\\{character}" for character in "\\`*_[]<>"})
 _LINE_START = re.compile(r"^([^\S\n]*)(#{1,6}(?=\s|$)|[-+](?=\s|$)|~{3,}|=+(?=\s*$)|-{2,})", re.MULTILINE)
 _NUMBERED = re.compile(r"^([^\S\n]*\d{1,9})([.)])(?=\s|$)", re.MULTILINE)
 _HEADING = re.compile(r"h([1-6])")
@@ -190,4 +190,4 @@ def _verbatim(text: str) -> str:
 
 
 def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
+    return text.translate(_ESCAPES)
