@@ -99,9 +99,7 @@ def facts_of(path: str, data: bytes) -> dict[str, Any]:
     if len(data) > MAX_READ_BYTES:
         facts = _facts_of_name(path)
     elif len(data) > MAX_INLINE_BYTES:
-        facts = asdict(
-            offload(describe, path, data)
-        )  # A long page takes up to 0.2 s, and other requests run meanwhile.
+        facts = asdict(offload(describe, path, data))  # A long page takes up to 0.2 s. Other requests run in that time.
     else:
         facts = asdict(describe(path, data))
     return {name: facts[name] for name in STORED_FACTS} | {"size": len(data)}
