@@ -33,6 +33,8 @@ class Insertion:
 
 Step = ItemChange | Removal | Insertion
 
+_encode = json.JSONEncoder(sort_keys=True).encode
+
 
 def diff_items(old: Sequence[Any], new: Sequence[Any]) -> list[Step]:
     """Return the steps from `old` to `new`, in order. Equal items have no step."""
@@ -45,7 +47,8 @@ def diff_items(old: Sequence[Any], new: Sequence[Any]) -> list[Step]:
 
 def _key(value: Any) -> str:
     """Return a text that is equal for equal values. Whole numbers are equal with and without `.0`."""
-    return json.dumps(_normalized(value), sort_keys=True)
+    # The key of a text is the only one that starts with a quotation mark. It needs no escapes.
+    return f'"{value}' if isinstance(value, str) else _encode(_normalized(value))
 
 
 def _normalized(value: Any) -> Any:
