@@ -128,6 +128,12 @@ def existing_files(index: ContentIndex | None, paths: Collection[str]) -> set[st
     return set(db.session.scalars(statement))
 
 
+def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:
+    """Return the folders of a branch with their last slash and the number of files in each, not below it."""
+    statement = sa.select(_folder_of_file, sa.func.count()).where(*_in(index)).group_by(_folder_of_file)
+    return [(folder, files) for folder, files in db.session.execute(statement)]
+
+
 def title_key(path: str, title: str | None) -> str:
     """Return the text by which a file is sorted: its title, else its name, case ignored."""
     return (title or path.rpartition("/")[2]).casefold()

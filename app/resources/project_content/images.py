@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import sqlalchemy as sa
 
@@ -43,11 +44,12 @@ def list_images(index: ContentIndex | None, term: str = "", *, offset: int = 0, 
     if index is None:
         return ImagePage([], 0)
     file = ContentFile
-    conditions = [
+    conditions: list[Any] = [
         file.index_id == index.id,
         file.generation == index.generation,
         file.type == sa.literal_column("'blob'"),
-        sa.literal_column(IS_IMAGE, sa.Boolean()),
+        # SQLite uses the index for the exact text of its condition.
+        sa.text(IS_IMAGE),
         *([path_contains(term)] if term else []),
     ]
     total = db.session.scalar(sa.select(sa.func.count()).select_from(file).where(*conditions)) or 0

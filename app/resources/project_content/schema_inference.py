@@ -3,6 +3,7 @@
 The sample bounds the duration of a request. It contains files of each collection, the same for the same files.
 """
 
+import time
 from collections import Counter, defaultdict
 from collections.abc import Collection as Values
 from collections.abc import Mapping, Sequence
@@ -28,11 +29,12 @@ from app.models.content_search import ContentField, ContentText
 from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
 from app.resources.project_content.entry_conditions import MARKUP, literal_number
 from app.resources.project_content.entry_statements import SYMLINK
+from app.resources.project_content.folder_listing import folder_counts
 
-MAX_FILES = 4_000
+MAX_FILES = 1_000
 """The number of files of a sample. The largest collections share what small ones do not need."""
 
-MAX_CANDIDATES, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 2 * MAX_COLLECTIONS, 500, 40, 20
+MAX_CANDIDATES, SHAS, VALUES_PER_FILE, FILES_PER_OPTION = 60, 100, 40, 20
 _MARKUP_ENDINGS = tuple(ending for language in MARKUP for ending in endings_of(language))
 _folder_of_file: sa.ColumnElement[str] = sa.literal_column(FOLDER_OF_FILE, sa.Text())
 
@@ -81,7 +83,7 @@ def infer(project_id: str, index: ContentIndex, *, max_files: int = MAX_FILES) -
 def _samples(project_id: str, index: ContentIndex, max_files: int) -> list[_Sample]:
     """Return the samples of the largest collections, the largest first."""
     folders: dict[str, list[tuple[int, str]]] = defaultdict(list)
-    for folder, files in _folders(index):
+    for folder, files in folder_counts(index):
         name = folder_of(folder.removesuffix("/"))
         if name is not None:
             folders[name].append((files, folder))
@@ -89,25 +91,20 @@ def _samples(project_id: str, index: ContentIndex, max_files: int) -> list[_Samp
     largest = sorted(sizes, key=lambda name: (-sizes[name], name))[:MAX_CANDIDATES]
     samples, remaining = list[_Sample](), max_files
     for number, name in enumerate(reversed(largest)):
+        time.sleep(0)  # yields to other requests
         share = min(sizes[name], remaining // (len(largest) - number))
         remaining -= share
         sample = _Sample(FolderFiles(name), is_complete=share == sizes[name])
         for path, sha in _files(index, folders[name], share):
             sample.paths[sha].append(path)
-        _read_values(project_id, sample)
         samples.append(sample)
+    _read_values(project_id, samples)
     return samples[::-1]
 
 
 def _in(index: ContentIndex) -> tuple[sa.ColumnElement[bool], ...]:
     file = ContentFile
     return file.index_id == index.id, file.generation == index.generation, file.type == sa.literal_column("'blob'")
-
-
-def _folders(index: ContentIndex) -> Sequence[tuple[str, int]]:
-    """Return the folders with their last slash, and the number of files of each. The index of folders contains both."""
-    statement = sa.select(_folder_of_file, sa.func.count()).where(*_in(index)).group_by(_folder_of_file)
-    return [(folder, files) for folder, files in db.session.execute(statement)]
 
 
 def _files(index: ContentIndex, folders: Sequence[tuple[int, str]], limit: int) -> Sequence[tuple[str, str]]:
@@ -123,17 +120,19 @@ def _files(index: ContentIndex, folders: Sequence[tuple[int, str]], limit: int) 
     return [(path, sha) for path, sha in db.session.execute(statement.limit(limit))]
 
 
-def _read_values(project_id: str, sample: _Sample) -> None:
+def _read_values(project_id: str, samples: Sequence[_Sample]) -> None:
     """Add the values of the sampled blobs, within a limit."""
     value = ContentField
     columns = (value.sha, value.name, value.number, value.kind, value.key)
-    for shas in bulk.batches(sorted(sample.paths), SHAS):
+    for shas in bulk.batches(sorted({sha for sample in samples for sha in sample.paths}), SHAS):
+        time.sleep(0)
         statement = sa.select(*columns).where(value.project_id == project_id, value.sha.in_(shas))
         values: dict[str, list[tuple[str, int, ValueKind, str]]] = {sha: [] for sha in shas}
         for sha, name, number, kind, key in db.session.execute(statement.limit(len(shas) * VALUES_PER_FILE)):
             values[sha].append((name, number, ValueKind(kind), key))
-        for sha, own in values.items():
-            sample.add(sha, own)
+        for sample in samples:
+            for sha in values.keys() & sample.paths.keys():
+                sample.add(sha, values[sha])
 
 
 def _options(project_id: str, sample: _Sample) -> Mapping[str, Sequence[str]]:

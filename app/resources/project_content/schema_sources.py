@@ -3,8 +3,8 @@
 Files are found in the index and read from Git once per blob. A broken file is a problem of the schema, never an error.
 """
 
-import re
-from collections import OrderedDict
+import threading
+from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,16 +22,21 @@ from app.drivers.git.hosts import GitHosts
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
+from app.resources.project_content.folder_listing import folder_counts
 from app.resources.project_content.schema_inference import infer
 from app.resources.project_content.source import source_of
 
 Read = Callable[[Any], bytes]
 PAGES, FRONT_MATTER = (".pages.yml", ".pages.yaml"), ("frontmatter.json",)
-_DECAP = re.compile(r"(?:^|/)(?:admin|cms|decap|sveltia|netlify|netlify-cms)/config\.ya?ml$")
+DECAP_FOLDERS = frozenset(("admin", "cms", "decap", "sveltia", "netlify", "netlify-cms"))
+DECAP_FILES = ("config.yml", "config.yaml")
 _IN_DECAP = (b"collections", b"backend")
-MAX_DECAP_FILES, MAX_CACHED = 3, 128
+MAX_DECAP_FILES, MAX_CANDIDATES, MAX_CACHED = 3, 1_000, 128
 _cache: OrderedDict[tuple[str, ...], Any] = OrderedDict()
 """Read files by project and blob, and candidates and inferred collections by index and commits."""
+
+_locks: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)
+"""Locks of indexes whose collections are being inferred, so that parallel requests do it once."""
 
 
 def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHosts, by: HasId) -> ContentSchema:
@@ -65,28 +70,23 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
 
 
 def _candidates(index: ContentIndex) -> dict[str, Any]:
-    file = ContentFile
-    folder = archetypes.FOLDER
+    """Return the files that may define the schema, by path. Only the names of folders are searched."""
+    file, folder = ContentFile, archetypes.FOLDER
     names = [*galley_file.FILES, *PAGES, *FRONT_MATTER]
-    rows = db.session.execute(
-        sa.select(file.path, file.sha, file.size)
-        .where(file.index_id == index.id, file.generation == index.generation, file.type == "blob")
-        .where(
-            sa.or_(
-                file.path.in_(names),
-                file.path.like("%/config.yml"),
-                file.path.like("%/config.yaml"),
-                sa.and_(file.path > f"{folder}/", file.path < f"{folder}0"),
-            )
-        )
-        .order_by(file.path)
-        .limit(1_000)
-    )
+    names += [f"{path}{name}" for path, _ in folder_counts(index) if _is_decap_folder(path) for name in DECAP_FILES]
+    statement = sa.select(file.path, file.sha, file.size).order_by(file.path).limit(MAX_CANDIDATES)
+    statement = statement.where(file.index_id == index.id, file.generation == index.generation, file.type == "blob")
+    below = sa.and_(file.path > f"{folder}/", file.path < f"{folder}0")
+    rows = [row for part in (file.path.in_(names), below) for row in db.session.execute(statement.where(part))]
     return {row.path: row for row in rows}
 
 
+def _is_decap_folder(path: str) -> bool:
+    return path.removesuffix("/").rpartition("/")[2] in DECAP_FOLDERS
+
+
 def _decap_paths(rows: dict[str, Any]) -> Sequence[str]:
-    paths = [path for path in rows if _DECAP.search(path)]
+    paths = [path for path in rows if path.endswith(DECAP_FILES) and not path.startswith(f"{archetypes.FOLDER}/")]
     return sorted(paths, key=lambda path: (path.count("/"), path))[:MAX_DECAP_FILES]
 
 
@@ -124,7 +124,13 @@ def _read_bounded(row: Any, read: Read) -> bytes | str:
 
 def _inferred(project_id: str, index: ContentIndex, files: Sequence[Any], read: Read) -> ContentSchema:
     key = (index.id, str(index.generation), str(index.commit_sha), str(index.described_sha))
-    collections: tuple[Collection, ...] = _cache[key] if key in _cache else _cached(key, infer(project_id, index))
+    if key not in _cache:
+        session.release_connection()
+        with _locks[index.id]:
+            if key not in _cache:
+                _cached(key, infer(project_id, index))
+        _locks.pop(index.id, None)
+    collections: tuple[Collection, ...] = _cache[key]
     problems = []
     if index.described_sha != index.commit_sha:
         problems.append(SchemaProblem(None, "", "Front matter of the last commits is still being read"))

@@ -8,11 +8,13 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.content.filetypes import endings_of
+from app.database import session
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import IS_IMAGE, ContentIndex
 from app.resources.project_content.images import ImagePage, count_pages, list_images
 from tests.resources.project_content.conftest import Site, make_site
+from tests.support.assertions.statements import executed, plan_of
 from tests.support.world import World
 
 LOGO, COPY, UPPER = "static/img/logo.png", "static/img/other/logo.png", "static/Ärger.JPG"
@@ -50,16 +52,20 @@ def test_condition_of_the_index_contains_the_endings_of_images() -> None:
     assert re.findall(r"'(\w+)'", IS_IMAGE) == sorted(ending.removeprefix(".") for ending in endings_of("image"))
 
 
-def test_list_reads_no_text(app: Flask, pictures: Site) -> None:
-    statements: list[str] = []
+def test_images_are_read_with_their_index_and_without_texts(app: Flask, pictures: Site) -> None:
     with app.app_context():
-        index, engine = index_of(pictures), app.extensions["reading_engine"]
-        engines = (engine, db.engine)
-        for one in engines:
-            sa.event.listen(one, "before_cursor_execute", lambda *given: statements.append(given[2]))
-        list_images(index, limit=9)
-    assert statements
-    assert not any("content_texts" in statement or "last_commit" in statement for statement in statements)
+        session.start_reading()
+        index = index_of(pictures)
+        project = db.session.get_one(Project, pictures.project)
+        with executed(app) as statements:
+            count_pages(project, index, [one.path for one in list_images(index, "a", limit=9).images])
+        session.release_connection()
+        plans = [plan_of(app, *statement) for statement in statements]
+        # PostgreSQL chooses by the small number of links.
+        reads_links_by_key = "INDEX ix_content_links_project_id_key" in str(plans[2])
+        assert reads_links_by_key or db.engine.dialect.name == "postgresql"
+    assert all(any("ix_content_files_image" in line for line in plan) for plan in plans[:2]), plans
+    assert not any("content_texts" in statement or "last_commit" in statement for statement, _ in statements)
 
 
 def test_pages_that_use_an_image_are_counted_once(app: Flask, pictures: Site) -> None:
