@@ -128,9 +128,9 @@ def pre_request(_worker: Any, req: Any) -> None:
 
 def post_request(_worker: Any, req: Any, environ: Any, _resp: Any) -> None:
     """Discard the unread body of a request."""
-    from app.http.gunicorn_hooks import discard_body
+    from app.http.gunicorn_hooks import finish_request
 
-    discard_body(req, environ)
+    finish_request(req, environ)
 
 
 def child_exit(_server: object, worker: Any) -> None:

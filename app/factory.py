@@ -134,13 +134,14 @@ def _init_drivers(app: Flask, settings: Settings, replaced: Mapping[str, Any]) -
 def _register_request_hooks(app: Flask, settings: Settings) -> None:
     """Register the request hooks. Flask runs `after_request` hooks in reverse order of registration."""
     from app.access import authentication
-    from app.http import body_admission, caching, headers, request_metrics, tracing
+    from app.http import body_admission, caching, gunicorn_hooks, headers, request_metrics, tracing
 
     headers.init_app(app, settings.server.allowed_origins)
     tracing.init_app(app)
     authentication.init_app(app)
     request_metrics.init_app(app)
     body_admission.init_app(app, settings.limits.input)
+    gunicorn_hooks.init_app(app)
     caching.init_app(app)
     Compress(app)
     headers.init_before_compression(app)

@@ -1,13 +1,17 @@
-"""Server hooks of gunicorn that end a request: unread bodies are discarded at a low cost."""
+"""Hooks that end a request: unread bodies are discarded at a low cost, or their connection is closed."""
 
 import contextlib
 import socket
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from app.concurrency.threadpool import switch, time_limit
+from flask import Flask, Response, request
 
-DRAIN_BYTES = 64 * 1024
+from app.concurrency.heap import return_free_memory
+from app.concurrency.threadpool import switch, time_limit
+from app.http.connection_body import DRAIN_BYTES, ConnectionBody
+
+LARGE_BYTES = 512 * 1024
 DRAIN_TIMEOUT_S = 5.0
 LINGER_S = 3.0
 
@@ -19,16 +23,37 @@ class ClosableRequest(Protocol):
         """Close the connection after this request."""
 
 
-def discard_body(request: ClosableRequest, environ: Mapping[str, Any]) -> None:
+def init_app(app: Flask) -> None:
+    """Register the hook that announces the end of a connection."""
+    app.after_request(_end_connection)
+
+
+def _end_connection(response: Response) -> Response:
+    """End the connection of a long body that was not read, and of a refused one whose end is unknown."""
+    body = request.environ.get("wsgi.input")
+    if isinstance(body, ConnectionBody) and (body.is_long or (body.is_open and response.status_code >= 400)):
+        body.end_connection()
+    return response
+
+
+def finish_request(http_request: ClosableRequest, environ: Mapping[str, Any]) -> None:
+    """Discard the unread body of a request, and return the memory of a large one."""
+    discard_body(http_request, environ)
+    if int(environ.get("CONTENT_LENGTH") or 0) > LARGE_BYTES:
+        return_free_memory()
+
+
+def discard_body(http_request: ClosableRequest, environ: Mapping[str, Any]) -> None:
     """Discard the unread body of a request, so that its connection can serve the next one.
 
     gunicorn discards an unread body in steps of 1 KiB and copies its buffer in each step: 24 MiB take seconds in which
-    the worker serves no other request. A body with more than `DRAIN_BYTES` closes the connection instead.
+    the worker serves no other request. A body with more than `DRAIN_BYTES` closes the connection instead, and is not read.
     """
     if not environ.get("CONTENT_LENGTH") and "HTTP_TRANSFER_ENCODING" not in environ:
         return
-    if not _is_drained(environ["wsgi.input"]):
-        request.force_close()
+    body = environ["wsgi.input"]
+    if (isinstance(body, ConnectionBody) and body.is_long) or not _is_drained(body):
+        http_request.force_close()
         linger(environ["gunicorn.socket"])
 
 

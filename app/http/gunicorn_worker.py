@@ -4,6 +4,7 @@ gunicorn imports this module before it patches the standard library, so everythi
 """
 
 import contextlib
+import os
 import socket
 import time
 from typing import Any
@@ -14,6 +15,7 @@ from gunicorn.http.parser import RequestParser
 from gunicorn.workers.ggevent import GeventWorker
 
 from app.core.limits import InputLimits
+from app.http.connection_body import ConnectionBody, check_length
 
 MAX_LINE_BYTES = InputLimits.url_bytes + 64
 """The URL with its method and version. gunicorn's setting ends at 8,190 bytes."""
@@ -23,7 +25,12 @@ MAX_HEAD_BYTES = InputLimits.header_bytes + 8 * 1024
 
 
 class BoundedRequest(Request):
-    """A request whose line and headers are limited while they are received."""
+    """A request whose line, headers and chunks are limited while they are received."""
+
+    def set_body_reader(self) -> None:
+        """Use the body with limits."""
+        super().set_body_reader()  # type: ignore[no-untyped-call]
+        self.body = ConnectionBody(self)
 
     def parse(self, unreader: Any) -> Any:
         """Parse the request head within the limits."""
@@ -100,7 +107,7 @@ class GalleyWorker(GeventWorker):
         for client, since_s in list(self._waiting_since.items()):
             if since_s is not None and time.monotonic() - since_s >= idle_s:
                 with contextlib.suppress(OSError):
-                    client.shutdown(socket.SHUT_RD)
+                    _shut_down_reading(client)
 
     def handle_error(self, req: Any, client: Any, addr: Any, exc: BaseException) -> None:
         """Send the error as JSON. The log contains neither the URL nor header values, which may be secrets."""
@@ -116,15 +123,30 @@ class GalleyWorker(GeventWorker):
         server_errors.send(client, error)
 
 
+def _shut_down_reading(connection: socket.socket) -> None:
+    """End the reading side of a connection, so that its greenlet reads received bytes and then the end.
+
+    The method of gevent would raise an error in this greenlet, which gunicorn logs with a traceback.
+    """
+    from gevent import monkey
+
+    plain = monkey.get_original("socket", "socket")
+    with plain(fileno=os.dup(connection.fileno())) as duplicate:
+        duplicate.shutdown(socket.SHUT_RD)
+
+
 def check_request(request: Any) -> None:
     """Check what gunicorn accepts and the service does not.
 
     Raises:
         LimitRequestLine: the URL is longer than 8 KiB.
         UnsupportedTransferCoding: the body is compressed; gunicorn would pass on the compressed bytes.
+        AbsurdLength: the declared length is far above that of any body.
     """
     if len(request.uri) > InputLimits.url_bytes:
         raise LimitRequestLine(len(request.uri), InputLimits.url_bytes)  # type: ignore[no-untyped-call]
     for name, value in request.headers:
         if name == "TRANSFER-ENCODING" and value.strip().lower() != "chunked":
             raise UnsupportedTransferCoding("compressed")  # type: ignore[no-untyped-call]
+        if name == "CONTENT-LENGTH":
+            check_length(value)

@@ -10,6 +10,7 @@ from http import HTTPStatus
 import orjson
 from gunicorn.http import errors
 
+from app.http.connection_body import AbsurdLength
 from app.http.gunicorn_hooks import linger
 from app.http.headers import REQUEST_ID, SECURITY_HEADERS
 
@@ -28,6 +29,7 @@ class ServerError:
 
 _ERRORS: tuple[tuple[type[Exception], int, str, str], ...] = (
     (errors.LimitRequestLine, 414, "URL_TOO_LONG", "The URL may have at most 8192 bytes"),
+    (AbsurdLength, 413, "TOO_LARGE", "The content is too large"),
     (errors.LimitRequestHeaders, 431, "HEADERS_TOO_LARGE", "The headers may have at most 64 fields and 16384 bytes"),
     (errors.UnsupportedTransferCoding, 501, "UNSUPPORTED_TRANSFER_CODING", "The transfer coding must be chunked"),
     (errors.ExpectationFailed, 417, "EXPECTATION_FAILED", "The server supports only the expectation 100-continue"),

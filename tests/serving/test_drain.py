@@ -72,14 +72,21 @@ class Ended:
     handlers: int
     finalized: list[str]
     master: int
+    log: str
 
 
 @pytest.fixture(scope="module")
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
-    """Send SIGTERM to a service with three connections."""
+    """Send SIGTERM to a service with four connections, one of them with a part of a request."""
     home = tmp_path_factory.mktemp("drain")
     (home / "sitecustomize.py").write_text(FINALIZATION)
-    with Service(home, workers=2, PYTHONPATH=str(home)) as service, contextlib.closing(connect(service)):
+    with (
+        (home / "log").open("wb") as log,
+        Service(home, workers=2, log=log, PYTHONPATH=str(home), LOG_LEVEL="INFO") as service,
+        contextlib.closing(connect(service)),
+        socket.create_connection(("127.0.0.1", service.port)) as partial,
+    ):
+        partial.sendall(b"GET /heal")
         with contextlib.closing(connect(service)) as kept, contextlib.closing(connect(service)) as waiting:
             assert get(kept, "/readyz")[0] == 200
             service.process.send_signal(signal.SIGTERM)
@@ -92,7 +99,8 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
             refused = True
         status = service.process.wait(120)
     handlers, finalized = list(home.glob("handler-*")), [file.name for file in home.glob("finalized-*")]
-    return Ended(requested, waited, refused, status, len(handlers), finalized, service.process.pid)
+    text = (home / "log").read_text(errors="replace")
+    return Ended(requested, waited, refused, status, len(handlers), finalized, service.process.pid, text)
 
 
 class TestStart:
@@ -128,6 +136,10 @@ class TestEnd:
         assert ended.refused
         assert ended.status == 0
 
+    def test_log_of_the_end_contains_no_traceback(self, ended: Ended) -> None:
+        assert "Handling signal: term" in ended.log
+        assert "Traceback" not in ended.log
+
     def test_workers_with_an_idle_connection_run_their_exit_handlers_and_skip_the_finalization(
         self, ended: Ended
     ) -> None:
@@ -152,6 +164,7 @@ class TestEnd:
             assert worker.wait(30) == 0
         finally:
             worker.kill()
+        assert "Traceback" not in log.read_text()
         assert (tmp_path / f"handler-{worker.pid}").exists()
         assert not (tmp_path / f"finalized-{worker.pid}").exists()
 

@@ -87,6 +87,10 @@ class TestRefused:
             ("/healthz", ("Transfer-Encoding: identity, chunked",), 501, "UNSUPPORTED_TRANSFER_CODING"),
             ("/healthz", ("Transfer-Encoding: chunked", "Content-Length: 3"), 400, "INVALID_REQUEST"),
             ("/healthz", ("Content-Length: -1",), 400, "INVALID_REQUEST"),
+            ("/healthz", ("Content-Length: 1.5",), 400, "INVALID_REQUEST"),
+            ("/healthz", ("Content-Length: " + "9" * 20,), 413, "TOO_LARGE"),
+            ("/healthz", ("Content-Length: " + "9" * 4000, "Expect: 100-continue"), 413, "TOO_LARGE"),
+            ("/healthz", ("Content-Length: " + "9" * 5000,), 400, "INVALID_REQUEST"),
         ],
     )
     def test_refused_request_returns_the_envelope(
@@ -99,6 +103,25 @@ class TestRefused:
         assert reply.headers["content-type"] == "application/json"
         assert reply.headers["x-content-type-options"] == "nosniff"
         assert len(reply.headers["x-request-id"]) >= 8
+
+    @pytest.mark.parametrize(
+        ("framing", "status"),
+        [
+            (f"Content-Length: {10**9}", 413),
+            (f"Content-Length: {10**9}\r\nExpect: 100-continue", 413),
+            ("Transfer-Encoding: chunked\r\n\r\n" + "f" * 12 + "\r\n{", 400),
+        ],
+        ids=["length", "expect", "chunked"],
+    )
+    def test_connection_of_a_refused_body_is_closed(self, service: Service, framing: str, status: int) -> None:
+        head = "POST /api/v1/auth/sign-in/email HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\n"
+        received = b""
+        with socket.create_connection(("127.0.0.1", service.port), timeout=120) as connection:
+            connection.sendall(f"{head}{framing}\r\n\r\n".encode())
+            while piece := connection.recv(65536):
+                received += piece
+        reply = Reply(received.removeprefix(b"HTTP/1.1 100 Continue\r\n\r\n"))
+        assert (reply.status, reply.headers["connection"]) == (status, "close")
 
     def test_preview_host_refuses_a_compressed_transfer_coding(self, service: Service) -> None:
         host = f"{'0' * 32}.preview.localhost"
@@ -126,3 +149,7 @@ class TestLog:
         text = log.read_text(errors="replace")
         assert "preview_token=***" in text
         assert "SECRETVALUE" not in text
+
+    def test_log_of_refused_requests_contains_no_traceback(self, service: Service, log: Path) -> None:
+        get(service, "/healthz", "Content-Length: " + "9" * 20)
+        assert "Traceback" not in log.read_text(errors="replace")
