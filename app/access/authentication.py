@@ -6,9 +6,11 @@ from typing import Any, Protocol, TypeVar
 import sqlalchemy as sa
 from flask import Flask, Request, Response, current_app, g, request
 from flask.sessions import SessionInterface
+from werkzeug.datastructures import LanguageAccept
+from werkzeug.http import parse_accept_header
 
 from app.access import tokens
-from app.access.caller import Caller, JoinedTarget, caller_of
+from app.access.caller import Caller, JoinedTarget, caller_of, is_stored_session
 from app.access.client_address import client_address
 from app.core import clock
 from app.core.client_info import ClientInfo
@@ -21,6 +23,9 @@ from app.models.base import utcnow_ms
 from app.models.login import Session
 
 COOKIE = "session_token"
+MAX_LANGUAGE_CHARACTERS = 500
+"""The part of `Accept-Language` that is read. Each range is compared with each supported language."""
+
 ACTIVITY_INTERVAL = timedelta(seconds=SessionLimits.touch_s)
 
 
@@ -115,11 +120,25 @@ def session() -> Session | None:
     return current.session if current is not None and current.grant is None else None
 
 
+def has_ended_session() -> bool:
+    """Return whether the request has the cookie of a stored session that is no longer valid."""
+    token = request.cookies.get(cookie_name())
+    return caller() is None and not has_bearer() and token is not None and is_stored_session(token)
+
+
 def client_info() -> ClientInfo:
     """Return the address, browser and language of the client."""
     hops = current_app.config["SETTINGS"].server.trusted_hops
-    language = request.accept_languages.best_match(LANGUAGES) or "en"
-    return ClientInfo(client_address(request, trusted_hops=hops), request.headers.get("User-Agent"), language)
+    return ClientInfo(client_address(request, trusted_hops=hops), request.headers.get("User-Agent"), browser_language())
+
+
+def browser_language() -> str:
+    """Return the supported language that the browser prefers. It is determined once per request."""
+    if "browser_language" not in g:
+        header = request.headers.get("Accept-Language", "")[:MAX_LANGUAGE_CHARACTERS]
+        g.browser_language = parse_accept_header(header, LanguageAccept).best_match(LANGUAGES) or "en"
+    language: str = g.browser_language
+    return language
 
 
 def needs_activity_update(last_use: datetime) -> bool:

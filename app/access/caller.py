@@ -112,6 +112,13 @@ def caller_of(token: str, target: JoinedTarget | None = None) -> Caller | None:
     return caller
 
 
+def is_stored_session(token: str) -> bool:
+    """Return whether the session of a token is stored. It may have ended."""
+    statement = sa.select(sa.exists().where(Session.token_hash == hash_token(token)))
+    with current_app.extensions["reading_engine"].connect() as connection:
+        return bool(connection.scalar(statement))
+
+
 def user_columns() -> list[Any]:
     """Return the columns of a user in the order that `caller_of_rows` expects."""
     return list(User.__table__.columns)

@@ -15,7 +15,7 @@ from app.core.errors import InvalidRequest
 from app.database import session
 from app.http import rate_limits
 from app.http.endpoint import declaration_of
-from app.http.loading import flatten, instance
+from app.http.loading import field_errors, instance
 from app.http.request_steps import RequestSteps
 
 View = Callable[..., Response]
@@ -53,7 +53,7 @@ class ApiCall(RequestSteps):
         try:
             return loader.load({name: values.getlist(name) if name in listed else values[name] for name in values})
         except ValidationError as error:
-            raise InvalidRequest(fields=list(flatten(error.messages))) from error
+            raise InvalidRequest(fields=field_errors(error)) from error
 
 
 def read(view: View, ids: Mapping[str, str] | None = None, **query: object) -> Any:

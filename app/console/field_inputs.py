@@ -11,6 +11,7 @@ from typing import Any, Final
 from app.console.dates import user_zone
 from app.console.translation import gettext as _
 from app.content.front_matter.values import WrittenFloat
+from app.http.body import check_shape
 
 LONG = 100
 _MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d)(:\d\d(?:\.\d+)?)?( ?(?:[Zz]|[+-]\d\d:?\d\d)?)")
@@ -100,7 +101,7 @@ def sent_value(kind: InputKind, old: Any, sent: Sequence[str]) -> Any:
     if kind is InputKind.CHECKBOX:
         return bool(sent) if bool(sent) != (old is True) else UNCHANGED
     if kind is InputKind.CHOICES:
-        return _choices(old, [json.loads(text) for text in sent])
+        return _choices(old, [_read_json(text) for text in sent])
     if not sent:
         return UNCHANGED
     text = sent[0].replace("\r\n", "\n")
@@ -121,7 +122,7 @@ def _parsed(kind: InputKind, old: Any, text: str) -> Any:
     if kind is InputKind.DATETIME:
         return _moment(old, text)
     try:
-        value = json.loads(text, parse_constant=_refuse)
+        value = _read_json(text)
     except ValueError as error:
         message = _("Enter a number.") if kind is InputKind.NUMBER else _("This value cannot be read")
         raise ValueError(message) from error
@@ -130,6 +131,12 @@ def _parsed(kind: InputKind, old: Any, text: str) -> Any:
     if not _is_number(value):
         raise ValueError(_("Enter a number."))
     return WrittenFloat(text) if isinstance(value, float) or isinstance(old, WrittenFloat) else value
+
+
+def _read_json(text: str) -> Any:
+    """Return a JSON value. Raises InvalidRequest for too many values or levels."""
+    check_shape(text.encode())
+    return json.loads(text, parse_constant=_refuse)
 
 
 def _refuse(name: str) -> None:

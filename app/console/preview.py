@@ -9,7 +9,7 @@ from app.access.scope import Scope
 from app.console import api
 from app.console.blueprint import blueprint
 from app.console.forms import Form
-from app.console.page_source import edited, open_version
+from app.console.page_source import EDITOR_INPUTS, edited, open_version
 from app.console.pages import Page, see_other
 from app.console.project_home import BASE, MEMBER, project_url, read_preview
 from app.console.rendering import page
@@ -17,7 +17,7 @@ from app.console.saving import edit_url
 from app.core.errors import InvalidRequest
 from app.database import session
 from app.http.envelope import json_response
-from app.http.loading import flatten, instance
+from app.http.loading import field_errors, instance
 from app.resources.sandbox import prepare, service
 from app.resources.sandbox import routes as sandbox
 from app.resources.sandbox.schemas import CreateSandboxBody
@@ -36,7 +36,7 @@ def running_address(scope: Scope, unsaved: dict[str, str] | None = None) -> str 
     try:
         body = _body(scope, onlyIfActive=True, uncommittedFile=unsaved)
     except ValidationError as error:
-        raise InvalidRequest(fields=list(flatten(error.messages))) from error
+        raise InvalidRequest(fields=field_errors(error)) from error
     result = prepare.create(scope, body)
     if result.handle is None:
         return None
@@ -66,7 +66,7 @@ def preview(*, scope: Scope) -> Response:
 
 
 @blueprint.post(f"{BASE}/preview")
-@Page(guard=MEMBER, takes_form=True, shown_by="preview")
+@Page(guard=MEMBER, inputs=("file",), shown_by="preview")
 def start_preview(*, scope: Scope, form: Form) -> Response:
     """Start the preview, or read the newest files into the running one."""
     session.release_connection()
@@ -78,7 +78,7 @@ def start_preview(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/preview-text/<path:file>")
-@Page(guard=MEMBER, takes_form=True)
+@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
 def preview_text(*, scope: Scope, form: Form) -> Response:
     """Write the text of the editor's form into the running preview. Returns JSON: `active` and `changed`."""
     path = scope.path["file"]
@@ -89,7 +89,7 @@ def preview_text(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/preview/stop")
-@Page(guard=MEMBER, takes_form=True, shown_by="preview")
+@Page(guard=MEMBER, inputs=(), shown_by="preview")
 def stop_preview(*, scope: Scope, form: Form) -> Response:
     """Stop the preview."""
     api.write(sandbox.stop, data={"projectId": scope.path["project_id"]})

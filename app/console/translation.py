@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from babel.support import NullTranslations
-from flask import g, request
+from flask import g
 
-from app.core.locales import LANGUAGES
+from app.access import authentication
 from app.core.translations import read_catalog
 
 FOLDER = Path(__file__).parent / "locale"
@@ -18,7 +18,7 @@ def translations(language: str) -> NullTranslations:
 
 def current_language() -> str:
     """Return the language of the response: that of the user, else the best one of the browser."""
-    chosen: str = g.get("console_language") or request.accept_languages.best_match(LANGUAGES) or "en"
+    chosen: str = g.get("console_language") or authentication.browser_language()
     return chosen
 
 

@@ -69,7 +69,7 @@ def read_json(
     if not any_type and request.mimetype != "application/json":
         raise UnsupportedMediaType
     check_coding(request)
-    _check_shape(raw)
+    check_shape(raw)
     value = _parse(raw)
     if not isinstance(value, dict):
         raise InvalidRequest("Send a JSON object", code="INVALID_JSON")
@@ -105,7 +105,8 @@ def _too_large(max_bytes: int) -> PayloadTooLarge:
     return PayloadTooLarge(f"The body can have at most {max_bytes} bytes")
 
 
-def _check_shape(raw: bytes) -> None:
+def check_shape(raw: bytes) -> None:
+    """Count values and levels before JSON is parsed. Raises InvalidRequest if there are too many."""
     if (raw.count(b'"') - raw.count(b'\\"')) // 2 > MAX_VALUES:  # strings; escaped quotes are not counted
         raise _too_much()
     structure, depth = _STRING.sub(b"", raw), 0
@@ -179,8 +180,10 @@ def _check_text(value: Any) -> None:
     if isinstance(value, str):
         if "\x00" in value:
             raise ValueError("text must not contain U+0000")
-        if any("\ud800" <= char <= "\udfff" for char in value):
-            raise ValueError("text must not contain a lone surrogate")
+        try:
+            value.encode()
+        except UnicodeEncodeError as error:
+            raise ValueError("text must not contain a lone surrogate") from error
     elif isinstance(value, dict):
         for key, item in value.items():
             _check_text(key)

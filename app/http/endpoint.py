@@ -10,6 +10,8 @@ from flask import Response
 from marshmallow import Schema
 
 from app.access.guards import Guard
+from app.core.errors import NotFound
+from app.core.limits import InputLimits
 from app.http import body as bodies
 from app.http import rate_limits
 from app.http.request_steps import RequestSteps
@@ -101,6 +103,8 @@ class Declaration:
 
         @functools.wraps(view)
         def call(**ids: str) -> Response:
+            if any(len(value) > InputLimits.path_bytes for value in ids.values()):
+                raise NotFound
             return self.steps(self, view, {name: _storable(value) for name, value in ids.items()}).run()
 
         call.declaration = self  # type: ignore[attr-defined]

@@ -65,7 +65,22 @@ def convert(error: Exception) -> errors.AppError:
         app_error = to_app_error(error)
     if app_error.status in _BUSY:
         app_error.headers.setdefault("Retry-After", "2")
+    _release_frames(error)
     return app_error
+
+
+def _release_frames(error: BaseException) -> None:
+    """Delete the tracebacks of a handled error and its causes.
+
+    Their frames refer to the body of the request, and to the error itself: such a cycle stays in memory until the next
+    full garbage collection.
+    """
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        one = waiting.pop()
+        if one is not None and one.__traceback__ is not None:
+            one.__traceback__ = None
+            waiting += [one.__cause__, one.__context__]
 
 
 def from_driver(error: driver_errors.DriverError) -> errors.AppError:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from functools import cache
+from itertools import islice
 from typing import Any
 from urllib.parse import unquote_to_bytes
 
@@ -11,6 +12,8 @@ from webargs.flaskparser import FlaskParser
 from werkzeug.datastructures import MultiDict
 
 from app.core.errors import FieldError, InvalidRequest
+
+MAX_ERRORS = 100
 
 
 class Parser(FlaskParser):
@@ -26,7 +29,7 @@ class Parser(FlaskParser):
 
     def handle_error(self, error: ValidationError, *_args: Any, **_kwargs: Any) -> Any:
         """Convert the nested messages of Marshmallow into the list of the envelope."""
-        raise InvalidRequest(fields=list(flatten(error.messages))) from error
+        raise InvalidRequest(fields=field_errors(error)) from error
 
 
 parser = Parser()
@@ -61,7 +64,7 @@ def load(schema: type[Schema], data: Mapping[str, Any], *, is_change: bool) -> A
     try:
         return loader.load(dict(_without_empty_strings(loader, data, is_change=is_change)))
     except ValidationError as error:
-        raise InvalidRequest(fields=list(flatten(error.messages))) from error
+        raise InvalidRequest(fields=field_errors(error)) from error
 
 
 def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change: bool) -> Iterator[tuple[str, Any]]:
@@ -76,6 +79,11 @@ def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change
             yield name, value
         elif is_change:
             yield name, None if field.allow_none else value
+
+
+def field_errors(error: ValidationError) -> list[FieldError]:
+    """Return the errors of a body or query string, at most `MAX_ERRORS`."""
+    return list(islice(flatten(error.messages), MAX_ERRORS))
 
 
 def flatten(messages: Any, path: str = "") -> Iterator[FieldError]:

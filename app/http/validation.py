@@ -126,6 +126,19 @@ class KeyedDict(fields.Dict):
             raise ValidationError(messages, valid_data=error.valid_data) from error
 
 
+class BoundedList(fields.List[Any]):
+    """A list whose length is checked before its items are loaded, so that a long one costs nothing."""
+
+    def __init__(self, inner: Any, *, max_length: int, min_length: int | None = None, **kwargs: Any) -> None:
+        self._length = validate.Length(min=min_length, max=max_length)
+        super().__init__(inner, validate=self._length, **kwargs)
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> list[Any]:
+        if isinstance(value, list):
+            self._length(value)
+        return super()._deserialize(value, attr, data, **kwargs)
+
+
 class IdField(fields.String):
     """A prefixed id in a body. A malformed id is 400."""
 

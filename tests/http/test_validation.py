@@ -10,8 +10,8 @@ from werkzeug.test import EnvironBuilder
 
 from app.core.errors import InvalidRequest
 from app.core.limits import InputLimits
-from app.http.loading import load, load_query
-from app.http.validation import ABSENT, Absent, LimitField, PageQuery, RequestBody
+from app.http.loading import MAX_ERRORS, load, load_query
+from app.http.validation import ABSENT, Absent, BoundedList, LimitField, PageQuery, RequestBody
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -149,3 +149,22 @@ class TestRequestQuery:
         with pytest.raises(InvalidRequest) as error:
             load_example(query_string)
         assert [item.path for item in error.value.fields] == [path]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListBody(RequestBody):
+    """A body with a list of objects."""
+
+    items: Annotated[list[Any], BoundedList(fields.Nested(ExampleBody.schema), max_length=1000)]
+
+
+class TestLongLists:
+    def test_list_above_its_length_has_one_error(self) -> None:
+        with pytest.raises(InvalidRequest) as caught:
+            load(ListBody.schema, {"items": [{}] * 1001}, is_change=False)
+        assert [field.path for field in caught.value.fields] == ["items"]
+
+    def test_errors_are_reported_up_to_their_limit(self) -> None:
+        with pytest.raises(InvalidRequest) as caught:
+            load(ListBody.schema, {"items": [{}] * 1000}, is_change=False)
+        assert len(caught.value.fields) == MAX_ERRORS

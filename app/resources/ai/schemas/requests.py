@@ -9,7 +9,7 @@ from marshmallow import ValidationError, fields, validate
 from app.core.limits import AiLimits
 from app.core.paths import path_error
 from app.http.json_schema import PATH, described
-from app.http.validation import IdField, RequestBody, RequestSchema, text
+from app.http.validation import BoundedList, IdField, RequestBody, RequestSchema, text
 from app.resources.ai.credentials import KEY_PATTERN, MODEL_PATTERN, PROVIDERS
 from app.resources.ai.editor_command import ToolName
 
@@ -75,8 +75,7 @@ class ContextSchema(RequestSchema):
 
 def _messages(*, required: bool) -> fields.List[Any]:
     default: dict[str, Any] = {} if required else {"load_default": None, "allow_none": True}
-    length = validate.Length(max=MAX_MESSAGES)
-    return fields.List(fields.Nested(UiMessageSchema), required=required, validate=length, **default)
+    return BoundedList(fields.Nested(UiMessageSchema), required=required, max_length=MAX_MESSAGES, **default)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,7 +161,7 @@ class FixSeoBody(AiRequestBody):
     content: Annotated[str, text(1, CONTENT_CHARACTERS)]
     issues: Annotated[
         list[dict[str, str]],
-        fields.List(fields.Nested(IssueSchema), required=True, validate=validate.Length(min=1, max=MAX_ISSUES)),
+        BoundedList(fields.Nested(IssueSchema), required=True, min_length=1, max_length=MAX_ISSUES),
     ]
     front_matter: Annotated[dict[str, Any] | None, fields.Dict(load_default=None, allow_none=True)]
     locale: Annotated[str | None, fields.String(load_default=None, allow_none=True, validate=_locale)]
