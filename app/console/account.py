@@ -31,7 +31,7 @@ def profile(*, scope: Scope) -> Response:
 
 
 @blueprint.post("/account/profile")
-@Page(guard=verified(), takes_form=True, shown_by="profile")
+@Page(guard=verified(), inputs=("name",), shown_by="profile")
 def change_profile(*, scope: Scope, form: Form) -> Response:
     """Change the name."""
     api.write(auth.update_user, data={"name": form.text("name")})
@@ -39,7 +39,7 @@ def change_profile(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post("/account/password")
-@Page(guard=verified(), takes_form=True, shown_by="profile", names=PASSWORD_NAMES)
+@Page(guard=verified(), inputs=("new_password", "current_password"), shown_by="profile", names=PASSWORD_NAMES)
 def change_password(*, scope: Scope, form: Form) -> Response:
     """Change the password, or set the first one."""
     data = {"newPassword": form.text("new_password"), "currentPassword": form.text("current_password")}
@@ -48,7 +48,7 @@ def change_password(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post("/account/delete")
-@Page(guard=verified(), takes_form=True, shown_by="profile", names={"password": "delete_password"})
+@Page(guard=verified(), inputs=("delete_password",), shown_by="profile", names={"password": "delete_password"})
 def delete_account(*, scope: Scope, form: Form) -> Response:
     """Delete the account."""
     api.write(users.delete, _ids(scope), {"password": form.text("delete_password")}, method="DELETE")
@@ -63,7 +63,7 @@ def sessions(*, scope: Scope) -> Response:
 
 
 @blueprint.post("/account/sessions/end")
-@Page(guard=verified(), takes_form=True, shown_by="sessions")
+@Page(guard=verified(), inputs=("session_id",), shown_by="sessions")
 def end_session(*, scope: Scope, form: Form) -> Response:
     """End one session, or all other sessions."""
     if form.text("session_id"):
@@ -86,7 +86,7 @@ def show_preferences(*, scope: Scope) -> Response:
 
 
 @blueprint.post("/account/preferences")
-@Page(guard=verified(), takes_form=True, shown_by="show_preferences")
+@Page(guard=verified(), inputs=("theme", "language", "timezone", "impersonate"), shown_by="show_preferences")
 def change_preferences(*, scope: Scope, form: Form) -> Response:
     """Change theme, language, time zone and attribution."""
     data = form.texts("theme", "language", "timezone")
@@ -106,7 +106,7 @@ def connections(*, scope: Scope) -> Response:
 
 
 @blueprint.post("/account/connections/remove")
-@Page(guard=verified(), takes_form=True, shown_by="connections")
+@Page(guard=verified(), inputs=("id",), shown_by="connections")
 def remove_connection(*, scope: Scope, form: Form) -> Response:
     """Disconnect an account of a Git provider."""
     api.write(credentials.disconnect, {"id": form.text("id")}, method="DELETE")

@@ -45,7 +45,13 @@ def sign_in_page(*, scope: Scope, query: AccountQuery) -> Response:
 
 
 @blueprint.post("/sign-in")
-@Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="sign_in_page", names=AUTH_NAMES)
+@Page(
+    guard=public(),
+    inputs=("email", "password", "remember"),
+    query=AccountQuery,
+    shown_by="sign_in_page",
+    names=AUTH_NAMES,
+)
 def sign_in(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Sign in and return to the page that required it."""
     data = form.texts("email", "password") | {"rememberMe": form.is_checked("remember")}
@@ -64,7 +70,7 @@ def sign_up_page(*, scope: Scope, query: AccountQuery) -> Response:
 
 
 @blueprint.post("/sign-up")
-@Page(guard=public(), takes_form=True, shown_by="sign_up_page")
+@Page(guard=public(), inputs=("name", "email", "password"), shown_by="sign_up_page")
 def sign_up(*, scope: Scope, form: Form) -> Response:
     """Create an account. A code is mailed."""
     api.write(email.sign_up, data=form.texts("name", "email", "password"))
@@ -79,7 +85,7 @@ def verify_page(*, scope: Scope, query: AccountQuery) -> Response:
 
 
 @blueprint.post("/verify")
-@Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="verify_page", names=AUTH_NAMES)
+@Page(guard=public(), inputs=("email", "code"), query=AccountQuery, shown_by="verify_page", names=AUTH_NAMES)
 def verify(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Confirm the e-mail address and sign in."""
     api.write(email.verify_email, data={"email": form.text("email"), "otp": form.text("code").strip()})
@@ -87,7 +93,7 @@ def verify(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
 
 
 @blueprint.post("/verify/resend")
-@Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="verify_page")
+@Page(guard=public(), inputs=("email",), query=AccountQuery, shown_by="verify_page")
 def resend_code(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Mail a new code."""
     api.write(email.send_code, data=form.texts("email"))
@@ -102,7 +108,7 @@ def forgot_password_page(*, scope: Scope, query: AccountQuery) -> Response:
 
 
 @blueprint.post("/forgot-password")
-@Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="forgot_password_page")
+@Page(guard=public(), inputs=("email",), query=AccountQuery, shown_by="forgot_password_page")
 def forgot_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Mail a link to the page for a new password."""
     link = f"{current_settings().server.base_url}{ROOT}/reset-password"
@@ -118,7 +124,9 @@ def reset_password_page(*, scope: Scope, query: AccountQuery) -> Response:
 
 
 @blueprint.post("/reset-password")
-@Page(guard=public(), takes_form=True, query=AccountQuery, shown_by="reset_password_page", names=AUTH_NAMES)
+@Page(
+    guard=public(), inputs=("password", "token"), query=AccountQuery, shown_by="reset_password_page", names=AUTH_NAMES
+)
 def reset_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
     """Set the new password."""
     data = {"newPassword": form.text("password"), "token": form.text("token") or query.token}
@@ -136,7 +144,7 @@ def invitation_page(*, scope: Scope, query: AccountQuery) -> Response:
 
 
 @blueprint.post("/sign-out")
-@Page(guard=public(), takes_form=True)
+@Page(guard=public(), inputs=())
 def sign_out(*, scope: Scope, form: Form) -> Response:
     """End the session."""
     api.write(email.sign_out)

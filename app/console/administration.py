@@ -66,7 +66,7 @@ def admin_jobs(*, scope: Scope) -> Response:
 
 
 @blueprint.post("/admin/jobs/retry")
-@Page(guard=ADMIN, takes_form=True, shown_by="admin_jobs")
+@Page(guard=ADMIN, inputs=("job_id",), shown_by="admin_jobs")
 def retry_job(*, scope: Scope, form: Form) -> Response:
     """Run a job that failed permanently again."""
     job_queue.retry_dead_letter(current_app.extensions["jobs"], form.text("job_id"))

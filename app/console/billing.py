@@ -31,7 +31,7 @@ def billing(*, scope: Scope) -> Response:
 
 
 @blueprint.post("/account/billing/cancel")
-@Page(guard=verified(), takes_form=True, shown_by="billing")
+@Page(guard=verified(), inputs=("subscription_id",), shown_by="billing")
 def cancel_subscription(*, scope: Scope, form: Form) -> Response:
     """Cancel a subscription at the end of the paid period."""
     data = form.texts("subscription_id") | {"effective_from": EffectiveFrom.NEXT_BILLING_PERIOD}

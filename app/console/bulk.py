@@ -20,6 +20,7 @@ from app.content.page_text import write_page
 from app.core.errors import InvalidRequest, UnprocessableEntity
 from app.core.limits import CommitLimits
 
+INPUTS = ("select", "folder", "base_sha", "target", "state")
 NAMES = {"files.0.path": "target"}
 
 
@@ -39,7 +40,7 @@ def _folder(scope: Scope, form: Form, done: str) -> Response:
 
 
 @blueprint.post(f"{BASE}/bulk-delete")
-@Page(guard=MEMBER, takes_form=True, shown_by="folder")
+@Page(guard=MEMBER, inputs=INPUTS, shown_by="folder")
 def delete_files(*, scope: Scope, form: Form) -> Response:
     """Delete the selected files."""
     paths = _selected(form)
@@ -49,7 +50,7 @@ def delete_files(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/bulk-move")
-@Page(guard=MEMBER, takes_form=True, shown_by="folder", names=NAMES)
+@Page(guard=MEMBER, inputs=INPUTS, shown_by="folder", names=NAMES)
 def move_files(*, scope: Scope, form: Form) -> Response:
     """Move the selected files to another folder. They keep their names."""
     target = form.text("target").strip().strip("/")
@@ -65,7 +66,7 @@ def move_files(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/bulk-state")
-@Page(guard=MEMBER, takes_form=True, shown_by="folder")
+@Page(guard=MEMBER, inputs=INPUTS, shown_by="folder")
 def set_draft_state(*, scope: Scope, form: Form) -> Response:
     """Mark the selected pages as drafts, or publish them. Other lines of the files do not change."""
     is_draft = form.text("state") == "draft"

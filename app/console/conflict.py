@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from flask import Response
@@ -28,6 +29,7 @@ from app.content.page_text import read_page, with_line_ends
 from app.content.three_way import Part, compare, merge
 from app.core import clock
 from app.core.errors import InvalidRequest, NotFound
+from app.core.limits import InputLimits
 from app.database import session
 from app.drivers.git.file_diff import changed_lines
 from app.resources.project_content.history import last_change, people_of
@@ -39,6 +41,9 @@ MAX_RENDERED = 16 * 1024
 
 MAX_SOURCE = 600_000
 """The number of characters of all versions that one page shows as source. Only the beginning of longer ones is shown."""
+
+MAX_CHOICES = InputLimits.form_fields - 100
+"""The parts with a choice. The result contains the others as they are in the draft."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +122,7 @@ def _show(scope: Scope, versions: Versions, choices: tuple[str, ...], result: st
         result = merge(parts, choices)
     form = current_form()
     text = str(form.value("body", result)) if "body" in form.values and form.error else result
-    shown = list(_shown_parts(path, parts, choices))
+    shown = list(islice(_shown_parts(path, parts, choices), MAX_CHOICES))
     change = last_change(branch_source(scope), path, versions.present.base_sha)
     return page(
         "project/conflict.html",
@@ -153,7 +158,7 @@ def _shown_parts(path: str, parts: list[Part], choices: tuple[str, ...]) -> Iter
 
 
 @blueprint.post(URL)
-@Page(guard=MEMBER, takes_form=True, shown_by="conflict")
+@Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha", "body", "message", "choose", "part-*"), shown_by="conflict")
 def resolve_conflict(*, scope: Scope, form: Form) -> Response:
     """Show the text with a chosen part, or save the text of the form on the version that the page shows."""
     path = scope.path["file"]
@@ -172,7 +177,7 @@ def _choose(scope: Scope, versions: Versions, form: Form) -> Response:
     number, _, side = form.text("choose").partition(":")
     parts = versions.parts
     choices = [form.text(f"part-{index}") or "mine" for index, part in enumerate(p for p in parts if p.is_conflict)]
-    if side not in SIDES or not number.isdecimal() or int(number) >= len(choices):
+    if side not in SIDES or not number.isdecimal() or len(number) > 9 or int(number) >= len(choices):
         raise InvalidRequest("The form does not name a part of this page")
     before = merge(parts, tuple(choices))
     choices[int(number)] = side

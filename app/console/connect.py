@@ -65,7 +65,13 @@ def connect(*, scope: Scope, query: ConnectQuery) -> Response:
 
 
 @blueprint.post(URL)
-@Page(guard=GUARD, query=ConnectQuery, takes_form=True, shown_by="connect", names=NAMES)
+@Page(
+    guard=GUARD,
+    query=ConnectQuery,
+    inputs=("repository", "repository_id", "branch", "new_name", "project_name"),
+    shown_by="connect",
+    names=NAMES,
+)
 def connect_repository(*, scope: Scope, query: ConnectQuery, form: Form) -> Response:
     """Connect a repository, or create a local one and connect it."""
     org_id, provider = scope.path["org_id"], query.provider
@@ -81,7 +87,7 @@ def connect_repository(*, scope: Scope, query: ConnectQuery, form: Form) -> Resp
 
 
 @blueprint.post(f"{URL}/account")
-@Page(guard=GUARD, query=ConnectQuery, takes_form=True, shown_by="connect")
+@Page(guard=GUARD, query=ConnectQuery, inputs=(), shown_by="connect")
 def start_connection(*, scope: Scope, query: ConnectQuery, form: Form) -> Response:
     """Lead to the provider, where the user connects an account."""
     if query.provider == Provider.LOCAL:

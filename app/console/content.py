@@ -116,7 +116,13 @@ def _parents(path: str) -> list[tuple[str, str]]:
 
 @blueprint.post(f"{BASE}/content/")
 @blueprint.post(f"{BASE}/content/<path:folder>", endpoint="create_file_below")
-@Page(guard=MEMBER, takes_form=True, shown_by="folder_below", names={"files.0.path": "name"}, prepare=branch_schema)
+@Page(
+    guard=MEMBER,
+    inputs=("base_sha", "folder", "title", "name", "collection"),
+    shown_by="folder_below",
+    names={"files.0.path": "name"},
+    prepare=branch_schema,
+)
 def create_file(*, scope: Scope, form: Form, prepared: ContentSchema) -> Response:
     """Create a page in a folder with the template and the defaults of its collection."""
     folder, title, name = _folder_path(scope), form.text("title").strip(), form.text("name").strip().lstrip("/")
@@ -138,7 +144,9 @@ def _chosen_collection(schema: ContentSchema, folder: str, form: Form) -> Collec
 
 
 @blueprint.post(f"{BASE}/rename/<path:file>")
-@Page(guard=MEMBER, takes_form=True, shown_by="edit", names={"files.0.path": "new_path"})
+@Page(
+    guard=MEMBER, inputs=("base_sha", "base_blob_sha", "new_path"), shown_by="edit", names={"files.0.path": "new_path"}
+)
 def rename_file(*, scope: Scope, form: Form) -> Response:
     """Rename a file or move it to another folder."""
     old, new = scope.path["file"], form.text("new_path").strip().strip("/")
@@ -150,7 +158,7 @@ def rename_file(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/delete/<path:file>")
-@Page(guard=MEMBER, takes_form=True, shown_by="edit")
+@Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha"), shown_by="edit")
 def delete_file(*, scope: Scope, form: Form) -> Response:
     """Delete a file. The history keeps its versions."""
     path = scope.path["file"]

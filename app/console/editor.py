@@ -16,6 +16,7 @@ from app.console.images import is_image, site_url
 from app.console.media import usage_of
 from app.console.page_fields import page_fields
 from app.console.page_source import (
+    EDITOR_INPUTS,
     OpenFile,
     delete_draft,
     edited,
@@ -123,7 +124,7 @@ def _read_schema(scope: Scope, query: EditorQuery) -> ContentSchema:
 
 
 @blueprint.post(f"{BASE}/edit/<path:file>")
-@Page(guard=MEMBER, query=EditorQuery, takes_form=True, shown_by="edit", prepare=_read_schema)
+@Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", prepare=_read_schema)
 def save_file(*, scope: Scope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
     """Save the file. If another user changed it since, store the text as a draft and show both versions."""
     opened = _open_edited(scope, form)
@@ -161,7 +162,7 @@ def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
 
 
 @blueprint.post(f"{BASE}/draft/<path:file>")
-@Page(guard=MEMBER, takes_form=True)
+@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
 def save_draft(*, scope: Scope, form: Form) -> Response:
     """Store the fields of the editor as a draft. Returns 204."""
     opened = _open_edited(scope, form)
@@ -170,7 +171,7 @@ def save_draft(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/discard-draft/<path:file>")
-@Page(guard=MEMBER, takes_form=True, shown_by="edit")
+@Page(guard=MEMBER, inputs=("next",), shown_by="edit")
 def discard_draft(*, scope: Scope, form: Form) -> Response:
     """Delete the draft of a file."""
     delete_draft(scope, scope.path["file"])

@@ -36,7 +36,7 @@ def handle(error: Exception) -> Response:
 def _answer(error: AppError) -> Response:
     form: Form | None = g.get("console_form")
     if isinstance(error, NotAuthenticated) and not _is_public():
-        return _sign_in() if form is None else _session_ended(form)
+        return _sign_in() if request.method == "GET" else _session_ended(form)
     if isinstance(error, EmailNotVerified) and form is None:
         return see_other(f"{ROOT}/verify")
     declared = declaration_of(current_app.view_functions[request.endpoint or ""])
@@ -58,11 +58,13 @@ def _is_public() -> bool:
 
 
 def _sign_in() -> Response:
-    target = request.full_path.rstrip("?") if request.method == "GET" else ROOT
-    return see_other(f"{ROOT}/sign-in?{urlencode({'next': target})}")
+    return see_other(f"{ROOT}/sign-in?{urlencode({'next': request.full_path.rstrip('?')})}")
 
 
-def _session_ended(form: Form) -> Response:
-    """Return a page that keeps the sent values, so that the form can be sent again after the sign-in."""
-    values = list(form.values.items(multi=True))
+def _session_ended(form: Form | None) -> Response:
+    """Return a page that keeps the sent values, so that the form can be sent again after the sign-in.
+
+    There are no values if the form was too large to be read without a session.
+    """
+    values = list(form.values.items(multi=True)) if form is not None else None
     return rendering.page("session_ended.html", status=401, action=request.full_path.rstrip("?"), values=values)

@@ -6,20 +6,25 @@ an item change the order only, so that they work without scripts.
 
 import copy
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.console.forms import Form
 from app.content.schema.validation import pointer_to
+from app.core.errors import InvalidRequest, PayloadTooLarge
+from app.core.limits import InputLimits
 
 ITEMS, KIND = "items.", "kind."
 """The prefixes of the hidden inputs with the order of a list and with the kind of an input."""
 
 ACTION = "list-action"
 MAX_ITEMS = 200
+MAX_DEPTH = 32
 _ID = re.compile(r"n?\d{1,4}")
 
 Path = tuple[str, ...]
+ShownKeys = Mapping[Path, set[str]]
 
 
 class KeyedList(dict[str, Any]):
@@ -34,7 +39,9 @@ def name_of(path: Path) -> str:
 
 
 def path_of(name: str) -> Path:
-    """Return the path of a value from the end of an input's name."""
+    """Return the path of a value from the end of an input's name. Raises InvalidRequest for too many levels."""
+    if name.count("/") >= MAX_DEPTH:
+        raise InvalidRequest(f"A field can have at most {MAX_DEPTH} levels")
     return tuple(part.replace("~1", "/").replace("~0", "~") for part in name.split("/"))
 
 
@@ -55,12 +62,18 @@ def items_of(value: Any) -> KeyedList:
 
 
 def sent_orders(form: Form) -> dict[Path, list[str]]:
-    """Return the ids of each list of a form in their order, outer lists first."""
+    """Return the ids of each list of a form in their order, outer lists first.
+
+    Raises:
+        PayloadTooLarge: the lists have more items than a form has fields.
+    """
     orders = {}
     for hidden, value in form.values.items():
         if hidden.startswith(ITEMS):
-            ids = dict.fromkeys(one for one in value.split(",") if _ID.fullmatch(one))
-            orders[path_of(hidden.removeprefix(ITEMS))] = list(ids)[:MAX_ITEMS]
+            ids = dict.fromkeys(one for one in value.split(",", MAX_ITEMS)[:MAX_ITEMS] if _ID.fullmatch(one))
+            orders[path_of(hidden.removeprefix(ITEMS))] = list(ids)
+    if sum(map(len, orders.values())) > InputLimits.form_fields:
+        raise PayloadTooLarge("The form has too many fields")
     return dict(sorted(orders.items(), key=lambda item: len(item[0])))
 
 
@@ -71,7 +84,7 @@ def keyed(values: Mapping[str, Any], form: Form, *, is_shown_again: bool = False
     shown again, an item contains None for inputs without a value, and an added item those of the other items.
     """
     result = copy.deepcopy(dict(values))
-    shown = {path_of(hidden.removeprefix(KIND)) for hidden in form.values if hidden.startswith(KIND)}
+    shown = _shown_keys(path_of(hidden.removeprefix(KIND)) for hidden in form.values if hidden.startswith(KIND))
     for path, ids in sent_orders(form).items():
         container = _container(result, path)
         if container is not None and (container.get(path[-1]) is None or is_object_list(container[path[-1]])):
@@ -82,18 +95,26 @@ def keyed(values: Mapping[str, Any], form: Form, *, is_shown_again: bool = False
     return result
 
 
-def _filled(items: KeyedList, path: Path, shown: set[Path], before: KeyedList) -> KeyedList:
+def _shown_keys(paths: Iterable[Path]) -> ShownKeys:
+    """Return the keys below each path that have an input."""
+    keys = defaultdict[Path, set[str]](set)
+    for path in paths:
+        for depth, key in enumerate(path):
+            keys[path[:depth]].add(key)
+    return keys
+
+
+def _filled(items: KeyedList, path: Path, shown: ShownKeys, before: KeyedList) -> KeyedList:
     """Return items with None for the inputs of the form, and for those of the other items in an added one."""
-    depth = len(path) + 1
     names = dict.fromkeys(key for item in before.values() for key in item)
-    names |= dict.fromkeys(one[depth] for one in sorted(shown) if one[: len(path)] == path and len(one) > depth)
+    names |= dict.fromkeys(key for one in sorted(shown.get(path, ())) for key in sorted(shown.get((*path, one), ())))
     filled = KeyedList((one, dict.fromkeys(names) | item) for one, item in items.items())
     filled.empty = items.empty
     return filled
 
 
-def _shown(item: Mapping[str, Any], path: Path, shown: set[Path]) -> dict[str, Any]:
-    names = {one[len(path)] for one in shown if one[: len(path)] == path and len(one) > len(path)}
+def _shown(item: Mapping[str, Any], path: Path, shown: ShownKeys) -> dict[str, Any]:
+    names = shown.get(path, ())
     return {key: value for key, value in item.items() if key in names or isinstance(value, list)}
 
 

@@ -6,12 +6,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.console.field_inputs import InputKind, are_lines, input_text, is_date, is_moment, kind_of, offset_of
-from app.console.field_lists import ITEMS, KIND, is_object_list, items_of, name_of
+from app.console.field_lists import ITEMS, KIND, is_object_list, items_of, name_of, plain
 from app.console.field_values import INPUT
 from app.console.translation import gettext as _
 from app.content.schema.model import Collection, FieldType, SchemaField
+from app.core.limits import InputLimits
 
 MAX_FIELDS = 300
+MAX_INPUTS = InputLimits.form_fields - 100
+_INPUTS = 2
 _WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSON)
 MAX_NARROW = 28
 """Characters that an input in one of three columns shows."""
@@ -129,7 +132,26 @@ def _usual(field: SchemaField, value: Any) -> SchemaField:
 
 
 def _title_first(fields: Iterable[Field]) -> list[Field]:
-    return sorted(fields, key=lambda field: field.path != ("title",))[:MAX_FIELDS]
+    return list(_within_limits(sorted(fields, key=lambda field: field.path != ("title",))[:MAX_FIELDS]))
+
+
+def _within_limits(fields: Iterable[Field]) -> Iterator[Field]:
+    """Yield the fields. Groups and lists with more inputs than a form can have are shown as JSON."""
+    free = MAX_INPUTS
+    for field in fields:
+        count = _inputs_of(field)
+        if count > max(free, _INPUTS):
+            field = replace(field, kind=InputKind.JSON, value=plain(field.value), children=(), is_list=False)
+            count = _INPUTS
+        free -= count
+        yield field
+
+
+def _inputs_of(field: Field) -> int:
+    """Return the largest number of fields that a form sends for a field: the kind and the value, or all checked choices."""
+    if field.kind is None:
+        return int(field.is_list) + sum(map(_inputs_of, field.children))
+    return 1 + len(field.options) if field.kind == InputKind.CHOICES else _INPUTS
 
 
 def _group(

@@ -56,7 +56,7 @@ def _comparison(scope: Scope, file: str | None, query: HistoryPageQuery) -> Resp
 
 
 @blueprint.post(f"{BASE}/restore/<path:file>")
-@Page(guard=api.guard_of(content.restore), takes_form=True, shown_by="file_history")
+@Page(guard=api.guard_of(content.restore), inputs=("commit_sha", "base_sha"), shown_by="file_history")
 def restore_version(*, scope: Scope, form: Form) -> Response:
     """Restore an earlier version of a file as a new change."""
     file = scope.path["file"]

@@ -39,7 +39,7 @@ def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 
 @blueprint.post("/organizations")
-@Page(guard=verified(), takes_form=True, shown_by="home", names={"org_name": "name"})
+@Page(guard=verified(), inputs=("name",), shown_by="home", names={"org_name": "name"})
 def create_organization(*, scope: Scope, form: Form) -> Response:
     """Create an organization."""
     created = api.write(organizations.create, data={"org_name": form.text("name")})

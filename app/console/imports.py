@@ -125,7 +125,7 @@ def _names(title: str, source: str) -> dict[str, str]:
 
 @blueprint.post(f"{URL}/clone")
 @Page(
-    guard=GUARD, takes_form=True, shown_by="connect", names={"name": "clone_name", "project_name": "clone_name"}
+    guard=GUARD, inputs=("clone_url", "clone_name"), shown_by="connect", names={"name": "clone_name", "project_name": "clone_name"}
 )  # fmt: skip
 def clone(*, scope: Scope, form: Form) -> Response:
     """Start the clone of a repository and lead to its progress."""
@@ -153,7 +153,7 @@ def import_progress(*, scope: Scope) -> Response:
 
 @blueprint.post(f"{URL}/archive")
 @Page(
-    guard=GUARD, takes_form=True, shown_by="connect", names={"name": "archive_name", "project_name": "archive_name"}
+    guard=GUARD, inputs=("archive", "archive_name"), shown_by="connect", names={"name": "archive_name", "project_name": "archive_name"}
 )  # fmt: skip
 def connect_archive(*, scope: Scope, form: Form) -> Response:
     """Create a repository with the files of an archive and connect it."""

@@ -70,7 +70,7 @@ def usage_of(scope: Scope, path: str) -> list[dict[str, Any]] | None:
 
 
 @blueprint.post(f"{BASE}/media")
-@Page(guard=MEMBER, takes_form=True, shown_by="media", names={"files.0.path": "folder"})
+@Page(guard=MEMBER, inputs=("file", "base_sha", "folder", "path"), shown_by="media", names={"files.0.path": "folder"})
 def upload_media(*, scope: Scope, form: Form) -> Response:
     """Add an image to the repository."""
     file = form.files.get("file")

@@ -7,7 +7,8 @@ from typing import Any
 
 from app.access.scope import Scope
 from app.console import api
-from app.console.field_values import changes_of, check
+from app.console.field_lists import ACTION, ITEMS, KIND
+from app.console.field_values import INPUT, changes_of, check
 from app.console.forms import Form
 from app.content.front_matter.editor import UnsupportedEdit
 from app.content.page_text import PageText, read_page, write_page
@@ -25,6 +26,11 @@ from app.resources.project_content.source import Source, source_of
 from app.resources.project_draft import routes as drafts
 
 MAX_BYTES = 5 * 1024 * 1024
+EDITOR_INPUTS = (
+    *("base_sha", "base_blob_sha", "body", "message", "new.key", "new.value"),
+    *(ACTION, f"{INPUT}*", f"{KIND}*", f"{ITEMS}*"),
+)
+"""The fields of the editor's form."""
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,7 @@ from app.access import authentication
 from app.access.tokens import SessionRequired
 from app.console import forms, frame
 from app.console.forms import Form
+from app.core.limits import InputLimits
 from app.core.urls import origin_of
 from app.database import session
 from app.http import body_admission, rate_limits
@@ -45,11 +46,24 @@ class PageSteps(RequestSteps):
             raise SessionRequired
 
     def _read_body(self) -> dict[str, Any]:
-        admission = body_admission.begin_admission(rate_limits.address(), self.declared.guard.authenticate)
-        form = g.console_form = forms.read(request, admit=admission.admit)
-        if isinstance(self.declared, Page):
-            form.names = self.declared.names or {}
+        declared = self.declared
+        if not isinstance(declared, Page):
+            raise TypeError(f"{request.endpoint} is not a page")
+        admission = body_admission.begin_admission(
+            rate_limits.address(),
+            self._check_sender,
+            unauthenticated_bytes=InputLimits.form_unauthenticated_bytes,
+            held_bytes=forms.held_bytes,
+        )
+        most = InputLimits.form_unauthenticated_bytes if declared.guard.public else forms.MAX_BYTES
+        form = g.console_form = forms.read(request, accepts=declared.accepts, max_bytes=most, admit=admission.admit)
+        form.names = declared.names or {}
         return {"form": form}
+
+    def _check_sender(self) -> None:
+        """Refuse a large form without a session, except from a browser whose session has ended: its text is shown again."""
+        if not authentication.has_ended_session():
+            self.declared.guard.authenticate()
 
     def _work(self) -> Response:
         arguments = self._resolve()
@@ -70,22 +84,28 @@ class PageSteps(RequestSteps):
 class Page(Declaration):
     """The declaration of a page (GET) or of a form (POST).
 
-    The view of a form takes the keyword-only parameter `form`. If the form fails, the page `shown_by` is returned again
-    with the sent values. `names` gives the input of each field whose path in the API differs.
+    The view of a form takes the keyword-only parameter `form`. `inputs` are the names of its fields; `fm.*` stands for all
+    names with this prefix. Other fields are dropped. If the form fails, the page `shown_by` is returned again with the
+    sent values. `names` gives the input of each field whose path in the API differs.
     """
 
     steps: ClassVar[type[RequestSteps]] = PageSteps
 
     raw_response: bool = True
     is_page: bool = True
-    takes_form: bool = False
+    inputs: tuple[str, ...] | None = None
     shown_by: str | None = None
     names: dict[str, str] | None = None
 
     @property
     def arguments(self) -> tuple[str, ...]:
         """The names of the arguments of the view."""
-        return (*super().arguments, *(("form",) if self.takes_form else ()))
+        return (*super().arguments, *(("form",) if self.inputs is not None else ()))
+
+    def accepts(self, name: str) -> bool:
+        """Return whether a field belongs to the form."""
+        inputs = self.inputs or ()
+        return name in inputs or any(one.endswith("*") and name.startswith(one[:-1]) for one in inputs)
 
 
 def check_same_origin() -> None:

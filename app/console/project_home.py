@@ -77,7 +77,7 @@ def read_preview(scope: Scope) -> dict[str, Any] | None:
 
 
 @blueprint.post(f"{BASE}/reindex")
-@Page(guard=api.guard_of(content.reindex), takes_form=True, shown_by="project_home")
+@Page(guard=api.guard_of(content.reindex), inputs=(), shown_by="project_home")
 def read_again(*, scope: Scope, form: Form) -> Response:
     """Read the content of the branch again."""
     api.write(content.reindex, scope.path)

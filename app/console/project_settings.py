@@ -51,7 +51,12 @@ def _destinations(scope: Scope) -> list[tuple[str, str]]:
 
 
 @blueprint.post(f"{BASE}/settings")
-@Page(guard=_guard(projects.update), takes_form=True, shown_by="project_settings", names=NAMES)
+@Page(
+    guard=_guard(projects.update),
+    inputs=("name", "site_url", "generator", "visibility", "preview_network", *PATHS),
+    shown_by="project_settings",
+    names=NAMES,
+)
 def change_project(*, scope: Scope, form: Form) -> Response:
     """Change name, address, generator, folders, the label of the site and the network access of its previews."""
     paths = {name: form.text(name).strip("/") for name in PATHS}
@@ -68,7 +73,7 @@ def change_project(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/status")
-@Page(guard=_guard(projects.set_status), takes_form=True, shown_by="project_settings")
+@Page(guard=_guard(projects.set_status), inputs=("status",), shown_by="project_settings")
 def change_project_status(*, scope: Scope, form: Form) -> Response:
     """Archive the project or make it active."""
     api.write(projects.set_status, _ids(scope), {"status": form.text("status")}, method="PATCH")
@@ -76,7 +81,7 @@ def change_project_status(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/delete-project")
-@Page(guard=_guard(projects.delete), takes_form=True, shown_by="project_settings")
+@Page(guard=_guard(projects.delete), inputs=(), shown_by="project_settings")
 def delete_project(*, scope: Scope, form: Form) -> Response:
     """Delete the project. The repository stays."""
     api.write(projects.delete, _ids(scope), method="DELETE")
@@ -84,7 +89,7 @@ def delete_project(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/connection")
-@Page(guard=_guard(projects.set_connection), takes_form=True, shown_by="project_settings")
+@Page(guard=_guard(projects.set_connection), inputs=("repository", "branch"), shown_by="project_settings")
 def change_connection(*, scope: Scope, form: Form) -> Response:
     """Change the repository or the branch, or connect the same repository again."""
     api.write(projects.set_connection, _ids(scope), form.texts("repository", "branch"), method="PATCH")
@@ -92,7 +97,9 @@ def change_connection(*, scope: Scope, form: Form) -> Response:
 
 
 @blueprint.post(f"{BASE}/move-project")
-@Page(guard=project_permission(Permission.DELETE_ORG, "project_id"), takes_form=True, shown_by="project_settings")
+@Page(
+    guard=project_permission(Permission.DELETE_ORG, "project_id"), inputs=("destination",), shown_by="project_settings"
+)
 def move_project(*, scope: Scope, form: Form) -> Response:
     """Move the project to another organization of the same owner."""
     api.write(projects.move, _ids(scope) | {"orgId": form.text("destination")}, method="PATCH")

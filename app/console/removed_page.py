@@ -54,7 +54,13 @@ def _find(scope: Scope) -> FileRemoval:
 
 
 @blueprint.post(f"{BASE}/removed/<path:file>")
-@Page(guard=MEMBER, takes_form=True, shown_by="conflict", names={"files.0.path": "new_path"}, prepare=_find)
+@Page(
+    guard=MEMBER,
+    inputs=("body", "action", "new_path"),
+    shown_by="conflict",
+    names={"files.0.path": "new_path"},
+    prepare=_find,
+)
 def save_removed(*, scope: Scope, form: Form, prepared: FileRemoval) -> Response:
     """Save the text as the page of before or as a new page, or continue with it in the renamed page."""
     path = scope.path["file"]

@@ -37,6 +37,7 @@ TEXTS = (
     "The e-mail address or the password is wrong",
     "The external service did not respond in time",
     "The file is not a zip or tar.gz archive",
+    "The form has too many fields",
     "The form is too large",
     "The host of the repository must have a public address",
     "The organization or project is archived. Make it active first",

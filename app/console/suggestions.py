@@ -6,7 +6,7 @@ from app.access.scope import Scope
 from app.console import api
 from app.console.blueprint import blueprint
 from app.console.forms import Form
-from app.console.page_source import edited, open_version
+from app.console.page_source import EDITOR_INPUTS, edited, open_version
 from app.console.pages import Page
 from app.console.project_home import BASE, MEMBER
 from app.console.translation import current_language
@@ -31,7 +31,7 @@ def is_configured() -> bool:
 
 
 @blueprint.post(f"{BASE}/suggest-message/<path:file>")
-@Page(guard=MEMBER, takes_form=True)
+@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
 def suggest_message(*, scope: Scope, form: Form) -> Response:
     """Return a description of the changes of the editor's form as JSON: `text`."""
     path = scope.path["file"]

@@ -21,6 +21,7 @@ from app.resources.project.routes import projects
 TOKENS = "/account/tokens"
 ACCOUNTS = "/organizations/<org_id>/service-accounts"
 DAY_S = 86_400
+INPUTS = ("name", "scopes", "reach", "projects", "expires_at")
 
 
 @blueprint.get(TOKENS)
@@ -33,21 +34,21 @@ def tokens(*, scope: Scope) -> Response:
 
 
 @blueprint.post(TOKENS)
-@Page(guard=api.guard_of(own.create), takes_form=True, shown_by="tokens")
+@Page(guard=api.guard_of(own.create), inputs=INPUTS, shown_by="tokens")
 def create_token(*, scope: Scope, form: Form) -> Response:
     """Create a personal API token and show its secret."""
     return _secret(api.write(own.create, data=_new_token(form)), back=_tokens_url())
 
 
 @blueprint.post(f"{TOKENS}/rotate")
-@Page(guard=api.guard_of(own.list_own), takes_form=True, shown_by="tokens")
+@Page(guard=api.guard_of(own.list_own), inputs=("token_id",), shown_by="tokens")
 def rotate_token(*, scope: Scope, form: Form) -> Response:
     """Replace the secret of a personal API token and show the new one."""
     return _secret(api.write(own.rotate, {"id": form.text("token_id")}), back=_tokens_url())
 
 
 @blueprint.post(f"{TOKENS}/revoke")
-@Page(guard=api.guard_of(own.list_own), takes_form=True, shown_by="tokens")
+@Page(guard=api.guard_of(own.list_own), inputs=("token_id",), shown_by="tokens")
 def revoke_token(*, scope: Scope, form: Form) -> Response:
     """Delete a personal API token, which ends its validity."""
     api.write(own.delete, {"id": form.text("token_id")}, method="DELETE")
@@ -69,21 +70,21 @@ def service_accounts(*, scope: Scope) -> Response:
 
 
 @blueprint.post(ACCOUNTS)
-@Page(guard=api.guard_of(accounts.create), takes_form=True, shown_by="service_accounts")
+@Page(guard=api.guard_of(accounts.create), inputs=INPUTS, shown_by="service_accounts")
 def create_service_account(*, scope: Scope, form: Form) -> Response:
     """Create a service account and show its secret."""
     return _secret(api.write(accounts.create, scope.path, _new_token(form)), back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/rotate")
-@Page(guard=api.guard_of(accounts.list_all), takes_form=True, shown_by="service_accounts")
+@Page(guard=api.guard_of(accounts.list_all), inputs=("token_id",), shown_by="service_accounts")
 def rotate_service_account(*, scope: Scope, form: Form) -> Response:
     """Replace the secret of a service account and show the new one."""
     return _secret(api.write(accounts.rotate, _account_ids(scope, form)), back=_accounts_url(scope))
 
 
 @blueprint.post(f"{ACCOUNTS}/revoke")
-@Page(guard=api.guard_of(accounts.list_all), takes_form=True, shown_by="service_accounts")
+@Page(guard=api.guard_of(accounts.list_all), inputs=("token_id",), shown_by="service_accounts")
 def revoke_service_account(*, scope: Scope, form: Form) -> Response:
     """Delete a service account, which ends its validity."""
     api.write(accounts.delete, _account_ids(scope, form), method="DELETE")

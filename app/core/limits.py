@@ -34,6 +34,10 @@ class InputLimits:
     multipart_files: int = 1
     multipart_fields: int = 10
     multipart_bytes: int = 10 * MIB
+    form_fields: int = 1_000
+    form_bytes: int = 6 * MIB
+    form_unauthenticated_bytes: int = 64 * KIB
+    part_heads_bytes: int = 64 * KIB
     unauthenticated_bytes: int = MIB
     bodies_bytes: int = 256 * MIB
     bodies_address_bytes: int = 64 * MIB

@@ -51,12 +51,19 @@ class BodyAdmission:
     """The permission of one request to send its body, in steps of the size that is known so far.
 
     `authenticate` runs before the first byte above `unauthenticated_bytes` is read and raises if there is no session.
+    `held_bytes` returns the memory that a body of a size needs until the end of its request.
     """
 
     def __init__(
-        self, budget: BodyBudget, address: str, *, authenticate: Callable[[], None], unauthenticated_bytes: int
+        self,
+        budget: BodyBudget,
+        address: str,
+        *,
+        authenticate: Callable[[], None],
+        unauthenticated_bytes: int,
+        held_bytes: Callable[[int], int] = int,
     ) -> None:
-        self._budget, self._address = budget, address
+        self._budget, self._address, self._held_bytes = budget, address, held_bytes
         self._authenticate, self._unauthenticated_bytes = authenticate, unauthenticated_bytes
         self._reserved_bytes = 0
 
@@ -69,9 +76,10 @@ class BodyAdmission:
         """
         if size_bytes > self._unauthenticated_bytes:
             self._authenticate()
-        if size_bytes > self._reserved_bytes:
-            self._budget.reserve(self._address, size_bytes - self._reserved_bytes)
-            self._reserved_bytes = size_bytes
+        needed_bytes = self._held_bytes(size_bytes)
+        if needed_bytes > self._reserved_bytes:
+            self._budget.reserve(self._address, needed_bytes - self._reserved_bytes)
+            self._reserved_bytes = needed_bytes
 
     def release(self) -> None:
         """Return the memory of the body."""
@@ -86,12 +94,23 @@ def init_app(app: Flask, limits: InputLimits) -> None:
     app.teardown_request(_release)
 
 
-def begin_admission(address: str, authenticate: Callable[[], None]) -> BodyAdmission:
+def begin_admission(
+    address: str,
+    authenticate: Callable[[], None],
+    *,
+    unauthenticated_bytes: int | None = None,
+    held_bytes: Callable[[int], int] = int,
+) -> BodyAdmission:
     """Create the admission of the running request."""
     budget: BodyBudget = current_app.extensions["body_budget"]
-    unauthenticated_bytes: int = current_app.extensions["unauthenticated_bytes"]
+    if unauthenticated_bytes is None:
+        unauthenticated_bytes = current_app.extensions["unauthenticated_bytes"]
     g.body_admission = BodyAdmission(
-        budget, address, authenticate=authenticate, unauthenticated_bytes=unauthenticated_bytes
+        budget,
+        address,
+        authenticate=authenticate,
+        unauthenticated_bytes=unauthenticated_bytes,
+        held_bytes=held_bytes,
     )
     admission: BodyAdmission = g.body_admission
     return admission

@@ -13,14 +13,14 @@ from flask import Request, Response, after_this_request
 from gunicorn.http.errors import NoMoreData
 from marshmallow import ValidationError, fields
 from werkzeug.exceptions import RequestEntityTooLarge
-from werkzeug.sansio.multipart import Data, Epilogue, Field, File, MultipartDecoder, NeedData
+from werkzeug.sansio.multipart import Data, Epilogue, Event, Field, File, MultipartDecoder, NeedData
 
-from app.concurrency.threadpool import time_limit
+from app.concurrency.threadpool import switch, time_limit
 from app.core.errors import InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
 from app.core.limits import InputLimits
 from app.http.body import RAW, RequestTimeout, check_coding
 
-CHUNK_BYTES = 64 * 1024
+CHUNK_BYTES = 32 * 1024
 FIELD_BYTES = 4096
 OVERHEAD_BYTES = 64 * 1024
 """The maximum size of boundaries, part headers and text fields."""
@@ -61,15 +61,30 @@ def read_form(request: Request, limits: InputLimits, *, admit: Callable[[int], N
     if (request.content_length or 0) > most:
         raise PayloadTooLarge(f"A file can have at most {limits.multipart_bytes} bytes")
     admit(request.content_length or 0)
+    form = _Form(limits)
+    after_this_request(form.close)
+    decode_multipart(request, form.take, max_bytes=most, admit=admit)
+    request.environ[RAW] = form.digest.digest()
+    return form.values
+
+
+def decode_multipart(
+    request: Request, take: Callable[[Event], None], *, max_bytes: int, admit: Callable[[int], None]
+) -> None:
+    """Pass the parts of a body to `take` as they arrive.
+
+    Raises:
+        PayloadTooLarge: the body has more than `max_bytes`, or the headers of its parts are too large.
+        InvalidRequest: the body is incomplete or malformed.
+        ServiceUnavailable: the disk for temporary files is full.
+    """
     boundary = request.mimetype_params.get("boundary", "")
     if not 1 <= len(boundary) <= 200 or not boundary.isascii():
         raise _malformed()
-    form = _Form(limits)
-    after_this_request(form.close)
-    decoder = MultipartDecoder(boundary.encode(), max_form_memory_size=4 * CHUNK_BYTES)
+    decoder = MultipartDecoder(boundary.encode(), max_form_memory_size=3 * CHUNK_BYTES)
     try:
-        with time_limit(limits.body_timeout_s, RequestTimeout()):
-            _feed(decoder, form, request, most, admit)
+        with time_limit(InputLimits.body_timeout_s, RequestTimeout()):
+            _feed(decoder, take, request, max_bytes, admit)
     except RequestEntityTooLarge as error:
         raise PayloadTooLarge("A part of the form is too large") from error
     except NoMoreData as error:  # a subclass of OSError, but an error of the client
@@ -78,18 +93,22 @@ def read_form(request: Request, limits: InputLimits, *, admit: Callable[[int], N
         raise ServiceUnavailable("The disk for uploads is full. Try again later", retry_after_s=30) from error
     except ValueError as error:
         raise _malformed() from error
-    request.environ[RAW] = form.digest.digest()
-    return form.values
 
 
-def _feed(decoder: MultipartDecoder, form: "_Form", request: Request, most: int, admit: Callable[[int], None]) -> None:
-    received = 0
+def _feed(
+    decoder: MultipartDecoder, take: Callable[[Event], None], request: Request, most: int, admit: Callable[[int], None]
+) -> None:
+    received = head_bytes = 0
     while True:
         event = decoder.next_event()
         if isinstance(event, Epilogue):
             return
+        if isinstance(event, Field | File):
+            head_bytes += sum(len(name) + len(value) for name, value in event.headers)
+            if head_bytes > InputLimits.part_heads_bytes:
+                raise PayloadTooLarge("The headers of the parts are too large")
         if not isinstance(event, NeedData):
-            form.take(event)
+            take(event)
             continue
         piece = request.stream.read(CHUNK_BYTES)
         received += len(piece)
@@ -97,6 +116,7 @@ def _feed(decoder: MultipartDecoder, form: "_Form", request: Request, most: int,
             raise PayloadTooLarge(f"The form can have at most {most} bytes")
         admit(received)
         decoder.receive_data(piece or None)
+        switch()
 
 
 class _Form:

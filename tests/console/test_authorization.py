@@ -1,8 +1,10 @@
 """Every page and form of the console, called by every caller."""
 
 import html
+import itertools
 import re
 from collections import Counter
+from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -14,9 +16,10 @@ from app.console.pages import Page
 from app.core.api_tokens import TokenScope
 from app.http.endpoint import declaration_of
 from tests.console.conftest import ConsoleScene
-from tests.console.pages import CALLERS, PAGES, Row
+from tests.console.pages import CALLERS, LEAD, PAGES, Row
 
 _LINK = re.compile(r'<(?:a|form)(?![^>]*method="post") [^>]*(?:href|action)="(/console[^"#]*)')
+_NAME = re.compile(r'<(?:input|select|textarea|button)[^>]* name="([^"]*)"')
 _VARIABLE = re.compile(r"<(?:[^:>]+:)?([^>]+)>")
 
 
@@ -96,6 +99,32 @@ def test_forms_refuse_other_origins(console: ConsoleScene) -> None:
     for headers in ({"Origin": "https://other.example"}, {"Origin": "null"}, {"Sec-Fetch-Site": "cross-site"}):
         statuses = {console.send("owner", row.method, row.path, headers=headers).status_code for row in forms}
         assert statuses == {403}
+
+
+def test_forms_of_the_pages_have_only_declared_inputs(console: ConsoleScene) -> None:
+    site, file = console.site, console.ids["file"]
+    site.owner.put(f"/project-draft/{site.project}", {"content": "Mine\n"}, query_string={"file": file}).ok()
+    urls, undeclared, seen = console.app.url_map.bind("127.0.0.1:8000"), set(), set()
+    shown = [row for row in PAGES if row.method == "GET" and row.cells != LEAD]
+    for row, caller in itertools.product(shown, ("owner", "platform_admin", "anonymous")):
+        response = console.send(caller, "GET", row.path)
+        for action, names in _forms(response.text):
+            endpoint, _ids = urls.match(urlsplit(action or response.request.path).path, method="POST")
+            declared = _declared(console.app, endpoint)
+            assert isinstance(declared, Page)
+            seen.add(endpoint)
+            undeclared |= {(endpoint, name) for name in names if not declared.accepts(name)}
+    assert undeclared == set()
+    assert len(seen) > 25
+
+
+def _forms(page: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the action of each form and the names of its inputs, also of those outside it that name its id."""
+    for tag, inner in re.findall(r'<form([^>]* method="post"[^>]*)>(.*?)</form>', page, re.DOTALL):
+        form_id = re.findall(r' id="([^"]*)"', tag)
+        outside = re.findall(rf'<[^>]* form="{form_id[0]}"[^>]*>', page) if form_id else []
+        names = [name for text in (inner, *outside) for name in _NAME.findall(text)]
+        yield html.unescape("".join(re.findall(r'action="([^"]*)"', tag))), list(map(html.unescape, names))
 
 
 WITHOUT_A_LINK = {

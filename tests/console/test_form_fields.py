@@ -1,5 +1,6 @@
 """Fields of the editor from a schema and from values."""
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -7,7 +8,7 @@ import pytest
 from flask import Flask
 
 from app.console.field_inputs import InputKind
-from app.console.form_fields import Field, declared_fields, fields_of, usual_fields
+from app.console.form_fields import MAX_FIELDS, Field, declared_fields, fields_of, usual_fields
 from app.content.schema.model import Collection, FieldType, SchemaField
 
 pytestmark = pytest.mark.one_database
@@ -120,3 +121,14 @@ def test_inferred_schema_adds_usual_fields_and_no_rules() -> None:
         ("date", InputKind.DATE, False),
     ]
     assert shown[1].suggestions == ("a", "b")
+
+
+@pytest.mark.parametrize("values", [{"x": [{"a": n, "b": n} for n in range(200)]} | {str(n): n for n in range(299)}])
+def test_list_with_more_inputs_than_a_form_may_have_is_shown_as_json(values: dict[str, Any]) -> None:
+    shown = fields_of(values)
+    assert (shown[0].path, shown[0].kind, shown[0].is_list) == (("x",), None, True)
+    assert len(shown) == MAX_FIELDS
+    assert shown[50].kind == InputKind.NUMBER
+    last = fields_of(dict(reversed(values.items())))[-1]
+    assert (last.path, last.kind, last.children) == (("x",), InputKind.JSON, ())
+    assert json.loads(last.text) == values["x"]
