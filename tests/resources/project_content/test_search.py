@@ -1,6 +1,7 @@
 """Tests of the search through the API by words, prefixes, phrases, paths, types and fields in several scripts."""
 
 import random
+import re
 from typing import Any
 
 import pytest
@@ -12,7 +13,9 @@ from app.extensions import db
 from app.models.content_search import ContentText
 from app.models.project_content import ContentIndex
 from app.resources.project_content import cleanup
+from app.resources.project_content.search import MAX_SCANNED, RANKED
 from tests.resources.project_content.conftest import FILES, Site, make_site
+from tests.support.assertions.statements import executed
 from tests.support.world import World
 
 PAGES: dict[str, Any] = FILES | {
@@ -133,6 +136,15 @@ class TestFilters:
         assert search_paths(library, "rose", type="image") == ["static/rose.png"]
         assert search_paths(library, "thyme", type=".yaml") == ["data/menu.yaml"]
         assert search_paths(library, "type:image") == ["static/rose.png"]
+
+    def test_limits_are_part_of_the_statements(self, app: Flask, library: Site) -> None:
+        """A plan of PostgreSQL without the value of a limit reads all texts."""
+        with executed(app) as statements:
+            search_paths(library, "garden quiet")
+            search_paths(library, "garden", limit=7)
+        limits = [limit for statement, _ in statements for limit in re.findall(r"LIMIT (\S+)", statement)]
+        assert {f"{RANKED + 1}", f"{MAX_SCANNED}"} <= set(limits)
+        assert [limit for limit in limits if not limit.isdigit()] == []
 
     def test_search_limit_bounds_the_hits(self, library: Site) -> None:
         assert len(search_paths(library, "path:content", limit=2)) == 2
