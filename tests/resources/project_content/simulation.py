@@ -11,7 +11,7 @@ from app.resources.project_content import indexes
 from app.resources.project_content.source import source_of
 from app.resources.project_content.verify import differences
 from tests.resources.project_content.conftest import Site
-from tests.support.samples.gitrepo import Content
+from tests.support.samples.gitrepo import SYMLINK, Content
 
 NAMES = [
     "plain",
@@ -41,11 +41,14 @@ class Simulation:
         base = self.dice.choice([self.site.repo.head(), *self.site.repo.commits()[:3]])
         there = sorted(self.site.oracle(base))
         edits = {edit["path"]: edit for edit in (self._edit(there) for _ in range(self.dice.randint(1, 8)))}
+        links = {path for path, (_, mode, *_rest) in self.site.repo.entries().items() if mode == SYMLINK}
         answer = self.site.commit(*edits.values(), base=base)
         possible = {200, 201, 409} if _is_possible(edits.values()) else {400}
+        if any(edit["action"] == "update" and edit["path"] in links for edit in edits.values()):
+            possible = {400, 409, 422}
         assert answer.status in possible, answer.json
         self.saved += answer.status == 201
-        self.refused += answer.status in (400, 409)
+        self.refused += answer.status in (400, 409, 422)
 
     def push(self) -> None:
         """Commit without a notification, sometimes after a reset of the branch."""
