@@ -250,7 +250,8 @@ def _below(path: Any, view: FolderView) -> Conditions:
 def _filters(view: FolderView) -> Conditions:
     filters: list[sa.ColumnElement[bool]] = []
     if view.term:
-        filters.append(sa.or_(name_contains(view.term), contains(_title(), view.term.casefold())))
+        name = name_contains(view.term, folder=None if view.is_recursive else _prefix(view))
+        filters.append(sa.or_(name, contains(_title(), view.term.casefold())))
     if view.is_draft is not None:
         is_draft = sa.func.coalesce(ContentFile.is_draft, sa.false())
         filters.append(is_draft if view.is_draft else ~is_draft)

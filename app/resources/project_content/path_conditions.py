@@ -16,12 +16,18 @@ def path_contains(term: str) -> sa.ColumnElement[bool]:
     return sa.or_(contains(path, term.casefold()), contains(folded, fold(term)))
 
 
-def name_contains(term: str) -> sa.ColumnElement[bool]:
-    """Return the condition that the last segment of the path contains a text."""
-    path, folded = sa.func.lower(ContentFile.path), ContentFile.folded
-    # Most paths do not contain the text. Their names are not extracted.
-    name = sa.and_(contains(path, term.casefold()), contains(name_of(path), term.casefold()))
-    return sa.or_(name, contains(name_of(folded), fold(term)))
+def name_contains(term: str, *, folder: str | None) -> sa.ColumnElement[bool]:
+    """Return the condition that the last segment of the path contains a text.
+
+    `folder` is the folder of all files with its last slash, or None if they are in several folders.
+    """
+    path, folded, part = sa.func.lower(ContentFile.path), ContentFile.folded, term.casefold()
+    if folder is None:
+        # Most paths do not contain the text. Their names are not extracted.
+        name = sa.and_(contains(path, part), contains(name_of(path), part))
+    else:
+        name = contains(sa.func.substr(path, sa.literal_column(str(len(folder) + 1), sa.Integer())), part)
+    return sa.or_(name, sa.and_(folded.is_not(None), contains(name_of(folded), fold(term))))
 
 
 def contains(column: Any, part: str) -> sa.ColumnElement[bool]:
