@@ -53,3 +53,20 @@ class TestUpstreams:
         status, retry_after = failed(app, error)
         assert status == error.status
         assert retry_after is not None
+
+
+def raise_with_cause() -> None:
+    try:
+        [].pop()
+    except IndexError as error:
+        raise errors.NotFound from error
+
+
+@pytest.mark.one_database
+def test_handled_error_and_its_cause_release_their_frames(app: Flask) -> None:
+    """Frames refer to the body of the request, and a cycle with the error would keep it in memory."""
+    with pytest.raises(errors.NotFound) as caught:
+        raise_with_cause()
+    assert caught.value.__cause__ is not None
+    assert failed(app, caught.value) == (404, None)
+    assert (caught.value.__traceback__, caught.value.__cause__.__traceback__) == (None, None)
