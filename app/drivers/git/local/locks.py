@@ -27,6 +27,8 @@ def exclusive(path: Path, *, wait_s: float = 0.0) -> Iterator[bool]:
     try:
         yield _take(descriptor, time.monotonic() + wait_s)
     finally:
+        # In a patched process, gevent closes the descriptor of a folder later, and the lock would stay until then.
+        fcntl.flock(descriptor, fcntl.LOCK_UN)
         os.close(descriptor)
 
 

@@ -33,6 +33,11 @@ class TestExclusiveLock:
         with exclusive_lock(tmp_path, "team/site", "main"), exclusive_lock(tmp_path, "team/site", "work"):
             pass
 
+    def test_lock_of_a_folder_ends_with_its_block(self, tmp_path: Path) -> None:
+        for _ in range(2):
+            with exclusive(tmp_path) as mine:
+                assert mine
+
     def test_lock_is_released_when_its_process_ends(self, tmp_path: Path) -> None:
         held = tmp_path / "held"
         held.touch()
