@@ -6,7 +6,7 @@ from pathlib import Path
 from app.console import script_texts
 
 SOURCES = Path(script_texts.__file__).parent / "assets" / "src"
-CALL = re.compile(r'\btext\("((?:[^"\\]|\\.)*)"')
+CALL = re.compile(r'(?<![.\w])text\("((?:[^"\\]|\\.)*)"')
 
 
 class TestTexts:

@@ -39,12 +39,39 @@ WEB = (
     '<img src="https://a.example/p.gif" width="1" height="1"> <a href="https://b.example/">link</a></p>'
 )
 TABLE = "<table><tr><th>H1</th><th>H2</th></tr><tr><td>a</td><td>b</td></tr></table>"
+STYLED_TABLE = (
+    '<table><tr><td style="text-align:right">Sum <b>x</b></td><td colspan="2">a|b</td></tr>'
+    "<tr><td><p>one</p><p>two</p></td><td><ul><li>c</li><li>d</li></ul></td><td><table><tr><td>in</td></tr></table></td></tr></table>"
+)
+LIBREOFFICE = (
+    '<html><head><meta name="generator" content="LibreOffice"/><style type="text/css">p { margin-bottom: 0.1in }</style></head><body lang="en-US" dir="ltr">'
+    '<h2 class="western">Head</h2><p style="line-height: 100%"><font color="#000000">Plain <b>strong</b> <i>slanted</i> <strike>old</strike></font></p>'
+    "<ul><li><p>One</p></li><ul><li><p>Inner</p></li></ul><li><p>Two</p></li></ul></body></html>"
+)
+SHEET = (
+    '<google-sheets-html-origin><style type="text/css">td {border: 1px solid #cccccc;}</style><table xmlns="http://www.w3.org/1999/xhtml" cellspacing="0" '
+    'dir="ltr" border="1" data-sheets-root="1"><colgroup><col width="100"/><col width="100"/></colgroup><tbody><tr style="height:21px;">'
+    '<td style="overflow:hidden;font-weight:bold;" data-sheets-value="{}">Item</td><td style="text-align:right;">Price</td></tr>'
+    '<tr><td>Tea</td><td style="text-align:right;">2.5</td></tr><tr><td></td><td>3</td></tr></tbody></table>'
+)
+EXCEL = (
+    '<html xmlns:x="urn:schemas-microsoft-com:office:excel"><head><style><!--td {mso-style-parent:style0;}--></style></head><body link=blue>'
+    "<table border=0 cellpadding=0><!--StartFragment--><col width=64><tr height=20><td height=20 class=xl65>A&nbsp;1</td><td>B</td></tr>"
+    "<tr><td>1</td><td>2</td></tr><!--EndFragment--></table></body></html>"
+)
 PASTED = [
     (GOOGLE, "Plain **strong** *slanted*\n\nSecond"),
     (WORD, "- **One**\n  - **Inner**\n- **Two**"),
     (NESTED, "- One\n  - Inner\n- Two"),
     (WEB, "## Head\n\nsoft ~~old~~ ~~gone~~ [link](https://b.example/)"),
     (TABLE, "| H1 | H2 |\n| --- | --- |\n| a | b |"),
+    (
+        STYLED_TABLE,
+        "| Sum **x** | a\\|b |  |\n| ---: | --- | --- |\n| one<br />two | c<br />d | in |",
+    ),
+    (LIBREOFFICE, "## Head\n\nPlain **strong** *slanted* ~~old~~\n\n- One\n  - Inner\n- Two"),
+    (SHEET, "| **Item** | Price |\n| --- | ---: |\n| Tea | 2.5 |\n|  | 3 |"),
+    (EXCEL, "| A\u00a01 | B |\n| --- | --- |\n| 1 | 2 |"),
 ]
 
 
@@ -84,7 +111,11 @@ def saved_text(console: Console, path: str) -> str:
     return repository(console.service).show(path).decode()
 
 
-@pytest.mark.parametrize(("html", "expected"), PASTED, ids=["google", "word", "nested", "web", "table"])
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    PASTED,
+    ids=["google", "word", "nested", "web", "table", "styled-table", "libreoffice", "sheet", "excel"],
+)
 def test_pasted_html_is_markdown(console: Console, project: str, html: str, expected: str) -> None:
     path = open_page(console, project, f"pasted-{len(html)}", "---\ntitle: Paste\n---\n")
     console.page.locator(".ProseMirror").click()
@@ -131,6 +162,55 @@ def test_draft_banner_disappears_after_a_save(console: Console, project: str) ->
     save(console)
     assert "First words. Typed. More." in saved_text(console, path)
     expect(console.page.locator("[data-draft-banner]")).to_have_count(0)
+
+
+def test_table_is_edited_as_a_table(console: Console, project: str) -> None:
+    table = "| Name  | Price |\n|:------|------:|\n| Tea   |  2.50 |\n| Milk  |  1.00 |\n"
+    path = open_page(console, project, "table", TEXT + "\n" + table)
+    keyboard = console.page.keyboard
+    console.page.get_by_role("cell", name="Tea").click()
+    keyboard.press("End")
+    keyboard.type("!")
+    keyboard.press("Tab")
+    keyboard.type("3|0")
+    console.page.get_by_role("cell", name="1.00").click()
+    keyboard.press("Tab")
+    keyboard.type("Salt")
+    console.page.evaluate(PASTE, ["<p>fine</p><p>coarse</p>", "fine"])
+    keyboard.press("Enter")
+    console.page.get_by_role("button", name="Delete row").click()
+    expect(console.page.get_by_role("toolbar", name="Table")).to_be_visible()
+    console.page.get_by_role("columnheader", name="Name").click()
+    console.page.get_by_role("button", name="Column after").click()
+    console.page.get_by_label("Alignment of the column").select_option("center")
+    save(console)
+    assert saved_text(console, path).removeprefix(TEXT) == (
+        "\n| Name  |  | Price |\n|:-----:| --- |------:|\n| Tea!   |  |  3\\|0 |\n| Milk  |  |  1.00 |\n| Saltfine<br />coarse |  |  |\n"
+    )
+
+
+def test_inserted_table_rule_and_tasks(console: Console, project: str) -> None:
+    path = open_page(console, project, "insert")
+    keyboard = console.page.keyboard
+    type_after(console, 1, "")
+    keyboard.press("Enter")
+    console.page.get_by_role("button", name="Table", exact=True).click()
+    for word in ("A", "B", "1", "2", "3", "4"):
+        keyboard.type(word)
+        keyboard.press("Tab")
+    console.page.get_by_role("button", name="Delete row").click()
+    console.page.locator(".ProseMirror > p").last.click()
+    keyboard.type("---")
+    console.page.locator(".ProseMirror > p").last.click()
+    keyboard.press("End")
+    console.page.get_by_role("button", name="Task list").click()
+    keyboard.type("first")
+    keyboard.press("Enter")
+    keyboard.type("~~second~~ done")
+    console.page.get_by_label("Done").nth(1).check()
+    save(console)
+    text = saved_text(console, path).removeprefix(TEXT).strip()
+    assert text == "| A | B |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n\n---\n\n- [ ] first\n- [x] ~~second~~ done"
 
 
 class TestOtherPerson:

@@ -29,7 +29,7 @@ export function cleanHtml(html: string): string {
   cleanTexts(body);
   joinWordLists(body);
   nestLists(body);
-  for (const table of body.querySelectorAll("table")) table.replaceWith(tableElement(table));
+  for (const table of [...body.querySelectorAll("table")].reverse()) table.replaceWith(tableElement(table));
   keepOuterSpace(body);
   return body.innerHTML;
 }
@@ -180,27 +180,45 @@ function nestLists(body: HTMLElement): void {
   }
 }
 
-/** Return a table as the source of a Markdown table. A table of one cell is its content. */
+/** Return a table with a header row, and cells of one line. A table of one cell, or inside of another, is its content. */
 function tableElement(table: HTMLTableElement): HTMLElement {
-  const rows = [...table.rows].map((row) => [...row.cells].map((cell) => cellText(cell)));
-  if (rows.flat().length <= 1) {
-    const paragraph = document.createElement("p");
-    paragraph.textContent = rows.flat()[0] ?? "";
-    return paragraph;
+  const rows = [...table.rows].map((row) => [...row.cells].flatMap((cell) => [cell, ...Array.from({ length: cell.colSpan - 1 }, () => null)]));
+  if (rows.flat().length <= 1 || table.parentElement!.closest("td, th, li, blockquote")) {
+    const content = document.createElement("div");
+    for (const cell of rows.flat()) {
+      const line = document.createElement("p");
+      line.append(...(cell?.childNodes ?? []));
+      if (line.hasChildNodes()) content.append(line);
+    }
+    return content;
   }
   const width = Math.max(...rows.map((row) => row.length));
-  const line = (cells: string[]) => `| ${Array.from({ length: width }, (_, index) => cells[index] ?? "").join(" | ")} |`;
-  const [head, ...others] = rows;
-  const source = document.createElement("pre");
-  source.className = "source-block";
-  source.dataset.label = "Table";
-  source.textContent = [line(head!), line(Array.from({ length: width }, () => "---")), ...others.map(line)].join("\n");
-  return source;
+  const result = document.createElement("table");
+  for (const [index, row] of rows.entries()) {
+    const line = result.insertRow();
+    for (let column = 0; column < width; column++) {
+      const cell = line.appendChild(document.createElement(index ? "td" : "th"));
+      const source = row[column];
+      if (!source) continue;
+      cell.dataset.align = styleOf(source, "text-align");
+      cell.append(...lineOf(source));
+    }
+  }
+  return result;
 }
 
-function cellText(cell: HTMLTableCellElement): string {
-  for (const lineBreak of cell.querySelectorAll("br, p + p, div + div")) lineBreak.before(" ");
-  return (cell.textContent ?? "").replace(/\s+/g, " ").trim().replace(/[|\\]/g, "\\$&").replace(/[<*_`[]/g, "\\$&");
+const INLINE = "a, b, strong, i, em, s, del, code, img, br";
+
+/** Return the content of a cell as one line: its text, links, images and marks, with breaks between its blocks. */
+function lineOf(cell: HTMLElement): ChildNode[] {
+  for (const block of cell.querySelectorAll(BLOCKS)) {
+    if (block.textContent) block.after(document.createElement("br"));
+  }
+  for (const element of [...cell.querySelectorAll("*")].reverse()) if (!element.matches(INLINE)) element.replaceWith(...element.childNodes);
+  const isEmpty = (node: ChildNode | null) => node instanceof HTMLBRElement || (node instanceof Text && !node.data.trim());
+  while (cell.lastChild && isEmpty(cell.lastChild)) cell.lastChild.remove();
+  while (cell.firstChild && isEmpty(cell.firstChild)) cell.firstChild.remove();
+  return [...cell.childNodes];
 }
 
 function keepOuterSpace(body: HTMLElement): void {

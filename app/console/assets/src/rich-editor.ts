@@ -6,10 +6,12 @@ import { history, redo, undo } from "prosemirror-history";
 import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from "prosemirror-inputrules";
 import { keymap } from "prosemirror-keymap";
 import type { MarkType, Node, NodeType } from "prosemirror-model";
-import { liftListItem, sinkListItem, splitListItem, wrapInList } from "prosemirror-schema-list";
+import { liftListItem, sinkListItem, wrapInList } from "prosemirror-schema-list";
 import { type Command, EditorState, NodeSelection, Plugin, type Transaction } from "prosemirror-state";
+import { goToNextCell, tableEditing } from "prosemirror-tables";
 import { EditorView } from "prosemirror-view";
 import { create, createDialog, icon, show } from "./dom.ts";
+import { cellBelow, insertTable, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask } from "./editor-tables.ts";
 import { type ChosenImage, chooseImage, describeImage } from "./image-dialog.ts";
 import { MarkdownFile } from "./markdown/file.ts";
 import { isSafe, schema } from "./markdown/schema.ts";
@@ -67,10 +69,10 @@ class RichEditor extends HTMLElement {
         dir: "auto",
       },
       dispatchTransaction: (transaction) => this.dispatch(transaction),
-      nodeViews: { image: (node) => this.imageView(node) },
+      nodeViews: { image: (node) => this.imageView(node), list_item: itemView },
       handleDoubleClickOn: (_view, _position, node) => node.type === nodes.image && (void this.editImage(), true),
       transformPastedHTML: cleanHtml,
-      transformPasted: restoreSpaces,
+      transformPasted: (slice, view) => oneLine(restoreSpaces(slice), view.state),
       clipboardTextParser: (value, $context, plain) => parseText(value, $context, plain, this.isMdx)!,
       handlePaste: (view, event) => this.addImages(imagesOf(event.clipboardData)) || pasteFromCodeEditor(view, event),
       handleDrop: (_view, event, _slice, moved) => !moved && this.addImages(imagesOf(event.dataTransfer)),
@@ -212,11 +214,15 @@ class RichEditor extends HTMLElement {
     const buttons: [string, string, Command, MarkType?][] = [
       ["bold", text("Bold"), toggleMark(marks.strong!), marks.strong],
       ["italic", text("Italic"), toggleMark(marks.em!), marks.em],
+      ["strikethrough", text("Strikethrough"), toggleMark(marks.strike!), marks.strike],
       ["code", text("Code"), toggleMark(marks.code!), marks.code],
       ["link", text("Link"), (_state, dispatch) => (dispatch && void this.editLink(), true), marks.link],
       ["list", text("Bulleted list"), chainCommands(liftFrom(nodes.bullet_list!), wrapInList(nodes.bullet_list!))],
       ["list-ordered", text("Numbered list"), chainCommands(liftFrom(nodes.ordered_list!), wrapInList(nodes.ordered_list!))],
+      ["list-todo", text("Task list"), toggleTask],
       ["quote", text("Quote"), chainCommands(liftFrom(nodes.blockquote!), wrapIn(nodes.blockquote!))],
+      ["table", text("Table"), insertTable],
+      ["minus", text("Horizontal rule"), insertRule],
       ["undo", text("Undo"), undo],
       ["redo", text("Redo"), redo],
     ];
@@ -241,6 +247,9 @@ class RichEditor extends HTMLElement {
       select.value = parent.type === nodes.heading ? `heading${parent.attrs.level}` : parent.type.name;
       select.disabled = parent.type === nodes.source_block;
     });
+    const table = tableBar((command) => this.run(command));
+    bar.after(table.bar);
+    update.push(() => table.update(this.view!.state));
     const refresh = () => update.forEach((each) => each());
     this.addEventListener("state", refresh);
     refresh();
@@ -312,12 +321,13 @@ function plugins(): Plugin[] {
       "Mod-Shift-z": redo,
       "Mod-b": toggleMark(marks.strong!),
       "Mod-i": toggleMark(marks.em!),
+      "Mod-Shift-x": toggleMark(marks.strike!),
       "Mod-e": toggleMark(marks.code!),
       "Shift-Enter": chainCommands(exitCode, insertBreak),
       "Mod-Enter": exitCode,
-      Enter: splitListItem(list_item!),
-      Tab: sinkListItem(list_item!),
-      "Shift-Tab": liftListItem(list_item!),
+      Enter: chainCommands(cellBelow, splitItem),
+      Tab: chainCommands(nextCell, sinkListItem(list_item!)),
+      "Shift-Tab": chainCommands(goToNextCell(-1), liftListItem(list_item!)),
       "Mod-Alt-0": setBlockType(paragraph!),
       "Mod-Alt-1": setBlockType(nodes.heading!, { level: 1 }),
       "Mod-Alt-2": setBlockType(nodes.heading!, { level: 2 }),
@@ -327,6 +337,8 @@ function plugins(): Plugin[] {
     dropCursor({ class: "drop-cursor" }),
     gapCursor(),
     history(),
+    regularTables,
+    tableEditing(),
   ];
 }
 
@@ -346,11 +358,28 @@ function rules(): InputRule[] {
     wrappingInputRule(/^\s*>\s$/, nodes.blockquote!),
     wrappingInputRule(/^\s*([-*+])\s$/, nodes.bullet_list!, (match) => ({ marker: match[1] })),
     wrappingInputRule(/^(\d+)([.)])\s$/, nodes.ordered_list!, (match) => ({ order: Number(match[1]), delimiter: match[2] })),
+    new InputRule(/^(?:---|\*\*\*|___)$/, (state, match, start) => {
+      if (state.selection.$from.depth !== 1) return null;
+      return state.tr.replaceWith(start - 1, state.selection.to, nodes.horizontal_rule!.create({ markup: match[0] }));
+    }),
+    new InputRule(/^\[([ x]?)\]\s$/, (state, match, start, end) => {
+      const { $from } = state.selection;
+      if ($from.node(-1)?.type !== nodes.list_item || $from.index(-1)) return null;
+      return state.tr.delete(start, end).setNodeAttribute($from.before(-1), "task", match[1] || " ");
+    }),
+    markRule(/(~~)([^~\s](?:[^~]*[^~\s])?)~~$/, marks.strike!),
     markRule(/(\*\*)([^*\s](?:[^*]*[^*\s])?)\*\*$/, marks.strong!),
     markRule(/(?<![*\w])(\*)([^*\s](?:[^*]*[^*\s])?)\*$/, marks.em!),
     markRule(/(`)([^`]+)`$/, marks.code!),
   ].map(guarded);
 }
+
+const insertRule: Command = (state, dispatch) => {
+  const { $from } = state.selection;
+  if ($from.depth && $from.node(1).type === nodes.table) return false;
+  dispatch?.(state.tr.replaceSelectionWith(nodes.horizontal_rule!.create()).scrollIntoView());
+  return true;
+};
 
 function liftFrom(type: NodeType): Command {
   return (state, dispatch, view) => {

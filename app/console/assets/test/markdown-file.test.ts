@@ -77,7 +77,7 @@ describe("MarkdownFile", () => {
     new MarkdownFile(SAMPLE).doc.forEach((node) => labels.push(node.attrs.label ?? node.type.name));
     assert.deepEqual(labels, [
       "Front matter", "heading", "paragraph", "bullet_list", "ordered_list", "blockquote", "bullet_list", "code_block", "code_block",
-      "horizontal_rule", "HTML", "Table", "Shortcode", "Directive", "paragraph", "heading", "Link addresses", "Footnote",
+      "horizontal_rule", "HTML", "table", "Shortcode", "Directive", "paragraph", "heading", "Link addresses", "Footnote",
     ]);
   });
 

@@ -67,7 +67,24 @@ export function isMdxCode(source: string): boolean {
   return /[{<]/.test(text);
 }
 
-const UNSUPPORTED: Record<string, string> = { html_block: "HTML", table_open: "Table" };
+const UNSUPPORTED: Record<string, string> = { html_block: "HTML" };
+
+/** Cells beyond the columns of a table that are looked for. */
+const SURPLUS = 10;
+
+// The brackets of a task belong to its item.
+md.core.ruler.before("text_join", "tasks", (state) => {
+  for (const [index, token] of state.tokens.entries()) {
+    const [paragraph, inline] = state.tokens.slice(index + 1, index + 3);
+    if (token.type !== "list_item_open" || paragraph?.type !== "paragraph_open") continue;
+    const first = inline!.children?.[0];
+    const match = first?.type === "text" ? /^\[([ xX])\](?: |$)/.exec(first.content) : null;
+    if (!match || (match[0].length === 3 && inline!.children!.length > 1)) continue;
+    token.meta = { task: match[1] };
+    first!.content = first!.content.slice(match[0].length);
+    inline!.children = inline!.children!.filter((each) => each !== first || each.content);
+  }
+});
 
 /** HTML elements without attributes that mean the same as a mark. */
 const MARKS: Record<string, string> = { b: "strong", strong: "strong", i: "em", em: "em", s: "s", del: "s", strike: "s" };
@@ -113,7 +130,13 @@ let lines: string[] = [];
 const parser = new MarkdownParser(schema, { parse: () => current } as unknown as MarkdownIt, {
   blockquote: { block: "blockquote" },
   paragraph: { block: "paragraph" },
-  list_item: { block: "list_item" },
+  list_item: { block: "list_item", getAttrs: (token) => ({ task: token.meta?.task ?? null }) },
+  table: { block: "table", getAttrs: (token) => ({ source: lines[token.map![0] + 1] }) },
+  thead: { ignore: true },
+  tbody: { ignore: true },
+  tr: { block: "table_row", getAttrs: (token) => ({ source: lines[token.map![0]] }) },
+  th: { block: "table_header", getAttrs: alignment },
+  td: { block: "table_cell", getAttrs: alignment },
   bullet_list: {
     block: "bullet_list",
     getAttrs: (token, tokens, i) => ({ marker: token.markup, tight: isTight(tokens, i), ...layoutOf(tokens, i) }),
@@ -157,6 +180,21 @@ const parser = new MarkdownParser(schema, { parse: () => current } as unknown as
   link: { mark: "link", getAttrs: (token) => ({ href: token.attrGet("href") ?? "", title: token.attrGet("title") || null }) },
   code_inline: { mark: "code", noCloseToken: true },
 });
+
+function alignment(token: Token): { align: string | null } {
+  return { align: /text-align:(\w+)/.exec(String(token.attrGet("style") ?? ""))?.[1] ?? null };
+}
+
+/** Return whether the schema has all of a table: no cells beyond its columns, and no lines that belong to an extension. */
+function isPlainTable(source: string, tokens: Token[]): boolean {
+  const [, , ...rows] = source.split(LINE_END);
+  if (rows.some((row) => /^\s*\{[:{%]/.test(row))) return false;
+  const columns = tokens.filter((token) => token.type === "th_open").length;
+  const width = columns + SURPLUS;
+  const wide = md.parse([`|${" x |".repeat(width)}`, `|${" --- |".repeat(width)}`, ...rows].join("\n"), {});
+  const cells = wide.filter((token) => token.type === "inline").slice(width);
+  return cells.every((cell, index) => index % width < columns || !cell.content);
+}
 
 function isTight(tokens: readonly Token[], index: number): boolean {
   for (const token of tokens.slice(index + 1)) if (token.type !== "list_item_open") return token.hidden;
@@ -207,7 +245,7 @@ export function parseNodes(text: string, references: References): Node[] | null 
 }
 
 function nodesOf(tokens: Token[], source: string[]): Node[] | null {
-  if (tokens.some((token) => token.type in UNSUPPORTED)) return null;
+  if (tokens.some((token) => token.type in UNSUPPORTED || (token.type === "table_open" && token.level > 0))) return null;
   if (!tokens.length) return [];
   current = tokens;
   lines = source;
@@ -259,6 +297,7 @@ function classify(source: string, tokens: Token[] | null, all: string[], isMdx: 
   if (!tokens) return { node: null, label: "Source" };
   const type = tokens.find((token) => token.type in UNSUPPORTED)?.type;
   if (type) return { node: null, label: UNSUPPORTED[type]! };
+  if (tokens[0]!.type === "table_open" && !isPlainTable(source, tokens)) return { node: null, label: "Table" };
   if (isMdx && tokens[0]!.type !== "fence" && isMdxCode(source)) return { node: null, label: "MDX" };
   const nodes = nodesOf(tokens, all);
   return { node: nodes?.length === 1 ? nodes[0]! : null, label: "Source" };

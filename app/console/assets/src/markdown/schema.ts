@@ -1,12 +1,28 @@
 // ProseMirror schema of a Markdown text. A top-level node has the attribute `key`: the index of its block in the file.
-// An attribute of the notation that is null has the notation of the file (style.ts).
-import { type Attrs, type DOMOutputSpec, type Node, Schema } from "prosemirror-model";
+// An attribute of the notation that is null has the notation of the file (style.ts). Lines of a table have the attribute `source`:
+// the line from which they were read, or null.
+import { type Attrs, type DOMOutputSpec, type Node, type NodeType, Schema } from "prosemirror-model";
+import { tableNodes } from "prosemirror-tables";
 
 const key = { key: { default: null } };
+const source = { source: { default: null } };
+const tables = tableNodes({
+  tableGroup: "",
+  cellContent: "inline*",
+  cellAttributes: {
+    align: {
+      default: null,
+      getFromDOM: (cell) => /^(?:left|center|right)$/.exec(cell.dataset.align ?? "")?.[0] ?? null,
+      setDOMAttr: (value, attrs) => {
+        if (value) attrs["data-align"] = value;
+      },
+    },
+  },
+});
 
 export const schema = new Schema({
   nodes: {
-    doc: { content: "block+" },
+    doc: { content: "(block | table)+" },
     paragraph: { content: "inline*", group: "block", attrs: key, parseDOM: [{ tag: "p" }], toDOM: () => ["p", 0] },
     heading: {
       content: "inline*",
@@ -54,7 +70,19 @@ export const schema = new Schema({
     },
     bullet_list: list("ul", { marker: { default: null } }),
     ordered_list: list("ol", { order: { default: 1 }, delimiter: { default: null }, step: { default: 1 } }),
-    list_item: { content: "block+", defining: true, parseDOM: [{ tag: "li" }], toDOM: () => ["li", 0] },
+    // `task` is null, or the character between the brackets of a task: a space, "x" or "X".
+    list_item: {
+      content: "block+",
+      defining: true,
+      attrs: { task: { default: null } },
+      parseDOM: [{ tag: "li", getAttrs: (element) => ({ task: (element as HTMLElement).dataset.task ?? null }) }],
+      toDOM: (node) => ["li", node.attrs.task === null ? {} : { "data-task": node.attrs.task }, 0],
+    },
+    // Markdown has tables of one header row, with cells of one line, and outside of other blocks only.
+    table: { ...tables.table, content: "table_row+", attrs: { ...key, ...source } },
+    table_row: { ...tables.table_row, attrs: source },
+    table_cell: tables.table_cell,
+    table_header: tables.table_header,
     horizontal_rule: {
       group: "block",
       attrs: { ...key, markup: { default: "---" } },
@@ -104,6 +132,11 @@ export const schema = new Schema({
     code: { excludes: "em strong strike", parseDOM: [{ tag: "code" }], toDOM: () => ["code", { spellcheck: "false" }, 0] },
   },
 });
+
+/** Return the type and the alignment of a cell: those of the header row for its columns. */
+export function cellForm(table: Node, row: number, column: number): { type: NodeType; align: string | null } {
+  return { type: row ? schema.nodes.table_cell! : schema.nodes.table_header!, align: table.firstChild!.maybeChild(column)?.attrs.align ?? null };
+}
 
 function list(tag: "ul" | "ol", attrs: Attrs) {
   return {

@@ -2,8 +2,9 @@
 // parsed again and compared; the next, safer form is used if it differs.
 import { MarkdownSerializer, type MarkdownSerializerState, defaultMarkdownSerializer } from "prosemirror-markdown";
 import { Fragment, type Mark, type Node } from "prosemirror-model";
+import { merge } from "./merge.ts";
 import { type References, isMdxCode, parseNodes } from "./parse.ts";
-import { schema } from "./schema.ts";
+import { cellForm, schema } from "./schema.ts";
 import type { Style } from "./style.ts";
 
 type MarkText = (state: MarkdownSerializerState, mark: Mark, parent: Node, index: number) => string;
@@ -33,6 +34,8 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
     {
       paragraph: inline,
       heading: inline,
+      table_cell: inline,
+      table_header: inline,
       image(state, node) {
         const { src, title } = node.attrs;
         const alt = form === "plain" ? node.attrs.alt : node.attrs.alt.replace(/[[\]\\]/g, "\\$&");
@@ -40,7 +43,7 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
         state.write(`![${alt}](${target}${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`);
       },
       hard_break(state, node, parent) {
-        const isHtml = form === "html" || parent.type === schema.nodes.heading || node.attrs.markup.startsWith("<");
+        const isHtml = form === "html" || isOneLine(parent) || node.attrs.markup.startsWith("<");
         if (isHtml) state.write(node.attrs.markup.startsWith("<") ? node.attrs.markup : "<br />");
         else state.write(node.attrs.markup === "\\" ? "\\\n" : "  \n");
       },
@@ -88,20 +91,33 @@ function inlineText(node: Node, form: Form, isMdx: boolean): string {
   return writer.serialize(schema.nodes.doc!.create(null, node));
 }
 
+function isOneLine(node: Node): boolean {
+  return node.type === schema.nodes.heading || isCell(node);
+}
+
+function isCell(node: Node): boolean {
+  return node.type === schema.nodes.table_cell || node.type === schema.nodes.table_header;
+}
+
+const DELIMITERS: Record<string, string> = { left: ":---", center: ":---:", right: "---:" };
+
 class BlockWriter {
   private readonly form: Form;
-  private readonly isMdx: boolean;
+  private readonly context: Context;
+  private readonly isMerged: boolean;
 
-  constructor(form: Form, isMdx: boolean) {
+  /** With `isMerged`, an edited row keeps the spaces that its author wrote. */
+  constructor(form: Form, context: Context, isMerged: boolean) {
     this.form = form;
-    this.isMdx = isMdx;
+    this.context = context;
+    this.isMerged = isMerged;
   }
 
   write(node: Node): string {
     const { attrs } = node;
     switch (node.type) {
       case schema.nodes.heading: {
-        const inner = inlineText(node, this.form, this.isMdx);
+        const inner = this.inline(node);
         return attrs.underline ? `${inner}\n${attrs.underline.repeat(3)}` : `${"#".repeat(attrs.level)} ${inner}`.trimEnd();
       }
       case schema.nodes.blockquote:
@@ -115,9 +131,42 @@ class BlockWriter {
         return attrs.markup;
       case schema.nodes.source_block:
         return node.textContent;
+      case schema.nodes.table:
+        return this.table(node);
       default:
-        return inlineText(node, this.form, this.isMdx);
+        return this.inline(node);
     }
+  }
+
+  private inline(node: Node): string {
+    return inlineText(node, this.form, this.context.isMdx);
+  }
+
+  /** A line of the table that was not edited is written as it was read. */
+  private table(table: Node): string {
+    const rows = [...table.children];
+    const delimiters = delimitersOf(rows[0]!);
+    const delimiter: string = table.attrs.source ?? delimiters;
+    const sources = rows.map((row): string | null => row.attrs.source);
+    const plain = delimiter.replace(/:?-+:?/g, "x");
+    const read = parseNodes([plain, delimiter, ...sources.map((source) => source ?? plain)].join("\n"), this.context.references)?.[0];
+    const originals = read?.type === schema.nodes.table && read.childCount === rows.length + 1 ? [...read.children] : null;
+    const lines = rows.map((row, index) => {
+      const [source, original] = [sources[index], originals?.[index + 1]];
+      if (!source || !original) return this.row(row);
+      const isSame = sameCells(original, row, (cell) => comparable(cell).content.toJSON());
+      return isSame ? source : this.merged(this.row(original), source, this.row(row));
+    });
+    const line = !originals || sameCells(originals[0]!, rows[0]!, (cell) => cell.attrs.align) ? delimiter : this.merged(delimitersOf(originals[0]!), delimiter, delimiters);
+    return [lines[0], line, ...lines.slice(1)].join("\n");
+  }
+
+  private merged(base: string, source: string, mine: string): string {
+    return this.isMerged ? merge(base, source, mine, "word") : mine;
+  }
+
+  private row(row: Node): string {
+    return rowText([...row.children].map((cell) => this.inline(cell).trim().replaceAll("|", "\\|")));
   }
 
   private children(node: Node, between: string): string {
@@ -141,9 +190,24 @@ class BlockWriter {
       const own = isList && index > 0 ? child.attrs.indent : null;
       return indented(this.write(child), own && fits(own, width) ? own : margin);
     });
+    if (item.attrs.task !== null) parts[0] = `${margin}[${item.attrs.task}] ${parts[0]!.slice(width)}`.trimEnd();
     const text = parts.join(list.attrs.tight ? "\n" : "\n\n");
     return text.trim() ? lead + " ".repeat(width - lead.length) + text.slice(width) : lead;
   }
+}
+
+function rowText(cells: string[]): string {
+  return `| ${cells.join(" | ")} |`;
+}
+
+function delimitersOf(header: Node): string {
+  return rowText([...header.children].map((cell) => DELIMITERS[cell.attrs.align] ?? "---"));
+}
+
+/** Return whether two rows have as many cells, and each the same value. */
+function sameCells(a: Node, b: Node, value: (cell: Node) => unknown): boolean {
+  const [first, second] = [a, b].map((row) => JSON.stringify([...row.children].map(value)));
+  return first === second;
 }
 
 function indented(text: string, margin: string): string {
@@ -172,7 +236,7 @@ export function write(node: Node, context: Context): string {
 }
 
 const ELEMENTS: Record<string, string> = {
-  paragraph: "p", blockquote: "blockquote", bullet_list: "ul", ordered_list: "ol", list_item: "li", strong: "strong", em: "em", strike: "del", code: "code",
+  table: "table", table_row: "tr", table_cell: "td", table_header: "th", paragraph: "p", blockquote: "blockquote", bullet_list: "ul", ordered_list: "ol", list_item: "li", strong: "strong", em: "em", strike: "del", code: "code",
 };
 
 /** Return a node as HTML without an empty line, which would end the block. Readers see the same text. */
@@ -215,8 +279,10 @@ export function writeExactly(node: Node, context: Context): string | null {
   const resolved = resolve(node, context.style);
   for (const each of [resolved, loose(resolved)]) {
     for (const form of FORMS) {
-      const text = new BlockWriter(form, context.isMdx).write(each).replace(/\n+$/, "");
-      if (isSource(text, each, context)) return text;
+      for (const isMerged of node.type === schema.nodes.table ? [true, false] : [false]) {
+        const text = new BlockWriter(form, context, isMerged).write(each).replace(/\n+$/, "");
+        if (isSource(text, each, context)) return text;
+      }
     }
   }
   return null;
@@ -243,8 +309,22 @@ export function resolve(node: Node, style: Style): Node {
   if (node.type === schema.nodes.hard_break) set("markup", style.hardBreak);
   if (node.type === schema.nodes.heading) set("underline", style.isSetext && attrs.level === 1 ? "=" : style.isSetext && attrs.level === 2 ? "-" : "");
   if (node.isText) return node.mark(node.marks.map((mark) => resolveMark(mark, style)));
+  if (node.type === schema.nodes.table) return regular(node, style);
   const content = Fragment.from([...node.children].map((child) => resolve(child, style)));
   return node.type.create(attrs, content, node.marks.map((mark) => resolveMark(mark, style)));
+}
+
+/** Return a table whose first row is the header, with the alignment of each column, and with cells of one line. */
+function regular(table: Node, style: Style): Node {
+  const rows = [...table.children].map((row, index) => {
+    const cells = [...row.children].map((cell, column) => {
+      const { type, align } = cellForm(table, index, column);
+      const inline = [...cell.children].map((child) => (child.type === schema.nodes.soft_break ? schema.text(" ", child.marks) : resolve(child, style)));
+      return type.create({ align }, inline);
+    });
+    return row.type.create(row.attrs, cells);
+  });
+  return table.type.create(table.attrs, rows);
 }
 
 function resolveMark(mark: Mark, style: Style): Mark {
@@ -263,7 +343,7 @@ function loose(node: Node): Node {
 /** Return what readers see of a node: without the index of its block, the layout of lists, the marks' notation, and outer spaces. */
 export function comparable(node: Node): Node {
   const attrs: Record<string, unknown> = { ...node.attrs };
-  for (const name of ["key", "gap", "indent"]) if (name in attrs) attrs[name] = null;
+  for (const name of ["key", "gap", "indent", "source"]) if (name in attrs) attrs[name] = null;
   if (node.type === schema.nodes.hard_break) attrs.markup = null;
   if (node.isText) return node.mark(node.marks.map(withoutMarkup));
   const children = [...node.children].map(comparable);
@@ -318,9 +398,10 @@ function joined(nodes: Node[]): Node[] {
 
 /** Return a paragraph or heading without spaces at its ends, which Markdown does not have. Ideographic and no-break spaces remain. */
 export function withoutOuterSpace(node: Node): Node {
-  if (!node.inlineContent || node.type.spec.code || node.attrs.key === undefined) return node;
+  if (!node.inlineContent || node.type.spec.code) return node;
   const [first, last] = [node.firstChild?.text ?? "", node.lastChild?.text ?? ""];
   const start = /^[ \t\n]*/.exec(first)![0].length;
   const end = node.content.size - /(?<![ \t\n])[ \t\n]*$/.exec(last)![0].length;
+  if (start >= end && isCell(node)) return node.copy(Fragment.empty);
   return start < end && (start || end < node.content.size) ? node.cut(start, end) : node;
 }
