@@ -208,3 +208,4 @@ class TestLargeRepository:
             scene.series(
                 f"{VIEWS} filters, {name}", *[lambda: scene.client.get(f"{base}/content/?view=tree&q=p0001")] * VIEWS
             )
+        assert f"p{FILES - 500:06}.md" in scene.client.get(f"{base}/content/content/s{(FILES - 1) // 500:03}").text

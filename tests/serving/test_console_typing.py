@@ -173,8 +173,8 @@ def test_table_is_edited_as_a_table(console: Console, project: str) -> None:
     keyboard.type("!")
     keyboard.press("Tab")
     keyboard.type("3|0")
-    console.page.get_by_role("cell", name="1.00").click()
-    keyboard.press("Tab")
+    for _ in range(3):
+        keyboard.press("Tab")
     keyboard.type("Salt")
     console.page.evaluate(PASTE, ["<p>fine</p><p>coarse</p>", "fine"])
     keyboard.press("Enter")
@@ -185,7 +185,7 @@ def test_table_is_edited_as_a_table(console: Console, project: str) -> None:
     console.page.get_by_label("Alignment of the column").select_option("center")
     save(console)
     assert saved_text(console, path).removeprefix(TEXT) == (
-        "\n| Name  |  | Price |\n|:-----:| --- |------:|\n| Tea!   |  |  3\\|0 |\n| Milk  |  |  1.00 |\n| Saltfine<br />coarse |  |  |\n"
+        "\n| Name  |  | Price |\n|:---: | --- |------:|\n| Tea!   |  | 3\\|0 |\n| Milk  |  | 1.00 |\n| Saltfine<br />coarse |  |  |\n"
     )
 
 

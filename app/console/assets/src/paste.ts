@@ -22,7 +22,9 @@ const SPACE = "\ue000";
 export function cleanHtml(html: string): string {
   if (html.includes("data-pm-slice")) return html; // Copied from this editor.
   const fragment = /<!--StartFragment-->([^]*?)<!--EndFragment-->/.exec(html)?.[1] ?? html.replace(/^[^]*<body[^>]*>|<\/body>[^]*$/gi, "");
-  const lists = fragment.replace(/<!--\[if !supportLists\]-->([^]*?)<!--\[endif\]-->/g, '<span class="galley-marker">$1</span>');
+  // Excel marks the rows inside of the table.
+  const whole = /^\s*<(?:col|colgroup|thead|tbody|tr|td|th)\b/i.test(fragment) ? `<table>${fragment}</table>` : fragment;
+  const lists = whole.replace(/<!--\[if !supportLists\]-->([^]*?)<!--\[endif\]-->/g, '<span class="galley-marker">$1</span>');
   const body = DOMPurify.sanitize(lists, { ALLOWED_TAGS: TAGS, ALLOWED_ATTR: ATTRIBUTES, ALLOW_DATA_ATTR: false, RETURN_DOM: true }) as HTMLElement;
   for (const element of body.querySelectorAll<HTMLElement>("*")) if (isInvisible(element)) element.remove();
   for (const element of [...body.querySelectorAll<HTMLElement>("*")].reverse()) replaceStyle(element);

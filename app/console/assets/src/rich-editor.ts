@@ -7,7 +7,7 @@ import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from
 import { keymap } from "prosemirror-keymap";
 import type { MarkType, Node, NodeType } from "prosemirror-model";
 import { liftListItem, sinkListItem, wrapInList } from "prosemirror-schema-list";
-import { type Command, EditorState, NodeSelection, Plugin, type Transaction } from "prosemirror-state";
+import { type Command, EditorState, NodeSelection, Plugin, Selection, type Transaction } from "prosemirror-state";
 import { goToNextCell, tableEditing } from "prosemirror-tables";
 import { EditorView } from "prosemirror-view";
 import { create, createDialog, icon, show } from "./dom.ts";
@@ -209,6 +209,7 @@ class RichEditor extends HTMLElement {
     ];
     const select = create("select", { "aria-label": text("Style") }, ...styles.map(([value, label]) => create("option", { value }, label)));
     select.append(create("option", { value: "source_block", hidden: true }, text("Source")));
+    select.append(create("option", { value: "table", hidden: true }, text("Table")));
     select.addEventListener("change", () => this.run(styles.find(([value]) => value === select.value)![2]));
     bar.append(select);
     const buttons: [string, string, Command, MarkType?][] = [
@@ -243,9 +244,10 @@ class RichEditor extends HTMLElement {
       bar.append(create("button", { type: "button", class: "format-bar__button", "aria-label": label, title: label, click: () => void this.editImage() }, icon("image")));
     }
     update.push(() => {
-      const parent = this.view!.state.selection.$from.parent;
-      select.value = parent.type === nodes.heading ? `heading${parent.attrs.level}` : parent.type.name;
-      select.disabled = parent.type === nodes.source_block;
+      const { parent } = this.view!.state.selection.$from;
+      const isFixed = parent.type === nodes.source_block || parent.type.spec.tableRole !== undefined;
+      select.value = parent.type === nodes.heading ? `heading${parent.attrs.level}` : parent.type.spec.tableRole ? "table" : parent.type.name;
+      select.disabled = isFixed;
     });
     const table = tableBar((command) => this.run(command));
     bar.after(table.bar);
@@ -358,10 +360,7 @@ function rules(): InputRule[] {
     wrappingInputRule(/^\s*>\s$/, nodes.blockquote!),
     wrappingInputRule(/^\s*([-*+])\s$/, nodes.bullet_list!, (match) => ({ marker: match[1] })),
     wrappingInputRule(/^(\d+)([.)])\s$/, nodes.ordered_list!, (match) => ({ order: Number(match[1]), delimiter: match[2] })),
-    new InputRule(/^(?:---|\*\*\*|___)$/, (state, match, start) => {
-      if (state.selection.$from.depth !== 1) return null;
-      return state.tr.replaceWith(start - 1, state.selection.to, nodes.horizontal_rule!.create({ markup: match[0] }));
-    }),
+    new InputRule(/^(?:---|\*\*\*|___)$/, (state, match) => (state.selection.$from.depth === 1 ? withRule(state, match[0]) : null)),
     new InputRule(/^\[([ x]?)\]\s$/, (state, match, start, end) => {
       const { $from } = state.selection;
       if ($from.node(-1)?.type !== nodes.list_item || $from.index(-1)) return null;
@@ -377,9 +376,20 @@ function rules(): InputRule[] {
 const insertRule: Command = (state, dispatch) => {
   const { $from } = state.selection;
   if ($from.depth && $from.node(1).type === nodes.table) return false;
-  dispatch?.(state.tr.replaceSelectionWith(nodes.horizontal_rule!.create()).scrollIntoView());
+  dispatch?.(withRule(state, null).scrollIntoView());
   return true;
 };
+
+/** Insert a rule after the top-level block of the cursor, or instead of it if its text is the rule or empty. The cursor moves below. */
+function withRule(state: EditorState, typed: string | null): Transaction {
+  const { $from, $to } = state.selection;
+  const isInstead = $from.depth === 1 && $from.parent.type === nodes.paragraph && (typed !== null || !$from.parent.childCount);
+  const end = $to.depth ? $to.after(1) : $to.pos;
+  const start = isInstead ? $from.before(1) : end;
+  const rest = end === state.doc.content.size ? [nodes.paragraph!.create()] : [];
+  const transaction = state.tr.replaceWith(start, end, [nodes.horizontal_rule!.create({ markup: typed ?? "---" }), ...rest]);
+  return transaction.setSelection(Selection.near(transaction.doc.resolve(start + 1)));
+}
 
 function liftFrom(type: NodeType): Command {
   return (state, dispatch, view) => {
