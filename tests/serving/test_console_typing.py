@@ -192,7 +192,7 @@ def test_table_is_edited_as_a_table(console: Console, project: str) -> None:
 def test_inserted_table_rule_and_tasks(console: Console, project: str) -> None:
     path = open_page(console, project, "insert")
     keyboard = console.page.keyboard
-    type_after(console, 1, "")
+    type_after(console, 1, " More.")
     keyboard.press("Enter")
     console.page.get_by_role("button", name="Table", exact=True).click()
     for word in ("A", "B", "1", "2", "3", "4"):
@@ -208,8 +208,10 @@ def test_inserted_table_rule_and_tasks(console: Console, project: str) -> None:
     keyboard.press("Enter")
     keyboard.type("~~second~~ done")
     console.page.get_by_label("Done").nth(1).check()
+    assert console.problems() == {}
+    console.resize(SIZE, "light")
     save(console)
-    text = saved_text(console, path).removeprefix(TEXT).strip()
+    text = saved_text(console, path).partition("Second words. More.\n")[2].strip()
     assert text == "| A | B |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n\n---\n\n- [ ] first\n- [x] ~~second~~ done"
 
 

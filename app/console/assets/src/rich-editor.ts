@@ -360,7 +360,11 @@ function rules(): InputRule[] {
     wrappingInputRule(/^\s*>\s$/, nodes.blockquote!),
     wrappingInputRule(/^\s*([-*+])\s$/, nodes.bullet_list!, (match) => ({ marker: match[1] })),
     wrappingInputRule(/^(\d+)([.)])\s$/, nodes.ordered_list!, (match) => ({ order: Number(match[1]), delimiter: match[2] })),
-    new InputRule(/^(?:---|\*\*\*|___)$/, (state, match) => (state.selection.$from.depth === 1 ? withRule(state, match[0]) : null)),
+    new InputRule(/^(?:---|\*\*\*|___)$/, (state, match) => {
+      const { $from, empty } = state.selection;
+      // The last character is not inserted yet. A paragraph with more text stays.
+      return empty && $from.depth === 1 && $from.parent.content.size === match[0].length - 1 ? withRule(state, match[0]) : null;
+    }),
     new InputRule(/^\[([ x]?)\]\s$/, (state, match, start, end) => {
       const { $from } = state.selection;
       if ($from.node(-1)?.type !== nodes.list_item || $from.index(-1)) return null;
