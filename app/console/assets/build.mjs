@@ -22,6 +22,8 @@ const { metafile } = await build({
   format: "esm",
   target: ["chrome120", "firefox120", "safari17"],
   metafile: true,
+  // markdown-it only decodes entities. The table for encoding would be loaded, too.
+  alias: { entities: "entities/lib/decode.js" },
   legalComments: "none",
   logLevel: "warning",
 });
