@@ -1,6 +1,6 @@
 # Commands for developers and operators. The scripts are in deploy/. No target overrides an environment variable.
 .DEFAULT_GOAL := help
-.PHONY: help install install-dev run cluster test quick coverage clients check mutants bench faults fuzz load requirements reference docs
+.PHONY: help install install-dev run cluster test quick coverage clients check structure mutants bench faults fuzz load requirements reference docs
 
 # The first interpreter that runs and is 3.11 or later.
 ifndef PYTHON
@@ -47,6 +47,9 @@ check: install-dev ## Formatter, linters, types, import contracts, unused code, 
 	@$(BIN)/bandit --quiet --recursive --severity-level high app config.py wsgi.py gunicorn.conf.py deploy migrations
 	@$(BIN)/python deploy/audit.py
 	@cat .coverage-figure 2>/dev/null || echo "Coverage: not measured in this checkout. make coverage measures it."
+
+structure: install-dev ## Figures of the structure: sizes of modules, imports, one-line functions
+	@$(BIN)/python .ci/structure.py
 
 mutants: install-dev ## The authorization table with each guard disabled in turn
 	@$(BIN)/python -m pytest -s --show-capture=no tests/mutants.py

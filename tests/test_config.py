@@ -12,9 +12,9 @@ from typing import Any, cast
 
 import pytest
 
-from app.settings.database_url import DatabaseUrlField
 from app.settings.fields import Url
 from app.settings.groups import PROJECT
+from app.settings.stores import DatabaseUrlField
 from app.settings.variables import Environment
 from config import ConfigError, Settings
 

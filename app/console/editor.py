@@ -11,10 +11,10 @@ from marshmallow import fields, validate
 from app.access.scope import Scope
 from app.console.blueprint import blueprint
 from app.console.field_lists import ACTION, apply_action
+from app.console.form_fields import page_fields
 from app.console.forms import Form
 from app.console.images import is_image, site_url
 from app.console.media import usage_of
-from app.console.page_fields import page_fields
 from app.console.page_source import (
     EDITOR_INPUTS,
     OpenFile,

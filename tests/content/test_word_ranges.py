@@ -1,6 +1,6 @@
 """Tests of the changed words of two lines."""
 
-from app.content.word_ranges import InlineDiff
+from app.content.unified_diff import InlineDiff
 
 
 def parts(before: str, after: str) -> tuple[list[str], list[str]]:

@@ -1,6 +1,6 @@
 """Requests whose text or number once blocked a worker, under gunicorn with two workers: each is answered, and no worker ends.
 
-The output shows for each series the statuses, its duration, and the slowest response of `/healthz` beside it.
+The output shows for each series the statuses, its duration, and the slowest response of `/healthz` in this time.
 """
 
 import threading

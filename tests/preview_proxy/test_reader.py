@@ -9,7 +9,7 @@ from http.client import HTTPException
 import pytest
 import sqlalchemy as sa
 
-from app.preview_proxy.reader import STEP_BYTES, BoundedReader
+from app.preview_proxy.http_exchange import STEP_BYTES, BoundedReader
 
 CHECK_S = 0.01
 

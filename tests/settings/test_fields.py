@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 from marshmallow import ValidationError
 
-from app.settings.database_url import DatabaseUrlField
 from app.settings.fields import (
     DirectoryField,
     EncryptionKeysField,
@@ -19,6 +18,7 @@ from app.settings.fields import (
     Url,
     line,
 )
+from app.settings.stores import DatabaseUrlField
 
 KEY = bytes(range(220, 252))  # Test ids contain the key, so it is equal in all processes.
 PEM = "-----BEGIN PRIVATE KEY-----\nMIIB\n-----END PRIVATE KEY-----"

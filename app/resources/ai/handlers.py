@@ -1,14 +1,21 @@
-"""Prompts and results of the AI handlers, independent of HTTP."""
+"""Prompts and results of the AI handlers, independent of HTTP.
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+Replies in JSON are checked and requested a second time if they are invalid.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
+
+import orjson
 
 from app.concurrency.background import Blocks
 from app.core.limits import AiLimits
-from app.drivers.ai.port import Message
+from app.drivers.ai.port import Message, Prompt
 from app.resources.ai import chat as chatting
-from app.resources.ai import diffs, output_schemas, prompts, streams, structured_output
+from app.resources.ai import diffs, output_schemas, prompts, streams
 from app.resources.ai.conversation import Conversation, closing
+from app.resources.ai.errors import InvalidAnswer
+from app.resources.ai.json_scanner import JsonObjectScanner
 from app.resources.ai.tools import TOOLS, ProjectTools
 
 SEO_NAME = "page"
@@ -49,7 +56,7 @@ def explain(
 def write_commit(conversation: Conversation, diff: str, locale: str | None) -> dict[str, Any]:
     """Return a commit message for a diff. Raises InvalidAnswer."""
     with closing(conversation):
-        return structured_output.request_json(conversation, prompts.commit(diff, locale), output_schemas.commit_message)
+        return request_json(conversation, prompts.commit(diff, locale), output_schemas.commit_message)
 
 
 def write_metadata(
@@ -63,7 +70,7 @@ def write_metadata(
     """Return the SEO metadata of a page. Raises InvalidAnswer."""
     with closing(conversation):
         prompt = prompts.metadata(content, path, locale, front_matter)
-        return structured_output.request_json(conversation, prompt, output_schemas.page_metadata)
+        return request_json(conversation, prompt, output_schemas.page_metadata)
 
 
 def fix_seo(
@@ -77,7 +84,38 @@ def fix_seo(
     """Return a page without its SEO issues, with a diff. Raises InvalidAnswer."""
     check = output_schemas.fixed_page([issue["id"] for issue in issues])
     with closing(conversation):
-        page = structured_output.request_json(
-            conversation, prompts.seo_fix(content, issues, front_matter, locale), check
-        )
+        page = request_json(conversation, prompts.seo_fix(content, issues, front_matter, locale), check)
     return page | {"diff": diffs.unified(SEO_NAME, content, page["content"])}
+
+
+T = TypeVar("T")
+
+
+def request_json(conversation: Conversation, prompt: Prompt, check: Callable[[Mapping[str, Any]], T]) -> T:
+    """Return the result of `check` for the reply. `check` raises ValueError with a message for the model.
+
+    Raises:
+        InvalidAnswer: two replies were invalid.
+        AppError, DriverError: the call failed.
+    """
+    text = conversation.complete(prompt).text
+    try:
+        return check(_parsed(text))
+    except ValueError as problem:
+        again = prompts.repaired(prompt, text, str(problem))
+    try:
+        return check(_parsed(conversation.complete(again).text))
+    except ValueError as problem:
+        raise InvalidAnswer from problem
+
+
+def _parsed(text: str) -> Mapping[str, Any]:
+    """Return the object. Models without a JSON mode may add a code fence or a sentence."""
+    try:
+        value = orjson.loads(text)
+    except orjson.JSONDecodeError:
+        objects = JsonObjectScanner().feed(text)
+        value = objects[0] if len(objects) == 1 else None
+    if not isinstance(value, dict):
+        raise ValueError("the answer must be one JSON object")  # noqa: TRY004 (one kind of failure for the repair round)
+    return value

@@ -1,15 +1,18 @@
-"""Calls to the model before the transaction of a route."""
+"""Calls to the model before the transaction of a route. Changes of code are returned at once or as a stream."""
 
 from typing import Any
 
 from app.access import targets
 from app.access.scope import Scope
+from app.concurrency.background import Blocks
 from app.core.limits import AiLimits
 from app.database import session
+from app.drivers.ai.port import Prompt
 from app.extensions import context_runner, current_settings, db, drivers
-from app.resources.ai import code, editor_command, handlers, messages, prompts, responses
-from app.resources.ai.conversation import Conversation
+from app.resources.ai import diffs, editor_command, handlers, messages, prompts, responses, streams
+from app.resources.ai.conversation import Conversation, closing
 from app.resources.ai.credentials import CallerCredentials, choose
+from app.resources.ai.fence_stripper import FenceStripper
 from app.resources.ai.responses import Client, HttpResponse
 from app.resources.ai.schemas import requests
 from app.resources.ai.tools import ProjectTools
@@ -52,10 +55,10 @@ def code_edit(scope: Scope, body: requests.CodeEditBody) -> HttpResponse:
     prompt = prompts.code_edit(body.code, body.instruction, body.language, body.path)
     client = _client(body)
     conversation = _conversation(scope, client, "code-edit")
-    old, path = body.code, body.path or code.DEFAULT_PATH
+    old, path = body.code, body.path or DEFAULT_PATH
     if not client.accepts_stream:
-        return responses.json_response(code.complete(conversation, prompt, old=old, path=path), CODE_EDITED)
-    return _stream(conversation, code.stream(conversation, prompt, old=old, path=path), _optional_tools(scope))
+        return responses.json_response(complete(conversation, prompt, old=old, path=path), CODE_EDITED)
+    return _stream(conversation, stream(conversation, prompt, old=old, path=path), _optional_tools(scope))
 
 
 def code_explain(scope: Scope, body: requests.CodeExplainBody) -> HttpResponse:
@@ -129,3 +132,26 @@ def _optional_tools(scope: Scope) -> ProjectTools | None:
 def _stream(conversation: Conversation, blocks: Any, tools: ProjectTools | None) -> HttpResponse:
     is_allowed = tools.is_allowed if tools is not None else None
     return responses.event_stream(conversation, blocks, limits(), is_allowed=is_allowed)
+
+
+DEFAULT_PATH = "code"
+
+
+def complete(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> dict[str, Any]:
+    """Return `{path, code, diff}`.
+
+    Raises:
+        AnswerTooLong, InvalidAnswer: the reply is not a complete new text.
+    """
+    with closing(conversation):
+        reply = conversation.complete(prompt)
+    stripper = FenceStripper(old)
+    stripper.feed(reply.text)
+    stripper.end()
+    streams.require_complete(reply.reason, stripper.text)
+    return {"path": path, "code": stripper.text, "diff": diffs.unified(path, old, stripper.text)}
+
+
+def stream(conversation: Conversation, prompt: Prompt, *, old: str, path: str) -> Blocks:
+    """Stream the new text, then the diff."""
+    return streams.stream_rewrite(conversation, conversation.stream(prompt), old=old, path=path)

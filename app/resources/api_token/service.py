@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 import sqlalchemy as sa
 
 from app.core.api_tokens import TokenScope
-from app.core.errors import InvalidRequest, NotFound, PermissionDenied
+from app.core.errors import Conflict, InvalidRequest, LimitReached, NotFound, PermissionDenied
 from app.core.limits import TokenLimits
 from app.extensions import db
 from app.models.api_token import ApiToken
@@ -15,7 +15,6 @@ from app.models.base import utcnow_ms
 from app.models.organization import Membership, Organization
 from app.models.project import Project
 from app.models.user import User
-from app.resources.api_token.errors import MembershipEnded, TooManyTokens
 from app.security.api_tokens import hint_of, new_api_token
 from app.security.secrets import hash_token
 
@@ -222,3 +221,15 @@ def _sorted(scopes: Iterable[TokenScope]) -> list[str]:
     """Return the scopes without duplicates in their usual order."""
     chosen = set(scopes)
     return [str(scope) for scope in TokenScope if scope in chosen]
+
+
+class TooManyTokens(LimitReached):
+    """A token beyond the limit of the user or organization (403)."""
+
+    message = "The limit of API tokens has been reached. Delete one first"
+
+
+class MembershipEnded(Conflict):
+    """A change of a service account by a user who is not a member of its organization (409)."""
+
+    code, message = "MEMBERSHIP_ENDED", "The owner of a service account must be a member of its organization"

@@ -1,18 +1,88 @@
 """Responses with assets: their URLs, and their bytes as a whole or in ranges."""
 
-from typing import Any
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from hmac import compare_digest
+from typing import Any, BinaryIO, cast
 
 from flask import Request, Response, redirect
 from werkzeug.datastructures import Headers
 from werkzeug.http import is_resource_modified
 
-from app.drivers.storage.port import ObjectStore
+from app.core.errors import AppError, NotFound, PermissionDenied
+from app.core.limits import UploadLimits
+from app.database import session
+from app.drivers.storage.port import ObjectMissing, ObjectStore
+from app.images.worker import remake
 from app.models.media import MediaAsset
-from app.resources.bucket import variants
+from app.resources.bucket import service
 from app.resources.bucket.schemas import VariantQuery
-from app.resources.bucket.storage_keys import WIDTHS, signature
-from app.resources.bucket.variants import StoredPiece
+from app.resources.bucket.storage_keys import WIDTHS, is_key, signature, variant_key
 from config import Settings
+
+
+@dataclass(frozen=True)
+class StoredPiece:
+    """An object to send: its key in the store, and its ETag without quotes."""
+
+    key: str
+    tag: str
+    size: int
+    mimetype: str
+
+
+def original(key: str) -> MediaAsset:
+    """Return the asset with this key. Raises NotFound, also for a malformed key."""
+    asset = service.stored(key) if is_key(key) else None
+    if asset is None:
+        raise NotFound("The image does not exist")
+    return asset
+
+
+def whole(asset: MediaAsset) -> StoredPiece:
+    """Return the asset in its original width."""
+    return StoredPiece(asset.key, asset.hash, asset.size, asset.mimetype)
+
+
+def resized(
+    asset: MediaAsset, width: int, signed: str, *, secret: str, limits: UploadLimits, store: ObjectStore
+) -> StoredPiece:
+    """Return the asset at that width; the original if it is not wider. The first request creates and stores the variant.
+
+    Raises:
+        PermissionDenied: the signature of the URL is invalid.
+    """
+    if not compare_digest(signed.encode(), signature(asset.key, width, secret).encode()):
+        raise PermissionDenied("The image URL has no valid signature", code="INVALID_SIGNATURE")
+    piece, key = whole(asset), variant_key(asset.key, width)
+    if width >= asset.width:
+        return piece
+    session.release_connection()
+    stored = store.head(key)
+    size = stored.size if stored is not None else _create(piece, key, width, limits, store)
+    return StoredPiece(key, f"{piece.tag}-{width}", size, piece.mimetype)
+
+
+def read(piece: StoredPiece, store: ObjectStore, *, start: int = 0, length: int | None = None) -> Iterator[bytes]:
+    """Return the bytes of an object. Raises NotFound if the store has no such object."""
+    try:
+        return store.get(piece.key, start=start, length=length)
+    except ObjectMissing as error:
+        raise NotFound("The image does not exist") from error
+
+
+def _create(piece: StoredPiece, key: str, width: int, limits: UploadLimits, store: ObjectStore) -> int:
+    with tempfile.TemporaryFile() as source, tempfile.TemporaryFile() as output:
+        for chunk in read(piece, store):
+            source.write(chunk)
+        try:
+            picture = remake(cast("BinaryIO", source), cast("BinaryIO", output), limits, width=width)
+        except AppError as error:
+            raise NotFound("The image cannot be resized") from error
+        store.put(key, cast("BinaryIO", output), mimetype=piece.mimetype)
+        return picture.size
+
 
 MEDIA = "/media"
 FIELDS = ("key", "mimetype", "size", "width", "height", "hash")
@@ -49,12 +119,12 @@ def asset_response(key: str, query: VariantQuery, request: Request, settings: Se
         NotFound: the asset does not exist.
         PermissionDenied: the URL of a width has no valid signature.
     """
-    asset = variants.original(key)
+    asset = original(key)
     if query.w is None:
         public_url = store.public_url(key)
-        return _redirect(public_url) if public_url else piece_response(variants.whole(asset), request, store)
+        return _redirect(public_url) if public_url else piece_response(whole(asset), request, store)
     secret, limits = settings.security.secret_key, settings.limits.upload
-    piece = variants.resized(asset, query.w, query.s, secret=secret, limits=limits, store=store)
+    piece = resized(asset, query.w, query.s, secret=secret, limits=limits, store=store)
     return piece_response(piece, request, store)
 
 
@@ -90,7 +160,7 @@ def _part(piece: StoredPiece, headers: Headers, start: int, end: int, request: R
     status = 206 if "Content-Range" in headers else 200
     if request.method == "HEAD":
         return Response(status=status, headers=headers)
-    chunks = variants.read(piece, store, start=start, length=end - start)
+    chunks = read(piece, store, start=start, length=end - start)
     return Response(chunks, status, headers, direct_passthrough=True)
 
 

@@ -1,17 +1,22 @@
-"""Storage of the payment provider's events, and the rows that are derived from all stored events."""
+"""Storage of the payment provider's events, and the rows that are derived from all stored events.
 
-from collections.abc import Mapping
+Daily totals are updated with every change of an order, refund or period, so that a summary reads few rows.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 
 import sqlalchemy as sa
 
 from app.core.emails import InvalidEmail, email_key
-from app.database.upserts import insert_or_ignore
+from app.database.upserts import insert_or_ignore, insert_or_update
 from app.drivers.billing import port
 from app.extensions import db
 from app.models.base import utcnow_ms
-from app.models.order import BillingCustomer, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
-from app.resources.order import customer_matching, daily_totals, projection
+from app.models.order import BillingCustomer, BillingDay, BillingEvent, Order, Refund, Subscription, SubscriptionPeriod
+from app.resources.order import customer_matching, projection
 from app.resources.order.event_states import S, TimedState, customer_of, from_json, to_json
 from app.resources.order.projection import Period
 
@@ -113,7 +118,7 @@ def _write_periods(subscription_id: str, periods: list[Period]) -> None:
         return
     db.session.execute(sa.delete(SubscriptionPeriod).where(SubscriptionPeriod.subscription_id == subscription_id))
     db.session.execute(sa.insert(SubscriptionPeriod), new_rows)
-    daily_totals.change(daily_totals.billed(old_rows), daily_totals.billed(new_rows))
+    change(billed(old_rows), billed(new_rows))
 
 
 def _period_row(subscription_id: str, period: Period) -> dict[str, object]:
@@ -148,9 +153,9 @@ def _project_payment(states: list[TimedState[port.PaymentState]], customer: Bill
         "created_at": states[0].occurred_at,
     }
     row = _row(Order, state.provider_id)
-    before = daily_totals.taken(row, "completed_at", "revenue_minor")
+    before = taken(row, "completed_at", "revenue_minor")
     row = _write(Order, state.provider_id, values, row)
-    daily_totals.change(before, daily_totals.taken(row, "completed_at", "revenue_minor"))
+    change(before, taken(row, "completed_at", "revenue_minor"))
 
 
 def _project_refund(states: list[TimedState[port.RefundState]]) -> None:
@@ -163,9 +168,9 @@ def _project_refund(states: list[TimedState[port.RefundState]]) -> None:
         "approved_at": projection.approved_at(states),
     }
     row = _row(Refund, state.provider_id)
-    before = daily_totals.taken(row, "approved_at", "refunds_minor")
+    before = taken(row, "approved_at", "refunds_minor")
     row = _write(Refund, state.provider_id, values, row)
-    daily_totals.change(before, daily_totals.taken(row, "approved_at", "refunds_minor"))
+    change(before, taken(row, "approved_at", "refunds_minor"))
 
 
 def _owned(
@@ -193,3 +198,50 @@ def _write(table: Any, provider_id: str, values: Mapping[str, Any], row: Any) ->
         setattr(row, name, value)
     db.session.flush()
     return row
+
+
+Sums = Counter[tuple[datetime, str, str]]
+"""Totals by day, currency and column of `billing_days`."""
+
+COLUMNS = ("revenue_minor", "refunds_minor", "billed_millionths", "billed_count")
+
+
+def taken(row: Any, at: str, column: str) -> Sums:
+    """Return the amount of an order or refund on the day of its time `at`. Empty without a row or time."""
+    counts_at: datetime | None = None if row is None else getattr(row, at)
+    return Sums() if counts_at is None else Sums({(_day(counts_at), row.currency, column): row.amount_minor})
+
+
+def billed(periods: Iterable[Mapping[str, Any]]) -> Sums:
+    """Return the changes of the monthly amounts by periods that start or end."""
+    sums = Sums()
+    for period in periods:
+        monthly, currency = period["monthly_millionths"], period["currency"]
+        for at, sign in ((period["valid_from"], 1), (period["valid_to"], -1)):
+            if monthly and at is not None:
+                sums[_day(at), currency, "billed_millionths"] += sign * monthly
+                sums[_day(at), currency, "billed_count"] += sign
+    return sums
+
+
+def change(before: Sums, after: Sums) -> None:
+    """Add the differences to the stored totals.
+
+    The days have a fixed order, so that two transactions do not deadlock.
+    """
+    differences: dict[tuple[datetime, str], dict[str, int]] = defaultdict(dict)
+    for day, currency, column in before.keys() | after.keys():
+        difference = after[day, currency, column] - before[day, currency, column]
+        if difference:
+            differences[day, currency][column] = difference
+    for (day, currency), more in sorted(differences.items()):
+        values = {"day": day, "currency": currency, **dict.fromkeys(COLUMNS, 0), **more}
+        changes = {column: getattr(BillingDay, column) + difference for column, difference in more.items()}
+        statement = insert_or_update(
+            db.engine.dialect.name, BillingDay, values, unique=("day", "currency"), changes=changes
+        )
+        db.session.execute(statement)
+
+
+def _day(at: datetime) -> datetime:
+    return at.replace(hour=0, minute=0, second=0, microsecond=0)

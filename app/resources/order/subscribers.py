@@ -1,12 +1,15 @@
-"""Subscribers of account events."""
+"""Subscribers of account events: the billing records of a deleted account are anonymized.
+
+Amounts, plans and dates are retained. The payment provider sells and writes the invoices, so it knows the payer.
+"""
 
 import sqlalchemy as sa
 
 from app.drivers.billing.port import SubscriptionStatus
 from app.extensions import db, jobs
-from app.models.order import Subscription
+from app.models.order import BillingCustomer, BillingEvent, Order, PreOrder, Subscription
 from app.models.user import User
-from app.resources.order import anonymization, customer_matching
+from app.resources.order import customer_matching
 from app.resources.user.events import email_verified, user_deleting
 
 email_verified.subscribe(customer_matching.claim_by_email)
@@ -20,4 +23,35 @@ def end_subscriptions(user: User) -> None:
     )
     for provider_id in db.session.scalars(running):
         jobs.enqueue("billing.end", provider_id=provider_id)
-    anonymization.anonymize(user)
+    anonymize(user)
+
+
+def anonymize(user: User) -> None:
+    """Remove the user's id and e-mail addresses from all records."""
+    for event in db.session.scalars(sa.select(BillingEvent).where(BillingEvent.entity_id.in_(_entities(user)))):
+        event.email_key = None
+        event.state = event.state | {name: blank for name, blank in BLANKS.items() if name in event.state}
+    for table in (Subscription, Order):
+        db.session.execute(sa.update(table).where(table.named_user_id == user.id).values(named_user_id=None))
+    statement = sa.select(PreOrder).where(
+        sa.or_(PreOrder.user_id == user.id, sa.func.lower(PreOrder.email) == user.email_key)
+    )
+    for one in db.session.scalars(statement):
+        one.email = None
+    db.session.flush()
+
+
+BLANKS = {"email": "", "user_id": None}
+
+
+def _entities(user: User) -> set[str]:
+    """Return the provider's ids of the user's customers, subscriptions and payments."""
+    mine = (
+        sa.select(BillingCustomer.id).where(BillingCustomer.user_id == user.id),
+        sa.select(BillingEvent.entity_id).where(BillingEvent.email_key == user.email_key),
+        *(
+            sa.select(table.provider_id).where(sa.or_(table.user_id == user.id, table.named_user_id == user.id))
+            for table in (Subscription, Order)
+        ),
+    )
+    return {entity_id for statement in mine for entity_id in db.session.scalars(statement)}

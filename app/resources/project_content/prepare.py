@@ -1,16 +1,25 @@
 """Calls to the Git host before the transaction of a route, and reads that may create an index."""
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Protocol
+from urllib.parse import urlsplit
 
 from app.access.scope import Scope
 from app.content.schema.model import ContentSchema
+from app.core.api_tokens import TokenGrant
+from app.core.errors import NotFound
 from app.core.jobs import LOWEST_PRIORITY
 from app.core.refs import is_sha
 from app.database import session
-from app.extensions import drivers, jobs
+from app.drivers.git.commit_message import co_author
+from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.port import Person
+from app.extensions import current_settings, db, drivers, jobs
 from app.models.project_content import ContentIndex
+from app.models.user import User
+from app.models.user_preference import UserPreference
 from app.resources.project_content import (
     commit_builder,
     comparison,
@@ -24,11 +33,11 @@ from app.resources.project_content import (
     schema_sources,
     schema_validation,
 )
-from app.resources.project_content.attribution import attribution_of
 from app.resources.project_content.commit_builder import Saved, SaveRequest
 from app.resources.project_content.commit_refs import find_commit
 from app.resources.project_content.earlier_commit import find_earlier_commit
-from app.resources.project_content.metadata_at_commit import metadata_at_commit
+from app.resources.project_content.last_commits import commit_to_dict
+from app.resources.project_content.raw_file import FOLDER
 from app.resources.project_content.schemas.content import CommitFilesBody, FileQuery
 from app.resources.project_content.schemas.front_matter import EditFrontMatterBody
 from app.resources.project_content.schemas.revisions import CompareQuery, HistoryQuery, RestoreVersionBody
@@ -162,3 +171,53 @@ def commit_to_host(scope: Scope, save: SaveRequest, branch: str | None) -> Saved
     session.release_connection()
     earlier = find_earlier_commit(source, save) if scope.is_retry else None
     return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
+
+
+def metadata_at_commit(source: Source, commit: str, path: str) -> dict[str, Any]:
+    """Return the same metadata as for the file of a branch; `indexed_at` is None. Raises NotFound."""
+    entry = source.git.entries(source.repo, commit, [path]).get(path)
+    if entry is None or entry.type == FOLDER:
+        raise NotFound("There is no such file at this commit")
+    try:
+        last = commit_to_dict(source.git.last_commit(source.repo, commit, path))
+    except GitObjectMissing:
+        last = None
+    metadata = file_metadata.to_dict(entry, file_metadata.read_facts(entry, source))
+    return metadata | {"commit_sha": commit, "last_commit": last, "indexed_at": None}
+
+
+_INVALID = re.compile(r"[<>\r\n\0]+")
+
+
+@dataclass(frozen=True)
+class Attribution:
+    """The author of a commit and its trailers. The author is the bot if `author` is None."""
+
+    author: Person | None = None
+    trailers: tuple[tuple[str, str], ...] = ()
+
+
+def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
+    """Return how a commit names the user (contract, 4.13), or the service account of the request.
+
+    If the user has set the preference `impersonate`, the commit names only the bot. Otherwise the setting `GIT_COMMIT_AUTHOR` decides whether
+    the person is the author or a co-author.
+    """
+    if grant is not None and grant.is_service_account:
+        return _named(Person(_INVALID.sub(" ", grant.name).strip() or grant.id, f"{grant.id}@{_host()}"))
+    preference = db.session.get(UserPreference, user.id)
+    if preference is not None and preference.impersonate:
+        return Attribution()
+    name = _INVALID.sub(" ", user.name).strip() or user.email.partition("@")[0]
+    return _named(Person(_INVALID.sub("", name), _INVALID.sub("", user.email)))
+
+
+def _host() -> str:
+    """Return the domain of the e-mail addresses of service accounts. They receive no mail."""
+    return f"noreply.{urlsplit(current_settings().server.base_url).hostname or 'invalid'}"
+
+
+def _named(person: Person) -> Attribution:
+    if current_settings().git.commit_author == "person":
+        return Attribution(author=person)
+    return Attribution(trailers=(co_author(person),))

@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.drivers.ai.answer import MAX_EVENT_BYTES, SseReader
 from app.drivers.ai.port import InvalidModelResponse
-from app.drivers.ai.sse import MAX_EVENT_BYTES, SseReader
 
 STREAM = (
     ": a comment\n\nevent: x\ndata: one\n\ndata: two\r\ndata: lines\r\n\r\ndata:tight\rid: 7\r\rdata\ndata: \n\n"

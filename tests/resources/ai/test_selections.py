@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.resources.ai.selections import selected
+from app.resources.ai.editor_command import selected
 from app.resources.ai.slate import to_markdown
 
 NODES = [

@@ -7,7 +7,7 @@ import pytest
 
 from app.drivers.ai.port import Message, MessageRole, Prompt
 from app.resources.ai.errors import InvalidAnswer
-from app.resources.ai.structured_output import request_json
+from app.resources.ai.handlers import request_json
 from tests.resources.ai.fakes import FakeModel, conversation, text_events
 
 PROMPT = Prompt("s", (Message(MessageRole.USER, "u"),), 100)

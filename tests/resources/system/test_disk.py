@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from app.resources.system.disk import full_folders
+from app.resources.system.health import full_folders
 
 
 class TestFullFolders:

@@ -1,14 +1,110 @@
-"""Whole trees, single paths and differences of one project of GitLab."""
+"""Whole trees, single paths and differences of one project of GitLab. Its trees have pages of 100 entries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
 
+from app.concurrency.bounded import map_in_order
+from app.drivers.git.commit_plan import EXECUTABLE, PLAIN
 from app.drivers.git.gitlab import values
 from app.drivers.git.gitlab.calls import GitLabProject
-from app.drivers.git.gitlab.folders import PartialTree
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import PathChange, TreeEntry
-from app.drivers.git.rest.calls import NO_COMMIT
+from app.drivers.git.rest.calls import NO_COMMIT, PAGE
+from app.drivers.git.rest.responses import RequestRefused
 from app.drivers.git.tree_diff import compare_entries
+from app.drivers.git.tree_views import FOLDER
+
+FEW_PAGES = 3  # in a folder with more entries, the requested paths are looked up one by one
+MAX_LINK_BYTES = 4096  # maximum length of the target of a symbolic link on Linux
+
+
+class PartialTree:
+    """A tree whose folders are listed when they are needed.
+
+    A submodule in a folder of more than 300 entries is not visible. GitLab itself refuses a file in its place.
+    """
+
+    def __init__(self, project: GitLabProject, commit: str) -> None:
+        self._project, self._commit = project, commit
+        self._listings: dict[str, dict[str, TreeEntry]] = {}
+        self._large: set[str] = set()
+        self._probed: dict[str, TreeEntry | None] = {}
+        self._folders: set[str] = set()
+
+    def load(self, paths: Iterable[str]) -> None:
+        """Look up these paths in parallel."""
+        requested = set(paths)
+        new = sorted({_parent(path) for path in requested} - self._listings.keys())
+        for folder, entries in zip(new, map_in_order(self._start_of, new), strict=True):
+            self._store(folder, entries)
+        unseen = [path for path in sorted(requested) if self._is_unseen(path)]
+        self._probed.update(zip(unseen, map_in_order(self._probe, unseen), strict=True))
+
+    def listed(self, path: str) -> TreeEntry | None:
+        """Return the entry of a path in its folder."""
+        self.load([path])
+        entry = self._listings[_parent(path)].get(path)
+        return entry if entry is not None else self._probed.get(path)
+
+    def find(self, path: str) -> TreeEntry | None:
+        """Return the entry of a path. The entry of a listed folder has no sha."""
+        return _folder(path) if path in self._folders else self.listed(path)
+
+    def files(self, folder: TreeEntry) -> Iterator[str]:
+        """Yield every file path below a folder."""
+        below = self._listing(folder.path, recursive=True)
+        return (entry.path for entry in below if entry.type != FOLDER)
+
+    def _store(self, folder: str, entries: list[TreeEntry]) -> None:
+        self._listings[folder] = {entry.path: entry for entry in entries}
+        if len(entries) > FEW_PAGES * int(PAGE):
+            self._large.add(folder)
+        if entries and folder:
+            parts = folder.split("/")
+            self._folders.update("/".join(parts[:count]) for count in range(1, len(parts) + 1))
+
+    def _is_unseen(self, path: str) -> bool:
+        folder = _parent(path)
+        return folder in self._large and path not in self._listings[folder] and path not in self._probed
+
+    def _start_of(self, folder: str) -> list[TreeEntry]:
+        """Return the entries of the first pages of a folder, and one more if there are further pages."""
+        return list(islice(self._listing(folder), FEW_PAGES * int(PAGE) + 1))
+
+    def _probe(self, path: str) -> TreeEntry | None:
+        """Look up one path. Only the listing of its folder distinguishes a symbolic link from a file."""
+        facts = self._project.file(self._commit, path)
+        if facts is None:
+            return _folder(path) if next(self._listing(path), None) else None
+        plain = facts.executable or facts.size > MAX_LINK_BYTES or b"\n" in self._project.blob(facts.sha)
+        if not plain:
+            return next((entry for entry in self._listing(_parent(path)) if entry.path == path), None)
+        return TreeEntry(path, "blob", EXECUTABLE if facts.executable else PLAIN, facts.sha, facts.size)
+
+    def list_folder(self, folder: str, limit: int) -> list[TreeEntry]:
+        """Return the direct entries of a folder, at most `limit` entries."""
+        return list(islice(self._listing(folder), limit))
+
+    def _listing(self, folder: str, *, recursive: bool = False) -> Iterator[TreeEntry]:
+        """Yield the entries of a folder, none if it does not exist. Raises GitObjectMissing for an unknown commit."""
+        query = {"ref": self._commit, "path": folder, "pagination": "keyset", "per_page": PAGE}
+        path = f"{self._project.path}/repository/tree"
+        try:
+            for page in self._project.client.pages(path, query | ({"recursive": "true"} if recursive else {})):
+                yield from map(values.entry, page)
+        except RequestRefused as fault:
+            if fault.status != 404:
+                raise
+            self._project.read(f"/repository/commits/{self._commit}", {"stats": "false"}, missing=NO_COMMIT)
+
+
+def _parent(path: str) -> str:
+    return path.rpartition("/")[0]
+
+
+def _folder(path: str) -> TreeEntry:
+    return TreeEntry(path, FOLDER, "040000", "", None)
+
 
 KEYSET = {"pagination": "keyset"}
 

@@ -1,14 +1,26 @@
-"""Logs and comparisons of commits in the repositories on this machine."""
+"""Logs, comparisons and reachability of commits, read with `git log`, `git diff-tree` and `git for-each-ref`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from pathlib import Path
 
 from app.core.paths import path_error
 from app.core.refs import is_sha
 from app.drivers.errors import UpstreamTimeout
+from app.drivers.git.local.commands import fields, run, stream
+from app.drivers.git.local.log import FORMAT_OPTIONS, parse_log
 from app.drivers.git.local.repositories import LocalRepositories
-from app.drivers.git.local.revision_log import has_content, is_in_a_branch, read_differences, read_file_log, read_log
+from app.drivers.git.local.trees import utf8
 from app.drivers.git.port import EntryType, RepoRef
-from app.drivers.git.revisions import CommitLogEntry, Differences, Revisions
+from app.drivers.git.revisions import (
+    MAX_FILES,
+    CommitLogEntry,
+    Differences,
+    FileDifference,
+    FileStatus,
+    Revisions,
+    sort_differences,
+)
 
 MAX_SEARCH_S = 5.0
 """The longest search of a history for a version of a file."""
@@ -55,3 +67,77 @@ class LocalRevisions(LocalRepositories, Revisions):
             return has_content(folder, commit, path, blob, timeout_s=min(self._timeout_s, MAX_SEARCH_S))
         except UpstreamTimeout:
             return False
+
+
+_DIFF = ("diff-tree", "-r", "-z", "-M", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff", "--no-textconv")
+_STATUS = {"A": FileStatus.ADDED, "D": FileStatus.REMOVED, "R": FileStatus.RENAMED, "T": FileStatus.TYPE_CHANGED}
+
+
+def read_log(directory: Path, commit: str, *, skip: int, limit: int, timeout_s: float) -> list[CommitLogEntry]:
+    """Return the commits up to an existing commit, newest first."""
+    options = (f"--skip={skip}", f"--max-count={limit}")
+    pieces = stream(directory, *FORMAT_OPTIONS, *options, commit, "--", timeout_s=timeout_s)
+    return [CommitLogEntry(info, None) for info in parse_log(pieces)]
+
+
+def read_file_log(
+    directory: Path, commit: str, path: str, *, skip: int, limit: int, timeout_s: float
+) -> list[CommitLogEntry]:
+    """Return the commits that changed a file or an earlier path of it, newest first.
+
+    `git log --follow --skip` also counts commits that did not change the file, so the first entries are read here.
+    """
+    options = ("--follow", "--name-only", f"--max-count={skip + limit}")
+    pieces = stream(directory, *FORMAT_OPTIONS, *options, commit, "--", path, timeout_s=timeout_s)
+    entries = (CommitLogEntry(info, info.paths[0] if info.paths else path) for info in parse_log(pieces))
+    return list(islice(entries, skip, None))
+
+
+def read_differences(directory: Path, base: str, head: str, *, timeout_s: float) -> Differences:
+    """Compare the trees of two existing commits."""
+    records = list(_files(stream(directory, *_DIFF, base, head, "--", timeout_s=timeout_s)))
+    return Differences(sort_differences(records), truncated=len(records) > MAX_FILES)
+
+
+def is_in_a_branch(directory: Path, commit: str, *, timeout_s: float) -> bool:
+    """Return whether any branch contains an existing commit."""
+    command = ("for-each-ref", "--count=1", "--format=%(refname)", f"--contains={commit}", "refs/heads/")
+    return bool(run(directory, *command, timeout_s=timeout_s).stdout.strip())
+
+
+def has_content(directory: Path, commit: str, path: str, blob: str, *, timeout_s: float) -> bool:
+    """Return whether a file had an existing blob at an existing commit or an earlier one, also before it was renamed.
+
+    `--full-history -m` also visits the versions of a merged branch that the merge did not take. `--follow` does not, and
+    does not work with `--find-object`.
+    """
+    options = ("log", "--format=%H", "--root", "--no-color")
+    search = ("--max-count=1", "--full-history", "-m", "--no-renames", f"--find-object={blob}")
+    if run(directory, *options, *search, commit, "--", path, timeout_s=timeout_s).stdout.strip():
+        return True
+    pieces = stream(
+        directory, *options, "--follow", "--raw", "--no-abbrev", "-z", commit, "--", path, timeout_s=timeout_s
+    )
+    return any(blob.encode() in record for record in fields(pieces))
+
+
+def _files(pieces: Iterator[bytes]) -> Iterator[FileDifference]:
+    """Parse the raw records, which come first, and the counts. Paths that are not valid UTF-8 are skipped."""
+    statuses: dict[bytes, FileStatus] = {}
+    records = fields(pieces)
+    for record in records:
+        if record.startswith(b":"):
+            letter = record.rpartition(b" ")[2][:1].decode()
+            name = next(records)
+            statuses[next(records) if letter == "R" else name] = _STATUS.get(letter, FileStatus.MODIFIED)
+            continue
+        additions, deletions, name = record.split(b"\t", 2)
+        previous = None if name else next(records)
+        name = name or next(records)
+        path, previous_path = utf8(name), utf8(previous) if previous is not None else None
+        if path is not None and (previous is None or previous_path is not None):
+            yield FileDifference(path, previous_path, statuses[name], _count(additions), _count(deletions))
+
+
+def _count(text: bytes) -> int | None:
+    return None if text == b"-" else int(text)

@@ -1,19 +1,21 @@
-"""The client of the REST API of a Git host: token renewal, retries, rate limits and conditional requests."""
+"""The client of the REST API of a Git host: token renewal, retries, rate limits, conditional requests, long listings.
+
+An unchanged response to a conditional request does not count in GitHub's rate limit.
+"""
 
 import hashlib
 import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections import OrderedDict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 from urllib.parse import parse_qs, urlsplit
 
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import ReconnectRequired, UpstreamError, UpstreamThrottled, UpstreamTimeout, UpstreamUnavailable
-from app.drivers.git.rest.etags import EtagCache
 from app.drivers.git.rest.link import next_link
-from app.drivers.git.rest.listing_deadline import ListingDeadline
 from app.drivers.git.rest.rate_budget import RateBudgets, remaining
 from app.drivers.git.rest.request import ById, Query, RestRequest
 from app.drivers.git.rest.responses import RetryAfter, parses, require_success
@@ -26,6 +28,80 @@ from app.drivers.git.rest.tokens import (
 )
 from app.drivers.http.client import LIMITS, ConnectFailed, HttpClient, HttpResponse, ResponseTooLarge
 from app.observability.metrics import GIT_BUDGET
+
+T = TypeVar("T")
+
+
+class ListingDeadline:
+    """A limit for the time that the calls of one listing take together.
+
+    The time that the reader takes between two results does not count.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self._remaining_s = limit_s
+
+    @property
+    def remaining_s(self) -> float:
+        """Return the remaining time.
+
+        Raises:
+            UpstreamTimeout: no time remains.
+        """
+        if self._remaining_s <= 0:
+            raise UpstreamTimeout("The Git host did not return the whole list in time")
+        return self._remaining_s
+
+    def limit(self, results: Iterable[T]) -> Iterator[T]:
+        """Yield the results, each of which may take calls.
+
+        Raises:
+            UpstreamTimeout: the results took too long, and there are more.
+        """
+        iterator, end = iter(results), object()
+        while (result := self.run(lambda: next(iterator, end))) is not end:
+            yield cast(T, result)
+
+    def run(self, call: Callable[[], T]) -> T:
+        """Return the result of a call and count its time.
+
+        Raises:
+            UpstreamTimeout: no time remained before the call.
+        """
+        start_s, _ = time.monotonic(), self.remaining_s
+        try:
+            return call()
+        finally:
+            self._remaining_s -= time.monotonic() - start_s
+
+
+MAX_ENTRIES = 512
+MAX_BYTES = 64 * 1024
+
+
+@dataclass
+class EtagCache:
+    """The newest responses by URL and credential. A response is returned only to the credential that fetched it."""
+
+    _entries: "OrderedDict[str, tuple[str, HttpResponse]]" = field(default_factory=OrderedDict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def find(self, key: str) -> tuple[str, HttpResponse] | None:
+        """Return the entity tag and the cached response of a key."""
+        with self._lock:
+            return self._entries.get(key)
+
+    def store(self, key: str, response: HttpResponse) -> None:
+        """Cache a small response with an entity tag."""
+        tag = response.headers.get("ETag")
+        if response.status != 200 or not tag or len(response.body) > MAX_BYTES:
+            return
+        with self._lock:
+            self._entries[key] = (tag, response)
+            self._entries.move_to_end(key)
+            while len(self._entries) > MAX_ENTRIES:
+                self._entries.popitem(last=False)
+
 
 MAX_PAGES = 10_000
 BACKGROUND_LISTING_FACTOR = 10

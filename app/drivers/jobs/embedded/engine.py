@@ -2,14 +2,16 @@
 
 import threading
 from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime, timedelta
 
 import sqlalchemy as sa
 
 from app.core.jobs import Job, JobCall
-from app.drivers.jobs.embedded import queries, queue
-from app.drivers.jobs.embedded.tables import METADATA
+from app.drivers.jobs.embedded import queue
+from app.drivers.jobs.embedded.queue import split_context
+from app.drivers.jobs.embedded.tables import CALLS, METADATA, NOW, PERIODS, RUNNING, WAITING, WORKER
 from app.drivers.jobs.embedded.worker import EmbeddedWorker
-from app.drivers.jobs.port import DeadJob, JobStatus, QueueCounts, Run
+from app.drivers.jobs.port import DeadJob, JobState, JobStatus, QueueCounts, Run
 from app.drivers.jobs.retry_policy import JobTimings
 
 
@@ -41,11 +43,11 @@ class EmbeddedJobs:
 
     def status(self, connection: sa.Connection, job_id: str) -> JobStatus | None:
         """Return the status of a call."""
-        return queries.read_status(connection, int(job_id)) if job_id.isdecimal() else None
+        return read_status(connection, int(job_id)) if job_id.isdecimal() else None
 
     def dead(self, connection: sa.Connection, limit: int = 100) -> list[DeadJob]:
         """Return the dead letters, newest first."""
-        return queries.read_dead(connection, limit)
+        return read_dead(connection, limit)
 
     def retry_dead(self, connection: sa.Connection, job_id: str) -> bool:
         """Enqueue a dead letter again."""
@@ -53,11 +55,11 @@ class EmbeddedJobs:
 
     def counts(self, connection: sa.Connection) -> QueueCounts:
         """Return the counts of the queue."""
-        return queries.read_counts(connection)
+        return read_counts(connection)
 
     def unfinished(self, connection: sa.Connection) -> Iterator[JobCall]:
         """Yield the waiting and running calls."""
-        return queries.read_unfinished(connection)
+        return read_unfinished(connection)
 
     def report(self, job_id: str, done: int, total: int | None) -> None:
         """Report the progress of a running call."""
@@ -66,3 +68,53 @@ class EmbeddedJobs:
     def work(self, run: Run, *, jobs: Mapping[str, Job], stop: threading.Event, concurrency: int) -> None:
         """Run calls until `stop` is set."""
         EmbeddedWorker(self._engine, self._timing, run, jobs, self._reports).work(stop, concurrency)
+
+
+def read_status(connection: sa.Connection, job_id: int) -> JobStatus | None:
+    """Return the status of a call."""
+    c = CALLS.c
+    statement = sa.select(c.id, c.name, c.state, c.attempts, c.done, c.total, c.error).where(c.id == job_id)
+    row = connection.execute(statement).first()
+    return None if row is None else JobStatus(str(row.id), row.name, JobState(row.state), *row[3:])
+
+
+def read_dead(connection: sa.Connection, limit: int) -> list[DeadJob]:
+    """Return the dead letters, newest first."""
+    c = CALLS.c
+    dead = sa.select(c.id, c.name, c.args, c.attempts, c.error, c.finished_at).where(c.state == JobState.DEAD)
+    rows = connection.execute(dead.order_by(c.finished_at.desc(), c.id.desc()).limit(limit))
+    return [
+        DeadJob(
+            str(row.id),
+            row.name,
+            split_context(row.args)[0],
+            *row[3:5],
+            died_at=datetime.fromtimestamp(row.finished_at, UTC),
+        )
+        for row in rows
+    ]
+
+
+def read_counts(connection: sa.Connection) -> QueueCounts:
+    """Return the counts of the queue."""
+    per_state = sa.select(CALLS.c.state, sa.func.count()).group_by(CALLS.c.state)
+    counts: dict[str, int] = {row[0]: row[1] for row in connection.execute(per_state)}
+    oldest = sa.select(sa.func.max(NOW - CALLS.c.run_at)).where(WAITING)
+    return QueueCounts(
+        waiting=counts.get(JobState.WAITING, 0),
+        running=counts.get(JobState.RUNNING, 0),
+        dead=counts.get(JobState.DEAD, 0),
+        lag_s=max(0.0, connection.scalar(oldest) or 0.0),
+        failed=counts.get(JobState.FAILED, 0),
+        heartbeat_age_s=connection.scalar(sa.select(NOW - PERIODS.c.slot).where(PERIODS.c.name == WORKER)),
+    )
+
+
+def read_unfinished(connection: sa.Connection) -> Iterator[JobCall]:
+    """Yield the waiting and running calls with their remaining delays."""
+    c = CALLS.c
+    remaining = sa.func.max(0.0, c.run_at - NOW)
+    statement = sa.select(c.name, c.args, remaining, c.unique_key, c.lock_key, c.priority).where(WAITING | RUNNING)
+    for name, stored, remaining_s, unique, lock, priority in connection.execute(statement.order_by(c.id)):
+        args, cause = split_context(stored)
+        yield JobCall(name, args, timedelta(seconds=remaining_s), unique, lock, priority, cause)

@@ -28,9 +28,9 @@ from app.drivers.sandbox.local.supervisor_client import (
     is_supervised,
     port_of_site,
     send_command,
+    start_supervisor,
     wait_for_end,
 )
-from app.drivers.sandbox.local.supervisor_process import start_supervisor
 from app.drivers.sandbox.port import (
     Phase,
     SandboxEnded,

@@ -9,7 +9,7 @@ import pytest
 from app.core.clone_urls import parse_clone_url
 from app.drivers.errors import UpstreamRejected
 from app.drivers.git.errors import RepositoryExists
-from app.drivers.git.local.clone import clone_repository, pinned
+from app.drivers.git.local.creation import clone_repository, pinned
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Person
 from tests.support.samples.gitrepo import GitRepo

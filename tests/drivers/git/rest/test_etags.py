@@ -1,6 +1,6 @@
 """Tests of stored responses for conditional requests."""
 
-from app.drivers.git.rest.etags import MAX_BYTES, MAX_ENTRIES, EtagCache
+from app.drivers.git.rest.client import MAX_BYTES, MAX_ENTRIES, EtagCache
 from app.drivers.http.client import HttpResponse
 
 
