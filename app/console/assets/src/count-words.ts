@@ -7,8 +7,9 @@ export function countWords(text: string, language = "en"): number {
   const prose = text
     .replace(/^(---|\+\+\+)[ \t]*\r?\n[\s\S]*?\r?\n\1[ \t]*(?=\r?\n|$)/, "")
     .replace(/^( {0,3})(```|~~~)[\s\S]*?^\1\2/gm, "")
-    .replace(/<[^>\n]+>/g, " ")
-    .replace(/\]\([^)\n]*\)/g, "]");
+    // An opening character ends a search: a text with many of them is read once.
+    .replace(/<[^<>\n]+>/g, " ")
+    .replace(/\]\((?:[^()\n]|\([^()\n]*\))*\)/g, "]");
   if (prose.length > MAX_SEGMENTED_CHARACTERS) return prose.match(/[\p{L}\p{N}][\p{L}\p{N}\p{M}'’-]*/gu)?.length ?? 0;
   let count = 0;
   for (const { isWordLike } of new Intl.Segmenter(language || "en", { granularity: "word" }).segment(prose)) if (isWordLike) count++;

@@ -111,6 +111,36 @@ describe("MarkdownFile", () => {
     assert.equal(edit(lists, (state) => state.tr.delete(start, start + lists.doc.child(1).nodeSize)), "- a\n\n* b\n");
   });
 
+  for (const [name, text] of [
+    ["a comment", "# Head\n<!-- toc -->\nnext\n"],
+    ["HTML", "## Head\n<div>\n  a\n</div>\n\nnext\n"],
+    ["a table", "Head\n====\n| a |\n|---|\n| 1 |\n"],
+    ["a rule", "# Head\n***\nnext\n"],
+    ["code", "# Head\n```html\n<b>\n```\n"],
+    ["a link address", "# Head\n[a]: /b\n[a]\n"],
+    ["a footnote", "# Head\n[^1]: note\n"],
+    ["a tag", "# Head\n{% include x %}\n"],
+  ] as const) {
+    it(`adds no blank line between a heading and ${name}`, () => {
+      const file = new MarkdownFile(text);
+      assert.equal(edit(file, (state) => state.tr.insertText(" ZZ", 5)), text.replace("Head", "Head ZZ"));
+    });
+  }
+
+  for (const [name, before, expected] of [
+    ["a footnote", "[^1]: A note.\n# Head\n", "[^1]: A note.\n\nHead\n"],
+    ["a tag", "{% include x %}\n# Head\n", "{% include x %}\n\nHead\n"],
+    ["a table with cells beyond its columns", "| a |\n|---|\n| 1 | 2 |\n# Head\n", "| a |\n|---|\n| 1 | 2 |\n\nHead\n"],
+    ["a comment", "<!-- a -->\n# Head\n", "<!-- a -->\nHead\n"],
+    ["front matter", "+++\na = 1\n+++\n# Head\n", "+++\na = 1\n+++\nHead\n"],
+  ] as const) {
+    it(`separates a heading that becomes text from ${name} above`, () => {
+      const file = new MarkdownFile(before);
+      const position = lastText(file.doc, 1);
+      assert.equal(edit(file, (state) => state.tr.setBlockType(position, position, schema.nodes.paragraph!, { key: 1 })), expected);
+    });
+  }
+
   it("escapes typed text only where Markdown would read it as markup", () => {
     const typed = (text: string) => edit(new MarkdownFile("x\n"), (state) => state.tr.insertText(text, 1, 2));
     assert.equal(typed("snake_case [ ] a*b 1. $x_1$"), "snake_case [ ] a*b 1. $x_1$\n");

@@ -1,7 +1,7 @@
 // The notation of a file after edits: lists, breaks, headings, marks, and text that would become markup.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
-import { splitListItem, sinkListItem } from "prosemirror-schema-list";
+import { splitListItem, sinkListItem, wrapInList } from "prosemirror-schema-list";
 import { EditorState, TextSelection, type Transaction } from "prosemirror-state";
 import { MarkdownFile } from "../src/markdown/file.ts";
 import { schema } from "../src/markdown/schema.ts";
@@ -142,7 +142,14 @@ describe("inline notation", () => {
   });
 
   it("leaves the space outside of bold text", () => {
+    const both = [mark("strong", "one two "), breakAfter("one two")];
     assert.equal(edit("one two three\n", mark("strong", "one two ")), "**one two** three\n");
+    assert.match(edit("one two three\n", ...both), /^\*\*one two\*\* {2,}\n ?three\n$/);
+    assert.match(edit("one\\\ntwo\n\none two three\n", ...both), /\n\*\*one two\*\*\\\n ?three\n$/);
+    assert.equal(edit("a one two b\n", mark("strong", " one two ")), "a **one two** b\n");
+    assert.equal(edit("a one two b\n", mark("em", " one two ")), "a *one two* b\n");
+    assert.equal(edit("a one two b\n", mark("strike", "one two ")), "a ~~one two~~ b\n");
+    assert.equal(edit("- one two\n", mark("strong", "one "), breakAfter("one")), "- **one**  \n   two\n");
   });
 
   it("keeps ideographic and no-break spaces, and CRLF", () => {
@@ -161,6 +168,124 @@ describe("inline notation", () => {
     const text = "Before\n\n![chart](/img/100%.png)\n\nAfter\n";
     assert.equal(edit(text, type("After", " ZZ")), text.replace("After", "After ZZ"));
   });
+});
+
+describe("typed text in a file with other constructs", () => {
+  const FRONT = "---\ntitle: Page\n---\n";
+  for (const [name, text, where] of [
+    ["a comment in a paragraph", "Text <!-- a_b *c* --> tail\n\n<!--more-->\n\n[//]: # (a comment)\n\nnext\n", "tail"],
+    ["a comment of several lines", "a <!-- one\n  two_three --> tail\n\n<!-- block\n\nwith *stars* -->\n", "tail"],
+    ["comments in list items", "* a <!-- x_y --> tail\n* b <!-- *z* -->\n\n<!-- end -->\n", "tail"],
+    ["a comment as a link address", "[comment]: <> (This is *not* shown)\ntail\n\n<!-- more -->\n", "tail"],
+    ["a heading with a comment", "# Head <!-- omit in toc --> tail\n<!-- toc -->\n\n- x\n<!-- /toc -->\n", "tail"],
+    ["abbreviations", "*[MY]: My Abbr\n[Link]({% link _post/my_post.md %}) and *[X_Y]: z\n", "My Abbr"],
+    ["tags of Liquid", "{% if a %}My Abbr{% endif %} {{ page.x_y | escape }}\n\n{% include x.html a='*b*' %}\n", "My Abbr"],
+    ["attributes of kramdown", "My Abbr *a*{: .note_b}\n{: #id .class_name}\n\n* TOC\n{:toc}\n", "My Abbr"],
+    ["a tag of Liquid in an image", "![a]({{ site.baseurl }}/a_b_c.png){: .wide} My Abbr\n\n| {{ x }} |\n", "My Abbr"],
+    ["highlighted code of Jekyll", "My Abbr\n\n{% highlight js %}\nlet a_b = *c;\n{% endhighlight %}\n", "My Abbr"],
+    ["a shortcode as an address", '[Elements]({{< relref "/docs/writing_latex.md" >}}) and {{< ref "a" >}} end\n', "end"],
+    ["a shortcode with a title", '[A]({{% ref "a_b.md#c" %}} "Title") *b* end\n', "end"],
+    ["a shortcode in an item", '- {{< icon "a_b" >}} end\n- [x]({{< relref "y" >}})\n\n{{< tabs >}}\n', "end"],
+    ["a shortcode as an image", '![]({{< static "a_b.png" >}}) end\n\n{{< figure src="x_y.png" >}}\n', "end"],
+    ["an image in an item", "1. First step.\n2. Last step.\n\n   ![Screenshot](/img/s.png)\n", "Last step."],
+    ["code in an item", "* Last step.\n\n  ```js\n  let a_b\n\n  c\n  ```\n* x\n", "Last step."],
+    ["a quote in an item", "-   Last step.\n\n    > quote\n    > more\n\n-   x\n", "Last step."],
+    ["indented code in an item", "1. Last step.\n\n       code\n         more\n\n2. x\n", "Last step."],
+    ["rules and code with rules", "above\n\n---\n\n```mermaid\n---\ntitle: Graph\n---\ngraph TD\n```\n\nbelow\n", "below"],
+    ["a rule above", "---\n\nabove\n\n- - -\nbelow\n", "below"],
+    ["rules between items", "- a\n\n---\n\n- b\n\n***\n\nbelow\n\n---\n", "below"],
+    ["front matter in a code block", "~~~md\n+++\na = 1\n+++\n~~~\nbelow\n\n+++\n", "below"],
+  ] as const) {
+    it(`changes one line beside ${name}`, () => {
+      for (const before of [text, FRONT + text, (FRONT + text).replaceAll("\n", "\r\n")]) {
+        assert.equal(edit(before, type(where, " ZZ")), before.replace(where, `${where} ZZ`));
+      }
+    });
+  }
+
+  for (const [name, before, expected] of [
+    ["stars", "* item\n* another item\n", "* item\n* new\n* another item\n"],
+    ["numbers", "1. item\n2. another item\n", "1. item\n2. new\n3. another item\n"],
+    ["wide markers", "-   item\n-   another item\n", "-   item\n-   new\n-   another item\n"],
+    ["a list inside", "- item\n- x\n  - y\n", "- item\n- new\n- x\n  - y\n"],
+    ["tasks", "- [ ] item\n- [x] another\n", "- [ ] item\n- [ ] new\n- [x] another\n"],
+    ["CRLF", "+ item\r\n+ another item\r\n", "+ item\r\n+ new\r\n+ another item\r\n"],
+  ] as const) {
+    it(`keeps a list with ${name} tight`, () => assert.equal(edit(before, enter("item", "new")), expected));
+  }
+});
+
+describe("edits without a direct form in Markdown", () => {
+  const split = (where: string): Edit => (state) => state.tr.split(after(state, where));
+  const remove = (text: string): Edit => (state) => state.tr.delete(after(state, text) - text.length, after(state, text));
+  const breaks = (where: string, ...names: string[]): Edit => (state) => state.tr.insert(after(state, where), names.map((name) => schema.nodes[name]!.create()));
+  const wrap = (where: string): Edit => (state) => {
+    let next = state.apply(state.tr.setSelection(TextSelection.create(state.doc, after(state, where))));
+    wrapInList(schema.nodes.bullet_list!)(next, (tr) => (next = next.apply(tr)));
+    return state.tr.replaceWith(0, state.doc.content.size, next.doc.content);
+  };
+  const heading = (where: string): Edit => (state) => state.tr.setBlockType(after(state, where), after(state, where), schema.nodes.heading!, { level: 3 });
+
+  for (const [name, before, edits, expected] of [
+    ["a paragraph split at a line end", "one\ntwo\n", [split("one")], "one\n\ntwo\n"],
+    ["an item split at a line end", "- a <{{x}}> b\n  more\n      code\n- c\n", [split("more")], "- a <{{x}}> b\n  more\n\n  code\n\n- c\n"],
+    ["a quote split before a line end", "> one\n> two\n", [split("one")], "> one\n>\n> two\n"],
+    ["a paragraph split at its end", "> one\n", [split("one")], "> one\n"],
+    ["an item split at its start", "- one\n- two\n", [(state: EditorState) => state.tr.split(after(state, "one") - 3)], "- one\n- two\n"],
+    ["a break at the end", "one\n", [breaks("one", "hard_break")], "one\n"],
+    ["a deleted line", "one\ntwo\nthree\n", [remove("two")], "one\nthree\n"],
+    ["a deleted line in an item", "* one\n  two\n  <{{x}}>\n", [remove("two")], "* one\n  <{{x}}>\n"],
+    ["a deleted line after a break", "one  \ntwo\nthree\n", [remove("two")], "one  \nthree\n"],
+    ["two breaks", "one\n", [type("one", "two"), breaks("one", "hard_break", "hard_break")], "one<br /><br />two\n"],
+    ["a deleted text", "one\n\ntwo\n", [remove("one"), (state: EditorState) => state.tr.insertText(" ", 1)], "two\n"],
+    ["a heading of two lines", "- one\n  two\n", [heading("one")], "- ### one two\n"],
+    ["a heading of a task", "- [ ] one\n- [x] two\n", [heading("one")], "- ### one\n- [x] two\n"],
+    ["an empty task", "- [ ] one\n\n  > quote\n", [remove("one")], "- [ ]\n\n  > quote\n"],
+    ["code that becomes an item", "    let\n     a\n", [wrap("let")], "-     let\n       a\n"],
+    ["code with an empty line at its start", "    let\n    a\n", [remove("let")], "```\n\na\n```\n"],
+    ["code beside a shortcode", "two {{ k }} three\n", [mark("code", "two "), mark("code", " three")], "`two `{{ k }}` three`\n"],
+    ["a shortcode in code", "two {{ k }} three\n", [(state: EditorState) => state.tr.addMark(1, 8, schema.marks.code!.create())], "`two `{{ k }}` t`hree\n"],
+    ["a list after a list in an item", "- one\n\n  - two\n\n  three\n", [wrap("three")], "- one\n\n  - two\n\n  * three\n"],
+    ["equal numbers of one item", "1. one\n1. two\n\n3. three\n", [(state: EditorState) => state.tr.delete(7, state.doc.child(0).nodeSize - 1)], "1. one\n"],
+    ["a list between two lists", "- one\n\ntext\n\n* two\n", [wrap("text")], "- one\n\n+ text\n\n* two\n"],
+    ["a list above a list", "text\n- one\n* two\n", [wrap("text")], "* text\n\n- one\n* two\n"],
+  ] as const) {
+    it(`writes ${name}`, () => {
+      const text = edit(before, ...(edits as readonly Edit[]));
+      assert.equal(text, expected);
+      const { doc } = new MarkdownFile(text);
+      assert.ok([...doc.children].every((node) => node.type.name !== "source_block"), text);
+    });
+  }
+
+  for (const text of ["-     let\n       x\n", "1.      let\n\n2. b\n", "- # let\n- b\n", "* > let\n* b\n", "- ```\n  let\n  ```\n\n- b\n", "-\n- let\n"]) {
+    it(`keeps the first block of the items ${JSON.stringify(text)}`, () => assert.equal(edit(text, type("let", " ZZ")), text.replace("let", "let ZZ")));
+  }
+
+  for (const typed of ["- x", "+ x", "1. x", "10) x", "# x", "> x", "---", "===", "|-|", ":::x", "~~~", "* x", "=", "-"]) {
+    it(`reads ${typed} back as text at the start of a line`, () => {
+      for (const [before, where] of [["one | a\ntwo\n", "one | a"], ["- one\n  two\n", "one"], ["> one  \n> two\n", "one"]] as const) {
+        const file = new MarkdownFile(before);
+        const position = (state: EditorState) => after(state, where) + 1;
+        const text = written(file, [(state) => state.tr.insertText(typed, position(state), position(state) + 3)]);
+        const { doc } = new MarkdownFile(text);
+        assert.equal(doc.textContent, file.doc.textContent.replace("two", typed), text);
+        assert.ok([...doc.children].every((node) => node.type.name !== "source_block"), text);
+      }
+    });
+  }
+
+  for (const typed of [":::x", "!!! note", "??? x", '=== "x"', "$$", "[^a b]: x", "{x", "import x", "export x"]) {
+    it(`reads ${typed} back as text at the start of a block`, () => {
+      for (const isMdx of [false, true]) {
+        const rest = isMdx ? " two" : "{{ k }}";
+        const text = written(new MarkdownFile(`one${rest}\n`, isMdx), [(state) => state.tr.insertText(typed, 1, 4)]);
+        const { doc } = new MarkdownFile(text, isMdx);
+        assert.equal(doc.textContent, typed + rest, text);
+        assert.equal(doc.child(0).type.name, "paragraph", text);
+      }
+    });
+  }
 });
 
 describe("typed text that would become markup", () => {

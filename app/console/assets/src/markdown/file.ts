@@ -1,15 +1,23 @@
 // A Markdown file as a ProseMirror document, and the text of the file after edits.
 import type { Node } from "prosemirror-model";
 import { merge } from "./merge.ts";
-import { parseNodes, split } from "./parse.ts";
+import { outlineOf, split } from "./parse.ts";
 import { schema } from "./schema.ts";
 import { type Style, styleOf } from "./style.ts";
-import { type Context, isSource, withoutOuterSpace, write, writeExactly } from "./write.ts";
+import { type Context, isSource, normalized, withoutOuterSpace, write, writeExactly } from "./write.ts";
 
 interface OriginalBlock {
   raw: string;
   node: Node;
   written: string | null;
+}
+
+/** A top-level node of the edited document, its text, and the blank text before it. */
+interface Part {
+  node: Node;
+  gap: string;
+  text: string;
+  isEdited: boolean;
 }
 
 /** The text as it was loaded: blocks and the blank text around them. `gaps[i]` precedes block i, the last one ends the text. */
@@ -44,28 +52,21 @@ export class MarkdownFile {
 
   /** Return the text of the file for an edited document. Blocks that were not edited keep their bytes. */
   text(doc: Node): string {
-    const nodes = [...doc.children].filter((node) => node.type !== schema.nodes.paragraph || node.childCount > 0);
+    const isBlank = (node: Node) => node.type === schema.nodes.paragraph && (!node.childCount || (this.isEdited(node) && !withoutOuterSpace(node).childCount));
+    const nodes = [...doc.children].filter((node) => !isBlank(node));
     const edited = nodes.map((node) => this.isEdited(node));
-    let output = this.gaps[0]!;
-    if (this.blocks.length === 0) output = "";
-    let previous: { node: Node; text: string; isEdited: boolean } | null = null;
+    if (!nodes.length) return this.blocks.length ? "" : this.gaps[0]!;
+    const parts: Part[] = [];
     for (const [index, node] of nodes.entries()) {
-      let text = edited[index] ? this.write(node) : this.blocks[node.attrs.key]!.raw;
-      if (previous) {
-        const gap = this.gap(previous.node, node);
-        if (gap !== null && !previous.isEdited && !edited[index]) {
-          output += gap;
-        } else {
-          const joined = this.join(previous, gap, node, text);
-          output += joined.gap;
-          text = joined.text;
-        }
-      }
-      output += text;
-      previous = { node, text, isEdited: edited[index]! };
+      const part = { node, gap: "", text: edited[index] ? this.write(node) : this.blocks[node.attrs.key]!.raw, isEdited: edited[index]! };
+      const previous = parts.at(-1);
+      const gap = previous ? this.gap(previous.node, node) : "";
+      if (gap !== null && !previous?.isEdited && !part.isEdited) part.gap = gap;
+      else if (previous) this.join(parts, gap, part);
+      parts.push(part);
     }
-    if (!previous) return this.blocks.length ? "" : this.gaps[0]!;
-    return output + (this.blocks.length ? this.gaps.at(-1)! : this.lineEnd);
+    const [start, end] = this.blocks.length ? [this.gaps[0]!, this.gaps.at(-1)!] : ["", this.lineEnd];
+    return start + parts.map((part) => part.gap + part.text).join("") + end;
   }
 
   private isEdited(node: Node): boolean {
@@ -87,7 +88,7 @@ export class MarkdownFile {
 
   private write(edited: Node): string {
     const block = this.blocks[edited.attrs.key];
-    const node = withoutOuterSpace(edited);
+    const node = normalized(edited);
     const mine = write(node, this.context);
     let text = mine;
     if (block && block.written !== null && node.type !== schema.nodes.source_block) {
@@ -98,35 +99,45 @@ export class MarkdownFile {
     return text.replaceAll("\n", this.lineEnd);
   }
 
-  /** Return the blank text between an edited node and its neighbour, so that parsing the result separates the two. */
-  private join(previous: { node: Node; text: string }, gap: string | null, node: Node, text: string) {
+  /** Set the blank text between a part and the one before it, so that parsing the result separates the two. */
+  private join(parts: Part[], gap: string | null, part: Part): void {
+    const previous = parts.at(-1)!;
+    const isEditedSource = ({ node, isEdited }: Part) => isEdited && node.type === schema.nodes.source_block;
     const blankLine = this.lineEnd + this.lineEnd;
-    const preferred = gap ?? this.newGap(previous.node, node);
-    if (previous.node.type === schema.nodes.source_block || this.separates(previous.text, preferred, text)) return { gap: preferred, text };
-    if (this.separates(previous.text, blankLine, text)) return { gap: blankLine, text };
-    const other = this.withOtherMarker(node);
-    if (other && this.separates(previous.text, blankLine, other)) return { gap: blankLine, text: other };
-    return { gap: `${blankLine}<!-- -->${blankLine}`, text };
+    part.gap = gap ?? this.newGap(previous.node, part.node);
+    // Front matter is no Markdown, and the author of a source decides what it is.
+    if (previous.node.attrs.label === "Front matter" || isEditedSource(previous) || isEditedSource(part)) return;
+    if (this.separates(previous.text, part.gap, part.text)) return;
+    const isSource = previous.node.type === schema.nodes.source_block;
+    if (isSource && !this.separates(previous.text, blankLine, part.text)) return;
+    part.gap = blankLine;
+    if (isSource || this.separates(previous.text, blankLine, part.text)) return;
+    // A list beside a list needs another marker. Only if both are as they were read, one of them is written again.
+    const before = parts.at(-2);
+    for (const [list, isOther] of [[part, part.isEdited], [previous, previous.isEdited], [part, true]] as const) {
+      for (const text of isOther ? this.withOtherMarkers(list.node) : []) {
+        const [first, second] = list === part ? [previous.text, text] : [text, part.text];
+        if (!this.separates(first, blankLine, second) || (list === previous && before && !this.separates(before.text, previous.gap, text))) continue;
+        list.text = text;
+        list.isEdited = true;
+        return;
+      }
+    }
+    part.gap = `${blankLine}<!-- -->${blankLine}`;
   }
 
-  /** Return whether the nodes of two texts are the same apart and together. HTML and tables need a blank line. */
+  /** Return whether the blocks of two texts are the same apart and together. */
   private separates(before: string, gap: string, after: string): boolean {
-    const [first, second, both] = [before, after, before + gap + after].map((text) => parseNodes(lineFeeds(text), this.context.references));
-    if (!first || !second || !both) return hasBlankLine(gap);
-    const apart = [...first, ...second];
-    return both.length === apart.length && both.every((node, index) => node.eq(apart[index]!));
+    const [first, second, both] = [before, after, before + gap + after].map((text) => outlineOf(lineFeeds(text), this.context.references));
+    return [...first!, ...second!].join("\n") === both!.join("\n");
   }
 
-  private withOtherMarker(node: Node): string | null {
-    if (node.type === schema.nodes.bullet_list) {
-      const marker = (node.attrs.marker ?? this.context.style.bullet) === "-" ? "*" : "-";
-      return this.write(node.type.create({ ...node.attrs, key: null, marker }, node.content));
-    }
-    if (node.type === schema.nodes.ordered_list) {
-      const delimiter = (node.attrs.delimiter ?? this.context.style.delimiter) === "." ? ")" : ".";
-      return this.write(node.type.create({ ...node.attrs, key: null, delimiter }, node.content));
-    }
-    return null;
+  /** Return a list with each other marker of its type. */
+  private withOtherMarkers(node: Node): string[] {
+    const [name, markers] = node.type === schema.nodes.bullet_list ? ["marker", "-*+"] : ["delimiter", node.type === schema.nodes.ordered_list ? ".)" : ""];
+    const own = node.attrs[name] ?? (name === "marker" ? this.context.style.bullet : this.context.style.delimiter);
+    const others = [...markers].filter((marker) => marker !== own);
+    return others.map((marker) => this.write(node.type.create({ ...node.attrs, key: null, [name]: marker }, node.content)));
   }
 }
 

@@ -24,22 +24,51 @@ const md = new MarkdownIt({ html: true });
 md.normalizeLink = (url: string) => url;
 md.normalizeLinkText = (url: string) => url;
 md.validateLink = () => true;
-// Shortcodes of Hugo, tags of Liquid and Jinja, attribute lists and footnotes inside of a text.
-const RAW = /\{\{[\s\S]*?\}\}|\{%[\s\S]*?%\}|\{[:#.][^}\n]*\}|\[\^[^\]\s]+\]/y;
+// Shortcodes of Hugo, tags of Liquid and Jinja, attribute lists and footnotes inside of a text: start, end, and what must not be between.
+const RAW: [RegExp, RegExp, RegExp | null][] = [
+  [/\{\{/y, /\}\}/g, null],
+  [/\{%/y, /%\}/g, null],
+  [/\{[:#.]/y, /\}/g, /\n/g],
+  [/\[\^[^\]\s]/y, /\]/g, /\s/g],
+];
 md.inline.ruler.before("escape", "raw_inline", (state, silent) => {
-  RAW.lastIndex = state.pos;
-  const match = RAW.exec(state.src);
-  if (!match) return false;
-  if (!silent) state.push("raw_inline", "", 0).content = match[0];
-  state.pos += match[0].length;
-  return true;
+  for (const [start, close, excluded] of RAW) {
+    start.lastIndex = state.pos;
+    const match = start.exec(state.src);
+    if (!match) continue;
+    const inner = state.pos + match[0].length;
+    const end = nextMatch(state, close, inner);
+    if (end < 0 || (excluded && nextMatch(state, excluded, inner) >= 0 && nextMatch(state, excluded, inner) < end)) continue;
+    close.lastIndex = end;
+    const text = state.src.slice(state.pos, end + close.exec(state.src)![0].length);
+    if (!silent) state.push("raw_inline", "", 0).content = text;
+    state.pos += text.length;
+    return true;
+  }
+  return false;
 });
+
+/** For each text and pattern: the position from which it was searched, and the position of the match or -1. */
+const searches = new WeakMap<object, Map<RegExp, { from: number; at: number }>>();
+
+/** Return the position of the next match, or -1. A text with many starts and no end is searched once. */
+function nextMatch(state: { src: string }, pattern: RegExp, position: number): number {
+  const known = searches.get(state) ?? new Map<RegExp, { from: number; at: number }>();
+  searches.set(state, known);
+  const last = known.get(pattern);
+  if (last && last.from <= position && (last.at < 0 || position <= last.at)) return last.at;
+  pattern.lastIndex = position;
+  const at = pattern.exec(state.src)?.index ?? -1;
+  known.set(pattern, { from: position, at });
+  return at;
+}
 
 // markdown-it does not tell how a break is written.
 md.inline.ruler.before("newline", "written_break", (state, silent) => {
-  const spaces = /(?<! ) {2,}$/.exec(state.pending);
   const isBackslash = state.src.startsWith("\\\n", state.pos);
-  if (!isBackslash && !(spaces && state.src[state.pos] === "\n")) return false;
+  if (!isBackslash && state.src[state.pos] !== "\n") return false;
+  const spaces = /(?<! ) {2,}$/.exec(state.pending);
+  if (!isBackslash && !spaces) return false;
   if (!silent) {
     if (!isBackslash) state.pending = state.pending.slice(0, spaces!.index);
     state.push("hardbreak", "br", 0).markup = isBackslash ? "\\" : "  ";
@@ -60,10 +89,14 @@ const EXTENSIONS: [RegExp, string][] = [
   [/^ {0,3}\[[^\]]+\]:\s/, "Link addresses"],
   [/^\s*\{[:#.][^}\n]*\}\s*$/, "Attributes"],
 ];
+
+/** Starts of a block that are text in CommonMark and a directive, a formula or a footnote in its extensions. */
+export const EXTENSION_START = /^ {0,3}(?:[:!?]{3}|===? "|\$\$|\[\^[^\]]+\]:)/;
+
 /** Return whether MDX would read a source as code: imports, expressions and elements outside of code spans and link targets. */
 export function isMdxCode(source: string): boolean {
   if (/^\s*(?:import|export)\s/.test(source)) return true;
-  const text = source.replace(/<(?:\/?(?:b|strong|i|em|s|del)|br ?\/)>/g, "").replace(/(`+)(?!`)[^]*?(?<!`)\1(?!`)|\\[^]|\]\((?:<[^<>\n]*>|[^()\s]*)(?: "[^"\n]*")?\)/g, "");
+  const text = source.replace(/<(?:\/?(?:b|strong|i|em|s|del)|br ?\/)>/g, "").replace(/(?<!`)(`+)(?!`)[^]*?(?<!`)\1(?!`)|\\[^]|\]\((?:<[^<>\n]*>|[^()\s]*)(?: "[^"\n]*")?\)/g, "");
   return /[{<]/.test(text);
 }
 
@@ -196,9 +229,14 @@ function isPlainTable(source: string, tokens: Token[]): boolean {
   return cells.every((cell, index) => index % width < columns || !cell.content);
 }
 
+/** Return whether the paragraphs of a list are tight. Without paragraphs, an empty line before the second item decides. */
 function isTight(tokens: readonly Token[], index: number): boolean {
-  for (const token of tokens.slice(index + 1)) if (token.type !== "list_item_open") return token.hidden;
-  return true;
+  const { level } = tokens[index]!;
+  for (let i = index + 1; i < tokens.length && tokens[i]!.level > level; i++) {
+    if (tokens[i]!.type === "paragraph_open" && tokens[i]!.level === level + 2) return tokens[i]!.hidden;
+  }
+  const [, second] = itemsOf(tokens, index);
+  return !second || /\S/.test(lines[second.map![0] - 1] ?? "");
 }
 
 /** Return the first items of the list at `index`. */
@@ -220,7 +258,8 @@ function layoutOf(tokens: readonly Token[], index: number): { gap: number | null
   const line = lineOf(tokens[index]!);
   const match = /^([ \t]*)(?:[-*+]|\d{1,9}[.)])( +)\S/.exec(line);
   if (!match) return { gap: null, indent: null };
-  const gap = match[0].length - 1 - match[1]!.length;
+  // More than four columns belong to indented code.
+  const gap = match[2]!.length > 4 ? null : match[0].length - 1 - match[1]!.length;
   const parent = parentItem(tokens, index);
   if (!parent) return { gap, indent: match[1] || null };
   const outer = /^[ \t]*/.exec(lineOf(parent))![0];
@@ -242,6 +281,12 @@ function lineOf(token: Token): string {
 export function parseNodes(text: string, references: References): Node[] | null {
   const tokens = md.parse(text, { references: { ...references.references } });
   return nodesOf(tokens, text.split("\n"));
+}
+
+/** Return one line for each part of the blocks of a text, also of blocks that the schema does not have. */
+export function outlineOf(text: string, references: References): string[] {
+  const tokens = md.parse(text, { references: { ...references.references } });
+  return tokens.map(({ type, tag, markup, info, hidden, attrs, content }) => JSON.stringify([type, tag, markup, info, hidden, attrs, content.trimEnd()]));
 }
 
 function nodesOf(tokens: Token[], source: string[]): Node[] | null {

@@ -3,7 +3,7 @@
 import { MarkdownSerializer, type MarkdownSerializerState, defaultMarkdownSerializer } from "prosemirror-markdown";
 import { Fragment, type Mark, type Node } from "prosemirror-model";
 import { merge } from "./merge.ts";
-import { type References, isMdxCode, parseNodes } from "./parse.ts";
+import { EXTENSION_START, type References, isMdxCode, parseNodes } from "./parse.ts";
 import { cellForm, schema } from "./schema.ts";
 import type { Style } from "./style.ts";
 
@@ -54,9 +54,11 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
         state.text(node.attrs.text, false);
       },
       text(state, node) {
-        const isEscaped = form !== "plain" && !(state as { inAutolink?: boolean }).inAutolink;
-        if (isEscaped && isStrict) state.text(escapeMarkup(state.esc(node.text!, false), isMdx), false);
-        else state.text(node.text!, isEscaped);
+        const { inAutolink, atBlockStart, out } = state as unknown as { inAutolink?: boolean; atBlockStart: boolean; out: string };
+        if (form === "plain" || inAutolink) return state.text(node.text!, false);
+        const escaped = state.esc(node.text!, atBlockStart && !isStrict);
+        const text = isStrict ? escapeMarkup(escaped, isMdx) : escaped;
+        state.text(/(?:^|\n)$/.test(out) ? escapeLineStart(text) : text, false);
       },
     },
     {
@@ -78,8 +80,13 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
 
 /** Escape HTML, entities, and the expressions of MDX, Hugo, Liquid and Jinja. Templates do not know backslashes, so they get entities. */
 function escapeMarkup(text: string, isMdx: boolean): string {
-  const markup = text.replace(/<|&(?=#?\w+;)/g, "\\$&").replace(/\{(?=[{%])/g, "&#123;").replace(/\{(?=[:#.])/g, "&#123;");
+  const markup = text.replace(/<|&(?=#?\w+;)/g, "\\$&").replace(/\{(?=[{%:#.]|$)/g, "&#123;");
   return isMdx ? markup.replace(/[{}]/g, "\\$&") : markup;
+}
+
+/** Escape the start of a line that Markdown would read as a list, a quote, a heading, a rule or the second line of a table. */
+function escapeLineStart(text: string): string {
+  return text.replace(/^[ \t]*(?=[-+](?:\s|$)|[-=:|][-=:| \t]*$|#{1,6}(?:\s|$)|>)/, "$&\\").replace(/^([ \t]*\d{1,9})(?=[.)](?:\s|$))/, "$1\\");
 }
 
 const serializers = new Map<string, MarkdownSerializer>();
@@ -134,8 +141,16 @@ class BlockWriter {
       case schema.nodes.table:
         return this.table(node);
       default:
-        return this.inline(node);
+        return this.paragraph(node);
     }
+  }
+
+  /** The start of a paragraph may be markup of an extension or, in MDX, of JavaScript. */
+  private paragraph(node: Node): string {
+    const text = this.inline(node);
+    if (this.form === "plain" || this.form === "escaped") return text;
+    if (EXTENSION_START.test(text)) return text.replace(/^ *(?=\S)/, "$&\\");
+    return this.context.isMdx ? text.replace(/^[ei](?=(?:mport|xport)\s)/, entity) : text;
   }
 
   private inline(node: Node): string {
@@ -270,14 +285,18 @@ function html(node: Node): string {
 }
 
 function entities(text: string): string {
-  return text.replace(/[&<>"{}]/g, (character) => `&#${character.codePointAt(0)};`);
+  return text.replace(/[&<>"{}]/g, entity);
+}
+
+function entity(character: string): string {
+  return `&#${character.codePointAt(0)};`;
 }
 
 /** Write one top-level node, or return null if parsing the result does not return the node. */
 export function writeExactly(node: Node, context: Context): string | null {
   if (node.type === schema.nodes.source_block) return node.textContent;
   const resolved = resolve(node, context.style);
-  for (const each of [resolved, loose(resolved)]) {
+  for (const each of [resolved, loose(resolved), loose(fenced(resolved, context.style))]) {
     for (const form of FORMS) {
       for (const isMerged of node.type === schema.nodes.table ? [true, false] : [false]) {
         const text = new BlockWriter(form, context, isMerged).write(each).replace(/\n+$/, "");
@@ -291,7 +310,8 @@ export function writeExactly(node: Node, context: Context): string | null {
 /** Return whether a text is the source of exactly this node. */
 export function isSource(text: string, node: Node, context: Context): boolean {
   const nodes = parseNodes(text, context.references);
-  if (nodes?.length !== 1 || (context.isMdx && node.type !== schema.nodes.code_block && isMdxCode(text))) return false;
+  if (nodes?.length !== 1 || (node.type === schema.nodes.paragraph && EXTENSION_START.test(text))) return false;
+  if (context.isMdx && node.type !== schema.nodes.code_block && isMdxCode(text)) return false;
   return comparable(nodes[0]!).eq(comparable(resolve(node, context.style)));
 }
 
@@ -310,8 +330,12 @@ export function resolve(node: Node, style: Style): Node {
   if (node.type === schema.nodes.heading) set("underline", style.isSetext && attrs.level === 1 ? "=" : style.isSetext && attrs.level === 2 ? "-" : "");
   if (node.isText) return node.mark(node.marks.map((mark) => resolveMark(mark, style)));
   if (node.type === schema.nodes.table) return regular(node, style);
-  const content = Fragment.from([...node.children].map((child) => resolve(child, style)));
-  return node.type.create(attrs, content, node.marks.map((mark) => resolveMark(mark, style)));
+  const children = [...node.children].map((child) => resolve(child, style));
+  const isOneLine = node.type === schema.nodes.heading && !attrs.underline;
+  const content = Fragment.from(isOneLine ? children.map(withoutSoftBreak) : withOtherMarkers(children));
+  // A code span contains text only.
+  const marks = node.marks.filter((mark) => mark.type !== schema.marks.code);
+  return node.type.create(attrs, content, marks.map((mark) => resolveMark(mark, style)));
 }
 
 /** Return a table whose first row is the header, with the alignment of each column, and with cells of one line. */
@@ -319,12 +343,29 @@ function regular(table: Node, style: Style): Node {
   const rows = [...table.children].map((row, index) => {
     const cells = [...row.children].map((cell, column) => {
       const { type, align } = cellForm(table, index, column);
-      const inline = [...cell.children].map((child) => (child.type === schema.nodes.soft_break ? schema.text(" ", child.marks) : resolve(child, style)));
+      const inline = [...cell.children].map((child) => withoutSoftBreak(resolve(child, style)));
       return type.create({ align }, inline);
     });
     return row.type.create(row.attrs, cells);
   });
   return table.type.create(table.attrs, rows);
+}
+
+function withoutSoftBreak(node: Node): Node {
+  return node.type === schema.nodes.soft_break ? schema.text(" ", node.marks) : node;
+}
+
+/** Change the marker of each list that follows a list with the same one inside of an item or a quote. They would be one list. */
+function withOtherMarkers(nodes: Node[]): Node[] {
+  const result: Node[] = [];
+  for (const node of nodes) {
+    const last = result.at(-1);
+    const [name, markers] = node.type === schema.nodes.bullet_list ? ["marker", "-*"] : ["delimiter", ".)"];
+    const isSame = last?.type === node.type && name in node.attrs && last.attrs[name] === node.attrs[name];
+    const marker = [...markers!].find((each) => each !== node.attrs[name!]);
+    result.push(isSame ? node.type.create({ ...node.attrs, [name!]: marker }, node.content) : node);
+  }
+  return result;
 }
 
 function resolveMark(mark: Mark, style: Style): Mark {
@@ -340,16 +381,30 @@ function loose(node: Node): Node {
   return node.type.create("tight" in node.attrs ? { ...node.attrs, tight: false } : node.attrs, content, node.marks);
 }
 
+/** Return a node whose indented code is in fences, which can stand at each place and begin with an empty line. */
+function fenced(node: Node, style: Style): Node {
+  if (node.type === schema.nodes.code_block && !node.attrs.fence) return node.type.create({ ...node.attrs, fence: style.fence }, node.content);
+  return node.isTextblock || node.isLeaf ? node : node.copy(Fragment.from([...node.children].map((child) => fenced(child, style))));
+}
+
 /** Return what readers see of a node: without the index of its block, the layout of lists, the marks' notation, and outer spaces. */
 export function comparable(node: Node): Node {
   const attrs: Record<string, unknown> = { ...node.attrs };
   for (const name of ["key", "gap", "indent", "source"]) if (name in attrs) attrs[name] = null;
   if (node.type === schema.nodes.hard_break) attrs.markup = null;
+  if ("tight" in attrs && !canBeLoose(node)) attrs.tight = true;
+  if ("step" in attrs && node.childCount === 1) attrs.step = 1;
   if (node.isText) return node.mark(node.marks.map(withoutMarkup));
   const children = [...node.children].map(comparable);
   const content = node.inlineContent && !node.type.spec.code ? withoutLineSpace(joined(withoutOuterMarks(children))) : children;
   const created = node.type.create(attrs, Fragment.fromArray(content), node.marks.map(withoutMarkup));
   return node.inlineContent && !node.type.spec.code ? withoutOuterSpace(created) : created;
+}
+
+/** Return whether a list can have an empty line between two of its blocks that readers see. */
+function canBeLoose(list: Node): boolean {
+  const blocks = [...list.firstChild!.children];
+  return list.childCount > 1 || (blocks.length > 1 && blocks.some((block) => block.type === schema.nodes.paragraph));
 }
 
 function withoutMarkup(mark: Mark): Mark {
@@ -396,12 +451,48 @@ function joined(nodes: Node[]): Node[] {
   return result;
 }
 
-/** Return a paragraph or heading without spaces at its ends, which Markdown does not have. Ideographic and no-break spaces remain. */
+/** Return a node without what Markdown does not have: outer spaces and empty lines of a text, empty paragraphs beside other blocks, and tasks without text. */
+export function normalized(node: Node): Node {
+  if (node.isLeaf || node.type.spec.code) return node;
+  if (node.isTextblock) return withoutOuterSpace(node.copy(Fragment.from(withoutEmptyLines([...node.children]))));
+  const children = [...node.children].map(normalized);
+  const isTask = typeof node.attrs.task === "string" && children[0]!.type === schema.nodes.paragraph;
+  const filled = children.filter((child, index) => child.type !== schema.nodes.paragraph || child.childCount || (isTask && !index));
+  return node.type.create("task" in node.attrs && !isTask ? { task: null } : node.attrs, filled.length ? filled : children.slice(0, 1));
+}
+
+/** Remove line ends that follow or precede another break, and the spaces between them. An empty line would end the text. */
+function withoutEmptyLines(nodes: Node[]): Node[] {
+  const { soft_break, hard_break } = schema.nodes;
+  const isBreak = (node?: Node) => node?.type === soft_break || node?.type === hard_break;
+  const result: Node[] = [];
+  for (const node of nodes) {
+    let last = result.length - 1;
+    while (isBreak(node) && result[last]?.isText && !/[^ \t\n]/.test(result[last]!.text!)) last--;
+    if (isBreak(node) && isBreak(result[last]) && (node.type === soft_break || result[last]!.type === soft_break)) {
+      const kept = node.type === soft_break ? result[last]! : node;
+      result.splice(last, result.length, kept);
+    } else result.push(node);
+  }
+  return result;
+}
+
+/** Return a paragraph, heading or cell without spaces and line ends at its ends, which Markdown does not have. Ideographic and no-break spaces remain. */
 export function withoutOuterSpace(node: Node): Node {
   if (!node.inlineContent || node.type.spec.code) return node;
-  const [first, last] = [node.firstChild?.text ?? "", node.lastChild?.text ?? ""];
-  const start = /^[ \t\n]*/.exec(first)![0].length;
-  const end = node.content.size - /(?<![ \t\n])[ \t\n]*$/.exec(last)![0].length;
-  if (start >= end && isCell(node)) return node.copy(Fragment.empty);
-  return start < end && (start || end < node.content.size) ? node.cut(start, end) : node;
+  const children = [...node.children];
+  const sizes = (nodes: Node[], space: RegExp, breaks: unknown[]) => {
+    let size = 0;
+    for (const child of nodes) {
+      const length = child.isText ? space.exec(child.text!)![0].length : Number(breaks.includes(child.type));
+      size += length;
+      if (length < child.nodeSize) break;
+    }
+    return size;
+  };
+  const { soft_break, hard_break } = schema.nodes;
+  const start = sizes(children, /^[ \t\n]*/, [soft_break]);
+  const end = node.content.size - sizes(children.reverse(), /(?<![ \t\n])[ \t\n]*$/, [soft_break, hard_break]);
+  if (start >= end) return node.copy(Fragment.empty);
+  return start || end < node.content.size ? node.cut(start, end) : node;
 }
