@@ -110,7 +110,10 @@ def not_authenticated() -> NotAuthenticated:
 
 
 def is_authentication_valid() -> bool:
-    """Return whether the session or API token of an authenticated caller still exists. Also true for a request without one."""
+    """Return whether the session or API token of an authenticated caller still exists.
+
+    Also true for a request without one.
+    """
     return caller() is None or _load(request) is not None
 
 

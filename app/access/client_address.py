@@ -15,8 +15,8 @@ V6_NETWORK_BITS = 64
 def client_address(request: Request, *, trusted_hops: int) -> str | None:
     """Return the address of the client. IPv4 addresses inside IPv6 are unfolded.
 
-    With n trusted hops, the nth entry of `X-Forwarded-For` from the right counts: the outermost trusted proxy wrote it. The
-    entries before it come from the client. With fewer than n entries, the first one counts.
+    With n trusted hops, the nth entry of `X-Forwarded-For` from the right counts: the outermost trusted proxy wrote it.
+    The entries before it come from the client. With fewer than n entries, the first one counts.
     """
     address = request.remote_addr
     if trusted_hops:

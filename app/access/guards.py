@@ -25,7 +25,9 @@ _USER = sa.select(User.id).where(User.id == sa.bindparam("user_id"))
 
 @dataclass(frozen=True)
 class Guard:
-    """A rule that decides whether a caller may use a route. `spec_name` is the text of the guard column in the specification.
+    """A rule that decides whether a caller may use a route.
+
+    `spec_name` is the text of the guard column in the specification.
 
     With `target_in_body` the body names the target, so its fields are checked first. With `bare` the route loads no
     session and responds without the database. `token` contains the scopes that an API token needs; the owner of the

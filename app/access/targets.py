@@ -56,8 +56,8 @@ _LOCKS = {
 def lock(targets: Mapping[str, Any], *, is_self: bool) -> None:
     """Lock the row of the changed target until the transaction ends, and expire all loaded objects.
 
-    The lock excludes other writers and a deletion. It does not exclude rows that refer to the target. SQLite ignores it:
-    a write transaction locks the whole database.
+    The lock excludes other writers and a deletion. It does not exclude rows that refer to the target. SQLite ignores
+    it: a write transaction locks the whole database.
 
     Raises:
         NotAuthenticated: the target is the caller, and the account was deleted.
@@ -123,7 +123,10 @@ def project_of(user_id: str | None, project_id: str) -> Targets:
 
 
 def project_if_named(param: str) -> TargetResolver:
-    """Return a resolver like `project` for a field of the body. Without a project the target is the caller (`is_self`)."""
+    """Return a resolver like `project` for a field of the body.
+
+    Without a project the target is the caller (`is_self`).
+    """
     find_project = project(param)
 
     def find(actor: Caller | None, ids: Ids) -> Targets:

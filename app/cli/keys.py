@@ -11,7 +11,10 @@ keys = AppGroup("keys", help="Encryption keys.")
 
 @keys.command("rotate")
 def rotate() -> None:
-    """Encrypt every stored secret with the first key of ENCRYPTION_KEYS. It can be stopped, repeated and run under load."""
+    """Encrypt every stored secret with the first key of ENCRYPTION_KEYS.
+
+    It can be stopped, repeated and run under load.
+    """
     result = rekey(keyring)
     click.echo(f"{result.rows} rows were encrypted with the first key.")
     if result.unreadable:

@@ -42,7 +42,10 @@ seed = AppGroup("seed", help="Demo data.")
 
 @seed.command("demo")
 def demo() -> None:
-    """Create an organization with an owner, an admin, an editor and a project. Print the sign-ins and the steps for Git hosts."""
+    """Create an organization with an owner, an admin, an editor and a project.
+
+    Print the sign-ins and the steps for Git hosts.
+    """
     settings: Settings = current_app.config["SETTINGS"]
     password = read_or_create(
         settings.server.instance_dir / "demo_password", lambda: f"Harbour-{secrets.token_urlsafe(9)}"

@@ -1,7 +1,7 @@
 """Short-lived child processes: started by `posix_spawn`, awaited without blocking other greenlets.
 
-A fork copies the page tables of the process, which takes milliseconds in a process of 150 MB. `posix_spawn` does not. In
-a patched process, gevent's child watcher reports the end of a child; otherwise the process waits for it directly.
+A fork copies the page tables of the process, which takes milliseconds in a process of 150 MB. `posix_spawn` does not.
+In a patched process, gevent's child watcher reports the end of a child; otherwise the process waits for it directly.
 """
 
 import os
@@ -86,7 +86,10 @@ class ChildProcess:
         return self.wait(0)
 
     def end(self) -> None:
-        """Terminate the process group if the process still runs: SIGTERM, and SIGKILL after a second. Reap the process."""
+        """Terminate the process group if the process still runs: SIGTERM, and SIGKILL after a second.
+
+        Reap the process.
+        """
         for number, timeout_s in ((signal.SIGTERM, TERMINATION_S), (signal.SIGKILL, None)):
             if not self.is_running():
                 return
@@ -139,8 +142,8 @@ def start(
 ) -> ChildProcess:
     """Start a program, found on the `PATH` of this process, with these descriptors as its standard streams.
 
-    It inherits no other descriptor: Python opens descriptors as not inheritable, and those that this process inherited are
-    closed.
+    It inherits no other descriptor: Python opens descriptors as not inheritable, and those that this process inherited
+    are closed.
 
     Raises:
         OSError: the program does not exist or cannot be started.

@@ -1,4 +1,7 @@
-"""Calls of declared API routes in the same process. A page has the guards, schemas, rates and transactions of the API."""
+"""Calls of declared API routes in the same process.
+
+A page has the guards, schemas, rates and transactions of the API.
+"""
 
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack

@@ -55,9 +55,7 @@ def move_files(*, scope: Scope, form: Form) -> Response:
     """Move the selected files to another folder. They keep their names."""
     target = form.text("target").strip().strip("/")
     moves = {path: f"{target}/{path.rpartition('/')[2]}".lstrip("/") for path in _selected(form)}
-    files = [
-        {"path": new, "action": "move", "previous_path": old} for old, new in moves.items() if old != new
-    ]  # fmt: skip
+    files = [{"path": new, "action": "move", "previous_path": old} for old, new in moves.items() if old != new]
     if not files:
         return _folder(scope, form, "unchanged")
     message = _("Move %(count)s files to %(folder)s", count=len(files), folder=target or "/")

@@ -40,7 +40,10 @@ MAX_RENDERED = 16 * 1024
 """The number of characters of all parts that one page shows as formatted text. Further parts are shown as source."""
 
 MAX_SOURCE = 600_000
-"""The number of characters of all versions that one page shows as source. Only the beginning of longer ones is shown."""
+"""The number of characters of all versions that one page shows as source.
+
+Only the beginning of longer ones is shown.
+"""
 
 MAX_CHOICES = InputLimits.form_fields - 100
 """The parts with a choice. The result contains the others as they are in the draft."""

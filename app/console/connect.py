@@ -59,9 +59,14 @@ def connect(*, scope: Scope, query: ConnectQuery) -> Response:
     git = current_settings().git
     available = [str(one) for one in Provider if one != Provider.LOCAL or git.local_enabled]
     return page(
-        "organization/connect.html", query=query, repositories=listed, meta=meta, problem=problem, providers=available,
+        "organization/connect.html",
+        query=query,
+        repositories=listed,
+        meta=meta,
+        problem=problem,
+        providers=available,
         imports=imports.latest(scope.organization) if query.provider == Provider.LOCAL else [],
-    )  # fmt: skip
+    )
 
 
 @blueprint.post(URL)

@@ -136,7 +136,10 @@ def create_file(*, scope: Scope, form: Form, prepared: ContentSchema) -> Respons
 
 
 def _chosen_collection(schema: ContentSchema, folder: str, form: Form) -> Collection | None:
-    """Return the chosen collection. Without a choice it is the first one of the folder, if the folder belongs to one."""
+    """Return the chosen collection.
+
+    Without a choice it is the first one of the folder, if the folder belongs to one.
+    """
     choices = collections_for(schema, folder)
     if "collection" in form.values:
         return next((one for one in choices if one.name == form.text("collection")), None)

@@ -1,4 +1,7 @@
-"""Pages for errors. A form that failed is shown again with its values; a request without a session leads to the sign-in."""
+"""Pages for errors.
+
+A form that failed is shown again with its values; a request without a session leads to the sign-in.
+"""
 
 from urllib.parse import urlencode
 

@@ -1,7 +1,7 @@
 """Lists of objects in the editor's form: each item is a group of inputs with an id, and the form names their order.
 
-The id of an item of the file is its position, that of an added item `n0`, `n1` and so on. Buttons that add, move or remove
-an item change the order only, so that they work without scripts.
+The id of an item of the file is its position, that of an added item `n0`, `n1` and so on. Buttons that add, move or
+remove an item change the order only, so that they work without scripts.
 """
 
 import copy
@@ -28,7 +28,10 @@ ShownKeys = Mapping[Path, set[str]]
 
 
 class KeyedList(dict[str, Any]):
-    """The items of a list by their ids, in their order. `empty` contains the ids of items that are empty in the file."""
+    """The items of a list by their ids, in their order.
+
+    `empty` contains the ids of items that are empty in the file.
+    """
 
     empty: frozenset[str] = frozenset()
 
@@ -80,8 +83,8 @@ def sent_orders(form: Form) -> dict[Path, list[str]]:
 def keyed(values: Mapping[str, Any], form: Form, *, is_shown_again: bool = False) -> dict[str, Any]:
     """Return a copy of values with the lists of a form in its order, their items by id.
 
-    An item contains only values that the form shows, so a form that shows a draft adds no value of the file. If the form is
-    shown again, an item contains None for inputs without a value, and an added item those of the other items.
+    An item contains only values that the form shows, so a form that shows a draft adds no value of the file. If the
+    form is shown again, an item contains None for inputs without a value, and an added item those of the other items.
     """
     result = copy.deepcopy(dict(values))
     shown = _shown_keys(path_of(hidden.removeprefix(KIND)) for hidden in form.values if hidden.startswith(KIND))

@@ -108,7 +108,10 @@ def _unpack(data: bytes, folder: Path) -> None:
     rate="project_create",
 )
 def create_from_archive(*, scope: Scope, body: ImportArchiveBody, prepared: NewRepository) -> queries.Shown:
-    """Create a project on a repository with the files of an archive. The console calls this operation; it has no URL."""
+    """Create a project on a repository with the files of an archive.
+
+    The console calls this operation; it has no URL.
+    """
     values = {"name": body.project_name} | prepared.values
     limits = limits_of(scope.organization.owner_id)
     return queries.reload_project(
@@ -125,8 +128,11 @@ def _names(title: str, source: str) -> dict[str, str]:
 
 @blueprint.post(f"{URL}/clone")
 @Page(
-    guard=GUARD, inputs=("clone_url", "clone_name"), shown_by="connect", names={"name": "clone_name", "project_name": "clone_name"}
-)  # fmt: skip
+    guard=GUARD,
+    inputs=("clone_url", "clone_name"),
+    shown_by="connect",
+    names={"name": "clone_name", "project_name": "clone_name"},
+)
 def clone(*, scope: Scope, form: Form) -> Response:
     """Start the clone of a repository and lead to its progress."""
     url = form.text("clone_url").strip()
@@ -153,8 +159,11 @@ def import_progress(*, scope: Scope) -> Response:
 
 @blueprint.post(f"{URL}/archive")
 @Page(
-    guard=GUARD, inputs=("archive", "archive_name"), shown_by="connect", names={"name": "archive_name", "project_name": "archive_name"}
-)  # fmt: skip
+    guard=GUARD,
+    inputs=("archive", "archive_name"),
+    shown_by="connect",
+    names={"name": "archive_name", "project_name": "archive_name"},
+)
 def connect_archive(*, scope: Scope, form: Form) -> Response:
     """Create a repository with the files of an archive and connect it."""
     file = form.files.get("archive")

@@ -1,4 +1,7 @@
-"""Pages that mails name without the prefix of the console. They lead to the page in the console; browsers keep the fragment."""
+"""Pages that mails name without the prefix of the console.
+
+They lead to the page in the console; browsers keep the fragment.
+"""
 
 from flask import Blueprint, Response, request
 

@@ -54,10 +54,15 @@ def media(*, scope: Scope, query: MediaQuery, prepared: str) -> Response:
         return json_response({"images": images, "total": listed.total}, 200)
     more = number + 1 if listed.total > number * PER_PAGE else None
     return page(
-        "project/media.html", images=shown, total=listed.total, more=more, query=query, head=prepared,
+        "project/media.html",
+        images=shown,
+        total=listed.total,
+        more=more,
+        query=query,
+        head=prepared,
         pages=count_pages(scope.project, scope.index, [one.path for one in shown]),
         folder=media_folder(scope.project),
-    )  # fmt: skip
+    )
 
 
 def usage_of(scope: Scope, path: str) -> list[dict[str, Any]] | None:

@@ -78,9 +78,11 @@ def organization_settings(*, scope: Scope) -> Response:
 
 @blueprint.post(f"{BASE}/settings")
 @Page(
-    guard=api.guard_of(organizations.update), inputs=("name",), shown_by="organization_settings",
+    guard=api.guard_of(organizations.update),
+    inputs=("name",),
+    shown_by="organization_settings",
     names={"org_name": "name"},
-)  # fmt: skip
+)
 def change_organization(*, scope: Scope, form: Form) -> Response:
     """Rename the organization."""
     return _change(scope, organizations.update, {"org_name": form.text("name")}, SETTINGS_SAVED)

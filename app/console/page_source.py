@@ -35,7 +35,10 @@ EDITOR_INPUTS = (
 
 @dataclass(frozen=True)
 class OpenFile:
-    """A file at a version. `base_sha` is the version of the branch, `blob_sha` that of the file, empty if it is unknown."""
+    """A file at a version.
+
+    `base_sha` is the version of the branch, `blob_sha` that of the file, empty if it is unknown.
+    """
 
     path: str
     base_sha: str

@@ -84,9 +84,9 @@ class PageSteps(RequestSteps):
 class Page(Declaration):
     """The declaration of a page (GET) or of a form (POST).
 
-    The view of a form takes the keyword-only parameter `form`. `inputs` are the names of its fields; `fm.*` stands for all
-    names with this prefix. Other fields are dropped. If the form fails, the page `shown_by` is returned again with the
-    sent values. `names` gives the input of each field whose path in the API differs.
+    The view of a form takes the keyword-only parameter `form`. `inputs` are the names of its fields; `fm.*` stands for
+    all names with this prefix. Other fields are dropped. If the form fails, the page `shown_by` is returned again with
+    the sent values. `names` gives the input of each field whose path in the API differs.
     """
 
     steps: ClassVar[type[RequestSteps]] = PageSteps

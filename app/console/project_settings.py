@@ -38,9 +38,11 @@ def project_settings(*, scope: Scope) -> Response:
     """Show the settings of a project."""
     details = api.read(projects.details, _ids(scope))
     return page(
-        "project/settings.html", details=details, generators=[(str(one), str(one).capitalize()) for one in Generator],
+        "project/settings.html",
+        details=details,
+        generators=[(str(one), str(one).capitalize()) for one in Generator],
         destinations=_destinations(scope) if grants(scope.context.role, Permission.DELETE_ORG) else [],
-    )  # fmt: skip
+    )
 
 
 def _destinations(scope: Scope) -> list[tuple[str, str]]:

@@ -17,25 +17,71 @@ MAX_LINKS, MAX_URL = 500, 1_024
 # A pattern is searched only in texts that contain its literal, because a search for text is much faster.
 _PATTERNS = (
     ("image", "![", re.compile(r"!\[[^\]\n]{0,500}\]\(\s*<?([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*)")),
-    ("link", "](", re.compile(r"(?<!!)\[(?:!\[[^\]\n]{0,500}\]\([^)\n]{0,1024}\)|[^\[\]\n]){0,500}+\]\(\s*<?([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*)")),
+    (
+        "link",
+        "](",
+        re.compile(
+            r"(?<!!)\[(?:!\[[^\]\n]{0,500}\]\([^)\n]{0,1024}\)|[^\[\]\n]){0,500}+\]\(\s*<?([^\s<>()]+(?:\([^\s()]*\)[^\s<>()]*)*)"
+        ),
+    ),
     ("link", "]:", re.compile(r"^[ ]{0,3}\[[^\]\n]{1,500}\]:[ \t]*<?([^\s<>]+)", re.MULTILINE)),
     ("html", "=", re.compile(r"""\b(?:href|src|poster|data-src)\s*=\s*["']([^"'\n]{1,1024})["']""", re.IGNORECASE)),
     ("wiki", "[[", re.compile(r"!?\[\[([^\]|#\n]{1,500})")),
     ("reference", "{{", re.compile(r"""\{\{[<%]\s*(?:rel)?ref\s+["']?([^"'\s>%]{1,1024})""")),
     ("reference", "{%", re.compile(r"""\{%-?\s*(?:link|post_url)\s+([^\s%]{1,1024})""")),
-    ("media", "{{", re.compile(r"""\{\{[<%]\s*(?:figure|img|image|video)\b[^>%]{0,500}?\bsrc\s*=\s*["']([^"'\n]{1,1024})["']""")),
+    (
+        "media",
+        "{{",
+        re.compile(r"""\{\{[<%]\s*(?:figure|img|image|video)\b[^>%]{0,500}?\bsrc\s*=\s*["']([^"'\n]{1,1024})["']"""),
+    ),
     ("style", "(", re.compile(r"""url\(\s*["']?([^"')\s]{1,1024})""")),
-)  # fmt: skip
+)
 _MEDIA_TYPES = ("image/", "video/", "audio/", "font/", "application/pdf")
-_PAGES = frozenset((
-    "markdown", "mdx", "markdoc", "html", "astro", "nunjucks", "liquid", "asciidoc", "restructuredtext", "org", "pug",
-    "haml", "webc", "svelte", "vue", "notebook",
-))  # fmt: skip
+_PAGES = frozenset(
+    (
+        "markdown",
+        "mdx",
+        "markdoc",
+        "html",
+        "astro",
+        "nunjucks",
+        "liquid",
+        "asciidoc",
+        "restructuredtext",
+        "org",
+        "pug",
+        "haml",
+        "webc",
+        "svelte",
+        "vue",
+        "notebook",
+    )
+)
 _INDEXES = frozenset(("index", "_index", "readme", "+page"))
-_ROOTS = frozenset((
-    "", "content", "static", "public", "assets", "src", "src/pages", "src/content", "src/assets", "src/static", "pages",
-    "docs", "source", "app", "site", "web", "www", "_posts", "src/content/docs", "content/docs",
-))  # fmt: skip
+_ROOTS = frozenset(
+    (
+        "",
+        "content",
+        "static",
+        "public",
+        "assets",
+        "src",
+        "src/pages",
+        "src/content",
+        "src/assets",
+        "src/static",
+        "pages",
+        "docs",
+        "source",
+        "app",
+        "site",
+        "web",
+        "www",
+        "_posts",
+        "src/content/docs",
+        "content/docs",
+    )
+)
 _LANGUAGE = re.compile(r"[a-z]{2}(-[a-z]{2,4})?", re.IGNORECASE)
 
 

@@ -1,4 +1,7 @@
-"""The text of a file as an editor shows it: front matter and body. A new body keeps the line ends of unchanged lines."""
+"""The text of a file as an editor shows it: front matter and body.
+
+A new body keeps the line ends of unchanged lines.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """Parser of search queries. It accepts every text.
 
-`word`, `word*` (begins with), `"several words"` (in that order), `path:part`, `type:markdown`, `field:value` of the front
-matter. All terms must be met.
+`word`, `word*` (begins with), `"several words"` (in that order), `path:part`, `type:markdown`, `field:value` of the
+front matter. All terms must be met.
 """
 
 import re

@@ -8,7 +8,9 @@ _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f\x7f]")
 
 
 def decode(data: bytes, *, whole: bool = True) -> tuple[str | None, str | None]:
-    """Return the text and its encoding: `utf-8`, `utf-8-sig`, `utf-16` (by its mark) or `latin-1`. Binary data is (None, None).
+    """Return the text and its encoding: `utf-8`, `utf-8-sig`, `utf-16` (by its mark) or `latin-1`.
+
+    Binary data is (None, None).
 
     A byte order mark is not part of the text. `whole` is False if the end may be cut off inside a character.
     """

@@ -46,7 +46,10 @@ def compare(base: str, mine: str, theirs: str, *, diff: Diff = changed_lines) ->
 
 
 def merge(parts: Sequence[Part], choices: Sequence[str] = ()) -> str:
-    """Join the parts. The nth conflict uses the side `choices[n]`: `mine`, `theirs` or `both`; `mine` without a choice."""
+    """Join the parts.
+
+    The nth conflict uses the side `choices[n]`: `mine`, `theirs` or `both`; `mine` without a choice.
+    """
     remaining = iter(choices)
     return "".join(part.merged if part.merged is not None else _chosen(part, next(remaining, "mine")) for part in parts)
 

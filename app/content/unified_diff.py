@@ -23,7 +23,10 @@ def _token() -> re.Pattern[str]:
 
 
 class InlineDiff:
-    """The changed words of the lines of one comparison. `is_truncated` is True after more than `max_tokens` of the lines."""
+    """The changed words of the lines of one comparison.
+
+    `is_truncated` is True after more than `max_tokens` of the lines.
+    """
 
     def __init__(self, max_tokens: int = MAX_COMPARISON_TOKENS) -> None:
         self._remaining = max_tokens
@@ -106,7 +109,10 @@ class Hunk:
 
 
 class LineDiff(NamedTuple):
-    """The hunks of one file. `truncated` is True if lines are missing because of a limit, `ranges_truncated` if ranges are."""
+    """The hunks of one file.
+
+    `truncated` is True if lines are missing because of a limit, `ranges_truncated` if ranges are.
+    """
 
     hunks: list[Hunk]
     truncated: bool

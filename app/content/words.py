@@ -53,7 +53,10 @@ def words(text: str) -> list[str]:
 
 
 def query_terms(text: str) -> list[str]:
-    """Return the words of a query. They do not end with the last character of a run, because a stored run may continue."""
+    """Return the words of a query.
+
+    They do not end with the last character of a run, because a stored run may continue.
+    """
     pieces = [piece for word in _tokens(fold(text)) for piece in _pieces(word)]
     is_end_of_run = len(pieces) > 1 and len(pieces[-2]) == 2 and pieces[-2][1] == pieces[-1]
     return pieces[:-1] if is_end_of_run and is_single_character(pieces[-1]) else pieces

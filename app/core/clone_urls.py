@@ -24,7 +24,8 @@ class CloneUrl:
 def parse_clone_url(url: str, hosts: Sequence[str]) -> CloneUrl | None:
     """Return the parts of a URL, or None if it must not be cloned.
 
-    It is `https` without user information, query and fragment. `http` is permitted for the `hosts` of the operator only.
+    It is `https` without user information, query and fragment. `http` is permitted for the `hosts` of the operator
+    only.
     """
     match = _URL.fullmatch(url) if len(url) <= MAX_LENGTH else None
     if match is None:

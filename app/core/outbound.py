@@ -24,5 +24,6 @@ class OutsideResource(ABC):
     def discard(self) -> None:
         """Remove the resource, because the transaction was refused.
 
-        It is not called if the result of the transaction is unknown, so a job must remove resources without rows as well.
+        It is not called if the result of the transaction is unknown, so a job must remove resources without rows as
+        well.
         """

@@ -19,8 +19,8 @@ _GIT_FOLDER = re.compile(r"(\.git|git~1)[ .]*(:.*)?", re.IGNORECASE | re.DOTALL)
 def path_error(path: str) -> str | None:
     """Return the error of a file path as a sentence, or None for a valid relative path.
 
-    A path is valid UTF-8 of 1 to 1,024 bytes, as in Git. It is never normalised, decoded or trimmed. The paths of a save are
-    checked at the request and at the commit, so the last results are cached, except those of longer texts.
+    A path is valid UTF-8 of 1 to 1,024 bytes, as in Git. It is never normalised, decoded or trimmed. The paths of a
+    save are checked at the request and at the commit, so the last results are cached, except those of longer texts.
     """
     return cached_error(path) if len(path) <= MAX_PATH_BYTES else _error(path)
 

@@ -21,8 +21,8 @@ def engine_options(
 ) -> dict[str, Any]:
     """Return the keyword arguments of `create_engine` for a database (limits.md, section 1).
 
-    `pool_max` limits the connections to PostgreSQL. Up to `pool_size` unused connections stay open. Statement values are
-    hidden because errors are logged and values may be secrets.
+    `pool_max` limits the connections to PostgreSQL. Up to `pool_size` unused connections stay open. Statement values
+    are hidden because errors are logged and values may be secrets.
     """
     if sa.make_url(url).get_backend_name() == "sqlite":
         return {

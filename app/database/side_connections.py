@@ -14,8 +14,8 @@ MAX_SIDE_CONNECTIONS, IDLE_SIDE_CONNECTIONS = 4, 1
 class SideConnections:
     """A bounded pool of connections outside the pools of the session. Safe in any thread.
 
-    A thread that takes a second connection from the pool it already uses can deadlock. Code that holds a side connection
-    takes no other connection.
+    A thread that takes a second connection from the pool it already uses can deadlock. Code that holds a side
+    connection takes no other connection.
     """
 
     def __init__(self, url: sa.URL, *, max_connections: int = MAX_SIDE_CONNECTIONS) -> None:

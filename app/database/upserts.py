@@ -34,8 +34,8 @@ def insert_rows(
 ) -> None:
     """Insert each row, or update the `changed` columns of the row with the same `unique` columns.
 
-    The rows have the same columns, with values for all that have a default in Python. PostgreSQL receives one statement with
-    an array for each column: its driver would wait for a response for each row.
+    The rows have the same columns, with values for all that have a default in Python. PostgreSQL receives one statement
+    with an array for each column: its driver would wait for a response for each row.
     """
     dialect, names = connection.dialect.name, tuple(rows[0])
     statement = _rows_statement(dialect, table, names, unique, changed)

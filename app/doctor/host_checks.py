@@ -120,7 +120,10 @@ def disk(deployment: Deployment) -> Iterator[Finding]:
 
 
 def permissions(deployment: Deployment) -> Iterator[Finding]:
-    """Check that other users of the machine cannot read what the service stores. An older version created such folders."""
+    """Check that other users of the machine cannot read what the service stores.
+
+    An older version created such folders.
+    """
     exposed = [(name, path) for name, path in _stored_paths(deployment).items() if is_exposed(path)]
     for name, path in exposed:
         mode = "700" if path.is_dir() else "600"

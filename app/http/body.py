@@ -19,8 +19,10 @@ from app.core.limits import InputLimits
 DEFAULT_BYTES = InputLimits.json_bytes
 MAX_DEPTH, MAX_KEYS, MAX_ITEMS = InputLimits.depth, InputLimits.object_keys, InputLimits.list_items
 MAX_VALUES = 500_000
-"""The values of a whole body: about as many as a megabyte can contain. The worker serves no other request while it parses
-them, and commits may have 25 MiB."""
+"""The values of a whole body: about as many as a megabyte can contain.
+
+The worker serves no other request while it parses them, and commits may have 25 MiB.
+"""
 
 INT64 = InputLimits.integer_max + 1
 BODY_WAIT_S = InputLimits.body_timeout_s
@@ -105,7 +107,8 @@ def _too_large(max_bytes: int) -> PayloadTooLarge:
 
 def check_shape(raw: bytes) -> None:
     """Count values and levels before JSON is parsed. Raises InvalidRequest if there are too many."""
-    # Without escaped characters each second piece between quotes is outside a string. An open string ends with the body.
+    # Without escaped characters each second piece between quotes is outside a string. An open string ends with the
+    # body.
     unescaped = raw.replace(b"\\\\", b"").replace(b'\\"', b"") if b"\\" in raw else raw
     if unescaped.count(b'"') // 2 > MAX_VALUES:
         raise _too_much()

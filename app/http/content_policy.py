@@ -16,9 +16,9 @@ _INLINE_SCRIPT = re.compile(r"<script>(.*?)</script>", re.DOTALL)
 def sources_below(path: str) -> str:
     """Return the source expressions of the files below a path of this service.
 
-    Uploads and files of repositories have the same origin, so `'self'` would permit them as scripts. A source with a path
-    names its host: that of the request and that of BASE_URL, because a proxy may replace the header. The syntax has no
-    IPv6 addresses; with one, the result is `'self'`.
+    Uploads and files of repositories have the same origin, so `'self'` would permit them as scripts. A source with a
+    path names its host: that of the request and that of BASE_URL, because a proxy may replace the header. The syntax
+    has no IPv6 addresses; with one, the result is `'self'`.
     """
     base = origin_of(current_settings().server.base_url)
     host = request.host.lower()

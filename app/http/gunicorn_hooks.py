@@ -47,7 +47,8 @@ def discard_body(http_request: ClosableRequest, environ: Mapping[str, Any]) -> N
     """Discard the unread body of a request, so that its connection can serve the next one.
 
     gunicorn discards an unread body in steps of 1 KiB and copies its buffer in each step: 24 MiB take seconds in which
-    the worker serves no other request. A body with more than `DRAIN_BYTES` closes the connection instead, and is not read.
+    the worker serves no other request. A body with more than `DRAIN_BYTES` closes the connection instead, and is not
+    read.
     """
     if not environ.get("CONTENT_LENGTH") and "HTTP_TRANSFER_ENCODING" not in environ:
         return

@@ -103,7 +103,10 @@ class GalleyWorker(GeventWorker):
         return bool(pending or self._waiting_since)
 
     def close_idle_connections(self, idle_s: float) -> None:
-        """End the connections that have waited for a request for `idle_s` seconds. A received request is still answered."""
+        """End the connections that have waited for a request for `idle_s` seconds.
+
+        A received request is still answered.
+        """
         for client, since_s in list(self._waiting_since.items()):
             if since_s is not None and time.monotonic() - since_s >= idle_s:
                 with contextlib.suppress(OSError):

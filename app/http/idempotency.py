@@ -53,8 +53,8 @@ class StillRunning(Conflict):
 class IdempotencyClaim:
     """The claim of one request on its key.
 
-    `is_takeover` is true if an earlier attempt ended without a response. That attempt may have had an effect outside the
-    database.
+    `is_takeover` is true if an earlier attempt ended without a response. That attempt may have had an effect outside
+    the database.
     """
 
     def __init__(self, user_id: str, route: str, key: str, request_hash: str, *, side: SideConnections) -> None:

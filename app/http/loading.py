@@ -42,7 +42,10 @@ def instance(schema: type[Schema], *, many: bool = False) -> Schema:
 
 
 def load_query(schema: type[Schema], http_request: Request) -> Any:
-    """Return the `RequestQuery` that the schema belongs to. Raises InvalidRequest with one item per error, also for bytes that are not UTF-8."""
+    """Return the `RequestQuery` that the schema belongs to.
+
+    Raises InvalidRequest with one item per error, also for bytes that are not UTF-8.
+    """
     for pair in http_request.query_string.split(b"&") if b"%" in http_request.query_string else ():
         name, _, value = pair.partition(b"=")
         try:

@@ -2,7 +2,8 @@
 
 A row is a field of `RateLimits`: `name_address` counts the client address, `name` counts the signed-in user. Routes
 without a row count as "other": each signed-in user and each API token has its own count. Rates below one hour are
-counted for every request, in Redis or in memory. Longer rates are counted in the database, for the requests that succeed.
+counted for every request, in Redis or in memory. Longer rates are counted in the database, for the requests that
+succeed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -148,9 +149,9 @@ def check_signed_in(user_id: str) -> None:
 class FailureCounter:
     """The counts of wrong passwords: of an account from this address, of an account from all addresses, and from this address.
 
-    An attempt counts for account and address before the password is compared, so that parallel attempts cannot exceed the
-    rate; a correct password clears this count. The keys contain a hash of the stored password, so that a reset of the
-    password clears all counts of the account, in every process.
+    An attempt counts for account and address before the password is compared, so that parallel attempts cannot exceed
+    the rate; a correct password clears this count. The keys contain a hash of the stored password, so that a reset of
+    the password clears all counts of the account, in every process.
     """
 
     def __init__(self, account: str, stored_hash: str | None) -> None:

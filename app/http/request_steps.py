@@ -103,7 +103,10 @@ class RequestSteps:
         return self._commit(self.view(**arguments))
 
     def _finish(self, arguments: dict[str, Any], prepared: dict[str, Any]) -> Response:
-        """Run the transaction of a route after `prepare`. Other requests may have changed the target in the meantime."""
+        """Run the transaction of a route after `prepare`.
+
+        Other requests may have changed the target in the meantime.
+        """
         session.begin_write(refresh=True)
         if self.declared.etag_of is not None:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])

@@ -1,7 +1,7 @@
 """Server that forks one process for each image, so that an image costs no start of an interpreter.
 
-`app.images.worker` starts it by its path, so that it loads no other part of the application. The server itself never reads
-an image. It ends when its client closes the socket, which is standard input.
+`app.images.worker` starts it by its path, so that it loads no other part of the application. The server itself never
+reads an image. It ends when its client closes the socket, which is standard input.
 """
 
 import hashlib
@@ -34,7 +34,10 @@ def limit(memory_bytes: int, timeout_s: float) -> None:
 
 
 def serve(client: socket.socket) -> None:
-    """Fork a process for each message. The files of a message are the source, the output and the socket of the report."""
+    """Fork a process for each message.
+
+    The files of a message are the source, the output and the socket of the report.
+    """
     from app.images.reencode import load_codecs
 
     load_codecs()

@@ -53,9 +53,14 @@ class ForkServer:
         with theirs:
             self.process = subprocess.Popen(
                 # -I: neither the working directory nor the environment decides what is imported.
-                [sys.executable, "-I", str(SCRIPT)], stdin=theirs.fileno(), stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL, env={}, cwd="/", start_new_session=True,
-            )  # fmt: skip
+                [sys.executable, "-I", str(SCRIPT)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                env={},
+                cwd="/",
+                start_new_session=True,
+            )
 
     def _stop(self) -> None:
         if self._requests is not None:

@@ -1,6 +1,7 @@
 """Re-encoding of images: detection by their bytes, decoding within bounds, output without metadata.
 
-Each frame is upright, in sRGB, and in a mode that the encoder supports. `app.images.worker` runs it in separate processes.
+Each frame is upright, in sRGB, and in a mode that the encoder supports. `app.images.worker` runs it in separate
+processes.
 """
 
 import struct

@@ -1,6 +1,7 @@
 """Re-encoding of images in separate processes, so that a decoder cannot exhaust or crash the web process.
 
-Each image has its own process with an empty environment and limits on memory and time. A fork server starts the processes.
+Each image has its own process with an empty environment and limits on memory and time. A fork server starts the
+processes.
 """
 
 import json

@@ -71,8 +71,8 @@ class ContentLink(Base):
 class ContentField(Base):
     """A value of the front matter of a blob, in the form of `app.content.field_values`.
 
-    `number` is 0, or the position of an item of a list. The primary key is the order of sorted entries. The index is for
-    checks whether a file matches a filter.
+    `number` is 0, or the position of an item of a list. The primary key is the order of sorted entries. The index is
+    for checks whether a file matches a filter.
     """
 
     __tablename__ = "content_fields"

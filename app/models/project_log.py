@@ -31,7 +31,10 @@ class LogSource(StrEnum):
 
 
 class ProjectLogEntry(Base):
-    """A change of one file. Ids sort by time. A change through an API token records the token, which may be deleted later."""
+    """A change of one file.
+
+    Ids sort by time. A change through an API token records the token, which may be deleted later.
+    """
 
     __tablename__ = "project_log_entries"
     __table_args__ = (

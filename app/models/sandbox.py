@@ -16,8 +16,8 @@ class Sandbox(Timestamps, Base):
     """One sandbox. Each project has at most one active sandbox.
 
     `label` is the first part of its host name and has 128 random bits. `start_id` names the present start at the host;
-    `host_id` is the reference that the host returned, None until then. `start_heartbeat_at` is the last heartbeat of the
-    process that starts it. `step`, `hint` and `log` describe a failure.
+    `host_id` is the reference that the host returned, None until then. `start_heartbeat_at` is the last heartbeat of
+    the process that starts it. `step`, `hint` and `log` describe a failure.
     """
 
     __tablename__ = "sandboxes"

@@ -1,8 +1,8 @@
 """WSGI middleware that forwards `<label>.<PREVIEW_HOST>` to the server in that sandbox, for members only.
 
-It runs before the application, so a preview never receives the routes, cookies and headers of the service. The token of a
-link is exchanged for a cookie of the preview host. A visitor without a token, a cookie or a membership receives 403. Rates
-apply per member and preview, or per address for other visitors. Concurrent requests are limited per preview.
+It runs before the application, so a preview never receives the routes, cookies and headers of the service. The token of
+a link is exchanged for a cookie of the preview host. A visitor without a token, a cookie or a membership receives 403.
+Rates apply per member and preview, or per address for other visitors. Concurrent requests are limited per preview.
 """
 
 import re

@@ -47,7 +47,9 @@ def upgrade(
     allowed: Callable[[], bool],
     check_s: float,
 ) -> Iterable[bytes]:
-    """Forward the handshake, then all bytes until one side disconnects or the membership ends. Check this every `check_s`.
+    """Forward the handshake, then all bytes until one side disconnects or the membership ends.
+
+    Check this every `check_s`.
 
     Raises:
         StopIteration: the connection was taken over. This is raised after each accepted handshake.

@@ -1,7 +1,8 @@
 """Package managers of Node: which one a lock file needs, in which version, and the command that installs with it.
 
-pnpm and Yarn run by `npm exec`, which installs them from the registry and checks the checksum like any package. Corepack
-would also require signatures, which mirrors of the registry do not provide, and Node.js 25 does not contain it.
+pnpm and Yarn run by `npm exec`, which installs them from the registry and checks the checksum like any package.
+Corepack would also require signatures, which mirrors of the registry do not provide, and Node.js 25 does not contain
+it.
 """
 
 import re

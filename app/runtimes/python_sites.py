@@ -28,7 +28,10 @@ if util.find_spec("sphinx_autobuild.middleware"):
 from sphinx_autobuild.__main__ import main
 main()
 """
-"""sphinx-autobuild with a reload script for the address of the preview. Its own script connects to the address in the jail."""
+"""sphinx-autobuild with a reload script for the address of the preview.
+
+Its own script connects to the address in the jail.
+"""
 
 _GENERATOR_PACKAGES = {
     "mkdocs": {"mkdocs", *THEME_PACKAGES.values()},

@@ -12,7 +12,10 @@ LINK_AGE_S = 300
 """Lifetime of a link. It admits every holder, so it is short. Each response contains a new one."""
 
 COOKIE_AGE_S = 2 * 3600
-"""Lifetime of a cookie. It exceeds the lifetime of a sandbox; the end of the sandbox or membership ends the admission."""
+"""Lifetime of a cookie.
+
+It exceeds the lifetime of a sandbox; the end of the sandbox or membership ends the admission.
+"""
 
 
 class PreviewLinkSigner:

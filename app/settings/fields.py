@@ -46,7 +46,10 @@ class ListField(fields.Field[tuple[str, ...]]):
 
 
 class Origins(ListField):
-    """A comma-separated list of origins: scheme, host and port, as browsers send them. A slash at the end is accepted."""
+    """A comma-separated list of origins: scheme, host and port, as browsers send them.
+
+    A slash at the end is accepted.
+    """
 
     def _deserialize(self, value: str, *_: Any, **__: Any) -> tuple[str, ...]:
         return tuple(_origin(name) for name in super()._deserialize(value))

@@ -11,10 +11,30 @@ from app.content.front_matter.yaml_reader import read_yaml
 
 MAX_CHARACTERS = 64 * 1024
 # Not `astro`: the block between its dashes is code.
-LANGUAGES = frozenset((
-    "markdown", "mdx", "markdoc", "html", "nunjucks", "liquid", "handlebars", "ejs", "pug", "haml", "slim", "webc", "twig",
-    "go-template", "asciidoc", "restructuredtext", "org", "textile", "svelte", "text",
-))  # fmt: skip
+LANGUAGES = frozenset(
+    (
+        "markdown",
+        "mdx",
+        "markdoc",
+        "html",
+        "nunjucks",
+        "liquid",
+        "handlebars",
+        "ejs",
+        "pug",
+        "haml",
+        "slim",
+        "webc",
+        "twig",
+        "go-template",
+        "asciidoc",
+        "restructuredtext",
+        "org",
+        "textile",
+        "svelte",
+        "text",
+    )
+)
 # Hugo and Astro accept empty lines before the front matter, and several editors write a second byte order mark.
 _LEAD = re.compile(r"\ufeff?(?:[ \t]*\r?\n)*+")
 _OPENING = re.compile(r"(---|\+\+\+|;;;)(yaml|toml|json)?[ \t]*\r?\n", re.IGNORECASE)

@@ -57,7 +57,9 @@ def check_depth(depth: int) -> None:
 
 
 def plain(value: object, budget: ValueBudget, depth: int = 0) -> Any:
-    """Return a value of JSON's types. Dates become ISO 8601 text. Numbers that JSON cannot represent and keys become text.
+    """Return a value of JSON's types.
+
+    Dates become ISO 8601 text. Numbers that JSON cannot represent and keys become text.
 
     Raises:
         FrontMatterTooLarge: a limit is exceeded.

@@ -106,9 +106,16 @@ def _item(text: str, dash: int, node: Node, limit: int) -> Item:
     start = text.rfind("\n", 0, dash) + 1
     value_end, end = _ends(text, node, limit)
     return Item(
-        dash, start, end, node, max(value_end, dash + 1), dash - start, limit,
-        follows_dash=bool(text[start:dash].strip()), has_gap=node.start > dash + 1,
-    )  # fmt: skip
+        dash,
+        start,
+        end,
+        node,
+        max(value_end, dash + 1),
+        dash - start,
+        limit,
+        follows_dash=bool(text[start:dash].strip()),
+        has_gap=node.start > dash + 1,
+    )
 
 
 def _line_limit(text: str, position: int) -> int:

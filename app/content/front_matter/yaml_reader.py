@@ -1,8 +1,9 @@
 """Reader of one YAML document into values of JSON's types, in bounded time and memory.
 
 It uses the events of libyaml: the composer overflows the stack on deep nesting and expands aliases without a limit.
-Plain scalars follow the core schema of YAML 1.2 (`yes` and `12:30` are text), as in the site generators. Dates and times keep
-their notation. A number with a leading zero (`02134`) is text, because YAML 1.1 and 1.2 read different numbers.
+Plain scalars follow the core schema of YAML 1.2 (`yes` and `12:30` are text), as in the site generators. Dates and
+times keep their notation. A number with a leading zero (`02134`) is text, because YAML 1.1 and 1.2 read different
+numbers.
 """
 
 import re

@@ -161,7 +161,10 @@ def _label(document: SchemaDocument, properties: Mapping[str, Any], pointer: str
 
 
 def _item(document: SchemaDocument, pointer: str, properties: Mapping[str, Any]) -> SchemaField | None:
-    """Return the item of a list: one `field`, several `fields`, or a text. A list of several `types` has no item type."""
+    """Return the item of a list: one `field`, several `fields`, or a text.
+
+    A list of several `types` has no item type.
+    """
     if properties.get("types") is not None:
         return SchemaField("", FieldType.OBJECT)
     if properties.get("fields") is not None:

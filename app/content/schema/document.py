@@ -54,7 +54,10 @@ class SchemaDocument:
                 self.report(f"{pointer}/{number}", "This must be a mapping")
 
     def fields(self, value: Any, pointer: str) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
-        """Yield pointer, name and properties of the fields of a list. The number of all fields and the depth are bounded."""
+        """Yield pointer, name and properties of the fields of a list.
+
+        The number of all fields and the depth are bounded.
+        """
         if pointer.count("/fields") + pointer.count("/item") > MAX_DEPTH:
             self.report(pointer, "The fields are nested too deeply")
             return

@@ -16,9 +16,26 @@ ROOTS = ("src/content", "site/content", "content", "src/pages", "pages", "source
 """Folders whose sub-folders are collections. A collection of another folder is the first folder of its path."""
 
 IGNORED = frozenset(
-    ("archetypes", "layouts", "themes", "node_modules", "vendor", "public", "static", "assets", "templates", "_layouts",
-     "_includes", "_site", "_sass", "test", "tests", "examples", "resources")
-)  # fmt: skip
+    (
+        "archetypes",
+        "layouts",
+        "themes",
+        "node_modules",
+        "vendor",
+        "public",
+        "static",
+        "assets",
+        "templates",
+        "_layouts",
+        "_includes",
+        "_site",
+        "_sass",
+        "test",
+        "tests",
+        "examples",
+        "resources",
+    )
+)
 _LANGUAGE = re.compile(r"[a-z]{2}(?:-[a-zA-Z]{2,4})?")
 _DATED = re.compile(r"\d{4}-\d\d-\d\d-")
 _TEXTS = frozenset((ValueKind.STRING, ValueKind.TEXT, ValueKind.IMAGE))

@@ -43,8 +43,8 @@ class SourceKind(StrEnum):
 class SchemaField:
     """A field of the front matter.
 
-    `options` belong to a select, `fields` to an object, `item` to a list, `collection` to a relation, `types` to a mixed
-    field. A select or relation with `multiple` is a list.
+    `options` belong to a select, `fields` to an object, `item` to a list, `collection` to a relation, `types` to a
+    mixed field. A select or relation with `multiple` is a list.
     """
 
     name: str
@@ -60,7 +60,10 @@ class SchemaField:
     types: tuple[FieldType, ...] = ()
 
     def has_option(self, value: Any) -> bool:
-        """Return whether a single value is an option. Front matter may write the number 1 where the schema has the text."""
+        """Return whether a single value is an option.
+
+        Front matter may write the number 1 where the schema has the text.
+        """
         return value in self._options or str(value) in self._option_texts
 
     @cached_property

@@ -1,7 +1,7 @@
 """Patterns of file names: `*` matches within a folder, `**/` any number of folders, `{a,b}` one of several texts.
 
-A match takes a few operations on integers for each character of the pattern. The bits of an integer are positions in the
-path, so that one operation moves all positions that the pattern can have reached.
+A match takes a few operations on integers for each character of the pattern. The bits of an integer are positions in
+the path, so that one operation moves all positions that the pattern can have reached.
 """
 
 import re

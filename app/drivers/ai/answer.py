@@ -1,7 +1,7 @@
 """Calls that return a model reply as server-sent events (WHATWG HTML, section 9.2.6), for every wire format.
 
-Only the `data` of events is read. The wire formats of models repeat the event name in the data. The message of a provider's
-error is passed on only if it concerns the prompt or the model, and never if it may contain a key.
+Only the `data` of events is read. The wire formats of models repeat the event name in the data. The message of a
+provider's error is passed on only if it concerns the prompt or the model, and never if it may contain a key.
 """
 
 import contextlib

@@ -56,9 +56,15 @@ class Anthropic:
         parser = MessageEventParser(is_shaped=prompt.shape is not None)
         body = _body(prompt, access.model)
         return stream_reply(
-            self._http, self._url, key=access.key, headers=headers, body=body, parser=parser, timeouts=timeouts,
+            self._http,
+            self._url,
+            key=access.key,
+            headers=headers,
+            body=body,
+            parser=parser,
+            timeouts=timeouts,
             cancellation=cancellation,
-        )  # fmt: skip
+        )
 
 
 def _body(prompt: Prompt, model: str) -> dict[str, Any]:

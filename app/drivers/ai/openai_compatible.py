@@ -61,9 +61,15 @@ class OpenAiCompatible:
         headers = {"Authorization": f"Bearer {access.key}"} if access.key else {}
         body = self._body(prompt, access.model)
         return stream_reply(
-            self._http, self._url, key=access.key, headers=headers, body=body, parser=ChunkParser(), timeouts=timeouts,
+            self._http,
+            self._url,
+            key=access.key,
+            headers=headers,
+            body=body,
+            parser=ChunkParser(),
+            timeouts=timeouts,
             cancellation=cancellation,
-        )  # fmt: skip
+        )
 
     def _body(self, prompt: Prompt, model: str) -> dict[str, Any]:
         messages = [{"role": "system", "content": prompt.system}, *map(_message, prompt.messages)]
@@ -71,9 +77,12 @@ class OpenAiCompatible:
         body |= {"stream": True, "stream_options": {"include_usage": True}}
         if prompt.tools:
             body["tools"] = [
-                {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.parameters}}
+                {
+                    "type": "function",
+                    "function": {"name": t.name, "description": t.description, "parameters": t.parameters},
+                }
                 for t in prompt.tools
-            ]  # fmt: skip
+            ]
         if prompt.shape:
             schema = {"name": prompt.shape.name, "strict": True, "schema": prompt.shape.schema}
             body["response_format"] = {"type": "json_schema", "json_schema": schema}

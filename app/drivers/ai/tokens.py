@@ -1,8 +1,8 @@
 """Estimate of the number of tokens of a text, for calls whose provider reports no count.
 
-The reference is o200k_base, the vocabulary of OpenAI's current models. For prose and Markdown in English, German and Chinese and
-for code, the estimate differs by at most 30 % from its count. For other languages and vocabularies the difference can be larger.
-Every expression is linear in the length of the text.
+The reference is o200k_base, the vocabulary of OpenAI's current models. For prose and Markdown in English, German and
+Chinese and for code, the estimate differs by at most 30 % from its count. For other languages and vocabularies the
+difference can be larger. Every expression is linear in the length of the text.
 """
 
 import re
@@ -21,8 +21,13 @@ _WEIGHTS = (
     # Han, kana, hangul, and the punctuation used with them.
     (0.85, re.compile(r"[\u1100-\u11ff\u3000-\u9fff\uac00-\ud7ff\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]+")),
     # Symbols, emoji and all other scripts.
-    (1.5, re.compile(r"[\u0f00-\u10ff\u1200-\u1dff\u2000-\u2fff\ua000-\uabff\ud800-\uf8ff\ufb00-\ufeff\U00010000-\U0001ffff]+")),
-)  # fmt: skip
+    (
+        1.5,
+        re.compile(
+            r"[\u0f00-\u10ff\u1200-\u1dff\u2000-\u2fff\ua000-\uabff\ud800-\uf8ff\ufb00-\ufeff\U00010000-\U0001ffff]+"
+        ),
+    ),
+)
 
 
 def estimate_tokens(text: str) -> int:

@@ -20,7 +20,10 @@ class Accounts(Protocol):
         search: str | None = None,
         cursor: str | None = None,
     ) -> RepositoryPage:
-        """Return a page of the repositories that the token can reach, filtered by `search`. `cursor` is that of the previous page."""
+        """Return a page of the repositories that the token can reach, filtered by `search`.
+
+        `cursor` is that of the previous page.
+        """
 
 
 class InstallationAccounts(Accounts, Protocol):

@@ -37,8 +37,8 @@ class RepositoryExists(DriverError):
 class PathConflict(DriverError):
     """Changes that do not fit the tree on which they are made (409). Nothing was changed.
 
-    A created path exists, an updated, moved or deleted one does not, or a file has the path of a folder. `paths` contains
-    the affected paths.
+    A created path exists, an updated, moved or deleted one does not, or a file has the path of a folder. `paths`
+    contains the affected paths.
     """
 
     def __init__(self, message: str, paths: Sequence[str]) -> None:

@@ -61,7 +61,10 @@ def _signed(sign: bytes, content: bytes) -> bytes:
 
 
 def changed_lines(old: str, new: str, *, timeout_s: float = PAIR_TIMEOUT_S) -> list[RangeChange]:
-    """Return the changed lines of a text. After `timeout_s` or above `MAX_CHANGES` changes, all lines are one change."""
+    """Return the changed lines of a text.
+
+    After `timeout_s` or above `MAX_CHANGES` changes, all lines are one change.
+    """
     if old == new:
         return []
     before, after = old.encode(), new.encode()

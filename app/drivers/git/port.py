@@ -82,7 +82,8 @@ class Action(StrEnum):
 class FileChange:
     """The change of one file. `content` is None for a deletion and for a move without new content.
 
-    `is_executable` sets or clears the mode 100755. None keeps the mode of the present file; a new file is not executable.
+    `is_executable` sets or clears the mode 100755. None keeps the mode of the present file; a new file is not
+    executable.
     """
 
     path: str

@@ -48,7 +48,10 @@ class FileDifference(NamedTuple):
 
 @dataclass(frozen=True)
 class Differences:
-    """The paths that differ between two commits, sorted by path. `truncated` is True if there are more or a count is missing."""
+    """The paths that differ between two commits, sorted by path.
+
+    `truncated` is True if there are more or a count is missing.
+    """
 
     files: tuple[FileDifference, ...]
     truncated: bool = False

@@ -114,7 +114,8 @@ class HttpClient:
         It ends within `deadline_s` (default and maximum: 30 s).
 
         Raises:
-            ConnectFailed, ConnectionDropped, ResponseTimeout, ResponseTruncated, ResponseTooLarge: the response is incomplete.
+            ConnectFailed, ConnectionDropped, ResponseTimeout, ResponseTruncated, ResponseTooLarge: the response is
+            incomplete.
         """
         start = time.monotonic()
         within_s = min(deadline_s or self._limits.deadline_s, self._limits.deadline_s)

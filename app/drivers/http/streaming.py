@@ -153,7 +153,10 @@ class StreamingResponse:
             self._end()
 
     def finish(self) -> None:
-        """Release the connection for the next call if the response ends at once. Call this after the relevant part was read."""
+        """Release the connection for the next call if the response ends at once.
+
+        Call this after the relevant part was read.
+        """
         self._idle_s = ENDING_S
         self.body(max_bytes=PIECE_BYTES)
         self._end()
@@ -164,7 +167,10 @@ class StreamingResponse:
 
 
 class _Body:
-    """The bytes of a response. The HTTP library reads only available bytes, because it cannot resume an interrupted read."""
+    """The bytes of a response.
+
+    The HTTP library reads only available bytes, because it cannot resume an interrupted read.
+    """
 
     def __init__(self, raw: Any) -> None:
         self._raw = raw

@@ -1,7 +1,7 @@
 """The port of job engines and its values.
 
-A call runs at least once, until one run succeeds, so jobs must be idempotent. Arguments are ids, never secrets: they are
-stored in clear and shown with dead letters.
+A call runs at least once, until one run succeeds, so jobs must be idempotent. Arguments are ids, never secrets: they
+are stored in clear and shown with dead letters.
 """
 
 import threading
@@ -105,8 +105,8 @@ class JobEngine(Protocol):
     def defer(self, connection: sa.Connection, call: JobCall) -> str | None:
         """Store a call. Its run starts after the commit of the caller.
 
-        Returns the id, or None if a call with the same `unique` key waits. The waiting call then starts after the commit
-        of the caller as well, so it reads the rows of the caller.
+        Returns the id, or None if a call with the same `unique` key waits. The waiting call then starts after the
+        commit of the caller as well, so it reads the rows of the caller.
         """
 
     def status(self, connection: sa.Connection, job_id: str) -> JobStatus | None:
@@ -134,7 +134,7 @@ class JobEngine(Protocol):
     def work(self, run: Run, *, jobs: Mapping[str, Job], stop: threading.Event, concurrency: int) -> None:
         """Run calls in threads, at most `concurrency` at once, until `stop` is set.
 
-        `jobs` contains the retries and the intervals of each name. An unknown name runs with the default retries, because
-        a newer version may have enqueued it. After `stop`, runs have `JobTimings.grace_s` to end. Calls that do not end
-        return to the queue, and the process must exit, because their threads still run.
+        `jobs` contains the retries and the intervals of each name. An unknown name runs with the default retries,
+        because a newer version may have enqueued it. After `stop`, runs have `JobTimings.grace_s` to end. Calls that do
+        not end return to the queue, and the process must exit, because their threads still run.
         """

@@ -99,7 +99,10 @@ class SmtpMail:
 
 @contextmanager
 def _translate_errors() -> Iterator[None]:
-    """Translate the errors of smtplib. The message of the relay stays in the cause, because it may quote the recipient."""
+    """Translate the errors of smtplib.
+
+    The message of the relay stays in the cause, because it may quote the recipient.
+    """
     try:
         yield
     except smtplib.SMTPRecipientsRefused as error:

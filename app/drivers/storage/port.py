@@ -31,8 +31,8 @@ class StoredObject:
 class ObjectStore(Protocol):
     """A store of bytes under keys. Safe to share between greenlets and threads.
 
-    Every method may raise UpstreamUnavailable (not reachable, full, credentials rejected) or UpstreamError (an error of the
-    store). A malformed key raises UpstreamRejected before any request.
+    Every method may raise UpstreamUnavailable (not reachable, full, credentials rejected) or UpstreamError (an error of
+    the store). A malformed key raises UpstreamRejected before any request.
     """
 
     def put(self, key: str, source: BinaryIO, *, mimetype: str) -> None:

@@ -24,7 +24,9 @@ _FOR_NOW = frozenset({"SlowDown", "ServiceUnavailable", "RequestTimeout", "Inter
 
 
 class S3Store:
-    """A store in one bucket. The service serves the objects of a private bucket, unless `public_url` names another host.
+    """A store in one bucket.
+
+    The service serves the objects of a private bucket, unless `public_url` names another host.
 
     boto3 reads the credentials from the variables of AWS.
     """

@@ -1,8 +1,8 @@
 """Streaming responses: server-sent events with keep-alive comments, a deadline and a check of the reader's permission.
 
-The module does not depend on an upstream or an event format. The events are created in the thread or greenlet that writes them; a
-second thread would cost more than their creation. The generator must not use the request or its database session, because
-both have ended.
+The module does not depend on an upstream or an event format. The events are created in the thread or greenlet that
+writes them; a second thread would cost more than their creation. The generator must not use the request or its database
+session, because both have ended.
 """
 
 import contextlib
@@ -42,10 +42,10 @@ class StreamSettings:
 class EventStream:
     """The source of a stream.
 
-    `chunks` yields blocks of framed events, and b"" periodically while it waits; `app.concurrency.background.prefetch` wraps a
-    generator that cannot do this. A `FinalBlock` is sent together with the end. `cancel` ends the wait of the generator.
-    `failed` frames an error for the reader. `end` is always sent last. `allowed` returns True as long as the reader may
-    read; it may query the database on a separate connection.
+    `chunks` yields blocks of framed events, and b"" periodically while it waits; `app.concurrency.background.prefetch`
+    wraps a generator that cannot do this. A `FinalBlock` is sent together with the end. `cancel` ends the wait of the
+    generator. `failed` frames an error for the reader. `end` is always sent last. `allowed` returns True as long as the
+    reader may read; it may query the database on a separate connection.
     """
 
     chunks: Blocks

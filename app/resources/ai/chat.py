@@ -60,7 +60,9 @@ class _Round:
 def stream_chat(
     conversation: Conversation, answer: MeteredStream, prompt: Prompt, *, library: ProjectTools, limits: AiLimits
 ) -> Blocks:
-    """Stream the replies of all rounds with the results of the tools. Each read file is named once in a `source-document` part.
+    """Stream the replies of all rounds with the results of the tools.
+
+    Each read file is named once in a `source-document` part.
 
     The output limit applies to all rounds together.
     """

@@ -81,7 +81,10 @@ Point = tuple[Path, int]
 
 
 def selected(nodes: Sequence[Node], selection: object) -> list[Node]:
-    """Return the nodes of a range, with the first and last text cut at its points. Empty for a caret or no selection."""
+    """Return the nodes of a range, with the first and last text cut at its points.
+
+    Empty for a caret or no selection.
+    """
     points = _points(selection)
     if points is None or points[0] == points[1]:
         return []

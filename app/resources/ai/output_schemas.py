@@ -1,7 +1,7 @@
 """JSON replies of models: a schema for the provider and a validation by the rules of the contract.
 
-The schemas use only keywords that the strict mode of every provider supports (no lengths, no patterns). The validation checks
-the rest. It raises ValueError with a message that is sent to the model.
+The schemas use only keywords that the strict mode of every provider supports (no lengths, no patterns). The validation
+checks the rest. It raises ValueError with a message that is sent to the model.
 """
 
 import re

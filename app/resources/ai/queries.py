@@ -50,9 +50,15 @@ def _by_handler(user: User) -> list[dict[str, Any]]:
         .order_by(AiUsage.handler, AiUsage.own_key)
     )
     return [
-        {"handler": r.handler, "own_key": r.own_key, "calls": r.calls, "input_tokens": int(r.input), "output_tokens": int(r.output)}
+        {
+            "handler": r.handler,
+            "own_key": r.own_key,
+            "calls": r.calls,
+            "input_tokens": int(r.input),
+            "output_tokens": int(r.output),
+        }
         for r in rows
-    ]  # fmt: skip
+    ]
 
 
 def _running(user: User) -> int:

@@ -22,9 +22,17 @@ BYTES = InputLimits.ai_bytes
 
 @blueprint.post("/command")
 @endpoint(
-    guard=member_of_named(), body=requests.EditorCommandBody, events=events.COMMAND_EVENTS, prepare=prepare.command, raw_response=True, rate="ai",
-    allow_archived=True, max_bytes=InputLimits.ai_command_bytes, message="The answer as a UI message stream", errors=MODEL,
-)  # fmt: skip
+    guard=member_of_named(),
+    body=requests.EditorCommandBody,
+    events=events.COMMAND_EVENTS,
+    prepare=prepare.command,
+    raw_response=True,
+    rate="ai",
+    allow_archived=True,
+    max_bytes=InputLimits.ai_command_bytes,
+    message="The answer as a UI message stream",
+    errors=MODEL,
+)
 def command(*, scope: Scope, body: requests.EditorCommandBody, prepared: HttpResponse) -> HttpResponse:
     """Write, rewrite or comment on text of the rich-text editor."""
     return prepared
@@ -32,9 +40,16 @@ def command(*, scope: Scope, body: requests.EditorCommandBody, prepared: HttpRes
 
 @blueprint.post("/copilot")
 @endpoint(
-    guard=member_of_named(), body=requests.CompleteBody, prepare=prepare.copilot, result=responses.CompletionSchema,
-    rate="ai_copilot", allow_archived=True, max_bytes=BYTES, message="Completed", errors=MODEL,
-)  # fmt: skip
+    guard=member_of_named(),
+    body=requests.CompleteBody,
+    prepare=prepare.copilot,
+    result=responses.CompletionSchema,
+    rate="ai_copilot",
+    allow_archived=True,
+    max_bytes=BYTES,
+    message="Completed",
+    errors=MODEL,
+)
 def copilot(*, scope: Scope, body: requests.CompleteBody, prepared: dict[str, Any]) -> dict[str, Any]:
     """Complete a text by at most 50 tokens."""
     return prepared
@@ -42,9 +57,20 @@ def copilot(*, scope: Scope, body: requests.CompleteBody, prepared: dict[str, An
 
 @blueprint.post("/chat")
 @endpoint(
-    guard=member_of_named(), body=requests.ChatBody, events=events.CHAT_EVENTS, prepare=prepare.chat, raw_response=True, rate="ai",
-    allow_archived=True, max_bytes=BYTES, message="The answer as a UI message stream", errors=(*MODEL, *GIT_READ,),
-)  # fmt: skip
+    guard=member_of_named(),
+    body=requests.ChatBody,
+    events=events.CHAT_EVENTS,
+    prepare=prepare.chat,
+    raw_response=True,
+    rate="ai",
+    allow_archived=True,
+    max_bytes=BYTES,
+    message="The answer as a UI message stream",
+    errors=(
+        *MODEL,
+        *GIT_READ,
+    ),
+)
 def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> HttpResponse:
     """Chat about a project, whose files the model may search and read."""
     return prepared
@@ -52,9 +78,18 @@ def chat(*, scope: Scope, body: requests.ChatBody, prepared: HttpResponse) -> Ht
 
 @blueprint.post("/code-edit")
 @endpoint(
-    guard=member_of_named(), body=requests.CodeEditBody, events=events.EDIT_EVENTS, result=responses.EditedCodeSchema, prepare=prepare.code_edit, raw_response=True, rate="ai",
-    allow_archived=True, max_bytes=BYTES, message=prepare.CODE_EDITED, errors=MODEL,
-)  # fmt: skip
+    guard=member_of_named(),
+    body=requests.CodeEditBody,
+    events=events.EDIT_EVENTS,
+    result=responses.EditedCodeSchema,
+    prepare=prepare.code_edit,
+    raw_response=True,
+    rate="ai",
+    allow_archived=True,
+    max_bytes=BYTES,
+    message=prepare.CODE_EDITED,
+    errors=MODEL,
+)
 def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpResponse) -> HttpResponse:
     """Change code after an instruction. Returns the new text and a diff as a UI message stream or as JSON."""
     return prepared
@@ -62,9 +97,17 @@ def code_edit(*, scope: Scope, body: requests.CodeEditBody, prepared: HttpRespon
 
 @blueprint.post("/code-explain")
 @endpoint(
-    guard=member_of_named(), body=requests.CodeExplainBody, events=events.TEXT_EVENTS, prepare=prepare.code_explain, raw_response=True, rate="ai",
-    allow_archived=True, max_bytes=BYTES, message="The answer as a UI message stream", errors=MODEL,
-)  # fmt: skip
+    guard=member_of_named(),
+    body=requests.CodeExplainBody,
+    events=events.TEXT_EVENTS,
+    prepare=prepare.code_explain,
+    raw_response=True,
+    rate="ai",
+    allow_archived=True,
+    max_bytes=BYTES,
+    message="The answer as a UI message stream",
+    errors=MODEL,
+)
 def code_explain(*, scope: Scope, body: requests.CodeExplainBody, prepared: HttpResponse) -> HttpResponse:
     """Explain code or a template."""
     return prepared
@@ -72,9 +115,16 @@ def code_explain(*, scope: Scope, body: requests.CodeExplainBody, prepared: Http
 
 @blueprint.post("/commit")
 @endpoint(
-    guard=member_of_named(), body=requests.CommitMessageBody, prepare=prepare.commit, result=responses.CommitTextSchema,
-    rate="ai", allow_archived=True, max_bytes=BYTES, message="Written", errors=MODEL,
-)  # fmt: skip
+    guard=member_of_named(),
+    body=requests.CommitMessageBody,
+    prepare=prepare.commit,
+    result=responses.CommitTextSchema,
+    rate="ai",
+    allow_archived=True,
+    max_bytes=BYTES,
+    message="Written",
+    errors=MODEL,
+)
 def commit(*, scope: Scope, body: requests.CommitMessageBody, prepared: dict[str, Any]) -> dict[str, Any]:
     """Write a commit message for a diff."""
     return prepared
@@ -82,9 +132,16 @@ def commit(*, scope: Scope, body: requests.CommitMessageBody, prepared: dict[str
 
 @blueprint.post("/metadata")
 @endpoint(
-    guard=member_of_named(), body=requests.WriteMetadataBody, prepare=prepare.metadata, result=responses.PageMetadataSchema,
-    rate="ai", allow_archived=True, max_bytes=BYTES, message="Written", errors=MODEL,
-)  # fmt: skip
+    guard=member_of_named(),
+    body=requests.WriteMetadataBody,
+    prepare=prepare.metadata,
+    result=responses.PageMetadataSchema,
+    rate="ai",
+    allow_archived=True,
+    max_bytes=BYTES,
+    message="Written",
+    errors=MODEL,
+)
 def metadata(*, scope: Scope, body: requests.WriteMetadataBody, prepared: dict[str, Any]) -> dict[str, Any]:
     """Write the SEO metadata of a page."""
     return prepared
@@ -92,9 +149,16 @@ def metadata(*, scope: Scope, body: requests.WriteMetadataBody, prepared: dict[s
 
 @blueprint.post("/seo-fix")
 @endpoint(
-    guard=member_of_named(), body=requests.FixSeoBody, prepare=prepare.seo_fix, result=responses.FixedPageSchema,
-    rate="ai", allow_archived=True, max_bytes=BYTES, message="Fixed", errors=MODEL,
-)  # fmt: skip
+    guard=member_of_named(),
+    body=requests.FixSeoBody,
+    prepare=prepare.seo_fix,
+    result=responses.FixedPageSchema,
+    rate="ai",
+    allow_archived=True,
+    max_bytes=BYTES,
+    message="Fixed",
+    errors=MODEL,
+)
 def seo_fix(*, scope: Scope, body: requests.FixSeoBody, prepared: dict[str, Any]) -> dict[str, Any]:
     """Fix SEO issues of a page."""
     return prepared

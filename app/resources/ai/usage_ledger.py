@@ -1,7 +1,7 @@
 """Ledger of calls to models: concurrent calls of a user and the daily budget of the operator's tokens.
 
-Every decision is a short transaction under a lock on the user, so that parallel calls in any number of processes
-cannot exceed a limit. The transactions are independent of the database session because they must outlive a failed request.
+Every decision is a short transaction under a lock on the user, so that parallel calls in any number of processes cannot
+exceed a limit. The transactions are independent of the database session because they must outlive a failed request.
 """
 
 from collections.abc import Iterator
@@ -138,9 +138,12 @@ class UsageMeter:
         """Return the tokens that the budget is charged: the used tokens, at most a plausible number."""
         if self.used > self.reserved:
             log.warning(
-                "ai.usage_above_reservation", provider=self.entry.provider, handler=self.entry.handler,
-                used=self.used, reserved=self.reserved,
-            )  # fmt: skip
+                "ai.usage_above_reservation",
+                provider=self.entry.provider,
+                handler=self.entry.handler,
+                used=self.used,
+                reserved=self.reserved,
+            )
         return min(self.used, self.max_used)
 
 

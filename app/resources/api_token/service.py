@@ -29,7 +29,10 @@ class IssuedToken:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenValues:
-    """The values of a new token. `projects` None stands for all projects, `expires_at` None for the default lifetime."""
+    """The values of a new token.
+
+    `projects` None stands for all projects, `expires_at` None for the default lifetime.
+    """
 
     name: str
     scopes: Sequence[TokenScope]
@@ -109,10 +112,16 @@ def update(
 
 
 def rotate(
-    token: ApiToken, *, by: User, organization: Organization | None = None, expires_at: datetime | None = None,
+    token: ApiToken,
+    *,
+    by: User,
+    organization: Organization | None = None,
+    expires_at: datetime | None = None,
     limits: TokenLimits,
-) -> IssuedToken:  # fmt: skip
-    """Replace the secret of a token. The previous secret is invalid at once. A revoked or expired token becomes valid again.
+) -> IssuedToken:
+    """Replace the secret of a token.
+
+    The previous secret is invalid at once. A revoked or expired token becomes valid again.
 
     Without `expires_at` the lifetime of the previous secret is repeated, up to the longest lifetime. The member who
     rotates a service account becomes its owner.

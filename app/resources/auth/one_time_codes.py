@@ -1,7 +1,7 @@
 """One-time codes and reset tokens: request, attempt and use.
 
-The job that mails a secret creates it (`app.resources.auth.jobs`). No secret is stored in a queue, and its lifetime starts
-when it is sent.
+The job that mails a secret creates it (`app.resources.auth.jobs`). No secret is stored in a queue, and its lifetime
+starts when it is sent.
 """
 
 import hmac

@@ -79,8 +79,8 @@ def sign_up(
     """Register a user and enqueue a code.
 
     The response for a known e-mail address contains a generated user and takes the same time: the same statements run,
-    and the job decides which mail is sent. A second sign-up with another password makes an unverified account contested,
-    because the owner of the e-mail address is not known.
+    and the job decides which mail is sent. A second sign-up with another password makes an unverified account
+    contested, because the owner of the e-mail address is not known.
     """
     user = _new_user(values, password_hash)
     contested = not (_insert_unless_known(user) or is_known_password)

@@ -48,7 +48,9 @@ def whole(asset: MediaAsset) -> StoredPiece:
 def resized(
     asset: MediaAsset, width: int, signed: str, *, secret: str, limits: UploadLimits, store: ObjectStore
 ) -> StoredPiece:
-    """Return the asset at that width; the original if it is not wider. The first request creates and stores the variant.
+    """Return the asset at that width; the original if it is not wider.
+
+    The first request creates and stores the variant.
 
     Raises:
         PermissionDenied: the signature of the URL is invalid.

@@ -21,7 +21,10 @@ from app.resources.media_asset.service import delete_assets
 
 @dataclass(frozen=True)
 class AssetTarget:
-    """The folder of an upload and its owner. An asset of a project moves with the project, so it has no organization."""
+    """The folder of an upload and its owner.
+
+    An asset of a project moves with the project, so it has no organization.
+    """
 
     folder: str
     organization_id: str | None

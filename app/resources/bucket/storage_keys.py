@@ -1,7 +1,7 @@
 """Format of storage keys: the folder, half of the SHA-256 of the bytes, and a random token.
 
-Two users who upload the same image have two objects, so that neither can delete the object of the other. The name of the
-file is never part of a key.
+Two users who upload the same image have two objects, so that neither can delete the object of the other. The name of
+the file is never part of a key.
 """
 
 import hashlib

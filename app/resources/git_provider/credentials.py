@@ -92,9 +92,13 @@ def rotate(
         raise Conflict("This refresh token was already rotated", code="ALREADY_ROTATED")
     scopes = tuple(row.scopes)
     tokens = TokenSet(
-        pair.access_token, row.token_type, scopes, pair.access_token_expires_at, pair.refresh_token,
+        pair.access_token,
+        row.token_type,
+        scopes,
+        pair.access_token_expires_at,
+        pair.refresh_token,
         pair.refresh_token_expires_at,
-    )  # fmt: skip
+    )
     write_tokens(row, tokens, ring=ring)
     row.last_refreshed_at = utcnow_ms()
     db.session.flush()

@@ -28,9 +28,10 @@ blueprint = Blueprint("order", __name__)
 
 @blueprint.get("/<userId>")
 @endpoint(
-    guard=own_user("userId", or_platform_admin=True, spec_name="verifyAuth+self (decided)"), result=BillingHistorySchema,
+    guard=own_user("userId", or_platform_admin=True, spec_name="verifyAuth+self (decided)"),
+    result=BillingHistorySchema,
     message="Orders and subscriptions",
-)  # fmt: skip
+)
 def read(*, scope: Scope) -> service.BillingHistory:
     """Return a user's orders and subscriptions."""
     return service.history(scope.user, by=scope.actor)
@@ -38,9 +39,19 @@ def read(*, scope: Scope) -> service.BillingHistory:
 
 @blueprint.post("/cancel")
 @endpoint(
-    guard=own_subscription("subscription_id", in_body=True), body=CancelSubscriptionBody, result=SubscriptionSchema,
-    message="Subscription canceled", prepare=prepare.cancel, rate="billing", errors=("NOT_FOUND", "SUBSCRIPTION_ENDED", "BILLING_REFUSED", *UPSTREAM,),
-)  # fmt: skip
+    guard=own_subscription("subscription_id", in_body=True),
+    body=CancelSubscriptionBody,
+    result=SubscriptionSchema,
+    message="Subscription canceled",
+    prepare=prepare.cancel,
+    rate="billing",
+    errors=(
+        "NOT_FOUND",
+        "SUBSCRIPTION_ENDED",
+        "BILLING_REFUSED",
+        *UPSTREAM,
+    ),
+)
 def cancel(*, scope: Scope, body: CancelSubscriptionBody, prepared: ProviderEvent | None) -> Subscription:
     """Cancel an active subscription, at the end of its period or at once."""
     return service.cancel(scope.targets["subscription"], prepared, reason=body.reason)
@@ -48,9 +59,16 @@ def cancel(*, scope: Scope, body: CancelSubscriptionBody, prepared: ProviderEven
 
 @blueprint.get("/update-payment-method/<subscriptionId>")
 @endpoint(
-    guard=own_subscription("subscriptionId"), result=PaymentUpdateSchema, message="Transaction for another payment method",
-    prepare=prepare.payment_update, errors=("SUBSCRIPTION_ENDED", "BILLING_REFUSED", *UPSTREAM,),
-)  # fmt: skip
+    guard=own_subscription("subscriptionId"),
+    result=PaymentUpdateSchema,
+    message="Transaction for another payment method",
+    prepare=prepare.payment_update,
+    errors=(
+        "SUBSCRIPTION_ENDED",
+        "BILLING_REFUSED",
+        *UPSTREAM,
+    ),
+)
 def update_payment_method(*, scope: Scope, prepared: PaymentUpdate) -> dict[str, str | None]:
     """Return a transaction in which the payer changes the payment method."""
     token = current_settings().billing.client_token
@@ -59,9 +77,13 @@ def update_payment_method(*, scope: Scope, prepared: PaymentUpdate) -> dict[str,
 
 @blueprint.post("/pre-order")
 @endpoint(
-    guard=verified("verifyAuth (decided)"), body=PreOrderBody, result=PreOrderSchema, status=201,
-    message="Pre-order noted", rate="billing",
-)  # fmt: skip
+    guard=verified("verifyAuth (decided)"),
+    body=PreOrderBody,
+    result=PreOrderSchema,
+    status=201,
+    message="Pre-order noted",
+    rate="billing",
+)
 def pre_order(*, scope: Scope, body: PreOrderBody) -> PreOrder:
     """Note an abandoned checkout or interest in a plan."""
     return service.pre_order(scope.actor, **body.sent())

@@ -55,9 +55,15 @@ def verify_access(target: BranchRef, organization_id: str, *, hosts: GitHosts, a
     head = _head(connection.git, RepoRef(facts.full_name, facts.id), target.branch)
     installation_id = connection.installation_of(facts)
     return ReachableBranch(
-        target.provider, facts.full_name, facts.id, target.branch, connection.account, head, connection.git,
+        target.provider,
+        facts.full_name,
+        facts.id,
+        target.branch,
+        connection.account,
+        head,
+        connection.git,
         installation_id,
-    )  # fmt: skip
+    )
 
 
 def _head(git: GitProvider, repo: RepoRef, branch: str) -> str:

@@ -99,7 +99,8 @@ def delete_files(index_id: str, *, except_generation: int | None = None) -> None
 def _delete_batch(index_id: str, generation: int) -> bool:
     """Delete the first file rows of a generation. Return whether there are more.
 
-    A range of the primary key is fast without statistics of the table, which PostgreSQL updates a minute after an insertion.
+    A range of the primary key is fast without statistics of the table, which PostgreSQL updates a minute after an
+    insertion.
     """
     rows = (ContentFile.index_id == index_id, ContentFile.generation == generation)
     with session.write_transaction():
@@ -141,8 +142,8 @@ def _delete_unused_fields(project_id: str) -> None:
 def _unused(table: Any, project_id: str) -> sa.CompoundSelect[str]:
     """Select shas that no file of the project has. Selects none while an index of the project is incomplete.
 
-    Both databases execute EXCEPT in one pass. PostgreSQL compares each sha with all files for a NOT IN that does not fit
-    into `work_mem`, SQLite for a NOT EXISTS, because the index on `sha` begins with the index and the generation.
+    Both databases execute EXCEPT in one pass. PostgreSQL compares each sha with all files for a NOT IN that does not
+    fit into `work_mem`, SQLite for a NOT EXISTS, because the index on `sha` begins with the index and the generation.
     """
     files = sa.select(ContentFile.sha).join(ContentIndex, ContentIndex.id == ContentFile.index_id)
     unready = sa.exists().where(ContentIndex.project_id == project_id, ContentIndex.commit_sha.is_(None))

@@ -65,7 +65,10 @@ MISSING_MESSAGE = "The file does not exist on this branch. Nothing was saved. Us
 
 
 class SaveConflict(Conflict):
-    """A conflict with paths that changed since the base (409). Nothing was written; `result` names the head and the paths."""
+    """A conflict with paths that changed since the base (409).
+
+    Nothing was written; `result` names the head and the paths.
+    """
 
     message = "Some files have changed since you opened them. Nothing was saved"
 

@@ -39,7 +39,9 @@ class FileVersion:
 
 @dataclass(frozen=True)
 class FileComparison:
-    """The contents of a changed file, and whether its name is that of an image. A version is None if the file does not exist at this commit.
+    """The contents of a changed file, and whether its name is that of an image.
+
+    A version is None if the file does not exist at this commit.
 
     `diff` and `front_matter` are None for a binary file and for one that is too large (`truncated`). `front_matter` is
     also None if the front matter of a version cannot be read. `ranges_truncated` is True if the changed words of some

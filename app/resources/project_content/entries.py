@@ -1,8 +1,8 @@
 """Entries: the content files of a branch with the fields of their front matter, read from the index without Git.
 
-A cursor names the last entry, so that pages stay correct while the branch changes. If a filter or the folder selects few
-files, these are sorted. Otherwise the database walks the files, or the values of the sorted field, in their order and
-checks each of them until the page is full.
+A cursor names the last entry, so that pages stay correct while the branch changes. If a filter or the folder selects
+few files, these are sorted. Otherwise the database walks the files, or the values of the sorted field, in their order
+and checks each of them until the page is full.
 """
 
 import hashlib

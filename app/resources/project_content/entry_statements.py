@@ -1,7 +1,7 @@
 """Statements of pages of entries. Each is built once for a form of list: building costs more than reading a page.
 
-All values are parameters, with the names of `entry_conditions`. The limit is a literal, because PostgreSQL does not know
-the value of a parameter when it plans a prepared statement.
+All values are parameters, with the names of `entry_conditions`. The limit is a literal, because PostgreSQL does not
+know the value of a parameter when it plans a prepared statement.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,10 @@ def counts(form: ListForm, drivers: tuple[Driver | int, ...], few: int) -> State
 
 @lru_cache(MAX_STATEMENTS)
 def sorted_page(form: ListForm, driver: Driver | int, after: After, limit: int, few: int) -> Statement:
-    """Return the statement that selects the files of a driver and sorts them. The driver selects at most `few` blobs."""
+    """Return the statement that selects the files of a driver and sorts them.
+
+    The driver selects at most `few` blobs.
+    """
     files = _files_of(form, driver, few).offset(literal_number(0)).subquery()
     page = sa.select(files).order_by(*_sorting(form, files.c)).limit(literal_number(limit))
     if after is not After.START:
@@ -143,7 +146,10 @@ def _shas(form: ListForm, driver: Driver | int, few: int) -> Any:
 
 
 def _blobs(values: ValueRange, few: int) -> Statement:
-    """Return the select of the blobs of a range of values. Its order makes PostgreSQL read the index up to the limit."""
+    """Return the select of the blobs of a range of values.
+
+    Its order makes PostgreSQL read the index up to the limit.
+    """
     key, sha = ContentField.key, ContentField.sha
     own = sa.select(key, sha).where(*values.conditions).order_by(key, sha)
     if values.pattern is None:

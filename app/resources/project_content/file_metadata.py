@@ -89,7 +89,10 @@ def to_dict(file: Any, facts: dict[str, Any]) -> dict[str, Any]:
 
 
 def kind_of(path: str) -> str:
-    """Return the key of the file type under which facts of a blob are stored. Types interpret the same bytes differently."""
+    """Return the key of the file type under which facts of a blob are stored.
+
+    Types interpret the same bytes differently.
+    """
     kind = file_type(path)
     return f"{kind.language or ''};{kind.mime or ''}"[:KIND_LENGTH]
 

@@ -1,7 +1,7 @@
 """A page of one folder of a branch: subfolders with their number of files, and files with title, date and draft state.
 
-The database counts, sorts and pages, so that a page reads the texts of the shown files only. A file whose values for lists
-are not stored yet is sorted by its name and has no date.
+The database counts, sorts and pages, so that a page reads the texts of the shown files only. A file whose values for
+lists are not stored yet is sorted by its name and has no date.
 """
 
 from collections.abc import Collection, Iterable, Sequence

@@ -50,8 +50,8 @@ def update_index(
 ) -> None:
     """Index the present head of the branch. Reads outside transactions and writes in short ones. Idempotent.
 
-    With `is_local`, a new generation contains the last commits of its files; other hosts need a request for each commit. A
-    file without a size is missing or damaged then.
+    With `is_local`, a new generation contains the last commits of its files; other hosts need a request for each
+    commit. A file without a size is missing or damaged then.
     """
     head = source.git.head(source.repo, source.branch)
     is_damaged = index.problem == unreadable.PROBLEM
@@ -194,7 +194,8 @@ def _lock(index_id: str) -> ContentIndex | None:
 def apply(index: ContentIndex, commit_sha: str, changes: Sequence[PathChange], last: LastCommits) -> dict[str, str]:
     """Change the rows of the present generation and move the index to `commit_sha`, in the running transaction.
 
-    The cost depends on the number of changes, not on the size of the tree. Returns the previous type of each changed path.
+    The cost depends on the number of changes, not on the size of the tree. Returns the previous type of each changed
+    path.
     """
     here = {"index_id": index.id, "generation": index.generation}
     before: dict[str, str] = {}
@@ -247,6 +248,9 @@ def _clear_last_commits(index: ContentIndex) -> None:
 def enqueue(index: ContentIndex, *, priority: int = 0) -> str | None:
     """Enqueue an update of the index. At most one call waits."""
     return jobs.enqueue(
-        "content.index", unique=f"content.index:{index.id}", lock=f"content:{index.id}", priority=priority,
+        "content.index",
+        unique=f"content.index:{index.id}",
+        lock=f"content:{index.id}",
+        priority=priority,
         index_id=index.id,
-    )  # fmt: skip
+    )

@@ -123,7 +123,10 @@ def complete() -> None:
 
 @job("content.tidy", every=PACKING_INTERVAL, retries=0, uses=("git",), priority=-5)
 def find_unpacked_repositories(*, git: GitHosts) -> None:
-    """Enqueue the packing of local repositories with many loose objects or packs. One repository is packed at a time."""
+    """Enqueue the packing of local repositories with many loose objects or packs.
+
+    One repository is packed at a time.
+    """
     if git.local is None:
         return
     for name in git.local.bundles.names():

@@ -1,8 +1,10 @@
-"""Compression of the files of a tree as the end of a response. The start of the response is added without decompression.
+"""Compression of the files of a tree as the end of a response.
 
-A tree is packed in parts of consecutive files. The packed parts of a tree are joined without decompression, too. The joined
-format is a raw deflate stream, then the values for a gzip trailer and a checksum of the packed bytes. A change of the index
-state or a second branch with the same tree does not change the packed files.
+The start of the response is added without decompression.
+
+A tree is packed in parts of consecutive files. The packed parts of a tree are joined without decompression, too. The
+joined format is a raw deflate stream, then the values for a gzip trailer and a checksum of the packed bytes. A change
+of the index state or a second branch with the same tree does not change the packed files.
 """
 
 import struct
@@ -108,7 +110,10 @@ def _power(exponent: int) -> int:
 
 
 def _product(a: int, b: int) -> int:
-    """Multiply two polynomials over GF(2) modulo that of CRC-32. The highest bit is the coefficient of x to the power of 0."""
+    """Multiply two polynomials over GF(2) modulo that of CRC-32.
+
+    The highest bit is the coefficient of x to the power of 0.
+    """
     product = 0
     while a:
         if a & _ONE:

@@ -165,9 +165,13 @@ def commit_to_host(scope: Scope, save: SaveRequest, branch: str | None) -> Saved
     with session.write_transaction():
         index = indexes.ensure(project_id, source.branch)
         jobs.enqueue(
-            "content.index", delay=VERIFY_DELAY, unique=f"content.check:{index.id}", lock=f"content:{index.id}",
-            priority=LOWEST_PRIORITY, index_id=index.id,
-        )  # fmt: skip
+            "content.index",
+            delay=VERIFY_DELAY,
+            unique=f"content.check:{index.id}",
+            lock=f"content:{index.id}",
+            priority=LOWEST_PRIORITY,
+            index_id=index.id,
+        )
     session.release_connection()
     earlier = find_earlier_commit(source, save) if scope.is_retry else None
     return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
@@ -200,8 +204,8 @@ class Attribution:
 def attribution_of(user: User, grant: TokenGrant | None = None) -> Attribution:
     """Return how a commit names the user (contract, 4.13), or the service account of the request.
 
-    If the user has set the preference `impersonate`, the commit names only the bot. Otherwise the setting `GIT_COMMIT_AUTHOR` decides whether
-    the person is the author or a co-author.
+    If the user has set the preference `impersonate`, the commit names only the bot. Otherwise the setting
+    `GIT_COMMIT_AUTHOR` decides whether the person is the author or a co-author.
     """
     if grant is not None and grant.is_service_account:
         return _named(Person(_INVALID.sub(" ", grant.name).strip() or grant.id, f"{grant.id}@{_host()}"))

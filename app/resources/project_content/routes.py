@@ -208,7 +208,10 @@ def commit(*, scope: Scope, body: CommitFilesBody, prepared: Saved) -> ViewResul
     errors=("NOT_SUPPORTED", "CANNOT_RESTORE", *SAVE),
 )
 def restore(*, scope: Scope, body: RestoreVersionBody, prepared: Saved | NoChange) -> ViewResult:
-    """Restore a file or folder as it was at a commit. Without a difference there is no commit, and the status is 200."""
+    """Restore a file or folder as it was at a commit.
+
+    Without a difference there is no commit, and the status is 200.
+    """
     return responses.save_result(scope, prepared)
 
 

@@ -153,7 +153,10 @@ def _options(project_id: str, sample: _Sample) -> Mapping[str, Sequence[str]]:
 
 
 def _shas_of_values(project_id: str, name: str) -> dict[str, list[str]] | None:
-    """Return a blob of each value of a field, or None if there are more than `MAX_OPTIONS`. Each is read with an index."""
+    """Return a blob of each value of a field, or None if there are more than `MAX_OPTIONS`.
+
+    Each is read with an index.
+    """
     value, shas, last = ContentField, dict[str, list[str]](), ""
     first = sa.select(value.key, value.sha).where(value.project_id == project_id, value.name == name)
     first = first.order_by(value.key, value.sha).limit(literal_number(1))

@@ -139,7 +139,10 @@ def _inferred(project_id: str, index: ContentIndex, files: Sequence[Any], read: 
 
 
 def _with_archetypes(project_id: str, schema: ContentSchema, files: Sequence[Any], read: Read) -> ContentSchema:
-    """Return the schema with the templates of Hugo's archetypes. A section without an archetype uses the default one."""
+    """Return the schema with the templates of Hugo's archetypes.
+
+    A section without an archetype uses the default one.
+    """
     read_files = {}
     for row in files:
         key = (project_id, "archetype", row.path, row.sha)

@@ -1,7 +1,7 @@
 """Ranked search in the files of a branch by path, text, type and front matter fields.
 
-A file matches a term if its path contains it or if its text has it as a word. Paths are searched in the index itself, so
-they match as soon as it is ready. Texts follow (`search_indexing`).
+A file matches a term if its path contains it or if its text has it as a word. Paths are searched in the index itself,
+so they match as soon as it is ready. Texts follow (`search_indexing`).
 """
 
 from collections.abc import Iterable, Sequence
@@ -45,8 +45,8 @@ def search(
 ) -> list[SearchResult]:
     """Return the best `limit` files of a branch for a query; `kind` restricts them to a type.
 
-    If more than `RANKED` texts match, only the best of these are compared. If these do not fill the page, because few of
-    them are on this branch or of that type, a second statement compares all files.
+    If more than `RANKED` texts match, only the best of these are compared. If these do not fill the page, because few
+    of them are on this branch or of that type, a second statement compares all files.
     """
     question = parse(q)
     types = [*question.types, kind] if kind else list(question.types)

@@ -1,7 +1,7 @@
 """Indexing of texts: reads new blobs of a project and stores their words, links, front matter and sets of fields.
 
-Texts are stored by blob, so branches share them and moved files cost nothing. The work covers the changes since the commit
-of the previous run. A file that cannot be read is skipped.
+Texts are stored by blob, so branches share them and moved files cost nothing. The work covers the changes since the
+commit of the previous run. A file that cannot be read is skipped.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -61,9 +61,13 @@ class _Read:
 def enqueue(index: ContentIndex, *, delay: timedelta = timedelta(0)) -> None:
     """Enqueue the indexing of new texts. The runs of one project are serial, delayed runs excepted."""
     jobs.enqueue(
-        "content.describe", delay=delay, unique=f"content.describe:{index.id}",
-        lock=f"content.describe:{index.project_id}", priority=LOWEST_PRIORITY if delay else None, index_id=index.id,
-    )  # fmt: skip
+        "content.describe",
+        delay=delay,
+        unique=f"content.describe:{index.id}",
+        lock=f"content.describe:{index.project_id}",
+        priority=LOWEST_PRIORITY if delay else None,
+        index_id=index.id,
+    )
 
 
 def index_new_texts(

@@ -72,7 +72,10 @@ def ranking(dialect: str, project_id: str, terms: Sequence[Term]) -> sa.Select[s
 
 
 def merge_new_texts(connection: sa.Connection) -> None:
-    """Move new texts from the list of pending entries of PostgreSQL into its index. Each search reads this list completely."""
+    """Move new texts from the list of pending entries of PostgreSQL into its index.
+
+    Each search reads this list completely.
+    """
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.gin_clean_pending_list(sa.cast(TEXT_INDEX, REGCLASS))))
 
@@ -84,7 +87,10 @@ _ROWID: sa.ColumnElement[int] = sa.literal_column(f"{FTS_TABLE}.rowid", sa.Integ
 
 
 def _in_fts(project_id: str, query: str) -> sa.Select[str]:
-    """Select texts by the full-text index only. With a condition on other columns SQLite queries the index once per text."""
+    """Select texts by the full-text index only.
+
+    With a condition on other columns SQLite queries the index once per text.
+    """
     matches = _TABLE.op("MATCH", is_comparison=True)(f'project_id : "{project_id}" AND words : ({query})')
     return sa.select(ContentText.sha).join(_FTS, ContentText.id == _ROWID).where(matches)
 

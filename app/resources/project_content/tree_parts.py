@@ -1,7 +1,9 @@
-"""Stored trees in parts of consecutive paths. After a commit, only the parts with changed paths are packed and stored again.
+"""Stored trees in parts of consecutive paths.
 
-An object contains new parts, then the table of all parts of its tree. The table names the older objects in which the other
-parts are. So the work after a commit does not depend on the size of the tree.
+After a commit, only the parts with changed paths are packed and stored again.
+
+An object contains new parts, then the table of all parts of its tree. The table names the older objects in which the
+other parts are. So the work after a commit does not depend on the size of the tree.
 """
 
 import hashlib

@@ -1,7 +1,7 @@
 """The files and folders of a branch that are missing or damaged in its repository.
 
-A mark is a row of `ContentBlob`: all branches share it, and it is deleted with the last file that has the blob. A folder is a
-row of the index with the type `tree`.
+A mark is a row of `ContentBlob`: all branches share it, and it is deleted with the last file that has the blob. A
+folder is a row of the index with the type `tree`.
 """
 
 from collections.abc import Iterable

@@ -28,9 +28,14 @@ def read(*, scope: Scope, query: DraftsQuery) -> service.DraftWithHead | list[se
 
 @blueprint.put("/<project_id>")
 @endpoint(
-    guard=member_of_org(), body=SaveDraftBody, query=FileQuery, result=DraftSchema, etag_of="project_draft.read",
-    prepare=check_base, message="Draft saved",
-)  # fmt: skip
+    guard=member_of_org(),
+    body=SaveDraftBody,
+    query=FileQuery,
+    result=DraftSchema,
+    etag_of="project_draft.read",
+    prepare=check_base,
+    message="Draft saved",
+)
 def save(*, scope: Scope, body: SaveDraftBody, query: FileQuery, prepared: None) -> service.DraftWithHead:
     """Save your draft of a file and replace the previous one. The base must be a version of the file."""
     return service.save(

@@ -85,7 +85,10 @@ def _pusher(event: FileEvent) -> dict[str, Any]:
 
 
 def _actor(by: User, grant: TokenGrant | None) -> dict[str, Any]:
-    """Return who made a change: the user and the API token. The name of a service account replaces that of the owner."""
+    """Return who made a change: the user and the API token.
+
+    The name of a service account replaces that of the owner.
+    """
     token = {"token_id": grant.id if grant else None, "token_name": grant.name if grant else None}
     if grant is not None and grant.is_service_account:
         return {"user_id": None, "user_name": grant.name, **token}

@@ -87,7 +87,8 @@ def _isolated(name: str) -> Iterator[None]:
     except VANISHED_ROW_ERRORS:
         db.session.rollback()  # The project was deleted. `_stop_unreferenced` stops the sandbox.
     except Exception:
-        # The site controls the files of its sandbox, so a defect in their removal can raise any type (RecursionError for
-        # deep folders). The log contains the traceback. One such site must not let all others run and fill the disk.
+        # The site controls the files of its sandbox, so a defect in their removal can raise any type (RecursionError
+        # for deep folders). The log contains the traceback. One such site must not let all others run and fill the
+        # disk.
         db.session.rollback()
         log.exception("sandbox.cleanup_failed", sandbox=name)

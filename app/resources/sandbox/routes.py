@@ -17,10 +17,26 @@ blueprint = Blueprint("sandbox", __name__)
 
 @blueprint.post("/create")
 @endpoint(
-    guard=member_of_org(in_body=True), body=s.CreateSandboxBody, result=s.CreatedSandboxSchema,
-    events=(s.StartStepSchema, s.StartDoneSchema, s.StartFailedSchema), other_status=201,
-    prepare=responses.create, max_bytes=prepare.CREATE_BYTES, raw_response=True, message="Preview is running", rate="sandbox_create", errors=("SANDBOX_FAILED", "SANDBOX_STOPPED", "SANDBOX_UNAVAILABLE", "RUNTIME_UNAVAILABLE", "LIMIT_REACHED", "CONFLICT", *GIT_READ,),
-)  # fmt: skip
+    guard=member_of_org(in_body=True),
+    body=s.CreateSandboxBody,
+    result=s.CreatedSandboxSchema,
+    events=(s.StartStepSchema, s.StartDoneSchema, s.StartFailedSchema),
+    other_status=201,
+    prepare=responses.create,
+    max_bytes=prepare.CREATE_BYTES,
+    raw_response=True,
+    message="Preview is running",
+    rate="sandbox_create",
+    errors=(
+        "SANDBOX_FAILED",
+        "SANDBOX_STOPPED",
+        "SANDBOX_UNAVAILABLE",
+        "RUNTIME_UNAVAILABLE",
+        "LIMIT_REACHED",
+        "CONFLICT",
+        *GIT_READ,
+    ),
+)
 def create(
     *, scope: Scope, body: s.CreateSandboxBody, prepared: tuple[prepare.CreateResult, dict[str, Any] | None]
 ) -> Response:
@@ -30,9 +46,19 @@ def create(
 
 @blueprint.post("/heartbeat")
 @endpoint(
-    guard=member_of_named(), body=s.SandboxNameBody, result=s.HeartbeatSchema, prepare=prepare.heartbeat,
-    any_type=True, allow_archived=True, message="Heartbeat", rate="sandbox_heartbeat", errors=("SANDBOX_UNAVAILABLE", *UPSTREAM,),
-)  # fmt: skip
+    guard=member_of_named(),
+    body=s.SandboxNameBody,
+    result=s.HeartbeatSchema,
+    prepare=prepare.heartbeat,
+    any_type=True,
+    allow_archived=True,
+    message="Heartbeat",
+    rate="sandbox_heartbeat",
+    errors=(
+        "SANDBOX_UNAVAILABLE",
+        *UPSTREAM,
+    ),
+)
 def heartbeat(*, scope: Scope, body: s.SandboxNameBody, prepared: dict[str, object]) -> dict[str, object]:
     """Extend the lease of a running sandbox by five minutes."""
     return prepared
@@ -40,9 +66,19 @@ def heartbeat(*, scope: Scope, body: s.SandboxNameBody, prepared: dict[str, obje
 
 @blueprint.post("/stop")
 @endpoint(
-    guard=member_of_named(), body=s.SandboxNameBody, result=s.StoppedSandboxSchema, prepare=prepare.stop,
-    any_type=True, allow_archived=True, message="Preview stopped", rate="sandbox_stop", errors=("SANDBOX_UNAVAILABLE", *UPSTREAM,),
-)  # fmt: skip
+    guard=member_of_named(),
+    body=s.SandboxNameBody,
+    result=s.StoppedSandboxSchema,
+    prepare=prepare.stop,
+    any_type=True,
+    allow_archived=True,
+    message="Preview stopped",
+    rate="sandbox_stop",
+    errors=(
+        "SANDBOX_UNAVAILABLE",
+        *UPSTREAM,
+    ),
+)
 def stop(*, scope: Scope, body: s.SandboxNameBody, prepared: dict[str, bool]) -> dict[str, bool]:
     """Stop a sandbox for all its users."""
     return prepared

@@ -82,7 +82,10 @@ class StartDoneSchema(CreatedSandboxSchema):
 
 
 class StartFailedSchema(PassthroughSchema):
-    """The last event of a failed start. A site that fails has a step, a hint, the end of its log and a page with all of it."""
+    """The last event of a failed start.
+
+    A site that fails has a step, a hint, the end of its log and a page with all of it.
+    """
 
     error = fields.String()
     code = fields.String()

@@ -1,6 +1,7 @@
 """Heartbeat of a sandbox start. The starting process writes it every 5 s until the host returns an id.
 
-If the process dies, the next process that reads the row either takes over the sandbox of the host or marks it as failed.
+If the process dies, the next process that reads the row either takes over the sandbox of the host or marks it as
+failed.
 """
 
 import threading

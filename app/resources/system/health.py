@@ -37,9 +37,9 @@ def check_dependencies(
 ) -> tuple[dict[str, Any], int]:
     """Return the state of each dependency, and the status of the response: 503 if the database is down.
 
-    If another dependency is down, the service is `degraded`: uploads are 503 and deletions are delayed, rates are counted
-    in each process, jobs wait for a worker. A process that is `ending` responds with 503 and checks nothing, so that a load
-    balancer removes it.
+    If another dependency is down, the service is `degraded`: uploads are 503 and deletions are delayed, rates are
+    counted in each process, jobs wait for a worker. A process that is `ending` responds with 503 and checks nothing, so
+    that a load balancer removes it.
     """
     if ending:
         return {"status": ENDING, "checks": {}}, 503

@@ -25,7 +25,10 @@ TOKEN_RETENTION = timedelta(seconds=TokenLimits.retention_s)
 """The time in which an expired API token is listed and can be rotated."""
 LONGEST_RATE = timedelta(days=1)
 MAIL_RETRIES = 200
-"""About a day. The back-off ends at 15 minutes, half of which is the mean pause. A day is shorter than an invitation."""
+"""About a day.
+
+The back-off ends at 15 minutes, half of which is the mean pause. A day is shorter than an invitation.
+"""
 
 
 @job("mail.send", retries=MAIL_RETRIES, uses=("mail",), priority=5)
@@ -51,7 +54,10 @@ def deliver(mail: MailTransport, to: str, template: str, language: str, /, **val
 
 @job("system.purge", every=timedelta(hours=1), retries=2)
 def purge() -> int:
-    """Delete expired sessions, codes, login attempts, stored responses, API tokens and rate events. Returns their number."""
+    """Delete expired sessions, codes, login attempts, stored responses, API tokens and rate events.
+
+    Returns their number.
+    """
     now = utcnow_ms()
     expired = sa.or_(Session.expires_at < now, Session.idle_expires_at < now)
     return sum(

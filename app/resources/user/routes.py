@@ -38,9 +38,17 @@ def read(*, scope: Scope) -> service.Profile:
 
 @blueprint.patch("/set-password")
 @endpoint(
-    guard=verified(), body=SetPasswordBody, result=StatusSchema, message="Password set",
-    prepare=prepare.set_password, max_bytes=BYTES, errors=("INVALID_PASSWORD", "CONFLICT",),
-)  # fmt: skip
+    guard=verified(),
+    body=SetPasswordBody,
+    result=StatusSchema,
+    message="Password set",
+    prepare=prepare.set_password,
+    max_bytes=BYTES,
+    errors=(
+        "INVALID_PASSWORD",
+        "CONFLICT",
+    ),
+)
 def set_password(*, scope: Scope, body: SetPasswordBody, prepared: tuple[str | None, str]) -> dict[str, bool]:
     """Set or update the password."""
     limits, link = current_settings().limits.sessions, f"{current_settings().server.web_url}/forgot-password"
@@ -59,9 +67,13 @@ def check_limits(*, scope: Scope) -> dict[str, object]:
 
 @blueprint.patch("/update-country/<id>")
 @endpoint(
-    guard=own_user("id", token=EDITS), body=ChangeCountryBody, result=UserSchema, message="Country updated",
-    max_bytes=BYTES, etag_of="user.read",
-)  # fmt: skip
+    guard=own_user("id", token=EDITS),
+    body=ChangeCountryBody,
+    result=UserSchema,
+    message="Country updated",
+    max_bytes=BYTES,
+    etag_of="user.read",
+)
 def update_country(*, scope: Scope, body: ChangeCountryBody) -> User:
     """Update the country of residence."""
     return service.change_country(scope.user, body.country)
@@ -69,9 +81,13 @@ def update_country(*, scope: Scope, body: ChangeCountryBody) -> User:
 
 @blueprint.patch("/update-newsletter/<id>")
 @endpoint(
-    guard=own_user("id", spec_name="verifyAuth+self (decided)", token=EDITS), body=ChangeNewsletterBody, result=UserSchema,
-    message="Newsletter subscription updated", max_bytes=BYTES, etag_of="user.read",
-)  # fmt: skip
+    guard=own_user("id", spec_name="verifyAuth+self (decided)", token=EDITS),
+    body=ChangeNewsletterBody,
+    result=UserSchema,
+    message="Newsletter subscription updated",
+    max_bytes=BYTES,
+    etag_of="user.read",
+)
 def update_newsletter(*, scope: Scope, body: ChangeNewsletterBody) -> User:
     """Subscribe to the newsletter or unsubscribe from it."""
     return service.change_newsletter(scope.user, subscribed=body.subscribed)
@@ -79,9 +95,19 @@ def update_newsletter(*, scope: Scope, body: ChangeNewsletterBody) -> User:
 
 @blueprint.delete("/delete/<id>")
 @endpoint(
-    guard=own_user("id", spec_name="verifyAuth+self+fresh"), body=DeleteAccountBody, result=DeletedUserSchema,
-    message="Account deleted", prepare=prepare.delete, max_bytes=BYTES, etag_of="user.read", errors=("REAUTH_REQUIRED", "OWNS_ORGANIZATIONS", "INVALID_PASSWORD",),
-)  # fmt: skip
+    guard=own_user("id", spec_name="verifyAuth+self+fresh"),
+    body=DeleteAccountBody,
+    result=DeletedUserSchema,
+    message="Account deleted",
+    prepare=prepare.delete,
+    max_bytes=BYTES,
+    etag_of="user.read",
+    errors=(
+        "REAUTH_REQUIRED",
+        "OWNS_ORGANIZATIONS",
+        "INVALID_PASSWORD",
+    ),
+)
 def delete(*, scope: Scope, body: DeleteAccountBody, prepared: None) -> dict[str, bool]:
     """Delete the account with its data."""
     return authentication.clear_session_cookie(service.delete(scope.user, reason=body.reason))

@@ -25,7 +25,10 @@ class GitHubInstallationSchema(RequestSchema):
 
 
 class GitHubEventSchema(RequestSchema):
-    """A push (`ref`, `repository`) or a removed installation (`action`, `installation`). Other events are acknowledged."""
+    """A push (`ref`, `repository`) or a removed installation (`action`, `installation`).
+
+    Other events are acknowledged.
+    """
 
     ref = fields.String()
     repository = fields.Nested(GitHubRepositorySchema)

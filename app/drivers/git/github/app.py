@@ -47,11 +47,17 @@ class GitHubApp:
         self._lock = threading.Lock()
 
     def start_url(self, state: str) -> str:
-        """Return the URL at which a person installs the app. GitHub redirects back with `code`, `installation_id` and `state`."""
+        """Return the URL at which a person installs the app.
+
+        GitHub redirects back with `code`, `installation_id` and `state`.
+        """
         return f"{self._url}/apps/{segment(self._slug)}/installations/new?{urlencode({'state': state})}"
 
     def exchange(self, code: str) -> TokenSet:
-        """Exchange a code for the tokens of the user. Never repeated, because a code is valid once. Raises CodeRejected."""
+        """Exchange a code for the tokens of the user.
+
+        Never repeated, because a code is valid once. Raises CodeRejected.
+        """
         data = self._token_call({"code": code})
         if data.get("error"):
             raise CodeRejected(quotable(str(data.get("error_description") or data["error"])))

@@ -1,7 +1,7 @@
 """A commit on GitHub in four steps: blobs, tree, commit, branch (spec 4.13). Only the last step is visible.
 
-The objects of the first three steps are named by their content, so these steps may be repeated. The move of the branch is
-looked up before it is repeated. A commit that is repeated on a newer head uses the existing blobs.
+The objects of the first three steps are named by their content, so these steps may be repeated. The move of the branch
+is looked up before it is repeated. A commit that is repeated on a newer head uses the existing blobs.
 """
 
 import base64

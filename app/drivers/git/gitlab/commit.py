@@ -1,7 +1,8 @@
 """A commit on GitLab in one call (spec 4.13).
 
 GitLab commits on the present head of the branch. Each changed file carries its last commit: a push in between to other
-files becomes the parent, and a push to the same files refuses the call. GitLab applies the actions of a commit in order.
+files becomes the parent, and a push to the same files refuses the call. GitLab applies the actions of a commit in
+order.
 
 Source: GitLab “Commits API”, create a commit with multiple files and actions.
 """
@@ -40,7 +41,10 @@ class GitLabCommit:
         self._project, self._branch, self._author, self._deadline_s = project, branch, author, deadline_s
 
     def make(self, changes: Sequence[FileChange], message: str, expected_head: str) -> Commit:
-        """Make a commit. See `GitProvider.commit`. `parent` is a newer head if a push to other files came in between."""
+        """Make a commit.
+
+        See `GitProvider.commit`. `parent` is a newer head if a push to other files came in between.
+        """
         check_message(message)
         if self._project.head(self._branch) != expected_head:
             raise BranchMoved(MOVED)

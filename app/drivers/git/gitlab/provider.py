@@ -23,7 +23,10 @@ HEADERS = {"Accept": "application/json"}
 
 
 class GitLabProvider(RestGitProvider[GitLabProject], RemoteRevisions):
-    """GitLab at `url`. Its trees contain no sizes. A push to other files during a commit becomes the parent of the commit."""
+    """GitLab at `url`.
+
+    Its trees contain no sizes. A push to other files during a commit becomes the parent of the commit.
+    """
 
     TAKEN = ("already exists", "failed to create branch")
     UNKNOWN = ("invalid reference",)

@@ -146,7 +146,10 @@ class GitLabTrees:
         return view
 
     def changes(self, old: str, new: str) -> Iterator[PathChange]:
-        """Yield every path that differs between two commits, sorted by path. Compares complete trees if GitLab gives up."""
+        """Yield every path that differs between two commits, sorted by path.
+
+        Compares complete trees if GitLab gives up.
+        """
         comparison = self._project.compare(old, new)
         entries = self.entries(new, sorted(comparison.present)) if comparison.complete else {}
         if not comparison.complete or comparison.present - entries.keys():

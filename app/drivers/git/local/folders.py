@@ -20,8 +20,8 @@ def is_repository_name(name: str) -> bool:
 def folder_of(root: Path, name: str) -> Path | None:
     """Return the folder of a repository, which need not exist.
 
-    Return None for an invalid name and for a symbolic link: a repository would then have two names, and one organization
-    could reach a repository of another.
+    Return None for an invalid name and for a symbolic link: a repository would then have two names, and one
+    organization could reach a repository of another.
     """
     if not is_repository_name(name):
         return None

@@ -19,7 +19,8 @@ from typing import IO, NamedTuple
 
 from app.drivers.git.object_ids import GitObject, object_header
 
-# Each file costs an fsync. `git gc` joins packs if there are more than 50, and loose objects if there are more than 2,000.
+# Each file costs an fsync. `git gc` joins packs if there are more than 50, and loose objects if there are more than
+# 2,000.
 MAX_LOOSE = 16
 MAX_PACK_BYTES = 1 << 30
 # Git compresses loose objects at this level.

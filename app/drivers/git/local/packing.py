@@ -25,7 +25,8 @@ PRUNED_AFTER = "2.weeks.ago"
 LOCK_AGE_S, TEMPORARY_AGE_S = 1_200.0, 86_400.0
 """Ages of files that only a killed process leaves."""
 
-# Refs stay files, which the service reads without git. Unreferenced objects are stored in one pack with their times; as loose objects they would be counted again.
+# Refs stay files, which the service reads without git. Unreferenced objects are stored in one pack with their times; as
+# loose objects they would be counted again.
 OPTIONS = tuple(
     part
     for setting in (
@@ -43,7 +44,10 @@ OPTIONS = tuple(
 
 
 def needs_packing(directory: Path, *, factor: int = 1) -> bool:
-    """Return whether a repository has `factor` times as many loose objects or packs as are tolerated. Reads names only."""
+    """Return whether a repository has `factor` times as many loose objects or packs as are tolerated.
+
+    Reads names only.
+    """
     packs = sum(name.endswith(".pack") for name in _names(directory / "objects/pack"))
     return packs > factor * MAX_PACKS or loose_objects(directory) > factor * MAX_LOOSE_OBJECTS
 

@@ -85,7 +85,10 @@ class GitProcess:
         return os.pread(self._errors.fileno(), MAX_LOGGED_BYTES, 0)
 
     def wait(self) -> int | None:
-        """Wait for the end of the process. Return its exit code as `ChildProcess.poll` does, or None if it is unknown."""
+        """Wait for the end of the process.
+
+        Return its exit code as `ChildProcess.poll` does, or None if it is unknown.
+        """
         try:
             return self._process.wait(self._timeout_s)
         except (TimeoutError, ExitStatusUnknown):

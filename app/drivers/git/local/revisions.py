@@ -108,8 +108,8 @@ def is_in_a_branch(directory: Path, commit: str, *, timeout_s: float) -> bool:
 def has_content(directory: Path, commit: str, path: str, blob: str, *, timeout_s: float) -> bool:
     """Return whether a file had an existing blob at an existing commit or an earlier one, also before it was renamed.
 
-    `--full-history -m` also visits the versions of a merged branch that the merge did not take. `--follow` does not, and
-    does not work with `--find-object`.
+    `--full-history -m` also visits the versions of a merged branch that the merge did not take. `--follow` does not,
+    and does not work with `--find-object`.
     """
     options = ("log", "--format=%H", "--root", "--no-color")
     search = ("--max-count=1", "--full-history", "-m", "--no-renames", f"--find-object={blob}")

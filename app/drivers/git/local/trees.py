@@ -110,7 +110,8 @@ def _entry(path: str, mode: bytes, sha: bytes) -> TreeEntry:
 class RecentTrees:
     """Cache of the trees that `entries` has read.
 
-    The next commit uses them, so a save reads each folder of its head once. A tree never changes. Large trees are not cached.
+    The next commit uses them, so a save reads each folder of its head once. A tree never changes. Large trees are not
+    cached.
     """
 
     def __init__(self) -> None:
@@ -156,7 +157,10 @@ def list_tree(directory: Path, commit: str, *, timeout_s: float) -> Iterator[Tre
 
 
 def list_readable(objects: CatFiles, directory: Path, tree: LocalTree) -> Iterator[TreeEntry]:
-    """Yield every file of a tree, with the size of those that exist. A folder that cannot be read has the type `tree`."""
+    """Yield every file of a tree, with the size of those that exist.
+
+    A folder that cannot be read has the type `tree`.
+    """
 
     def walk(folder: str, entries: Entries) -> Iterator[PathChange]:
         for name, (mode, sha) in entries.items():

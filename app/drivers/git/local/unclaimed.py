@@ -1,7 +1,7 @@
 """Repositories that were created for a request whose project is not stored yet.
 
-A marker file in the repository names them. Without their project, a job removes them after an hour, because the process of
-the request may have been killed.
+A marker file in the repository names them. Without their project, a job removes them after an hour, because the process
+of the request may have been killed.
 """
 
 import os

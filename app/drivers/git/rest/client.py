@@ -121,7 +121,8 @@ class SharedState:
 class RestClient:
     """The API below `base_url` with the tokens of one supplier. `deadline_s` limits a call with its retries.
 
-    A client with a longer deadline than a request works in the background and does not use the last part of a rate budget.
+    A client with a longer deadline than a request works in the background and does not use the last part of a rate
+    budget.
     """
 
     def __init__(
@@ -198,8 +199,8 @@ class RestClient:
     ) -> HttpResponse:
         """Make one call with safe retries. Return the response with a status of 2xx.
 
-        A `repeatable` call is idempotent (the default for GET and HEAD). Other calls are repeated only if they cannot have
-        taken effect.
+        A `repeatable` call is idempotent (the default for GET and HEAD). Other calls are repeated only if they cannot
+        have taken effect.
 
         Raises:
             RequestRefused, ReconnectRequired, UpstreamThrottled, UpstreamUnavailable, UpstreamError, UpstreamTimeout.

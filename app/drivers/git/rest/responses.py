@@ -18,7 +18,10 @@ _SECRET = re.compile(r"\b(?:gh[a-z]_|github_pat_|gl[a-z]+-)[\w-]+|\b(?=\w*\d)\w{
 
 
 class RequestRefused(UpstreamRejected):
-    """A call that the host refused (4xx, except for credentials and rates). `message_of_host` is the host's explanation."""
+    """A call that the host refused (4xx, except for credentials and rates).
+
+    `message_of_host` is the host's explanation.
+    """
 
     def __init__(self, status: int, message_of_host: str) -> None:
         super().__init__(

@@ -87,7 +87,8 @@ def supplier_of(token: str | TokenSupplier) -> TokenSupplier:
 class ReplicationRetry:
     """Retry of calls with a new token until the host has replicated it.
 
-    A 401 for a token younger than `window_s` is not final, because hosts replicate new tokens slowly (limits, section 3).
+    A 401 for a token younger than `window_s` is not final, because hosts replicate new tokens slowly (limits, section
+    3).
     """
 
     window_s: float = OutboundLimits.token_replication_s

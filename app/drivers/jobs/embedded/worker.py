@@ -106,7 +106,10 @@ class EmbeddedWorker:
             self._wake.set()
 
     def _finish(self, claimed: ClaimedCall, error: BaseException | None) -> None:
-        """Write the outcome and retry while the database is busy. If this fails, the call runs again after its lease."""
+        """Write the outcome and retry while the database is busy.
+
+        If this fails, the call runs again after its lease.
+        """
 
         def write(connection: sa.Connection) -> bool:
             if progress := self._reports.get(claimed.id):

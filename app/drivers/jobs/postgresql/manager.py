@@ -1,7 +1,8 @@
 """Job manager of Procrastinate that handles lost connections, expired leases and taken keys.
 
-Without it, an outcome that cannot be written leaves the call running forever. A retry fails while a newer call waits with
-the same queueing lock. A worker that is presumed dead can end a call of another worker. Calls of a dead worker never run.
+Without it, an outcome that cannot be written leaves the call running forever. A retry fails while a newer call waits
+with the same queueing lock. A worker that is presumed dead can end a call of another worker. Calls of a dead worker
+never run.
 """
 
 import asyncio

@@ -100,7 +100,10 @@ class E2bClient:
             query["nextToken"] = token
 
     def upload(self, machine: Machine, path: str, content: bytes) -> None:
-        """Write a file. A relative path starts at the home folder of the user. Raises SandboxEnded, UpstreamRejected."""
+        """Write a file.
+
+        A relative path starts at the home folder of the user. Raises SandboxEnded, UpstreamRejected.
+        """
         boundary = secrets.token_hex(16)
         head = f'--{boundary}\r\nContent-Disposition: form-data; name="file"; filename="file"\r\nContent-Type: application/octet-stream\r\n\r\n'
         body = head.encode() + content + f"\r\n--{boundary}--\r\n".encode()

@@ -1,7 +1,7 @@
 """First program inside a jail. Installs and serves the site and forwards connections between the jail and its sockets.
 
-Runs without this package and without site-packages. The supervisor does not trust its messages: the site runs as the same
-user and could end it, which ends the sandbox.
+Runs without this package and without site-packages. The supervisor does not trust its messages: the site runs as the
+same user and could end it, which ends the sandbox.
 """
 
 import asyncio

@@ -51,7 +51,10 @@ STOP_TIMEOUT_S = 3
 
 
 class LocalSandboxes:
-    """Sandboxes below one folder of this machine. `images` decides whether each gets a disk image (None: if possible)."""
+    """Sandboxes below one folder of this machine.
+
+    `images` decides whether each gets a disk image (None: if possible).
+    """
 
     def __init__(
         self,

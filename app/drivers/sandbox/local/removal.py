@@ -14,9 +14,9 @@ from app.drivers.sandbox.local.supervisor.folders import FOLDER_FLAGS, make_acce
 def remove_tree(folder: Path) -> None:
     """Remove a folder and its contents. A missing folder is not an error.
 
-    Each folder below the first level moves to the first level when its parent is removed, and is removed next. The depth
-    of the tree therefore needs neither stack nor descriptors, no path becomes longer than the kernel permits, and each
-    folder is read once. Raises OSError.
+    Each folder below the first level moves to the first level when its parent is removed, and is removed next. The
+    depth of the tree therefore needs neither stack nor descriptors, no path becomes longer than the kernel permits, and
+    each folder is read once. Raises OSError.
     """
     prefix, numbers = secrets.token_hex(8), itertools.count()
     names = (f"{prefix}.{number}" for number in numbers)

@@ -27,10 +27,15 @@ def list_all(*, scope: Scope) -> Sequence[ApiToken]:
 
 @blueprint.post(ALL)
 @endpoint(
-    guard=manage_service_accounts(), body=s.CreateTokenBody, result=s.IssuedTokenSchema, status=201,
-    message="Service account created", secret_fields=("token",), rate="token_create",
+    guard=manage_service_accounts(),
+    body=s.CreateTokenBody,
+    result=s.IssuedTokenSchema,
+    status=201,
+    message="Service account created",
+    secret_fields=("token",),
+    rate="token_create",
     errors=("LIMIT_REACHED", "MEMBERSHIP_ENDED"),
-)  # fmt: skip
+)
 def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
     """Create a service account. Only this response contains the secret."""
     limits = current_settings().limits.tokens
@@ -47,9 +52,13 @@ def details(*, scope: Scope) -> ApiToken:
 
 @blueprint.patch(ONE)
 @endpoint(
-    guard=service_account(), body=s.UpdateTokenBody, result=s.ApiTokenSchema, etag_of=DETAILS,
-    message="Service account updated", errors=("MEMBERSHIP_ENDED",),
-)  # fmt: skip
+    guard=service_account(),
+    body=s.UpdateTokenBody,
+    result=s.ApiTokenSchema,
+    etag_of=DETAILS,
+    message="Service account updated",
+    errors=("MEMBERSHIP_ENDED",),
+)
 def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
     """Change the name, scopes, projects or expiry of a service account. You become its owner."""
     limits = current_settings().limits.tokens
@@ -58,9 +67,12 @@ def update(*, scope: Scope, body: service.TokenChanges) -> ApiToken:
 
 @blueprint.delete(ONE)
 @endpoint(
-    guard=service_account(), result=s.DeletedTokenSchema, etag_of=DETAILS, allow_archived=True,
+    guard=service_account(),
+    result=s.DeletedTokenSchema,
+    etag_of=DETAILS,
+    allow_archived=True,
     message="Service account deleted",
-)  # fmt: skip
+)
 def delete(*, scope: Scope) -> dict[str, object]:
     """Delete a service account. Its secret is invalid from now on."""
     return {"id": service.delete(scope.targets["token"]), "deleted": True}
@@ -68,9 +80,14 @@ def delete(*, scope: Scope) -> dict[str, object]:
 
 @blueprint.post(f"{ONE}/rotate")
 @endpoint(
-    guard=service_account(), body=s.RotateTokenBody, result=s.IssuedTokenSchema, message="Service account rotated",
-    secret_fields=("token",), rate="token_create", errors=("MEMBERSHIP_ENDED",),
-)  # fmt: skip
+    guard=service_account(),
+    body=s.RotateTokenBody,
+    result=s.IssuedTokenSchema,
+    message="Service account rotated",
+    secret_fields=("token",),
+    rate="token_create",
+    errors=("MEMBERSHIP_ENDED",),
+)
 def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
     """Replace the secret of a service account. You become its owner. Only this response contains the new secret."""
     limits = current_settings().limits.tokens

@@ -26,9 +26,15 @@ def list_own(*, scope: Scope) -> Sequence[ApiToken]:
 
 @blueprint.post("")
 @endpoint(
-    guard=verified(), body=s.CreateTokenBody, result=s.IssuedTokenSchema, status=201, message="API token created",
-    secret_fields=("token",), rate="token_create", errors=("LIMIT_REACHED", "NOT_FOUND", "NOT_ALLOWED"),
-)  # fmt: skip
+    guard=verified(),
+    body=s.CreateTokenBody,
+    result=s.IssuedTokenSchema,
+    status=201,
+    message="API token created",
+    secret_fields=("token",),
+    rate="token_create",
+    errors=("LIMIT_REACHED", "NOT_FOUND", "NOT_ALLOWED"),
+)
 def create(*, scope: Scope, body: service.TokenValues) -> service.IssuedToken:
     """Create a personal API token. Only this response contains the secret."""
     return service.create(body, by=scope.actor, limits=current_settings().limits.tokens)
@@ -60,9 +66,13 @@ def delete(*, scope: Scope) -> dict[str, object]:
 
 @blueprint.post("/<id>/rotate")
 @endpoint(
-    guard=own_token(), body=s.RotateTokenBody, result=s.IssuedTokenSchema, message="API token rotated",
-    secret_fields=("token",), rate="token_create",
-)  # fmt: skip
+    guard=own_token(),
+    body=s.RotateTokenBody,
+    result=s.IssuedTokenSchema,
+    message="API token rotated",
+    secret_fields=("token",),
+    rate="token_create",
+)
 def rotate(*, scope: Scope, body: s.RotateTokenBody) -> service.IssuedToken:
     """Replace the secret of a personal API token. Only this response contains the new secret."""
     return service.rotate(

@@ -40,9 +40,15 @@ def _forgot() -> str:
 @blueprint.post("/forget-password")
 @blueprint.post("/request-password-reset", endpoint="forget_password_alias")
 @endpoint(
-    guard=public("public+rate"), body=ForgetPasswordBody, result=StatusSchema, prepare=email.forget_password,
-    message="If the e-mail address has an account, a link was sent", max_bytes=BYTES, rate="forget_password", errors=("INVALID_REDIRECT",),
-)  # fmt: skip
+    guard=public("public+rate"),
+    body=ForgetPasswordBody,
+    result=StatusSchema,
+    prepare=email.forget_password,
+    message="If the e-mail address has an account, a link was sent",
+    max_bytes=BYTES,
+    rate="forget_password",
+    errors=("INVALID_REDIRECT",),
+)
 def forget_password(*, scope: Scope, body: ForgetPasswordBody, prepared: dict[str, Any]) -> dict[str, bool]:
     """Mail a link with which the owner of the e-mail address chooses a new password."""
     return passwords.enqueue_reset_mail(email_key(body.email), **prepared)
@@ -50,9 +56,18 @@ def forget_password(*, scope: Scope, body: ForgetPasswordBody, prepared: dict[st
 
 @blueprint.post("/reset-password")
 @endpoint(
-    guard=public("public+token"), body=ResetPasswordBody, result=StatusSchema, prepare=email.reset_password,
-    message="Password changed", max_bytes=BYTES, rate="reset", errors=("INVALID_TOKEN", "CONFLICT",),
-)  # fmt: skip
+    guard=public("public+token"),
+    body=ResetPasswordBody,
+    result=StatusSchema,
+    prepare=email.reset_password,
+    message="Password changed",
+    max_bytes=BYTES,
+    rate="reset",
+    errors=(
+        "INVALID_TOKEN",
+        "CONFLICT",
+    ),
+)
 def reset_password(
     *, scope: Scope, body: ResetPasswordBody, prepared: tuple[tuple[str, str | None], str]
 ) -> dict[str, bool]:
@@ -62,9 +77,17 @@ def reset_password(
 
 @blueprint.post("/change-password")
 @endpoint(
-    guard=verified(), body=ChangePasswordBody, result=PasswordChangedSchema, prepare=email.change_password,
-    message="Password changed", max_bytes=BYTES, errors=("INVALID_PASSWORD", "CONFLICT",),
-)  # fmt: skip
+    guard=verified(),
+    body=ChangePasswordBody,
+    result=PasswordChangedSchema,
+    prepare=email.change_password,
+    message="Password changed",
+    max_bytes=BYTES,
+    errors=(
+        "INVALID_PASSWORD",
+        "CONFLICT",
+    ),
+)
 def change_password(*, scope: Scope, body: ChangePasswordBody, prepared: tuple[str | None, str]) -> OpenedSession:
     """Change the password. The current session gets a new token."""
     others, limits = body.revoke_others, current_settings().limits.sessions

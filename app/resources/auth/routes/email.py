@@ -36,9 +36,15 @@ BYTES = InputLimits.auth_bytes
 
 @blueprint.post("/sign-up/email")
 @endpoint(
-    guard=public("public+rate"), body=SignUpBody, result=SignedUpSchema, message="A code was sent to the e-mail address",
-    prepare=email.sign_up, max_bytes=BYTES, rate="sign_up", errors=SIGN_UP_REFUSED,
-)  # fmt: skip
+    guard=public("public+rate"),
+    body=SignUpBody,
+    result=SignedUpSchema,
+    message="A code was sent to the e-mail address",
+    prepare=email.sign_up,
+    max_bytes=BYTES,
+    rate="sign_up",
+    errors=SIGN_UP_REFUSED,
+)
 def sign_up(*, scope: Scope, body: SignUpBody, prepared: dict[str, Any]) -> dict[str, User | None]:
     """Register with an e-mail address and a password. A code is mailed."""
     limits = current_settings().limits.codes
@@ -47,9 +53,18 @@ def sign_up(*, scope: Scope, body: SignUpBody, prepared: dict[str, Any]) -> dict
 
 @blueprint.post("/sign-in/email")
 @endpoint(
-    guard=public("public+rate"), body=SignInBody, result=SignedInSchema, message="Signed in",
-    prepare=email.sign_in, max_bytes=BYTES, rate="sign_in", errors=("INVALID_EMAIL_OR_PASSWORD", "EMAIL_NOT_VERIFIED",),
-)  # fmt: skip
+    guard=public("public+rate"),
+    body=SignInBody,
+    result=SignedInSchema,
+    message="Signed in",
+    prepare=email.sign_in,
+    max_bytes=BYTES,
+    rate="sign_in",
+    errors=(
+        "INVALID_EMAIL_OR_PASSWORD",
+        "EMAIL_NOT_VERIFIED",
+    ),
+)
 def sign_in(*, scope: Scope, body: SignInBody, prepared: tuple[str, str]) -> OpenedSession:
     """Sign in with e-mail and password."""
     limits, visitor = current_settings().limits.sessions, authentication.client_info()
@@ -61,9 +76,18 @@ def sign_in(*, scope: Scope, body: SignInBody, prepared: tuple[str, str]) -> Ope
 @blueprint.post("/verify-email")
 @blueprint.post("/email-otp/verify-email", endpoint="verify_email_alias")
 @endpoint(
-    guard=public("public+rate"), body=VerifyEmailBody, result=VerifiedEmailSchema, message="E-mail verified",
-    prepare=email.verify_email, max_bytes=BYTES, rate="verify", errors=("INVALID_OTP", "TOO_MANY_ATTEMPTS",),
-)  # fmt: skip
+    guard=public("public+rate"),
+    body=VerifyEmailBody,
+    result=VerifiedEmailSchema,
+    message="E-mail verified",
+    prepare=email.verify_email,
+    max_bytes=BYTES,
+    rate="verify",
+    errors=(
+        "INVALID_OTP",
+        "TOO_MANY_ATTEMPTS",
+    ),
+)
 def verify_email(*, scope: Scope, body: VerifyEmailBody, prepared: tuple[str, str | None]) -> OpenedSession:
     """Confirm the e-mail with the mailed code and sign in."""
     limits, web_url = current_settings().limits.sessions, current_settings().server.web_url
@@ -75,9 +99,13 @@ def verify_email(*, scope: Scope, body: VerifyEmailBody, prepared: tuple[str, st
 @blueprint.post("/send-verification-otp")
 @blueprint.post("/email-otp/send-verification-otp", endpoint="send_code_alias")
 @endpoint(
-    guard=public("public+rate"), body=EmailBody, result=SuccessSchema, message="If the e-mail address is not verified, a code was sent",
-    max_bytes=BYTES, rate="verify",
-)  # fmt: skip
+    guard=public("public+rate"),
+    body=EmailBody,
+    result=SuccessSchema,
+    message="If the e-mail address is not verified, a code was sent",
+    max_bytes=BYTES,
+    rate="verify",
+)
 def send_code(*, scope: Scope, body: EmailBody) -> dict[str, bool]:
     """Mail a new verification code."""
     return service.request_code(

@@ -17,9 +17,19 @@ blueprint.after_request(responses.write_cookie)
 
 @blueprint.post("/sign-in/social")
 @endpoint(
-    guard=public("public+rate"), body=SocialSignInBody, result=SocialStartedSchema, message="Continue at the provider",
-    prepare=social.prepare, max_bytes=InputLimits.auth_bytes, rate="callback", errors=("INVALID_REDIRECT", "PROVIDER_NOT_FOUND", *UPSTREAM,),
-)  # fmt: skip
+    guard=public("public+rate"),
+    body=SocialSignInBody,
+    result=SocialStartedSchema,
+    message="Continue at the provider",
+    prepare=social.prepare,
+    max_bytes=InputLimits.auth_bytes,
+    rate="callback",
+    errors=(
+        "INVALID_REDIRECT",
+        "PROVIDER_NOT_FOUND",
+        *UPSTREAM,
+    ),
+)
 def sign_in_social(*, scope: Scope, body: SocialSignInBody, prepared: social.PlannedLogin) -> dict[str, object]:
     """Start a social login and return the URL of the provider."""
     secret, url = social.start(prepared, browser=responses.browser_secret())

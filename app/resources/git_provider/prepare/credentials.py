@@ -29,9 +29,13 @@ def verify_token(body: CreateCredentialBody, *, hosts: GitHosts) -> VerifiedToke
     if installation_id is not None:
         _check_sees(hosts, token, installation_id)
     tokens = TokenSet(
-        token, body.token_type.lower(), (), body.access_token_expires_at, body.refresh_token,
+        token,
+        body.token_type.lower(),
+        (),
+        body.access_token_expires_at,
+        body.refresh_token,
         body.refresh_token_expires_at,
-    )  # fmt: skip
+    )
     brought = body.installation_access_token if installation_id else None
     return VerifiedTokens(
         tokens,

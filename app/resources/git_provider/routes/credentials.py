@@ -27,9 +27,20 @@ def _try(scope: Scope, body: s.CreateCredentialBody) -> VerifiedTokens:
 
 @blueprint.post("/create")
 @endpoint(
-    guard=verified(token=MANAGES), body=s.CreateCredentialBody, result=s.CredentialSchema, status=201, other_status=200,
-    message="Account connected", prepare=_try, errors=("TOKEN_REJECTED", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
-)  # fmt: skip
+    guard=verified(token=MANAGES),
+    body=s.CreateCredentialBody,
+    result=s.CredentialSchema,
+    status=201,
+    other_status=200,
+    message="Account connected",
+    prepare=_try,
+    errors=(
+        "TOKEN_REJECTED",
+        "INSTALLATION_NOT_VISIBLE",
+        "PROVIDER_NOT_CONFIGURED",
+        *UPSTREAM,
+    ),
+)
 def create(*, scope: Scope, body: s.CreateCredentialBody, prepared: VerifiedTokens) -> ViewResult:
     """Verify tokens of the caller at the provider and store them."""
     row, is_new = credentials.store(scope.actor, body.provider, prepared, ring=keyring)

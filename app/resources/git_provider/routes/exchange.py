@@ -31,9 +31,17 @@ MAX_BYTES = InputLimits.auth_bytes
 
 @blueprint.post("/provider_a/start")
 @endpoint(
-    guard=verified(), result=StartedConnectionSchema, message="Continue at the provider", prepare=flow.start_a, max_bytes=MAX_BYTES,
-    rate="provider_exchange", errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED",),
-)  # fmt: skip
+    guard=verified(),
+    result=StartedConnectionSchema,
+    message="Continue at the provider",
+    prepare=flow.start_a,
+    max_bytes=MAX_BYTES,
+    rate="provider_exchange",
+    errors=(
+        "INVALID_REDIRECT",
+        "PROVIDER_NOT_CONFIGURED",
+    ),
+)
 def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]:
     """Start to connect an installation and return the URL of the provider."""
     return flow.store_state(scope, flow.A, *prepared)
@@ -41,9 +49,18 @@ def start_a(*, scope: Scope, prepared: tuple[OAuthState, str]) -> dict[str, str]
 
 @blueprint.post("/provider_b/start")
 @endpoint(
-    guard=verified(), body=StartConnectionBody, result=StartedConnectionSchema, message="Continue at the provider", prepare=flow.start_b,
-    max_bytes=MAX_BYTES, rate="provider_exchange", errors=("INVALID_REDIRECT", "PROVIDER_NOT_CONFIGURED",),
-)  # fmt: skip
+    guard=verified(),
+    body=StartConnectionBody,
+    result=StartedConnectionSchema,
+    message="Continue at the provider",
+    prepare=flow.start_b,
+    max_bytes=MAX_BYTES,
+    rate="provider_exchange",
+    errors=(
+        "INVALID_REDIRECT",
+        "PROVIDER_NOT_CONFIGURED",
+    ),
+)
 def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthState, str]) -> dict[str, str]:
     """Start to connect an account and return the URL of the provider."""
     return flow.store_state(scope, flow.B, *prepared)
@@ -51,9 +68,23 @@ def start_b(*, scope: Scope, body: StartConnectionBody, prepared: tuple[OAuthSta
 
 @blueprint.post("/provider_a")
 @endpoint(
-    guard=verified("verifyAuth + state"), body=ExchangeInstallationBody, query=ExchangeInstallationQuery, result=CredentialSchema,
-    message="Account connected", prepare=flow.exchange_a, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
-)  # fmt: skip
+    guard=verified("verifyAuth + state"),
+    body=ExchangeInstallationBody,
+    query=ExchangeInstallationQuery,
+    result=CredentialSchema,
+    message="Account connected",
+    prepare=flow.exchange_a,
+    max_bytes=MAX_BYTES,
+    rate="provider_exchange",
+    errors=(
+        "CODE_REJECTED",
+        "INVALID_STATE",
+        "INVALID_REDIRECT",
+        "INSTALLATION_NOT_VISIBLE",
+        "PROVIDER_NOT_CONFIGURED",
+        *UPSTREAM,
+    ),
+)
 def exchange_a(
     *, scope: Scope, body: ExchangeInstallationBody, query: ExchangeInstallationQuery, prepared: VerifiedTokens
 ) -> GitCredential:
@@ -63,9 +94,22 @@ def exchange_a(
 
 @blueprint.post("/provider_b")
 @endpoint(
-    guard=verified("verifyAuth + state"), body=ExchangeCodeBody, result=CredentialSchema, message="Account connected",
-    prepare=flow.exchange_b, max_bytes=MAX_BYTES, rate="provider_exchange", errors=("CODE_REJECTED", "INVALID_STATE", "INVALID_REDIRECT", "INSTALLATION_NOT_VISIBLE", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
-)  # fmt: skip
+    guard=verified("verifyAuth + state"),
+    body=ExchangeCodeBody,
+    result=CredentialSchema,
+    message="Account connected",
+    prepare=flow.exchange_b,
+    max_bytes=MAX_BYTES,
+    rate="provider_exchange",
+    errors=(
+        "CODE_REJECTED",
+        "INVALID_STATE",
+        "INVALID_REDIRECT",
+        "INSTALLATION_NOT_VISIBLE",
+        "PROVIDER_NOT_CONFIGURED",
+        *UPSTREAM,
+    ),
+)
 def exchange_b(*, scope: Scope, body: ExchangeCodeBody, prepared: VerifiedTokens) -> GitCredential:
     """Exchange an authorization code and store the tokens."""
     return credentials.store(scope.actor, Provider.GITLAB, prepared, ring=keyring)[0]
@@ -81,9 +125,19 @@ def _refresh_b(scope: Scope) -> str:
 
 @blueprint.post("/provider_a/refresh")
 @endpoint(
-    guard=verified(token=MANAGES), result=CredentialSchema, message="Tokens refreshed", prepare=_refresh_a, max_bytes=MAX_BYTES,
-    rate="provider_refresh", errors=("NOT_FOUND", "NEEDS_RECONNECT", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
-)  # fmt: skip
+    guard=verified(token=MANAGES),
+    result=CredentialSchema,
+    message="Tokens refreshed",
+    prepare=_refresh_a,
+    max_bytes=MAX_BYTES,
+    rate="provider_refresh",
+    errors=(
+        "NOT_FOUND",
+        "NEEDS_RECONNECT",
+        "PROVIDER_NOT_CONFIGURED",
+        *UPSTREAM,
+    ),
+)
 def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
     """Refresh the tokens of the caller and of the installation."""
     return credentials.own(scope.actor, Provider.GITHUB)
@@ -91,9 +145,19 @@ def refresh_a(*, scope: Scope, prepared: str) -> GitCredential:
 
 @blueprint.post("/provider_b/refresh")
 @endpoint(
-    guard=verified(token=MANAGES), result=CredentialSchema, message="Tokens refreshed", prepare=_refresh_b, max_bytes=MAX_BYTES,
-    rate="provider_refresh", errors=("NOT_FOUND", "NEEDS_RECONNECT", "PROVIDER_NOT_CONFIGURED", *UPSTREAM,),
-)  # fmt: skip
+    guard=verified(token=MANAGES),
+    result=CredentialSchema,
+    message="Tokens refreshed",
+    prepare=_refresh_b,
+    max_bytes=MAX_BYTES,
+    rate="provider_refresh",
+    errors=(
+        "NOT_FOUND",
+        "NEEDS_RECONNECT",
+        "PROVIDER_NOT_CONFIGURED",
+        *UPSTREAM,
+    ),
+)
 def refresh_b(*, scope: Scope, prepared: str) -> GitCredential:
     """Refresh the tokens of the caller."""
     return credentials.own(scope.actor, Provider.GITLAB)

@@ -73,9 +73,17 @@ def _propose(scope: Scope, body: CreatePullRequestBody) -> PullRequest:
 
 @blueprint.post(PATH)
 @endpoint(
-    guard=roles(*EVERYONE, project="projectId"), body=CreatePullRequestBody, result=PullRequestSchema, status=201,
-    message="Pull request created", prepare=_propose, errors=("NO_PULL_REQUESTS", *GIT_WRITE,),
-)  # fmt: skip
+    guard=roles(*EVERYONE, project="projectId"),
+    body=CreatePullRequestBody,
+    result=PullRequestSchema,
+    status=201,
+    message="Pull request created",
+    prepare=_propose,
+    errors=(
+        "NO_PULL_REQUESTS",
+        *GIT_WRITE,
+    ),
+)
 def create_pull_request(*, scope: Scope, body: CreatePullRequestBody, prepared: PullRequest) -> PullRequest:
     """Create a pull request."""
     return prepared

@@ -43,7 +43,9 @@ class TreeFileSchema(RequestSchema):
 
 
 class TreeSchema(PassthroughSchema):
-    """The files of a branch at a commit. Folders follow from the paths. `total` counts the files of the branch or folder.
+    """The files of a branch at a commit.
+
+    Folders follow from the paths. `total` counts the files of the branch or folder.
 
     `unreadable` contains the first 100 paths that are missing or damaged in the repository. A folder ends with a slash.
     """

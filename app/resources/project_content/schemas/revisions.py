@@ -45,7 +45,10 @@ class CommitPersonSchema(PassthroughSchema):
 
 
 class HistoryMetaSchema(PassthroughSchema):
-    """The position in the list. `renames_followed` is false if the Git host ends the history of a file at its last rename."""
+    """The position in the list.
+
+    `renames_followed` is false if the Git host ends the history of a file at its last rename.
+    """
 
     next_cursor = fields.String(allow_none=True)
     renames_followed = fields.Boolean()

@@ -1,4 +1,7 @@
-"""Verification of notifications of Git hosts, before the database transaction. Nothing is parsed before the sender is verified."""
+"""Verification of notifications of Git hosts, before the database transaction.
+
+Nothing is parsed before the sender is verified.
+"""
 
 import hashlib
 import hmac

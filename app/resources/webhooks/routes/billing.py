@@ -16,9 +16,18 @@ blueprint = Blueprint("webhooks_billing", __name__)
 
 @blueprint.post("/billing")
 @endpoint(
-    guard=public("public+signature"), documented_body=BillingNotificationSchema, result=AcknowledgedSchema, message="Received",
-    prepare=read_notification, max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
-)  # fmt: skip
+    guard=public("public+signature"),
+    documented_body=BillingNotificationSchema,
+    result=AcknowledgedSchema,
+    message="Received",
+    prepare=read_notification,
+    max_bytes=InputLimits.webhook_bytes,
+    rate="webhook",
+    errors=(
+        "BAD_SIGNATURE",
+        "UNREADABLE_EVENT",
+    ),
+)
 def receive(*, scope: Scope, prepared: ProviderEvent) -> dict[str, bool]:
     """Store an event of the payment provider."""
     store_event(prepared)

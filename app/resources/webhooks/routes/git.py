@@ -15,9 +15,18 @@ blueprint = Blueprint("webhooks_git", __name__)
 
 @blueprint.post("/provider_a")
 @endpoint(
-    guard=public("public+signature"), documented_body=GitHubEventSchema, result=AcknowledgedSchema, message="Received", prepare=read_a,
-    max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
-)  # fmt: skip
+    guard=public("public+signature"),
+    documented_body=GitHubEventSchema,
+    result=AcknowledgedSchema,
+    message="Received",
+    prepare=read_a,
+    max_bytes=InputLimits.webhook_bytes,
+    rate="webhook",
+    errors=(
+        "BAD_SIGNATURE",
+        "UNREADABLE_EVENT",
+    ),
+)
 def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
     """Process a notification of provider A."""
     process_notification(prepared)
@@ -26,9 +35,18 @@ def receive_a(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
 
 @blueprint.post("/provider_b")
 @endpoint(
-    guard=public("public+signature"), documented_body=GitLabEventSchema, result=AcknowledgedSchema, message="Received", prepare=read_b,
-    max_bytes=InputLimits.webhook_bytes, rate="webhook", errors=("BAD_SIGNATURE", "UNREADABLE_EVENT",),
-)  # fmt: skip
+    guard=public("public+signature"),
+    documented_body=GitLabEventSchema,
+    result=AcknowledgedSchema,
+    message="Received",
+    prepare=read_b,
+    max_bytes=InputLimits.webhook_bytes,
+    rate="webhook",
+    errors=(
+        "BAD_SIGNATURE",
+        "UNREADABLE_EVENT",
+    ),
+)
 def receive_b(*, scope: Scope, prepared: Notification) -> dict[str, bool]:
     """Process a notification of provider B."""
     process_notification(prepared)

@@ -19,8 +19,10 @@ MAX_DEPTH = 256
 """Folder levels that are counted. Each level needs one descriptor."""
 
 NAMES_INTERVAL_S = 1.0
-"""Time after which the names are counted again. On a busy machine the sizes of many files take longer than a sandbox may
-exceed a limit."""
+"""Time after which the names are counted again.
+
+On a busy machine the sizes of many files take longer than a sandbox may exceed a limit.
+"""
 
 DELETED_MAPPING = re.compile(
     rb"^([0-9a-f]+)-([0-9a-f]+) \S+ \S+ (\S+) (\d+) +(?!/dev/|/memfd:|/SYSV)\S.* \(deleted\)$", re.M
@@ -58,8 +60,8 @@ def image_usage(folder: Path) -> tuple[DiskUsage, bool]:
 def folder_usage(folder: Path, pid: int, limits: DiskLimits) -> DiskUsage:
     """Count the entries below a folder and the deleted files that processes below `pid` still use.
 
-    The names are counted first, and again while the sizes are added: a name costs a sixth of the time of a size. The count
-    is not exact while the processes move files.
+    The names are counted first, and again while the sizes are added: a name costs a sixth of the time of a size. The
+    count is not exact while the processes move files.
     """
     try:
         excess = _excess_of_names(folder, limits)

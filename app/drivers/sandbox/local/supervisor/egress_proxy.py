@@ -23,9 +23,9 @@ FORBIDDEN = b"HTTP/1.1 403 Forbidden\r\nContent-Length: 0\r\nConnection: close\r
 class Egress:
     """Proxy on one listening socket. Closing it also closes its connections.
 
-    `allowed` contains host names for port 443 and `host:port` pairs. After `permit_public` the proxy also connects
-    to public addresses on the ports 80 and 443. `on_refused` receives each refused host, `on_unreachable` each permitted host
-    without a connection, both as `host:port`.
+    `allowed` contains host names for port 443 and `host:port` pairs. After `permit_public` the proxy also connects to
+    public addresses on the ports 80 and 443. `on_refused` receives each refused host, `on_unreachable` each permitted
+    host without a connection, both as `host:port`.
     """
 
     def __init__(self, listener: socket.socket, allowed: list[str], on_refused: OnHost, on_unreachable: OnHost) -> None:

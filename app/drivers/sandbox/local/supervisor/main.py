@@ -1,7 +1,7 @@
 """Supervisor process of one jail: starts it, enforces its limits and its deadline, stores its log, ends it.
 
-The driver starts it as a separate process, so that it survives the process that requested the sandbox. If the supervisor
-ends, the kernel ends the jail (`--die-with-parent`). All state is in its folder.
+The driver starts it as a separate process, so that it survives the process that requested the sandbox. If the
+supervisor ends, the kernel ends the jail (`--die-with-parent`). All state is in its folder.
 """
 
 import base64

@@ -1,7 +1,8 @@
 """Filter of the system calls of a jail, as a classic BPF program for `bwrap --seccomp`.
 
-The filter refuses calls that no site generator needs and that have permitted escapes from namespaces, or that use memory
-and processors outside of the limits. Sources of the numbers: `asm/unistd_64.h` and `asm-generic/unistd.h` of Linux.
+The filter refuses calls that no site generator needs and that have permitted escapes from namespaces, or that use
+memory and processors outside of the limits. Sources of the numbers: `asm/unistd_64.h` and `asm-generic/unistd.h` of
+Linux.
 """
 
 import errno
