@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
 import { EditorState, TextSelection, type Command } from "prosemirror-state";
-import { addColumnAfter, addRowAfter, deleteColumn, deleteRow } from "prosemirror-tables";
+import { addColumnAfter, addRowAfter, addRowBefore, deleteColumn, deleteRow } from "prosemirror-tables";
 import { MarkdownFile } from "../src/markdown/file.ts";
 import { schema } from "../src/markdown/schema.ts";
 
@@ -55,6 +55,12 @@ describe("tables", () => {
   it("add and delete a column", () => {
     assert.equal(edit("| a | b |\n|---|--:|\n| 1 | 2 |\n", "b", addColumnAfter), "| a | b |  |\n|---|--:| --- |\n| 1 | 2 |  |\n");
     assert.equal(edit("| a | b |\n| --- | --: |\n| 1 | 2 |\n", "a", deleteColumn), "| b |\n| ---: |\n| 2 |\n");
+  });
+
+  it("write all rows again if the rows that were not edited would be read as another block", () => {
+    assert.equal(edit("# h|x | c\n| --- |-| - |\n", "c", deleteColumn), "| # h | x |\n| --- | --- |\n");
+    assert.equal(edit("  1.  |**b**  \n|  --:  |---  |\n", "b", addRowBefore), "|  |  |\n| ---: | --- |\n| 1. | **b** |\n");
+    assert.equal(edit("- x| a\n|:--|-|\n  c | d\n", "a", addColumnAfter), "| - x | a |  |\n| :--- | --- | --- |\n| c | d |  |\n");
   });
 
   it("escape separators and write breaks in one line", () => {

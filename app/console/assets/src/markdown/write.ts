@@ -106,18 +106,20 @@ function isCell(node: Node): boolean {
   return node.type === schema.nodes.table_cell || node.type === schema.nodes.table_header;
 }
 
+/** What an edited table keeps of its source: also the spaces in edited rows, only the rows that were not edited, or nothing. */
+type Kept = "spaces" | "rows" | "nothing";
+const KEPT: Kept[] = ["spaces", "rows", "nothing"];
 const DELIMITERS: Record<string, string> = { left: ":---", center: ":---:", right: "---:" };
 
 class BlockWriter {
   private readonly form: Form;
   private readonly context: Context;
-  private readonly isMerged: boolean;
+  private readonly kept: Kept;
 
-  /** With `isMerged`, an edited row keeps the spaces that its author wrote. */
-  constructor(form: Form, context: Context, isMerged: boolean) {
+  constructor(form: Form, context: Context, kept: Kept) {
     this.form = form;
     this.context = context;
-    this.isMerged = isMerged;
+    this.kept = kept;
   }
 
   write(node: Node): string {
@@ -161,6 +163,7 @@ class BlockWriter {
   private table(table: Node): string {
     const rows = [...table.children];
     const delimiters = delimitersOf(rows[0]!);
+    if (this.kept === "nothing") return [this.row(rows[0]!), delimiters, ...rows.slice(1).map((row) => this.row(row))].join("\n");
     const delimiter: string = table.attrs.source ?? delimiters;
     const sources = rows.map((row): string | null => row.attrs.source);
     const plain = delimiter.replace(/:?-+:?/g, "x");
@@ -177,7 +180,7 @@ class BlockWriter {
   }
 
   private merged(base: string, source: string, mine: string): string {
-    return this.isMerged ? merge(base, source, mine, "word") : mine;
+    return this.kept === "spaces" ? merge(base, source, mine, "word") : mine;
   }
 
   private row(row: Node): string {
@@ -298,8 +301,8 @@ export function writeExactly(node: Node, context: Context): string | null {
   const resolved = resolve(node, context.style);
   for (const each of [resolved, loose(resolved), loose(fenced(resolved, context.style))]) {
     for (const form of FORMS) {
-      for (const isMerged of node.type === schema.nodes.table ? [true, false] : [false]) {
-        const text = new BlockWriter(form, context, isMerged).write(each).replace(/\n+$/, "");
+      for (const kept of node.type === schema.nodes.table ? KEPT : [KEPT[0]!]) {
+        const text = new BlockWriter(form, context, kept).write(each).replace(/\n+$/, "");
         if (isSource(text, each, context)) return text;
       }
     }
