@@ -86,7 +86,7 @@ export function oneLine(slice: Slice, state: EditorState): Slice {
 /** Return the bar with the commands of a table, and the function that shows it while the cursor is in one. */
 export function tableBar(run: (command: Command) => void): { bar: HTMLElement; update: (state: EditorState) => void } {
   const buttons: [string, Command][] = [
-    [text("Row above"), addRowBefore],
+    [text("Row above"), rowAbove],
     [text("Row below"), addRowAfter],
     [text("Column before"), addColumnBefore],
     [text("Column after"), addColumnAfter],
@@ -95,9 +95,11 @@ export function tableBar(run: (command: Command) => void): { bar: HTMLElement; u
     [text("Delete table"), deleteTable],
   ];
   const bar = create("div", { class: "format-bar format-bar--table", role: "toolbar", "aria-label": text("Table"), hidden: true });
+  const updates: ((state: EditorState) => void)[] = [];
   for (const [label, command] of buttons) {
     const button = create("button", { type: "button", class: "format-bar__button format-bar__button--text", click: () => run(command) }, label);
     button.addEventListener("mousedown", (event) => event.preventDefault());
+    updates.push((state) => (button.disabled = !command(state)));
     bar.append(button);
   }
   const aligns: [string, string | null][] = [[text("Default alignment"), null], [text("Left"), "left"], [text("Centre"), "center"], [text("Right"), "right"]];
@@ -106,10 +108,15 @@ export function tableBar(run: (command: Command) => void): { bar: HTMLElement; u
   bar.append(select);
   const update = (state: EditorState) => {
     bar.hidden = !isInTable(state);
-    if (!bar.hidden) select.value = state.selection.$head.node(3)?.attrs.align ?? "";
+    if (bar.hidden) return;
+    for (const each of updates) each(state);
+    select.value = state.selection.$head.node(3)?.attrs.align ?? "";
   };
   return { bar, update };
 }
+
+/** Add a row above that of the cursor. Markdown has no row above the header, which has the alignment of the columns. */
+const rowAbove: Command = (state, dispatch) => isInTable(state) && state.selection.$head.index(1) > 0 && addRowBefore(state, dispatch);
 
 /** Align the column of the cursor. The cells below follow the header. */
 function alignColumn(align: string | null): Command {
