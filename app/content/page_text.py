@@ -74,7 +74,8 @@ def _plain(text: str) -> str:
 def _matched(original: bytes, edited: bytes, usual: bytes) -> bytes:
     """Return the edited lines, and the original ones where both are equal but for their line ends.
 
-    A new line receives the line end of an original line with the same text, else the usual one.
+    A line receives the line end of an original line with the same text, else that of the line that it replaces, else the
+    usual one.
     """
     # The lines of bytes end at CR, LF and CRLF only. Those of a text end at further characters.
     lines, old, new = original.splitlines(keepends=True), original.splitlines(), edited.splitlines()
@@ -82,8 +83,17 @@ def _matched(original: bytes, edited: bytes, usual: bytes) -> bytes:
         lines[-1] += usual
     by_text = {text: line for text, line in zip(old, lines, strict=True) if text}
     result = [by_text.get(text, text + usual) for text in new]
-    for part, start in equal_parts(find_changes(old, new), len(old)):
+    changes = find_changes(old, new)
+    for part, start in equal_parts(changes, len(old)):
         result[start : start + len(part)] = lines[part.start : part.stop]
+    for change in changes:
+        count = change.end - change.start
+        if count not in (1, change.new_end - change.new_start):
+            continue
+        for index in range(change.new_start, change.new_end):
+            position = change.start if count == 1 else change.start + index - change.new_start
+            if new[index] not in by_text:
+                result[index] = new[index] + lines[position][len(old[position]) :]
     joined = b"".join(result)
     return joined if edited.endswith(b"\n") else joined.rstrip(b"\r\n")
 

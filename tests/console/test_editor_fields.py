@@ -174,6 +174,8 @@ title: Notations
 utc: 2024-10-31T20:57:00.000Z
 jekyll: 2024-10-31 20:57:00 -0500
 short: 2024-12-09T21:25
+day: 2024-03-15
+quoted: '2024-10-31T20:57:00+09:00'
 published: yes
 comments: on
 zip: 02134
@@ -214,6 +216,29 @@ def test_changed_field_keeps_the_notation_and_the_other_lines(
     assert f"{name}: {sent[f'fm.{name}']}" == shown
     assert submit(site.owner, f"{base}/edit/{path}", **sent | {f"fm.{name}": value}).location.endswith("done=saved")
     assert diff(site) == [f"-{shown}", f"+{line}"]
+
+
+@pytest.mark.parametrize("zone", ["America/New_York", "Asia/Tokyo", "Pacific/Kiritimati", "UTC"])
+@pytest.mark.parametrize("has_schema", [True, False])
+def test_days_and_times_are_the_same_in_every_zone(console: ConsoleScene, zone: str, has_schema: bool) -> None:
+    site, base = console.site, f"/console/projects/{console.ids['project_id']}"
+    path = "content/posts/typed.md"
+    fields = b"[{name: day, type: date}, {name: quoted, type: datetime}, {name: utc, type: datetime}]"
+    schema = b"collections:\n  - {name: posts, folder: content/posts, fields: %s}\n" % fields
+    site.repo.commit({path: NOTATIONS} | ({".galley.yml": schema} if has_schema else {}))
+    site.owner.post(site.path("/reindex")).ok(202)
+    site.world.work_off()
+    preferences = {"theme": "system", "language": "en", "timezone": zone}
+    assert submit(site.owner, "/console/account/preferences", **preferences).status_code == 303
+    sent = form_of(site.owner.client.get(f"{base}/edit/{path}"), "editor-form")
+    assert sent["fm.day"] == "2024-03-15"
+    assert sent["fm.quoted"].startswith("2024-10-31T20:57")
+    edits = {"fm.day": "2024-03-16", "fm.quoted": sent["fm.quoted"].replace("10-31", "11-01")}
+    assert submit(site.owner, f"{base}/edit/{path}", **sent | edits).location.endswith("done=saved")
+    assert [line for line in diff(site) if line[0] == "+"] == [
+        "+day: 2024-03-16",
+        "+quoted: '2024-11-01T20:57:00+09:00'",
+    ]
 
 
 def test_day_of_a_time_with_a_schema_keeps_the_notation(console: ConsoleScene) -> None:

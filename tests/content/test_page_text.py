@@ -34,6 +34,38 @@ def test_mixed_line_ends_stay_on_unchanged_lines() -> None:
     assert with_line_ends("a\r\nb\n\r\nc", "a\nb\n\nc\nd") == "a\r\nb\n\r\nc\r\nd"
 
 
+@pytest.mark.parametrize(
+    ("path", "data", "line"),
+    [
+        ("data/config.toml", b"# site\nbase = 'x'\r\ntitle = \"Old\" # keep\n[params]\n  a.b = 1\n", b"# keep"),
+        ("data/config.toml", b"# site\r\nbase = 'x'\ntitle = \"Old\" # keep\r\n[params]\n  a.b = 1", b"# keep"),
+        ("data/a.yaml", b"a:\r\n  - b\n  - c # keep\r\n\r\n\n# end\n", b"# keep"),
+        ("data/a.json", b'{\r\n\t"a": 1,\n\t"b": [ 2 ]\r\n}', b"1,"),
+        ("a.md", b"---\r\ntitle: x\n---\r\nOne\nTwo\r\nOne\n", b"Two"),
+        ("data/a.csv", b"a,b\r1,2\n1,2\r\n3,4\r", b"3,4"),
+    ],
+)
+def test_typed_space_is_the_only_new_byte_of_mixed_line_ends(path: str, data: bytes, line: bytes) -> None:
+    page = read_page(path, data)
+    assert page is not None
+    shown = page.body.replace("\r\n", "\n").replace("\r", "\n")
+    sent = shown.replace(line.decode(), f"{line.decode()} ").replace("\n", "\r\n")
+    assert write_page(path, data, sent) == data.replace(line, line + b" ")
+
+
+@pytest.mark.parametrize(
+    ("edited", "expected"),
+    [
+        ("one\nx\ny\nthree\n", "one\nx\r\ny\r\nthree\n"),
+        ("one!\ntwo!\nthree!\n", "one!\ntwo!\r\nthree!\n"),
+        ("three\ntwo\none\n", "three\ntwo\r\none\n"),
+        ("one\ntwo\nnew\nthree\n", "one\ntwo\r\nnew\nthree\n"),
+    ],
+)
+def test_changed_line_keeps_the_line_end_of_the_line_before(edited: str, expected: str) -> None:
+    assert with_line_ends("one\ntwo\r\nthree\n", edited) == expected
+
+
 @given(st.text("ab\r\n", max_size=12), st.text("ab\n", max_size=12))
 def test_line_ends_are_the_only_difference_to_the_edited_text(original: str, edited: str) -> None:
     result = with_line_ends(original, edited.replace("\n", "\r\n"))

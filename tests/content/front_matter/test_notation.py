@@ -190,3 +190,68 @@ class TestOtherLines:
         text = f"{fences[0]}\ntitle: Book\nstatus: Finished\n\n{fences[1]}\n\nNotes\n"
         expected = text.replace("Finished", "Open")
         assert edit_front_matter("a.md", text.encode(), {"status": "Open"}).decode() == expected
+
+    @pytest.mark.parametrize(
+        "line",
+        [
+            "note: Photo by [Ann Example](https://photos.example/@ann) through [Photos](https://photos.example/) and words to column 120",
+            "note: 'It''s a long text in single quotes that continues beyond column one hundred, with # and : and more words at its end'",
+            'note: "A long text in double quotes \\u00e9 that continues beyond column one hundred, with \\" and more words at its very end"',
+            "note: [one long item of a flow list, another long item of the list, 'a third one with quotes, and a comma', the last of them]",
+            "note: >-\n  A folded text that continues beyond column one hundred in a single line of the file, with more words at its end\n  and more",
+            "note:   長い文章です。長い文章です。長い文章です。長い文章です。長い文章です。長い文章です。長い文章です。長い文章です。長い文章です。   # c",
+        ],
+    )
+    def test_long_line_is_not_folded(self, line: str) -> None:
+        text = f"---\ntitle: Long\n{line}\nweight: 1\n---\nText\n"
+        assert changed_lines(text, {"weight": 2}) == ["-weight: 1", "+weight: 2"]
+
+    @pytest.mark.parametrize(
+        ("inner", "changes", "edited"),
+        [
+            ("title: Windows\ntags:\n  - a\n", {"tags": ["a", "b"], "status": "x"}, "title: Windows\ntags:\n  - a\n  - b\nstatus: x\n"),
+            ("title: Windows\n", {"text": "one\ntwo\n"}, "title: Windows\ntext: |\n  one\n  two\n"),
+            ("text: |\n  one\n  two\nz: 1\n", {"text": "one\nnew\n"}, "text: |\n  one\n  new\nz: 1\n"),
+            ("# c\na: {b: 1}\n\n", {"a": {"b": 2}}, "# c\na: {b: 2}\n\n"),
+            ("a: 1\n", {"b": {"c": [1]}}, "a: 1\nb:\n  c:\n    - 1\n"),
+        ],
+    )  # fmt: skip
+    def test_windows_line_ends_stay_in_lines_and_out_of_values(
+        self, inner: str, changes: dict[str, Any], edited: str
+    ) -> None:
+        text, expected = (f"---\n{each}---\n\n# Head\n".replace("\n", "\r\n") for each in (inner, edited))
+        result = edit_front_matter("a.md", text.encode(), changes).decode()
+        assert result == expected
+        values = split_front_matter(result).values or {}
+        assert {key: values[key] for key in changes} == changes
+
+    @pytest.mark.parametrize(
+        ("text", "changes", "old", "new"),
+        [
+            ('{"title":"Set-up","weight":"9","date":"2019-08-09"}\n\n## Look\n', {"title": "New"}, '"Set-up"', '"New"'),
+            ('{"title":"Set-up","weight":"9","date":"2019-08-09"}\n\n## Look\n', {"weight": "10"}, '"9"', '"10"'),
+            ('{ "a" : 1 , "b": [1,2] }\n', {"a": 2}, ": 1 ,", ": 2 ,"),
+            ('{"a":{"b":"\\u00e9"},"c":1.50,"d":true}\n\nText {"c":1}\n', {"d": False}, "true", "false"),
+            ('{"a":"x","b":"}\\n{"}\r\n\r\nText\r\n', {"a": "y"}, '"x"', '"y"'),
+        ],
+    )  # fmt: skip
+    def test_json_in_one_line_keeps_its_other_values(
+        self, text: str, changes: dict[str, Any], old: str, new: str
+    ) -> None:
+        assert edit_front_matter("a.md", text.encode(), changes).decode() == text.replace(old, new, 1)
+
+    @pytest.mark.parametrize(
+        "body",
+        [
+            "above\n\n---\n\n```mermaid\n---\ntitle: Rules\n---\ngraph TD\n```\n\nbelow\n",
+            "---\n\ntitle: Rules\n",
+            "---\ntitle: Rules\n---\n",
+            "+++\ntitle = 'Rules'\n+++\n\n...\n",
+            "title: Rules\n===\n- - -\n",
+        ],
+    )
+    def test_rules_in_the_text_stay(self, body: str) -> None:
+        for start, end in (("---\ntitle: ", "\n---\n"), ('+++\ntitle = "', '"\n+++\n')):
+            text = f"{start}Rules{end}{body}"
+            assert edit_front_matter("a.md", text.encode(), {"title": "New"}).decode() == f"{start}New{end}{body}"
+            assert split_front_matter(text).body == body

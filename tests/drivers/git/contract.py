@@ -250,6 +250,29 @@ class GitContract:
         assert values == {path: known[:3] for path, known in witness.items()} | {"docs/b.md": None, "bin/run.sh": None}
         subject.git.check()
 
+    @pytest.mark.parametrize(
+        ("changes", "path", "mode"),
+        [
+            ([FileChange("bin/run.sh", UPDATE, b"new\n")], "bin/run.sh", EXECUTABLE),
+            ([FileChange("run.sh", MOVE, b"new\n", "bin/run.sh")], "run.sh", EXECUTABLE),
+            ([FileChange("run.sh", MOVE, None, "bin/run.sh")], "run.sh", EXECUTABLE),
+            (
+                [FileChange("a.md", MOVE, b"new\n", "bin/run.sh"), FileChange("a.sh", MOVE, b"x\n", "a.md")],
+                "a.md",
+                EXECUTABLE,
+            ),
+            ([FileChange("bin/b.md", MOVE, b"new\n", "docs/b.md")], "bin/b.md", "100644"),
+            ([FileChange("bin/new.sh", CREATE, b"new\n")], "bin/new.sh", "100644"),
+        ],
+    )
+    def test_changed_file_keeps_its_mode(
+        self, subject: Subject, changes: list[FileChange], path: str, mode: str
+    ) -> None:
+        subject.commit(*changes)
+        assert mode in subject.git.entries()[path]
+        assert subject.git.show(path) == (changes[0].content or b"#!/bin/sh\n")
+        subject.git.check()
+
     def test_commit_has_the_bot_as_author_and_the_unchanged_message(self, subject: Subject) -> None:
         message = "Änderung ✓\n\nBody with  spaces\n\nCo-authored-by: A <a@mail.example.org>"
         subject.commit(FileChange("x.md", CREATE, b"x"), message=message)
