@@ -77,12 +77,12 @@ describe("MarkdownFile", () => {
     new MarkdownFile(SAMPLE).doc.forEach((node) => labels.push(node.attrs.label ?? node.type.name));
     assert.deepEqual(labels, [
       "Front matter", "heading", "paragraph", "bullet_list", "ordered_list", "blockquote", "bullet_list", "code_block", "code_block",
-      "horizontal_rule", "HTML", "table", "Shortcode", "Directive", "paragraph", "heading", "Link addresses", "Footnote",
+      "horizontal_rule", "HTML", "table", "card", "Directive", "paragraph", "heading", "Link addresses", "Footnote",
     ]);
   });
 
-  it("shows JSX of an MDX file as source", () => {
-    const { doc } = new MarkdownFile("import X from './x'\n\n<X a={1} />\n\nText {value}\n\nplain\n", true);
+  it("shows code of an MDX file as source", () => {
+    const { doc } = new MarkdownFile("import X from './x'\n\n<div a={1} />\n\nText {value}\n\nplain\n", true);
     assert.deepEqual([...doc.children].map((node) => node.attrs.label ?? node.type.name), ["MDX", "HTML", "MDX", "paragraph"]);
   });
 

@@ -26,7 +26,7 @@ export class MarkdownFile {
   private readonly blocks: OriginalBlock[] = [];
   private readonly gaps: string[] = [];
   private readonly context: Context;
-  private readonly lineEnd: string;
+  readonly lineEnd: string;
 
   constructor(text: string, isMdx = false) {
     const { blocks, references } = split(text, isMdx);
@@ -71,7 +71,10 @@ export class MarkdownFile {
 
   private isEdited(node: Node): boolean {
     const block = this.blocks[node.attrs.key];
-    return !block || (block.node !== node && !block.node.eq(node));
+    if (!block) return true;
+    // A card that is shown as source is not edited.
+    if (node.type === schema.nodes.source_block) return node.textContent !== lineFeeds(block.raw);
+    return block.node !== node && !block.node.eq(node);
   }
 
   /** Return the original blank text between two nodes, or null if they were not neighbours. */
@@ -88,6 +91,8 @@ export class MarkdownFile {
 
   private write(edited: Node): string {
     const block = this.blocks[edited.attrs.key];
+    // A card of this file has its own line ends.
+    if (edited.type === schema.nodes.card && block) return edited.attrs.source;
     const node = normalized(edited);
     const mine = write(node, this.context);
     let text = mine;
@@ -96,7 +101,7 @@ export class MarkdownFile {
       const candidates = (["word", "line"] as const).map((unit) => merge(block.written!, raw, mine, unit));
       text = candidates.find((each) => isSource(each, node, this.context)) ?? mine;
     }
-    return text.replaceAll("\n", this.lineEnd);
+    return lineFeeds(text).replaceAll("\n", this.lineEnd);
   }
 
   /** Set the blank text between a part and the one before it, so that parsing the result separates the two. */

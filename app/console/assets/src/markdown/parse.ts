@@ -2,6 +2,7 @@
 import MarkdownIt from "markdown-it";
 import type { Node } from "prosemirror-model";
 import { MarkdownParser } from "prosemirror-markdown";
+import { readCard, setField } from "./card.ts";
 import { schema } from "./schema.ts";
 
 type Token = ReturnType<MarkdownIt["parse"]>[number];
@@ -336,7 +337,25 @@ export function split(text: string, isMdx = false): { blocks: Block[]; reference
   return { blocks, references };
 }
 
+/** Labels of blocks that can be a component or a shortcode. */
+const CARDS = new Set(["Shortcode", "HTML", "MDX", "Source"]);
+
+/** Return a block as a card if it is one. An element and its text can also be a paragraph of Markdown. */
 function classify(source: string, tokens: Token[] | null, all: string[], isMdx: boolean): { node: Node | null; label: string } {
+  const block = classifyMarkdown(source, tokens, all, isMdx);
+  const isCandidate = block.node ? block.node.type === schema.nodes.paragraph && source.trimStart().startsWith("<") : CARDS.has(block.label);
+  return isCandidate && readCard(source) ? { ...block, node: schema.nodes.card!.create({ source }) } : block;
+}
+
+/** Return the source of a card with another value of one field, or null if the file would be read differently. */
+export function editCard(source: string, index: number, value: string, isMdx: boolean, lineEnd: string): string | null {
+  const edited = setField(source, index, value, lineEnd);
+  if (edited === null) return null;
+  const { blocks } = split(edited, isMdx);
+  return blocks.length === 1 && blocks[0]!.node?.type === schema.nodes.card && blocks[0]!.node.attrs.source === edited ? edited : null;
+}
+
+function classifyMarkdown(source: string, tokens: Token[] | null, all: string[], isMdx: boolean): { node: Node | null; label: string } {
   const extension = EXTENSIONS.find(([pattern]) => pattern.test(source));
   if (extension) return { node: null, label: extension[1] };
   if (!tokens) return { node: null, label: "Source" };

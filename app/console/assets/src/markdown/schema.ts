@@ -3,6 +3,7 @@
 // the line from which they were read, or null.
 import { type Attrs, type DOMOutputSpec, type Node, type NodeType, Schema } from "prosemirror-model";
 import { tableNodes } from "prosemirror-tables";
+import { readCard } from "./card.ts";
 
 const key = { key: { default: null } };
 const source = { source: { default: null } };
@@ -22,7 +23,7 @@ const tables = tableNodes({
 
 export const schema = new Schema({
   nodes: {
-    doc: { content: "(block | table)+" },
+    doc: { content: "(block | table | card)+" },
     paragraph: { content: "inline*", group: "block", attrs: key, parseDOM: [{ tag: "p" }], toDOM: () => ["p", 0] },
     heading: {
       content: "inline*",
@@ -67,6 +68,14 @@ export const schema = new Schema({
         },
       ],
       toDOM: (node) => ["pre", { class: "source-block", "data-label": node.attrs.label, dir: "ltr" }, ["code", { spellcheck: "false" }, 0]],
+    },
+    // A component or a shortcode outside of other blocks. It is written as its source, which `readCard` reads.
+    card: {
+      atom: true,
+      attrs: { ...key, source: { default: "" } },
+      leafText: (node) => node.attrs.source,
+      parseDOM: [{ tag: "div.card-block", getAttrs: (element) => cardAttributes(element as HTMLElement) }],
+      toDOM: (node) => ["div", { class: "card-block", "data-source": node.attrs.source }, node.attrs.source],
     },
     bullet_list: list("ul", { marker: { default: null } }),
     ordered_list: list("ol", { order: { default: 1 }, delimiter: { default: null }, step: { default: 1 } }),
@@ -146,6 +155,10 @@ function list(tag: "ul" | "ol", attrs: Attrs) {
     parseDOM: [{ tag }],
     toDOM: (node: Node): DOMOutputSpec => [tag, tag === "ol" && node.attrs.order !== 1 ? { start: node.attrs.order } : {}, 0],
   };
+}
+
+function cardAttributes({ dataset: { source = "" } }: HTMLElement): Attrs | false {
+  return readCard(source) !== null && { source };
 }
 
 function imageAttributes(element: HTMLElement): Attrs | false {

@@ -297,7 +297,7 @@ function entity(character: string): string {
 
 /** Write one top-level node, or return null if parsing the result does not return the node. */
 export function writeExactly(node: Node, context: Context): string | null {
-  if (node.type === schema.nodes.source_block) return node.textContent;
+  if (node.type === schema.nodes.source_block || node.type === schema.nodes.card) return node.textContent;
   const resolved = resolve(node, context.style);
   for (const each of [resolved, loose(resolved), loose(fenced(resolved, context.style))]) {
     for (const form of FORMS) {
