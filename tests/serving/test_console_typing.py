@@ -74,6 +74,39 @@ PASTED = [
     (EXCEL, "| A\u00a01 | B |\n| --- | --- |\n| 1 | 2 |"),
 ]
 
+CARDS = {
+    "md": [
+        (
+            "Figure",
+            "Caption",
+            ' "horn"',
+            '{{< figure src="/fog.png" caption="Fog" width=300 >}}',
+            '"Fog"',
+            '"Fog \\"horn\\""',
+        ),
+        (
+            "Gallery",
+            "Title",
+            "'s end",
+            "{% include gallery.html title='Fog' size=page.size %}",
+            "'Fog'",
+            '"Fog\'s end"',
+        ),
+    ],
+    "mdx": [
+        (
+            "Figure",
+            "Caption",
+            ' & "horn"',
+            '<Figure src="/fog.png" caption="Fog" wide count={3} />',
+            '"Fog"',
+            '"Fog & &quot;horn&quot;"',
+        ),
+        ("Read more", "Text", " **now**", '<ReadMore title="Fog">Read it.</ReadMore>', "it.", "it. **now**"),
+    ],
+}
+"""Components by the extension of the file: name, field, the text that is typed at its end, source, and what replaces what."""
+
 
 @pytest.fixture(scope="module")
 def console(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Console]:
@@ -87,9 +120,9 @@ def project(console: Console) -> str:
     return console.sign_in()
 
 
-def open_page(console: Console, project: str, name: str, text: str = TEXT) -> str:
+def open_page(console: Console, project: str, name: str, text: str = TEXT, extension: str = "md") -> str:
     """Commit a page, open it in the editor and return its path."""
-    path = f"{FOLDER}/{name}.md"
+    path = f"{FOLDER}/{name}.{extension}"
     repository(console.service).commit({path: text.encode()}, f"Add {name}")
     console.open(f"{project}/edit/{path}", ".ProseMirror")
     return path
@@ -213,6 +246,62 @@ def test_inserted_table_rule_and_tasks(console: Console, project: str) -> None:
     save(console)
     text = saved_text(console, path).partition("Second words. More.\n")[2].strip()
     assert text == "| A | B |\n| --- | --- |\n| 1 | 2 |\n| 3 | 4 |\n\n---\n\n- [ ] first\n- [x] ~~second~~ done"
+
+
+@pytest.mark.parametrize("extension", CARDS)
+def test_fields_of_cards_change_one_line_each(console: Console, project: str, extension: str) -> None:
+    sources = "\n\n".join(source for _, _, _, source, _, _ in CARDS[extension])
+    text = f"{TEXT}\n\n{sources}\n\nLast words.\n"
+    path = open_page(console, project, "cards", text, extension)
+    for name, label, typed, source, before, after in CARDS[extension]:
+        field = console.page.get_by_role("group", name=name).get_by_label(label)
+        field.press("End")
+        field.press_sequentially(typed)
+        expect(field).to_be_focused()
+        text = text.replace(source, source.replace(before, after))
+    save(console)
+    assert saved_text(console, path) == text
+
+
+def test_refused_value_of_a_card_is_shown_and_not_saved(console: Console, project: str) -> None:
+    _, label, typed, source, before, after = CARDS["md"][1]
+    path = open_page(console, project, "refused", f"{TEXT}\n{source}\n")
+    field = console.page.get_by_label(label).last
+    field.press("End")
+    field.press_sequentially(typed + "%}")
+    expect(console.page.get_by_role("alert")).to_contain_text("This text cannot be saved here.")
+    expect(field).to_have_value(f"Fog{typed}%}}")
+    save(console)
+    expect(console.page.locator(".toast")).to_have_count(0)
+    field.press("ControlOrMeta+z")
+    expect(field).to_have_value(f"Fog{typed}%")
+    field.press("ControlOrMeta+z")
+    expect(field).to_have_value("Fog")
+    field.press("ControlOrMeta+Shift+z")
+    expect(console.page.get_by_role("alert")).to_have_count(0)
+    save(console)
+    assert saved_text(console, path) == f"{TEXT}\n{source.replace(before, after[:-1] + '%' + after[-1])}\n"
+
+
+def test_card_is_left_by_keyboard_removed_and_edited_as_source(console: Console, project: str) -> None:
+    sources = [source for edits in CARDS.values() for _, _, _, source, _, _ in edits]
+    path = open_page(console, project, "keyboard", TEXT + "\n" + "\n\n".join(sources[:3]) + "\n")
+    keyboard = console.page.keyboard
+    type_after(console, 1, "")
+    keyboard.press("ArrowDown")
+    keyboard.press("Tab")
+    expect(console.page.get_by_label("Src").first).to_be_focused()
+    keyboard.press("ArrowUp")
+    keyboard.type(" Up.")
+    console.page.get_by_label("Width").press("ArrowDown")
+    keyboard.type("Between.")
+    console.page.get_by_role("group", name="Gallery").get_by_label("Title").press("Escape")
+    keyboard.press("Delete")
+    console.page.get_by_role("group", name="Figure").last.get_by_role("button", name="Edit as source").click()
+    keyboard.press("End")
+    keyboard.type("x")
+    save(console)
+    assert saved_text(console, path) == f"{TEXT[:-1]} Up.\n\n{sources[0]}\n\nBetween.\n\n{sources[2]}x\n"
 
 
 class TestOtherPerson:

@@ -11,9 +11,11 @@ import { type Command, EditorState, NodeSelection, Plugin, Selection, type Trans
 import { goToNextCell, tableEditing } from "prosemirror-tables";
 import { EditorView } from "prosemirror-view";
 import { create, createDialog, icon, show } from "./dom.ts";
+import { CardView, enterCard } from "./editor-cards.ts";
 import { cellBelow, insertTable, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask } from "./editor-tables.ts";
 import { type ChosenImage, chooseImage, describeImage } from "./image-dialog.ts";
 import { MarkdownFile } from "./markdown/file.ts";
+import { editCard } from "./markdown/parse.ts";
 import { isSafe, schema } from "./markdown/schema.ts";
 import { cleanHtml, parseText, restoreSpaces } from "./paste.ts";
 import { text } from "./texts.ts";
@@ -69,7 +71,14 @@ class RichEditor extends HTMLElement {
         dir: "auto",
       },
       dispatchTransaction: (transaction) => this.dispatch(transaction),
-      nodeViews: { image: (node) => this.imageView(node), list_item: itemView },
+      nodeViews: {
+        image: (node) => this.imageView(node),
+        list_item: itemView,
+        card: (node, view, position) =>
+          new CardView(node, view, position, (source, index, value) => editCard(source, index, value, this.isMdx, this.file.lineEnd)),
+      },
+      // A change of a card's field does not scroll to the cursor of the text.
+      handleScrollToSelection: (view) => view.dom !== document.activeElement && view.dom.contains(document.activeElement),
       handleDoubleClickOn: (_view, _position, node) => node.type === nodes.image && (void this.editImage(), true),
       transformPastedHTML: cleanHtml,
       transformPasted: (slice, view) => oneLine(restoreSpaces(slice), view.state),
@@ -328,7 +337,7 @@ function plugins(): Plugin[] {
       "Shift-Enter": chainCommands(exitCode, insertBreak),
       "Mod-Enter": exitCode,
       Enter: chainCommands(cellBelow, splitItem),
-      Tab: chainCommands(nextCell, sinkListItem(list_item!)),
+      Tab: chainCommands(enterCard, nextCell, sinkListItem(list_item!)),
       "Shift-Tab": chainCommands(goToNextCell(-1), liftListItem(list_item!)),
       "Mod-Alt-0": setBlockType(paragraph!),
       "Mod-Alt-1": setBlockType(nodes.heading!, { level: 1 }),
