@@ -304,6 +304,26 @@ def test_card_is_left_by_keyboard_removed_and_edited_as_source(console: Console,
     assert saved_text(console, path) == f"{TEXT[:-1]} Up.\n\n{sources[0]}\n\nBetween.\n\n{sources[2]}x\n"
 
 
+def test_card_is_pasted_as_a_card_and_into_a_cell_as_text(console: Console, project: str) -> None:
+    source = CARDS["md"][0][3]
+    path = open_page(console, project, "pasted-card", TEXT + "\n| A |\n| --- |\n| b |\n")
+    console.page.get_by_role("cell", name="b").click()
+    console.page.keyboard.press("End")
+    console.page.evaluate(PASTE, ["", source])
+    type_after(console, 1, "")
+    console.page.keyboard.press("Enter")
+    console.page.evaluate(PASTE, ["", source])
+    console.page.get_by_label("Width").fill("400")
+    console.page.get_by_role("group", name="Figure").get_by_label("Caption").press("Escape")
+    console.page.keyboard.press("ControlOrMeta+c")
+    console.page.keyboard.press("ArrowRight")
+    console.page.keyboard.press("ControlOrMeta+v")
+    expect(console.page.get_by_role("group", name="Figure")).to_have_count(2)
+    save(console)
+    card = source.replace("300", "400")
+    assert saved_text(console, path) == f"{TEXT}\n{card}\n\n{card}\n\n| A |\n| --- |\n| b{source} |\n"
+
+
 class TestOtherPerson:
     def test_deleted_page_is_restored_with_the_text(self, console: Console, project: str) -> None:
         path = open_page(console, project, "deleted")

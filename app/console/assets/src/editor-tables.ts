@@ -5,10 +5,11 @@ import { type Command, type EditorState, Plugin, TextSelection } from "prosemirr
 import { addColumnAfter, addColumnBefore, addRowAfter, addRowBefore, deleteColumn, deleteRow, deleteTable, goToNextCell, isInTable } from "prosemirror-tables";
 import type { EditorView, NodeView } from "prosemirror-view";
 import { create } from "./dom.ts";
+import { parseNodes } from "./markdown/parse.ts";
 import { cellForm, schema } from "./markdown/schema.ts";
 import { text } from "./texts.ts";
 
-const { hard_break, list_item, paragraph, table, table_cell, table_header, table_row } = schema.nodes as Record<string, NodeType>;
+const { card, hard_break, list_item, paragraph, table, table_cell, table_header, table_row } = schema.nodes as Record<string, NodeType>;
 const NEW_ROWS = 3;
 const NEW_COLUMNS = 2;
 
@@ -73,14 +74,21 @@ export const regularTables = new Plugin({
 /** Return a pasted slice for a cell: one line, with breaks between its blocks. Tables and parts of them stay. */
 export function oneLine(slice: Slice, state: EditorState): Slice {
   let hasTable = false;
-  const lines: Node[][] = [];
+  const lines: (readonly Node[])[] = [];
   slice.content.descendants((node) => {
     hasTable ||= node.type.spec.tableRole !== undefined;
     if (node.isTextblock) lines.push([...node.children].filter((child) => child.isInline));
+    if (node.type === card) lines.push(cardInLine(node.attrs.source));
     return !node.isTextblock;
   });
   if (hasTable || !lines.length || !isInTable(state)) return slice;
   return new Slice(Fragment.fromArray(lines.flatMap((line, index) => (index ? [hard_break!.create(), ...line] : line))), 0, 0);
+}
+
+/** Return a component or a shortcode as a part of a text. */
+function cardInLine(source: string): readonly Node[] {
+  const line = source.trim().replace(/\s*[\r\n]\s*/g, " ");
+  return parseNodes(line, {})?.[0]?.children ?? [schema.text(line)];
 }
 
 /** Return the bar with the commands of a table, and the function that shows it while the cursor is in one. */

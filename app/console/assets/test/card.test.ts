@@ -26,6 +26,7 @@ describe("readCard", () => {
   for (const [source, name, expected] of [
     ['{{< figure src="a.png" caption=`d "e"` width=300 >}}', "figure", [["src", "a.png", "double"], ["caption", 'd "e"', "backtick"], ["width", "300", "bare"]]],
     ['{{% ns/tip "say \\"hi\\"" %}}', "ns/tip", [["", 'say "hi"', "double"]]],
+    ["{{< code file=content/a.md >}}", "code", [["file", "content/a.md", "bare"]]],
     ["{{< youtube w7Ft2ymGmfc >}}", "youtube", [["", "w7Ft2ymGmfc", "bare"]]],
     ['{{<figure\n  src="C:\\x"\n/>}}', "figure", [["src", "C:\\x", "double"]]],
     ['{{< x a="\\d \\"q\\"" >}}', "x", [["a", '"\\d \\"q\\""', "code"]]],
@@ -51,7 +52,7 @@ describe("readCard", () => {
   }
 
   for (const source of [
-    "{{ page.title }}", "{{< x >}} and {{< y >}}", "{{< x 'a' >}}", '{{< x a="b\nc" >}}', "{{< x.inline >}}a{{< /x.inline >}}", "{{</* x */>}}", "{{< x >}}a {{< y >}}{{< /x >}}", "{{< x >}}a{{% /x %}}",
+    "{{ page.title }}", "{{< x >}} and {{< y >}}", "{{< x 'a' >}}", "{{< x a=b/>}}", '{{< x a="b\nc" >}}', "{{< x.inline >}}a{{< /x.inline >}}", "{{</* x */>}}", "{{< x >}}a {{< y >}}{{< /x >}}", "{{< x >}}a{{% /x %}}",
     "{% if a %}", "{% endfor %}", "{% assign a = 'b' %}", "{% raw %}{{ x }}{% endraw %}", "{% x a | upcase %}", '{% x a="50%}" %}', "{% include {{ page.file }} %}", "{% a %}{% b %}",
     "<!-- note -->", "<div class=\"x\">", "<IMG SRC=\"a.png\">", "<A HREF=\"a.html\">", "<https://a.example/>", "<User@a-b.example>", "<Box>b</C>", "<Box>b <b>c</b></Box>", "<Box>{b}</Box>", "<Box b={c", "<Box b={d/e} />", "<Box b=c/>", "<Box b=\"c\"d=\"e\" />", "<Box /> text", "<Box />\n\n<Box />",
     `<Box b="${"x".repeat(20_000)}" />`, "", "text",

@@ -175,8 +175,10 @@ class CardReader {
     }
     const backtick = this.take(/`[^`]*`/y);
     if (backtick) return this.add(name, start, "backtick", backtick.slice(1, -1));
-    const bare = this.take(/[\p{L}\p{N}_.-]+/yu);
-    return bare !== null && this.add(name, start, "bare", bare);
+    // A slash without a name closes the shortcode.
+    const bare = this.take(name ? /[\p{L}\p{N}_./-]+/yu : /[\p{L}\p{N}_.-]+/yu);
+    if (!bare || (bare.endsWith("/") && /[>%]/.test(this.source[this.at]!))) return false;
+    return this.add(name, start, "bare", bare);
   }
 
   liquid(): Card | null {
