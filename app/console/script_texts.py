@@ -94,7 +94,7 @@ TEXTS = (
     "The preview shows your unsaved text.",
     "The service does not respond. Your text is still here.",
     "The text has changed. Ask for a new suggestion.",
-    "This text cannot be saved here. Remove quotes, brackets or empty lines, or edit the source.",
+    "This text cannot be saved here. Remove special characters or empty lines, or edit the source.",
     "Undo",
     "Upload a new image",
     "Uploading {name} …",

@@ -287,12 +287,12 @@ def test_card_is_left_by_keyboard_removed_and_edited_as_source(console: Console,
     sources = [source for edits in CARDS.values() for _, _, _, source, _, _ in edits]
     path = open_page(console, project, "keyboard", TEXT + "\n" + "\n\n".join(sources[:3]) + "\n")
     keyboard = console.page.keyboard
-    type_after(console, 1, "")
+    type_after(console, 1, " Down")
     keyboard.press("ArrowDown")
     keyboard.press("Tab")
     expect(console.page.get_by_label("Src").first).to_be_focused()
     keyboard.press("ArrowUp")
-    keyboard.type(" Up.")
+    keyboard.type(" and up.")
     console.page.get_by_label("Width").press("ArrowDown")
     keyboard.type("Between.")
     console.page.get_by_role("group", name="Gallery").get_by_label("Title").press("Escape")
@@ -301,7 +301,7 @@ def test_card_is_left_by_keyboard_removed_and_edited_as_source(console: Console,
     keyboard.press("End")
     keyboard.type("x")
     save(console)
-    assert saved_text(console, path) == f"{TEXT[:-1]} Up.\n\n{sources[0]}\n\nBetween.\n\n{sources[2]}x\n"
+    assert saved_text(console, path) == f"{TEXT[:-1]} Down and up.\n\n{sources[0]}\n\nBetween.\n\n{sources[2]}x\n"
 
 
 def test_card_is_pasted_as_a_card_and_into_a_cell_as_text(console: Console, project: str) -> None:

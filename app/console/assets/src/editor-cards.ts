@@ -15,12 +15,15 @@ type Control = HTMLInputElement | HTMLTextAreaElement;
 type Edit = (source: string, index: number, value: string) => string | null;
 
 const CONTROLS = "input, textarea";
+/** Characters of a value that takes a line of its own. */
+const WIDE_LENGTH = 30;
 let cards = 0;
 
 /** Move from a selected card into its fields. */
 export const enterCard: Command = (state, dispatch, view) => {
   if (!(state.selection instanceof NodeSelection) || state.selection.node.type !== schema.nodes.card) return false;
-  if (dispatch) (view!.nodeDOM(state.selection.from) as HTMLElement).querySelector<HTMLElement>(`${CONTROLS}, button`)!.focus();
+  const dom = view!.nodeDOM(state.selection.from) as HTMLElement;
+  if (dispatch) (dom.querySelector<HTMLElement>(CONTROLS) ?? dom.querySelector("button")!).focus();
   return true;
 };
 
@@ -43,7 +46,10 @@ export class CardView implements NodeView {
     const words = readableName(name);
     const title = create("p", { class: "card-block__title", id: this.id, title: name }, isEnd ? text("End of {name}", { name: words }) : words);
     const button = create("button", { type: "button", class: "button button--small", click: () => this.showSource() }, text("Edit as source"));
-    this.dom = create("div", { class: "card-block", role: "group", "aria-labelledby": this.id }, create("div", { class: "card-block__header" }, title, button));
+    // The direction of the interface. Without it, the labels would determine the direction of the text.
+    const dir = document.documentElement.dir || "ltr";
+    const header = create("div", { class: "card-block__header" }, title, button);
+    this.dom = create("div", { class: "card-block", role: "group", "aria-labelledby": this.id, dir }, header);
     const positional = fields.filter((field) => !field.name && field.notation !== "inner");
     for (const [index, field] of fields.entries()) {
       const number = positional.indexOf(field) + 1;
@@ -69,6 +75,15 @@ export class CardView implements NodeView {
     return true;
   }
 
+  // A selected node that can be dragged would prevent the selection of text in its fields with the mouse.
+  selectNode(): void {
+    this.dom.classList.add("ProseMirror-selectednode");
+  }
+
+  deselectNode(): void {
+    this.dom.classList.remove("ProseMirror-selectednode");
+  }
+
   stopEvent(event: Event): boolean {
     return event.target instanceof Element && event.target.closest(`${CONTROLS}, label, button`) !== null;
   }
@@ -86,7 +101,8 @@ export class CardView implements NodeView {
     control.value = field.value;
     control.addEventListener("input", () => this.onInput(control, index));
     this.controls.set(index, control);
-    return create("div", { class: `field${isLong ? " field--wide" : ""}` }, create("label", { class: "field__label", for: id }, label), control);
+    const isWide = isLong || field.value.length > WIDE_LENGTH;
+    return create("div", { class: `field${isWide ? " field--wide" : ""}` }, create("label", { class: "field__label", for: id }, label), control);
   }
 
   private onInput(control: Control, index: number): void {
@@ -102,7 +118,7 @@ export class CardView implements NodeView {
   /** Show or remove the message that a value is not in the document. The form is not sent while it is shown. */
   private setRefused(control: Control, isRefused: boolean): void {
     const id = `${control.id}-error`;
-    const message = text("This text cannot be saved here. Remove quotes, brackets or empty lines, or edit the source.");
+    const message = text("This text cannot be saved here. Remove special characters or empty lines, or edit the source.");
     control.setCustomValidity(isRefused ? message : "");
     const shown = document.getElementById(id);
     if (isRefused === Boolean(shown)) return;
