@@ -57,7 +57,7 @@ describe("tables", () => {
     assert.equal(edit("| a | b |\n| --- | --: |\n| 1 | 2 |\n", "a", deleteColumn), "| b |\n| ---: |\n| 2 |\n");
   });
 
-  it("write all rows again if those that were not edited would be read as another block", () => {
+  it("stay tables if rows that were not edited would be read as another block", () => {
     assert.equal(edit("  1.  |**b**  \n|  --:  |---  |\n", "b", deleteColumn), "  1.  |\n| ---: |\n");
     assert.equal(edit("| a | b |\n|---|---|\n  | \\&amp;\\\\\n", "a", deleteRow), "| \\&amp;\\\\ |  |\n| --- | --- |\n");
     assert.equal(edit("- x| a\n|:--|-|\n  c | d\n", "a", addColumnAfter), "- x| a |  |\n| :--- | --- | --- |\n  c | d |  |\n");
