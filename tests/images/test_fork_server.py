@@ -34,7 +34,7 @@ class TestForkServer:
             [sys.executable, "-I", "-c", LOADED, SCRIPT, ROOT], capture_output=True, text=True, check=True
         )
         loaded, flask, limits, has_timer = json.loads(ended.stdout)
-        assert loaded == ["app", "app.images", "app.images.reencode", "app.images.reencode"]
+        assert loaded == ["app", "app.images", "app.images.reencode"]
         assert not flask
         assert limits == [512 * 1024 * 1024, 30, 0]
         assert has_timer
