@@ -31,10 +31,11 @@ def scalar(
     if isinstance(value, WrittenFloat):
         return value.text
     if not isinstance(value, str):
-        return json.dumps(value)
+        # YAML 1.1 reads numbers with an exponent only with a point.
+        return re.sub(r"^(-?\d+)e", r"\1.0e", json.dumps(value))
     if _LIKE_DATE.fullmatch(value) and (dates_plain or (like is not None and is_date(like))):
         return value
-    if like is not None and resolve(value) == value and _have_same_form(like, value):
+    if like is not None and resolve(like) == like and resolve(value) == value and _have_same_form(like, value):
         return value
     if style == "'" and value.isprintable():
         return "'" + value.replace("'", "''") + "'"
@@ -42,9 +43,11 @@ def scalar(
 
 
 def _have_same_form(one: str, other: str) -> bool:
-    """Return whether two plain scalars are both switches, or both written like numbers."""
+    """Return whether two plain scalars are both switches, both written like numbers, or both like versions (`1.2.3`)."""
     are_switches = {one.lower(), other.lower()} <= _SWITCHES
-    return are_switches or bool(_LIKE_NUMBER.fullmatch(one) and _LIKE_NUMBER.fullmatch(other))
+    are_versions = {one.count(".") > 1, other.count(".") > 1}
+    are_numbers = _LIKE_NUMBER.fullmatch(one) and _LIKE_NUMBER.fullmatch(other) and len(are_versions) == 1
+    return are_switches or bool(are_numbers)
 
 
 def is_date(text: str) -> bool:

@@ -9,7 +9,7 @@ import type { Style } from "./style.ts";
 
 type MarkText = (state: MarkdownSerializerState, mark: Mark, parent: Node, index: number) => string;
 
-const { link, code } = defaultMarkdownSerializer.marks as Record<string, { open: MarkText; close: MarkText; mixable: boolean }>;
+const { link, code } = defaultMarkdownSerializer.marks as Record<string, { open: MarkText; close: MarkText; mixable: boolean; escape?: boolean }>;
 
 /** What the writer must know of a file. */
 export interface Context {
@@ -73,7 +73,8 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
           return `](<${href}>${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`;
         },
       },
-      code: code!,
+      // CommonMark removes a space from both ends of code.
+      code: { ...code!, expelEnclosingWhitespace: true },
     },
   );
 }
@@ -414,7 +415,7 @@ function withoutMarkup(mark: Mark): Mark {
   return "markup" in mark.attrs ? mark.type.create({ ...mark.attrs, markup: null }) : mark;
 }
 
-/** Remove the marks of white space at the ends of a marked text. Markdown cannot mark it, and readers do not see it. */
+/** Remove the marks of white space except inside of a link and of code. Markdown cannot mark it at the ends, and readers do not see it. */
 function withoutOuterMarks(nodes: Node[]): Node[] {
   const pieces = nodes.flatMap((node) => (node.isText ? node.text!.split(/(\s+)/).filter(Boolean).map((text) => schema.text(text, node.marks)) : [node]));
   const isSpace = (node: Node) => (node.isText ? !node.text!.trim() : node.type === schema.nodes.hard_break || node.type === schema.nodes.soft_break);
@@ -426,8 +427,8 @@ function withoutOuterMarks(nodes: Node[]): Node[] {
   return pieces.map((node, index) => {
     if (!isSpace(node)) return node;
     const [before, after] = [neighbour(index, -1), neighbour(index, 1)];
-    const isBreak = !node.isText;
-    return node.mark(node.marks.filter((mark) => (isBreak ? mark.type.name !== "code" : true) && (mark.type.name === "link" || (before && after && mark.isInSet(before.marks) && mark.isInSet(after.marks)))));
+    const isVisible = (mark: Mark) => mark.type.name === "link" || (node.isText && mark.type.name === "code");
+    return node.mark(node.marks.filter((mark) => isVisible(mark) && before && after && mark.isInSet(before.marks) && mark.isInSet(after.marks)));
   });
 }
 
@@ -480,7 +481,7 @@ function withoutEmptyLines(nodes: Node[]): Node[] {
   return result;
 }
 
-/** Return a paragraph, heading or cell without spaces and line ends at its ends, which Markdown does not have. Ideographic and no-break spaces remain. */
+/** Return a paragraph, heading or cell without spaces and line ends at its ends, which Markdown does not have. Paragraphs keep ideographic and no-break spaces. */
 export function withoutOuterSpace(node: Node): Node {
   if (!node.inlineContent || node.type.spec.code) return node;
   const children = [...node.children];
@@ -494,8 +495,10 @@ export function withoutOuterSpace(node: Node): Node {
     return size;
   };
   const { soft_break, hard_break } = schema.nodes;
-  const start = sizes(children, /^[ \t\n]*/, [soft_break]);
-  const end = node.content.size - sizes(children.reverse(), /(?<![ \t\n])[ \t\n]*$/, [soft_break, hard_break]);
+  // Readers of Markdown trim every white space of headings and cells.
+  const [before, after] = isOneLine(node) ? [/^\s*/, /(?<!\s)\s*$/] : [/^[ \t\n]*/, /(?<![ \t\n])[ \t\n]*$/];
+  const start = sizes(children, before!, [soft_break]);
+  const end = node.content.size - sizes(children.reverse(), after!, [soft_break, hard_break]);
   if (start >= end) return node.copy(Fragment.empty);
   return start || end < node.content.size ? node.cut(start, end) : node;
 }
