@@ -295,13 +295,19 @@ def test_card_is_left_by_keyboard_removed_and_edited_as_source(console: Console,
     keyboard.type(" and up.")
     console.page.get_by_label("Width").press("ArrowDown")
     keyboard.type("Between.")
-    console.page.get_by_role("group", name="Gallery").get_by_label("Title").press("Escape")
+    title = console.page.get_by_role("group", name="Gallery").get_by_label("Title")
+    title.press("Escape")
+    console.page.evaluate("document.querySelector('galley-rich-editor').insert('Inserted.')")
+    title.press("Escape")
     keyboard.press("Delete")
     console.page.get_by_role("group", name="Figure").last.get_by_role("button", name="Edit as source").click()
     keyboard.press("End")
     keyboard.type("x")
     save(console)
-    assert saved_text(console, path) == f"{TEXT[:-1]} Down and up.\n\n{sources[0]}\n\nBetween.\n\n{sources[2]}x\n"
+    assert (
+        saved_text(console, path)
+        == f"{TEXT[:-1]} Down and up.\n\n{sources[0]}\n\nBetween.\n\nInserted.\n\n{sources[2]}x\n"
+    )
 
 
 def test_card_is_pasted_as_a_card_and_into_a_cell_as_text(console: Console, project: str) -> None:
@@ -309,8 +315,9 @@ def test_card_is_pasted_as_a_card_and_into_a_cell_as_text(console: Console, proj
     path = open_page(console, project, "pasted-card", TEXT + "\n| A |\n| --- |\n| b |\n")
     console.page.get_by_role("cell", name="b").click()
     console.page.keyboard.press("End")
+    console.page.keyboard.type(": ")
     console.page.evaluate(PASTE, ["", source])
-    type_after(console, 1, "")
+    type_after(console, 1, " More.")
     console.page.keyboard.press("Enter")
     console.page.evaluate(PASTE, ["", source])
     console.page.get_by_label("Width").fill("400")
@@ -321,7 +328,7 @@ def test_card_is_pasted_as_a_card_and_into_a_cell_as_text(console: Console, proj
     expect(console.page.get_by_role("group", name="Figure")).to_have_count(2)
     save(console)
     card = source.replace("300", "400")
-    assert saved_text(console, path) == f"{TEXT}\n{card}\n\n{card}\n\n| A |\n| --- |\n| b{source} |\n"
+    assert saved_text(console, path) == f"{TEXT[:-1]} More.\n\n{card}\n\n{card}\n\n| A |\n| --- |\n| b: {source} |\n"
 
 
 class TestOtherPerson:

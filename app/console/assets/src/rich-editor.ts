@@ -1,7 +1,7 @@
 // `<galley-rich-editor>`: a ProseMirror editor over the textarea inside. It never rewrites text that was not edited.
 import { baseKeymap, chainCommands, exitCode, lift, setBlockType, toggleMark, wrapIn } from "prosemirror-commands";
 import { dropCursor } from "prosemirror-dropcursor";
-import { gapCursor } from "prosemirror-gapcursor";
+import { GapCursor, gapCursor } from "prosemirror-gapcursor";
 import { history, redo, undo } from "prosemirror-history";
 import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from "prosemirror-inputrules";
 import { keymap } from "prosemirror-keymap";
@@ -133,8 +133,15 @@ class RichEditor extends HTMLElement {
   /** Insert a text where the cursor is. */
   insert(value: string): void {
     const view = this.view!;
-    view.dispatch(view.state.tr.insertText(value).scrollIntoView());
+    view.dispatch(this.insertion().insertText(value).scrollIntoView());
     this.flush();
+  }
+
+  /** Return a transaction that inserts at the cursor, and after a selected card instead of replacing it. */
+  private insertion(): Transaction {
+    const { tr, selection } = this.view!.state;
+    const isCard = selection instanceof NodeSelection && selection.node.type === nodes.card;
+    return isCard ? tr.setSelection(new GapCursor(tr.doc.resolve(selection.to))) : tr;
   }
 
   private dispatch(transaction: Transaction): void {
@@ -188,7 +195,7 @@ class RichEditor extends HTMLElement {
 
   private insertImage({ url, alt }: ChosenImage): void {
     const view = this.view!;
-    view.dispatch(view.state.tr.replaceSelectionWith(nodes.image!.create({ src: url, alt })));
+    view.dispatch(this.insertion().replaceSelectionWith(nodes.image!.create({ src: url, alt })));
     view.focus();
   }
 
