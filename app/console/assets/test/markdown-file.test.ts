@@ -141,6 +141,27 @@ describe("MarkdownFile", () => {
     });
   }
 
+  for (const [name, text, addresses] of [
+    ["an item", "- [A]\n- [b]\n\n  [a]: /x(y)\n  [b]: /z 'T \"q\"'\n\n[a]\n", ["[a]: </x(y)>", '[b]: /z "T \\"q\\""']],
+    ["a quote", "> [A b]\n>\n> [a b]: <c d>\n\n[a b]\n", ["[a b]: <c d>"]],
+    ["a nested list", "* x\n  * [a]\n\n    [a]: http://y\n\n[a]\n", ["[a]: http://y"]],
+    ["a list of numbers", "1. a\n\n   [Ä]: /ö\n2. [ä]\n\nend\n", ["[ä]: /ö"]],
+  ] as const) {
+    it(`keeps the link addresses of ${name} that is edited or deleted`, () => {
+      for (const before of [text, text.replaceAll("\n", "\r\n")]) {
+        const file = new MarkdownFile(before);
+        const size = file.doc.child(0).nodeSize;
+        for (const after of [
+          edit(file, (state) => state.tr.delete(0, size)),
+          edit(file, (state) => state.tr.replaceWith(0, size, schema.nodes.paragraph!.create({ key: 0 }, schema.text("new")))),
+        ]) {
+          const end = after.slice(after.indexOf(addresses[0]!)).trimEnd();
+          assert.deepEqual(end.split(before.includes("\r") ? "\r\n" : "\n"), addresses, after);
+        }
+      }
+    });
+  }
+
   it("escapes typed text only where Markdown would read it as markup", () => {
     const typed = (text: string) => edit(new MarkdownFile("x\n"), (state) => state.tr.insertText(text, 1, 2));
     assert.equal(typed("snake_case [ ] a*b 1. $x_1$"), "snake_case [ ] a*b 1. $x_1$\n");

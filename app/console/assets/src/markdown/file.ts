@@ -1,7 +1,7 @@
 // A Markdown file as a ProseMirror document, and the text of the file after edits.
 import type { Node } from "prosemirror-model";
 import { merge } from "./merge.ts";
-import { outlineOf, split } from "./parse.ts";
+import { definitionsOf, outlineOf, split } from "./parse.ts";
 import { schema } from "./schema.ts";
 import { type Style, styleOf } from "./style.ts";
 import { type Context, isSource, normalized, withoutOuterSpace, write, writeExactly } from "./write.ts";
@@ -66,7 +66,19 @@ export class MarkdownFile {
       parts.push(part);
     }
     const [start, end] = this.blocks.length ? [this.gaps[0]!, this.gaps.at(-1)!] : ["", this.lineEnd];
-    return start + parts.map((part) => part.gap + part.text).join("") + end;
+    const output = start + parts.map((part) => part.gap + part.text).join("");
+    const lost = this.lostDefinitions(nodes.filter((_node, index) => !edited[index]), output);
+    return output + (lost.length ? this.lineEnd + this.lineEnd + lost.join(this.lineEnd) : "") + end;
+  }
+
+  /** Return the link addresses that formatted blocks defined which were edited or deleted. The editor does not show them. */
+  private lostDefinitions(unedited: Node[], output: string): string[] {
+    const keys = new Set(unedited.map((node) => node.attrs.key));
+    const changed = this.blocks.filter(({ node, raw }, key) => !keys.has(key) && node.type !== schema.nodes.source_block && raw.includes("]:"));
+    const definitions = new Map(changed.flatMap(({ raw }) => [...definitionsOf(lineFeeds(raw))]));
+    if (!definitions.size) return [];
+    const known = definitionsOf(lineFeeds(output));
+    return [...definitions].filter(([label]) => !known.has(label)).map(([, line]) => line);
   }
 
   private isEdited(node: Node): boolean {

@@ -290,6 +290,22 @@ export function outlineOf(text: string, references: References): string[] {
   return tokens.map(({ type, tag, markup, info, hidden, attrs, content }) => JSON.stringify([type, tag, markup, info, hidden, attrs, content.trimEnd()]));
 }
 
+/** Return the link addresses that a text defines, by their labels, each as a line. */
+export function definitionsOf(text: string): Map<string, string> {
+  const { references = {} }: References = text.includes("]:") ? parsedReferences(text) : {};
+  const lines = Object.entries(references).map(([label, { href, title }]): [string, string] => {
+    const target = /[\s()<>]/.test(href) || !href ? `<${href}>` : href;
+    return [label, `[${label.toLowerCase()}]: ${target}${title ? ` "${title.replaceAll('"', '\\"')}"` : ""}`];
+  });
+  return new Map(lines);
+}
+
+function parsedReferences(text: string): References {
+  const references: References = {};
+  md.parse(text, references);
+  return references;
+}
+
 function nodesOf(tokens: Token[], source: string[]): Node[] | null {
   if (tokens.some((token) => token.type in UNSUPPORTED || (token.type === "table_open" && token.level > 0))) return null;
   if (!tokens.length) return [];
