@@ -109,6 +109,13 @@ describe("lists", () => {
 describe("inline notation", () => {
   const breakAfter = (where: string): Edit => (state) => state.tr.insert(after(state, where), schema.nodes.hard_break!.create());
 
+  it("marks with asterisks beside letters", () => {
+    assert.equal(edit("a __bc__ d\n", type("a ", "x")), "a x**bc** d\n");
+    assert.equal(edit("a _bc_ d\n", type("a ", "x")), "a x*bc* d\n");
+    assert.equal(edit("_one_ _two_\n", type("one", "s")), "_ones_ _two_\n");
+    assert.equal(edit("| __b__ |\n|---|\n| :x: _c_ |\n", type(":x: ", "y")), "| __b__ |\n|---|\n| :x: y*c* |\n");
+  });
+
   it("writes breaks in the notation of the file", () => {
     assert.equal(edit("Roses  \nare red  \nend\n", type("are red", " ZZ")), "Roses  \nare red ZZ  \nend\n");
     assert.equal(edit("Roses  \nare red\n", breakAfter("are")), "Roses  \nare  \n red\n");

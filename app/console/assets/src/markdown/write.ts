@@ -18,7 +18,7 @@ export interface Context {
   isMdx: boolean;
 }
 
-/** A form of a text. `plain` needs no backslash, `strict` escapes all that any dialect reads as markup, `html` writes marks as HTML. */
+/** A form of a text. `plain` needs no backslash, `strict` escapes all that any dialect reads as markup and marks with asterisks, `html` writes marks as HTML. */
 type Form = "plain" | "escaped" | "strict" | "html";
 const FORMS: Form[] = ["plain", "escaped", "strict", "html"];
 const TAGS: Record<string, string> = { strong: "<strong>", em: "<em>", strike: "<del>" };
@@ -26,8 +26,12 @@ const TAGS: Record<string, string> = { strong: "<strong>", em: "<em>", strike: "
 function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
   const isStrict = form === "strict" || form === "html";
   const inline = (state: MarkdownSerializerState, node: Node) => state.renderInline(node, node.type === schema.nodes.paragraph);
-  const delimiter = (_state: MarkdownSerializerState, mark: Mark): string =>
-    form === "html" && !mark.attrs.markup.startsWith("<") ? TAGS[mark.type.name]! : mark.attrs.markup;
+  const delimiter = (_state: MarkdownSerializerState, mark: Mark): string => {
+    const markup: string = mark.attrs.markup;
+    if (form === "html" && !markup.startsWith("<")) return TAGS[mark.type.name]!;
+    // An underscore beside a letter marks nothing.
+    return isStrict ? markup.replaceAll("_", "*") : markup;
+  };
   const close = (state: MarkdownSerializerState, mark: Mark): string => delimiter(state, mark).replace(/^<(?=[a-z])/, "</");
   const mark = { open: delimiter, close, mixable: true, expelEnclosingWhitespace: true };
   return new MarkdownSerializer(
