@@ -283,6 +283,23 @@ def test_refused_value_of_a_card_is_shown_and_not_saved(console: Console, projec
     assert saved_text(console, path) == f"{TEXT}\n{source.replace(before, after[:-1] + '%' + after[-1])}\n"
 
 
+def test_refused_value_of_a_card_is_shown_in_its_source(console: Console, project: str) -> None:
+    _, label, _, source, before, _ = CARDS["md"][1]
+    path = open_page(console, project, "refused-source", f"{TEXT}\n{source}\n")
+    field = console.page.get_by_label(label).last
+    field.press("End")
+    field.press_sequentially(" \\o/ %}")
+    console.page.get_by_role("button", name="Edit as source").click()
+    expect(console.page.locator(".source-block")).to_have_text(source.replace(before, "'Fog \\o/ %}'"))
+    console.page.keyboard.press("ControlOrMeta+z")
+    expect(field).to_have_value("Fog ")
+    console.page.get_by_role("button", name="Edit as source").click()
+    console.page.keyboard.press("Home")
+    console.page.keyboard.type("x")
+    save(console)
+    assert saved_text(console, path) == f"{TEXT}\nx{source.replace(before, before[:-1] + ' ' + before[-1])}\n"
+
+
 def test_card_is_left_by_keyboard_removed_and_edited_as_source(console: Console, project: str) -> None:
     sources = [source for edits in CARDS.values() for _, _, _, source, _, _ in edits]
     path = open_page(console, project, "keyboard", TEXT + "\n" + "\n\n".join(sources[:3]) + "\n")

@@ -1,6 +1,6 @@
 // Cards in the formatted editor: components and shortcodes whose attributes are fields.
 import { GapCursor } from "prosemirror-gapcursor";
-import { redo, undo } from "prosemirror-history";
+import { closeHistory, redo, undo } from "prosemirror-history";
 import type { Node } from "prosemirror-model";
 import { type Command, NodeSelection, Selection, TextSelection } from "prosemirror-state";
 import type { EditorView, NodeView } from "prosemirror-view";
@@ -187,14 +187,20 @@ export class CardView implements NodeView {
     this.view.dispatch(tr.setSelection(direction ? outside : NodeSelection.create(doc, at)).scrollIntoView());
   }
 
-  /** Replace the card by its source. It becomes a card again when the page is loaded. */
+  /** Replace the card by its source, with the texts that were refused. It becomes a card again when the page is loaded. */
   private showSource(): void {
     const at = this.position();
     if (at === undefined) return;
-    const { key, source } = this.node.attrs;
+    const { key } = this.node.attrs;
+    let { source } = this.node.attrs;
+    const { fields } = readCard(source)!;
+    for (const [index, control] of [...this.controls].reverse()) {
+      const { start, end, notation } = fields[index]!;
+      const quote = notation === "inner" || notation === "bare" ? 0 : 1;
+      if (control.validationMessage) source = source.slice(0, start + quote) + control.value + source.slice(end - quote);
+    }
     const block = schema.nodes.source_block!.create({ key }, schema.text(source.replace(/\r\n?/g, "\n")));
-    const { tr } = this.view.state;
-    tr.replaceWith(at, at + this.node.nodeSize, block);
+    const tr = closeHistory(this.view.state.tr).replaceWith(at, at + this.node.nodeSize, block);
     this.view.dispatch(tr.setSelection(TextSelection.create(tr.doc, at + 1)).scrollIntoView());
     this.view.focus();
   }
