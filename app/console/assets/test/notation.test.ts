@@ -320,6 +320,7 @@ describe("typed text that would become markup", () => {
   it("is raw in MDX only outside of code and links", () => {
     const labels = (text: string) => [...new MarkdownFile(text, true).doc.children].map((node) => node.type.name);
     assert.deepEqual(labels("Use `<Tag>` and `{x}`.\n\n[a](/b{c}) \\{x\\}\n\n``a ` <b>`` c\n"), ["paragraph", "paragraph", "paragraph"]);
+    assert.deepEqual(labels("<A>\n\n    indented\n\n</A>\n\n```\n<b>\n```\n"), ["source_block", "source_block", "source_block", "code_block"]);
     assert.deepEqual(labels("Use {x}.\n\nimport A from 'a'\n\n`a` <B/>\n"), ["source_block", "source_block", "source_block"]);
   });
 });

@@ -378,7 +378,8 @@ function classifyMarkdown(source: string, tokens: Token[] | null, all: string[],
   const type = tokens.find((token) => token.type in UNSUPPORTED)?.type;
   if (type) return { node: null, label: UNSUPPORTED[type]! };
   if (tokens[0]!.type === "table_open" && !isPlainTable(source, tokens)) return { node: null, label: "Table" };
-  if (isMdx && tokens[0]!.type !== "fence" && isMdxCode(source)) return { node: null, label: "MDX" };
+  // MDX has no indented code.
+  if (isMdx && tokens[0]!.type !== "fence" && (tokens[0]!.type === "code_block" || isMdxCode(source))) return { node: null, label: "MDX" };
   const nodes = nodesOf(tokens, all);
   return { node: nodes?.length === 1 ? nodes[0]! : null, label: "Source" };
 }
