@@ -4,6 +4,7 @@ import { describe, it } from "node:test";
 import type { Node } from "prosemirror-model";
 import { EditorState } from "prosemirror-state";
 import { MarkdownFile } from "../src/markdown/file.ts";
+import { definitionsOf } from "../src/markdown/parse.ts";
 import { schema } from "../src/markdown/schema.ts";
 
 const SAMPLE = [
@@ -141,26 +142,51 @@ describe("MarkdownFile", () => {
     });
   }
 
-  for (const [name, text, addresses] of [
-    ["an item", "- [A]\n- [b]\n\n  [a]: /x(y)\n  [b]: /z 'T \"q\"'\n\n[a]\n", ["[a]: </x(y)>", '[b]: /z "T \\"q\\""']],
-    ["a quote", "> [A b]\n>\n> [a b]: <c d>\n\n[a b]\n", ["[a b]: <c d>"]],
-    ["a nested list", "* x\n  * [a]\n\n    [a]: http://y\n\n[a]\n", ["[a]: http://y"]],
-    ["a list of numbers", "1. a\n\n   [Ä]: /ö\n2. [ä]\n\nend\n", ["[ä]: /ö"]],
+  for (const text of [
+    "- [A]\n- [b] one\n\n  [a]: /x\n  [b]: /z 'T'\n\n[a]\n",
+    "1.  one [a]\n2.  two\n\n\n    [a]: <x y>\n",
+    "* one\n  * [a]\n\n    [a]: http://y\n\n# Head\n",
+    "- one\n\n- two [a][]\n\n\t[a]: /b\n- three\n\n  [c]: /d\n",
+  ]) {
+    it(`changes one line of a list that ends with link addresses ${JSON.stringify(text)}`, () => {
+      for (const before of [text, text.replaceAll("\n", "\r\n")]) {
+        const file = new MarkdownFile(before);
+        let position = -1;
+        file.doc.descendants((node, at) => void (node.isText && node.text!.includes("one") && (position = at + node.text!.indexOf("one") + 3)));
+        assert.equal(file.text(file.doc), before);
+        assert.equal(edit(file, (state) => state.tr.insertText("ZZ", position)), before.replace("one", "oneZZ"));
+      }
+    });
+  }
+
+  for (const [name, text] of [
+    ["an item", "- [A]\n\n  [a]: /x(y)\n  [b]: /z 'T \"q\"'\n- [b]\n\n[a]\n"],
+    ["a quote", "> [A b]\n>\n> [a b]: <c d>\n\n[a b]\n"],
+    ["a nested list", "* x\n  * [a]\n\n    [a]: http://y\n* z\n\n[a]\n"],
+    ["a list of numbers", "1. a\n\n   [Ä]: /ö\n2. [ä]\n\nend\n"],
+    ["a list above them", "- a\n\n  [b]: /c\n\nend\n"],
+    ["a nested list above them", "* x\n  * [a]\n\n    [a]: http://y\n\n[a]\n"],
   ] as const) {
     it(`keeps the link addresses of ${name} that is edited or deleted`, () => {
       for (const before of [text, text.replaceAll("\n", "\r\n")]) {
         const file = new MarkdownFile(before);
         const size = file.doc.child(0).nodeSize;
-        for (const after of [
-          edit(file, (state) => state.tr.delete(0, size)),
-          edit(file, (state) => state.tr.replaceWith(0, size, schema.nodes.paragraph!.create({ key: 0 }, schema.text("new")))),
+        for (const change of [
+          (state: EditorState) => state.tr.delete(0, size),
+          (state: EditorState) => state.tr.replaceWith(0, size, schema.nodes.paragraph!.create({ key: 0 }, schema.text("new"))),
+          (state: EditorState) => state.tr.insertText(" *ZZ", lastText(file.doc, 0)),
         ]) {
-          const end = after.slice(after.indexOf(addresses[0]!)).trimEnd();
-          assert.deepEqual(end.split(before.includes("\r") ? "\r\n" : "\n"), addresses, after);
+          assert.deepEqual([...definitionsOf(edit(file, change))], [...definitionsOf(before)]);
         }
       }
     });
   }
+
+  it("removes link addresses that the author deletes", () => {
+    const file = new MarkdownFile("- a\n\n  [b]: /c\n\n[d]: /e\n\nend\n");
+    const [list, ...sources] = [...file.doc.children].map((node) => node.nodeSize);
+    assert.equal(edit(file, (state) => state.tr.delete(list!, list! + sources[0]! + sources[1]!)), "- a\n\nend\n");
+  });
 
   it("escapes typed text only where Markdown would read it as markup", () => {
     const typed = (text: string) => edit(new MarkdownFile("x\n"), (state) => state.tr.insertText(text, 1, 2));

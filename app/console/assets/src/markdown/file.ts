@@ -71,14 +71,17 @@ export class MarkdownFile {
     return output + (lost.length ? this.lineEnd + this.lineEnd + lost.join(this.lineEnd) : "") + end;
   }
 
-  /** Return the link addresses that formatted blocks defined which were edited or deleted. The editor does not show them. */
+  /** Return the link addresses that an edit of other text removes: those inside of a formatted block, or below a list. */
   private lostDefinitions(unedited: Node[], output: string): string[] {
     const keys = new Set(unedited.map((node) => node.attrs.key));
-    const changed = this.blocks.filter(({ node, raw }, key) => !keys.has(key) && node.type !== schema.nodes.source_block && raw.includes("]:"));
-    const definitions = new Map(changed.flatMap(({ raw }) => [...definitionsOf(lineFeeds(raw))]));
-    if (!definitions.size) return [];
-    const known = definitionsOf(lineFeeds(output));
-    return [...definitions].filter(([label]) => !known.has(label)).map(([, line]) => line);
+    const isSame = (key: number) => keys.has(key) && (key === 0 || keys.has(key - 1));
+    if (this.blocks.every(({ raw }, key) => isSame(key) || !raw.includes("]:"))) return [];
+    const original = this.blocks.map(({ raw }, key) => this.gaps[key] + raw).join("");
+    const [before, after] = [original, output].map((text) => definitionsOf(lineFeeds(text)));
+    const sources = this.blocks.filter(({ node }, key) => node.type === schema.nodes.source_block && !keys.has(key));
+    // The author sees the addresses of a source and has removed them.
+    const removed = new Set(sources.flatMap(({ raw }) => [...definitionsOf(lineFeeds(raw).replace(/^[ \t]+/gm, "")).keys()]));
+    return [...before!].filter(([label]) => !after!.has(label) && !removed.has(label)).map(([, line]) => line);
   }
 
   private isEdited(node: Node): boolean {
@@ -145,6 +148,7 @@ export class MarkdownFile {
 
   /** Return whether the blocks of two texts are the same apart and together. */
   private separates(before: string, gap: string, after: string): boolean {
+    if (hasBlankLine(gap) && !outlineOf(lineFeeds(after).replace(/^[ \t]+/gm, ""), {}).length) return true; // Link addresses.
     const [first, second, both] = [before, after, before + gap + after].map((text) => outlineOf(lineFeeds(text), this.context.references));
     return [...first!, ...second!].join("\n") === both!.join("\n");
   }

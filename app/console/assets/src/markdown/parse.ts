@@ -340,6 +340,15 @@ export function split(text: string, isMdx = false): { blocks: Block[]; reference
     while (to > from && isBlank(to - 1)) to--;
     if (from === to) return;
     const source = body.slice(starts[from], ends[to - 1]);
+    const cut = from + definitionsStart(source, tokens);
+    if (cut < to) {
+      const list = body.slice(starts[from], ends[cut - 1]).replace(/\s+$/, "").replace(LINE_END, "\n");
+      const end = starts[from]! + body.slice(starts[from], ends[cut - 1]).trimEnd().length;
+      const lines = list.split("\n");
+      const block = classify(list, md.parse(list, { references: { ...references.references } }), lines, isMdx);
+      blocks.push({ start: header + starts[from]!, end: header + end, ...block });
+      return add(cut, to, null);
+    }
     blocks.push({ start: header + starts[from]!, end: header + ends[to - 1]!, ...classify(source, tokens, all, isMdx) });
   };
   const all = starts.map((start, line) => body.slice(start, ends[line]));
@@ -357,6 +366,17 @@ export function split(text: string, isMdx = false): { blocks: Block[]; reference
 const CARDS = new Set(["Shortcode", "HTML", "MDX", "Source"]);
 
 /** Return a block as a card if it is one. An element and its text can also be a paragraph of Markdown. */
+/** Return the line at which link addresses begin that end a list, or the number of lines. They would make each item loose. */
+function definitionsStart(source: string, tokens: Token[] | null): number {
+  const lines = source.split(LINE_END);
+  if (!/_list_open$/.test(tokens?.[0]?.type ?? "") || !source.includes("]:")) return lines.length;
+  const known = definitionsOf(source.replace(LINE_END, "\n"));
+  const isDefinition = (line: string) => known.has(md.utils.normalizeReference(/^[ \t]+\[([^\]]+)\]:[ \t]*\S/.exec(line)?.[1] ?? ""));
+  let start = lines.length;
+  while (start > 1 && isDefinition(lines[start - 1]!)) start--;
+  return /\S/.test(lines[start - 1]!) ? lines.length : start;
+}
+
 function classify(source: string, tokens: Token[] | null, all: string[], isMdx: boolean): { node: Node | null; label: string } {
   const block = classifyMarkdown(source, tokens, all, isMdx);
   const isCandidate = block.node ? block.node.type === schema.nodes.paragraph && source.trimStart().startsWith("<") : CARDS.has(block.label);
