@@ -1,6 +1,7 @@
 // The notation of a file after edits: lists, breaks, headings, marks, and text that would become markup.
 import assert from "node:assert/strict";
 import { describe, it } from "node:test";
+import { wrapIn } from "prosemirror-commands";
 import { splitListItem, sinkListItem, wrapInList } from "prosemirror-schema-list";
 import { EditorState, TextSelection, type Transaction } from "prosemirror-state";
 import { MarkdownFile } from "../src/markdown/file.ts";
@@ -288,6 +289,22 @@ describe("edits without a direct form in Markdown", () => {
       }
     });
   }
+
+  for (const before of ["<!-- a\n b -->\n", "{{< x >}}\n", ":::note\nText\n:::\n", "[a]: /b\n"]) {
+    it(`puts ${JSON.stringify(before)} into no list and no quote`, () => {
+      const state = EditorState.create({ doc: new MarkdownFile(before).doc });
+      const inside = state.apply(state.tr.setSelection(TextSelection.create(state.doc, 1)));
+      for (const command of [wrapInList(schema.nodes.bullet_list!), wrapInList(schema.nodes.ordered_list!), wrapIn(schema.nodes.blockquote!)]) assert.equal(command(inside), false);
+    });
+  }
+
+  it("reads $$ back as text at the start of a heading with a line below", () => {
+    for (const start of ["$$", ":::x ", "!!! "]) {
+      const text = edit("Title\n=====\n", (state) => state.tr.insertText(start, 1));
+      assert.equal(new MarkdownFile(text).doc.child(0).type.name, "heading", text);
+      assert.equal(new MarkdownFile(text).doc.textContent, `${start}Title`);
+    }
+  });
 
   for (const typed of [":::x", "!!! note", "??? x", '=== "x"', "$$", "[^a b]: x", "{x", "import x", "export x"]) {
     it(`reads ${typed} back as text at the start of a block`, () => {

@@ -23,7 +23,7 @@ const tables = tableNodes({
 
 export const schema = new Schema({
   nodes: {
-    doc: { content: "(block | table | card)+" },
+    doc: { content: "(block | table | card | source_block)+" },
     paragraph: { content: "inline*", group: "block", attrs: key, parseDOM: [{ tag: "p" }], toDOM: () => ["p", 0] },
     heading: {
       content: "inline*",
@@ -51,10 +51,10 @@ export const schema = new Schema({
       parseDOM: [{ tag: "pre", preserveWhitespace: "full" }],
       toDOM: (node) => ["pre", node.attrs.info ? { "data-info": "", "data-label": node.attrs.info } : {}, ["code", { spellcheck: "false" }, 0]],
     },
+    // A source is no part of other blocks: Markdown would read it in another way there.
     source_block: {
       content: "text*",
       marks: "",
-      group: "block",
       code: true,
       defining: true,
       isolating: true,

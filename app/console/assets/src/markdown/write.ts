@@ -131,8 +131,8 @@ class BlockWriter {
     const { attrs } = node;
     switch (node.type) {
       case schema.nodes.heading: {
-        const inner = this.inline(node);
-        return attrs.underline ? `${inner}\n${attrs.underline.repeat(3)}` : `${"#".repeat(attrs.level)} ${inner}`.trimEnd();
+        if (attrs.underline) return `${this.paragraph(node)}\n${attrs.underline.repeat(3)}`;
+        return `${"#".repeat(attrs.level)} ${this.inline(node)}`.trimEnd();
       }
       case schema.nodes.blockquote:
         return this.children(node, "\n\n").replace(/^/gm, "> ").replace(/^> $/gm, ">");
@@ -318,7 +318,7 @@ export function writeExactly(node: Node, context: Context): string | null {
 /** Return whether a text is the source of exactly this node. */
 export function isSource(text: string, node: Node, context: Context): boolean {
   const nodes = parseNodes(text, context.references);
-  if (nodes?.length !== 1 || (node.type === schema.nodes.paragraph && EXTENSION_START.test(text))) return false;
+  if (nodes?.length !== 1 || EXTENSION_START.test(text)) return false;
   if (context.isMdx && node.type !== schema.nodes.code_block && isMdxCode(text)) return false;
   return comparable(nodes[0]!).eq(comparable(resolve(node, context.style)));
 }
