@@ -182,6 +182,19 @@ describe("MarkdownFile", () => {
     });
   }
 
+  it("separates a new list from a list that is shown as source", () => {
+    for (const [before, expected] of [
+      ["1. a\n2. b\n</Steps>\n\ntext\n", "1. a\n2. b\n</Steps>\n\n1) text\n"],
+      ["1) {x}\n\ntext\n", "1) {x}\n\n1. text\n"],
+      ["<Steps>\n\ntext\n", "<Steps>\n\n1. text\n"],
+    ] as const) {
+      const file = new MarkdownFile(before, true);
+      const wrapped = schema.nodes.ordered_list!.create(null, schema.nodes.list_item!.create(null, schema.nodes.paragraph!.create(null, schema.text("text"))));
+      const at = file.doc.child(0).nodeSize;
+      assert.equal(edit(file, (state) => state.tr.replaceWith(at, state.doc.content.size, wrapped)), expected);
+    }
+  });
+
   it("removes link addresses that the author deletes", () => {
     const file = new MarkdownFile("- a\n\n  [b]: /c\n\n[d]: /e\n\nend\n");
     const [list, ...sources] = [...file.doc.children].map((node) => node.nodeSize);

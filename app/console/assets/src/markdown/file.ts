@@ -129,12 +129,12 @@ export class MarkdownFile {
     if (previous.node.attrs.label === "Front matter" || isEditedSource(previous) || isEditedSource(part)) return;
     if (this.separates(previous.text, part.gap, part.text)) return;
     const isSource = previous.node.type === schema.nodes.source_block;
-    if (isSource && !this.separates(previous.text, blankLine, part.text)) return;
+    const preferred = part.gap;
     part.gap = blankLine;
-    if (isSource || this.separates(previous.text, blankLine, part.text)) return;
+    if (this.separates(previous.text, blankLine, part.text)) return;
     // A list beside a list needs another marker. Only if both are as they were read, one of them is written again.
     const before = parts.at(-2);
-    for (const [list, isOther] of [[part, part.isEdited], [previous, previous.isEdited], [part, true]] as const) {
+    for (const [list, isOther] of [[part, part.isEdited], [previous, previous.isEdited], [part, !isSource]] as const) {
       for (const text of isOther ? this.withOtherMarkers(list.node) : []) {
         const [first, second] = list === part ? [previous.text, text] : [text, part.text];
         if (!this.separates(first, blankLine, second) || (list === previous && before && !this.separates(before.text, previous.gap, text))) continue;
@@ -143,7 +143,7 @@ export class MarkdownFile {
         return;
       }
     }
-    part.gap = `${blankLine}<!-- -->${blankLine}`;
+    part.gap = isSource ? preferred : `${blankLine}<!-- -->${blankLine}`;
   }
 
   /** Return whether the blocks of two texts are the same apart and together. */
