@@ -1,16 +1,20 @@
 """Rendering of the templates with the values that every page needs."""
 
+import math
 import secrets
+from datetime import timedelta
+from decimal import Decimal
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 from urllib.parse import quote
 
+from babel.dates import format_timedelta
+from babel.numbers import format_currency, get_currency_precision
 from flask import Response, g, request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from app.console import asset_manifest, dates, frame, messages
-from app.console.money import money, period
 from app.console.pages import current_form
 from app.console.script_texts import script_texts
 from app.console.service_messages import translate
@@ -68,3 +72,19 @@ def page(template: str, /, *, status: int = 200, **values: Any) -> Response:
     }
     text = _environment(language).get_template(template).render(context | values)
     return Response(text, status, mimetype="text/html")
+
+
+DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+"""The days by which Babel counts an interval."""
+
+
+def money(minor: int, currency: str, language: str) -> str:
+    """Return an amount in minor units of an ISO 4217 currency, for example `€9.00` for 900 EUR in English."""
+    return format_currency(Decimal(minor).scaleb(-get_currency_precision(currency)), currency, locale=language)
+
+
+def period(frequency: int, interval: Literal["day", "week", "month", "year"], language: str) -> str:
+    """Return a number of days, weeks, months or years, for example `3 months` in English."""
+    # `format_unit` returns the id of the unit in languages that inherit its pattern.
+    length = timedelta(days=DAYS[interval] * frequency)
+    return format_timedelta(length, granularity=interval, threshold=math.inf, locale=language)

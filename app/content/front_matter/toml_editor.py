@@ -1,26 +1,171 @@
 """Edits of a TOML document. Keys and items that do not change keep their bytes."""
 
 import json
-from collections.abc import Mapping
+import re
+import tomllib
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import date, datetime, time
 from typing import Any
 
 import tomlkit
 from tomlkit.container import Container
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AoT, Array, Date, DateTime, InlineTable, Table, Time
+from tomlkit.items import AoT, Array, Date, DateTime, InlineTable, String, Table, Time
 
-from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, values_equal
-from app.content.front_matter.item_diff import ItemChange, Removal, diff_items
-from app.content.front_matter.toml_arrays import (
-    edit_array,
-    edit_inline_table,
-    end_of_keys,
-    new_keys,
-    write_value,
-    written_date,
-)
+from app.content.front_matter.edits import Changed, KeyEdit, UnsupportedEdit, positions_of, values_equal
+from app.content.front_matter.item_diff import Insertion, ItemChange, Removal, Step, diff_items
+from app.content.front_matter.text_pieces import Piece, SeparatedItems, Span, apply_pieces
 from app.content.front_matter.toml_reader import count_dots
 from app.content.front_matter.values import WrittenFloat
+
+_TOKEN = re.compile(
+    r'"""(?:[^\\]|\\.)*?(?:"{3,5}|\Z)|\'\'\'.*?(?:\'{3,5}|\Z)|"(?:[^"\\\n]++|\\.)*+"?|\'[^\'\n]*+\'?|#[^\n]*+'
+    r'|[\[{]|[\]}]|,|\s++|[^\s\[\]{},#"\']++',
+    re.DOTALL,
+)
+
+
+def edit_array(text: str, old: Sequence[Any], new: Sequence[Any], newline: str) -> str:
+    """Return the text of an array with the items of `new`. Both lists have items.
+
+    Raises:
+        UnsupportedEdit: the items cannot be changed separately.
+    """
+    spans = list(_items(text))
+    if len(spans) != len(old):
+        raise UnsupportedEdit("A list of the front matter uses a notation that is not supported")
+
+    def change(step: ItemChange) -> list[Piece]:
+        span = spans[step.index]
+        return [Piece(*span, _changed(text[span.start : span.end], old[step.index], new[step.new], newline))]
+
+    def write(index: int) -> str:
+        return write_value(new[index], like=text[spans[-1].start : spans[-1].end])
+
+    items = SeparatedItems(text, spans, newline, may_end_with_comma=True)
+    return apply_pieces(text, list(items.pieces(diff_items(old, new), change, write)))
+
+
+def edit_inline_table(text: str, old: Mapping[str, Any], new: Mapping[str, Any], newline: str) -> str:
+    """Return the text of an inline table with the keys of `new`. The tables have a common key."""
+    spans = list(_items(text))
+    pairs = [(_key(text[span.start : span.end]), span) for span in spans]
+    names, keys = [name for name, _ in pairs], list(new)
+    old_positions, new_positions = positions_of(names), positions_of(keys)
+    if sorted(names) != sorted(old):
+        raise UnsupportedEdit("A table of the front matter uses a notation that is not supported")
+    changed = [key for key in names if key in new and not values_equal(old[key], new[key])]
+    steps: list[Step] = [ItemChange(old_positions[key], new_positions[key]) for key in changed]
+    steps += [Removal(old_positions[key]) for key in old if key not in new]
+    steps += [Insertion(len(names), index) for index, key in enumerate(keys) if key not in old]
+
+    def change(step: ItemChange) -> list[Piece]:
+        start, end = spans[step.index]
+        value = text.index("=", start) + 1
+        value += len(text[value:end]) - len(text[value:end].lstrip())
+        key = names[step.index]
+        return [Piece(value, end, _changed(text[value:end], old[key], new[key], newline))]
+
+    def write(index: int) -> str:
+        return f"{_written_key(keys[index])} = {write_value(new[keys[index]])}"
+
+    items = SeparatedItems(text, spans, newline, may_end_with_comma=False)
+    return apply_pieces(text, list(items.pieces(steps, change, write)))
+
+
+def write_value(value: Any, *, like: str = "") -> str:
+    """Return a value on one line, with the quotes and the type of date of `like` where possible."""
+    if value is None:
+        raise UnsupportedEdit("TOML has no null. Remove the key instead")
+    if isinstance(value, list):
+        return f"[{', '.join(map(write_value, value))}]"
+    if isinstance(value, Mapping):
+        members = [f"{_written_key(key)} = {write_value(inner)}" for key, inner in value.items()]
+        return "{" + f" {', '.join(members)} " + "}" if members else "{}"
+    if isinstance(value, WrittenFloat):
+        return value.text
+    if not isinstance(value, str):
+        return str(tomlkit.item(value).as_string())
+    return (
+        (written_date(value) if like and written_date(like) else None)
+        or _literal(value, like)
+        or str(tomlkit.item(value).as_string())
+    )
+
+
+def written_date(text: str) -> str | None:
+    """Return a date or time as TOML writes it, in its notation if TOML permits it, or None for another text."""
+    for kind in (datetime, date, time):
+        try:
+            moment = kind.fromisoformat(text)
+        except ValueError:
+            continue
+        try:
+            return text if not isinstance(tomllib.loads(f"x = {text}")["x"], int | float) else None
+        except tomllib.TOMLDecodeError:
+            return str(tomlkit.item(moment).as_string())
+    return None
+
+
+def end_of_keys(text: str) -> int:
+    """Return the end of the line of the last key before the first table of a document."""
+    depth, line, end = 0, 0, 0
+    for token in _TOKEN.finditer(text):
+        written = token[0]
+        if written == "[" and depth == 0 and not text[line : token.start()].strip():
+            break
+        depth += (written in "[{") - (written in "]}")
+        if written.isspace():
+            line = token.end() - len(written.rpartition("\n")[2]) if "\n" in written else line
+        elif not written.startswith("#"):
+            end = token.end()
+    line_end = text.find("\n", end)
+    return 0 if end == 0 else line_end + 1 if line_end >= 0 else len(text)
+
+
+def new_keys(values: Mapping[str, Any], newline: str) -> str:
+    """Return the lines of new keys. Tables are written in braces."""
+    return "".join(f"{_written_key(key)} = {write_value(value)}{newline}" for key, value in values.items())
+
+
+def _literal(value: str, like: str) -> str | None:
+    return f"'{value}'" if like.startswith("'") and "'" not in value and value.isprintable() else None
+
+
+def _changed(text: str, old: Any, new: Any, newline: str) -> str:
+    if old and new and isinstance(old, list) and isinstance(new, list):
+        return edit_array(text, old, new, newline)
+    if isinstance(old, Mapping) and isinstance(new, Mapping) and old.keys() & new.keys():
+        return edit_inline_table(text, old, new, newline)
+    return write_value(new, like=text)
+
+
+def _items(text: str) -> Iterator[Span]:
+    """Yield the items between the outermost brackets of an array or inline table."""
+    depth, start, end = 0, -1, -1
+    for token in _TOKEN.finditer(text):
+        written = token[0]
+        if written in "[{":
+            depth += 1
+        elif written in "]}":
+            depth -= 1
+        is_separator = (written == "," and depth == 1) or depth == 0
+        if is_separator or (written in "[{" and depth == 1):
+            if start >= 0:
+                yield Span(start, end)
+            start = -1
+        elif not written.isspace() and not written.startswith("#"):
+            start, end = token.start() if start < 0 else start, token.end()
+
+
+def _key(member: str) -> str:
+    [key] = tomlkit.parse(member)
+    return str(key)
+
+
+def _written_key(key: str) -> str:
+    return key if re.fullmatch(r"[A-Za-z0-9_-]+", key) else str(String.from_raw(key).as_string())
+
 
 MAX_CHARACTERS, MAX_DOTS = 8 * 1024, 200
 """Longer documents and values, and more parts of dotted keys, would keep the process busy: an edit parses the text several

@@ -1,8 +1,14 @@
-"""Calls to the Git host before the transaction of a route, and reads that may create an index."""
+"""Calls to the Git host before the transaction of a route, and reads that may create an index.
 
+A repeated save finds the commit of its interrupted attempt.
+"""
+
+import hashlib
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from itertools import islice
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
@@ -13,9 +19,9 @@ from app.core.errors import NotFound
 from app.core.jobs import LOWEST_PRIORITY
 from app.core.refs import is_sha
 from app.database import session
-from app.drivers.git.commit_message import co_author
+from app.drivers.git.commit_message import co_author, create_git_commit_message
 from app.drivers.git.errors import GitObjectMissing
-from app.drivers.git.port import Person
+from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
 from app.extensions import current_settings, db, drivers, jobs
 from app.models.project_content import ContentIndex
 from app.models.user import User
@@ -35,7 +41,6 @@ from app.resources.project_content import (
 )
 from app.resources.project_content.commit_builder import Saved, SaveRequest
 from app.resources.project_content.commit_refs import find_commit
-from app.resources.project_content.earlier_commit import find_earlier_commit
 from app.resources.project_content.last_commits import commit_to_dict
 from app.resources.project_content.raw_file import FOLDER
 from app.resources.project_content.schemas.content import CommitFilesBody, FileQuery
@@ -225,3 +230,55 @@ def _named(person: Person) -> Attribution:
     if current_settings().git.commit_author == "person":
         return Attribution(author=person)
     return Attribution(trailers=(co_author(person),))
+
+
+MAX_COMMITS = 5_000
+"""A local branch can receive 80 commits per second, and a retry waits up to 20 s for the lease of the first attempt."""
+
+
+def find_earlier_commit(source: Source, save: SaveRequest) -> Commit | None:
+    """Return the commit that an interrupted attempt of the same save made, or None.
+
+    It is one of the newest commits after `base_sha`, has the same message, and leaves the same blobs at every path. The
+    save would conflict with any such commit, so a match cannot hide work of another person.
+    """
+    message = create_git_commit_message(save.message, save.trailers, save.description)
+    head = source.git.head(source.repo, source.branch)
+    if head == save.base_sha or not source.git.is_ancestor(source.repo, save.base_sha, head):
+        return None
+    for info in islice(source.git.history(source.repo, head, since=save.base_sha), MAX_COMMITS):
+        if info.message.strip() == message.strip() and info.parent is not None:
+            changes = _matching_changes(source, save, info)
+            if changes is not None:
+                return Commit(info.sha, info.parent, changes, _url(source, info.sha))
+    return None
+
+
+def _matching_changes(source: Source, save: SaveRequest, info: CommitInfo) -> tuple[PathChange, ...] | None:
+    """Return the changed paths with their entries in the commit, or None if one has other content."""
+    paths = sorted({path for edit in save.edits for path in edit.paths})
+    before = source.git.entries(source.repo, str(info.parent), paths)
+    after = source.git.entries(source.repo, info.sha, paths)
+    expected = dict(_expected_blobs(save, before))
+    if any((after[path].sha if path in after else None) != expected.get(path) for path in paths):
+        return None
+    return tuple(PathChange(path, after.get(path)) for path in paths)
+
+
+def _expected_blobs(save: SaveRequest, before: dict[str, TreeEntry]) -> Iterator[tuple[str, str]]:
+    """Yield each path that exists after the save, with its blob sha."""
+    for change in (edit.change for edit in save.edits):
+        origin = before.get(change.previous_path or "")
+        if change.content is not None:
+            yield change.path, _blob_sha(change.content)
+        elif change.action == Action.MOVE and origin is not None:
+            yield change.path, origin.sha
+
+
+def _blob_sha(content: bytes) -> str:
+    return hashlib.sha1(b"blob %d\0" % len(content) + content, usedforsecurity=False).hexdigest()
+
+
+def _url(source: Source, sha: str) -> str | None:
+    url = source.git.repository(source.repo).url
+    return f"{url}/commit/{sha}" if url else None

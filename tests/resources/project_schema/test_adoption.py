@@ -2,7 +2,7 @@
 
 from app.content.schema.galley import read_galley
 from app.content.schema.schema_readers import READERS
-from app.resources.project_schema.adoption import galley_section
+from app.resources.project_schema.prepare import galley_section
 from tests.content.schema.mutations import mutated
 
 

@@ -1,4 +1,9 @@
-"""Driver of Paddle Billing. Source: https://developer.paddle.com/api-reference."""
+"""Driver of Paddle Billing. Source: https://developer.paddle.com/api-reference.
+
+Notifications are signed: `Paddle-Signature: ts=…;h1=…`. Several `h1` occur while a secret is rotated. Source:
+https://developer.paddle.com/webhooks/signature-verification. The SDK checks the HMAC. Its `Verifier` is not used, because
+the environment variable `TEST_MODE` switches its time check off.
+"""
 
 import random
 import time
@@ -12,6 +17,8 @@ import orjson
 import structlog
 from paddle_billing.Entities.Shared.TransactionStatus import TransactionStatus
 from paddle_billing.Entities.Subscriptions.SubscriptionEffectiveFrom import SubscriptionEffectiveFrom
+from paddle_billing.Notifications.PaddleSignature import PaddleSignature
+from paddle_billing.Notifications.Secret import Secret
 from paddle_billing.Resources.Adjustments.Operations.ListAdjustments import ListAdjustments
 from paddle_billing.Resources.Customers.Operations.ListCustomers import ListCustomers
 from paddle_billing.Resources.Events.Operations.ListEvents import ListEvents
@@ -24,10 +31,16 @@ from paddle_billing.Resources.Subscriptions.Operations.ListSubscriptions import 
 from paddle_billing.Resources.Transactions.Operations.ListTransactions import ListTransactions
 
 from app.core.limits import OutboundLimits
-from app.drivers.billing.paddle.signature import check_signature
 from app.drivers.billing.paddle.transport import PaddleCalls, is_transient
 from app.drivers.billing.paddle.values import current_state_event, parse_time, read_event
-from app.drivers.billing.port import MalformedEvent, PaymentUpdate, ProviderEvent, SubscriptionState, SubscriptionStatus
+from app.drivers.billing.port import (
+    InvalidSignature,
+    MalformedEvent,
+    PaymentUpdate,
+    ProviderEvent,
+    SubscriptionState,
+    SubscriptionStatus,
+)
 from app.drivers.errors import DriverError, UpstreamError, UpstreamRejected
 from app.drivers.http.client import HttpClient
 
@@ -149,3 +162,25 @@ def _readable(entities: Iterable[Any], read: Callable[[Any], ProviderEvent]) -> 
             )
         else:
             yield event
+
+
+TOLERANCE_S = 300
+MAX_HEADER_CHARACTERS = 1024
+
+
+def check_signature(header: str | None, body: bytes, *, secrets: Sequence[str], now: datetime) -> None:
+    """Check that one of the secrets signed the body within `TOLERANCE_S` of `now`.
+
+    Raises:
+        InvalidSignature: the signature is missing, malformed, wrong or too old.
+    """
+    header = (header or "")[:MAX_HEADER_CHARACTERS]
+    try:
+        signed_at, _ = PaddleSignature.parse(header)
+        signature = PaddleSignature()  # type: ignore[no-untyped-call]
+        signature.verify(header, body.decode(), [Secret(secret) for secret in secrets if secret])
+    # The SDK raises the first error for a wrong signature and the others for malformed values.
+    except (ConnectionRefusedError, TypeError, ValueError) as error:
+        raise InvalidSignature("The notification has no valid signature") from error
+    if abs(int(now.timestamp()) - signed_at) > TOLERANCE_S:
+        raise InvalidSignature(f"The notification was not signed within {TOLERANCE_S} s of now")

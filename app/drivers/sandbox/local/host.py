@@ -6,7 +6,10 @@ extend and stop the sandbox. A supervisor holds the lock of its folder as long a
 
 import base64
 import json
+import os
+import re
 import secrets
+import signal
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import ExitStack, suppress
 from pathlib import Path
@@ -16,12 +19,12 @@ from app.core.limits import SandboxLimits
 from app.drivers.errors import UpstreamRejected
 from app.drivers.sandbox.local.confinement import check_confinement, supports_images
 from app.drivers.sandbox.local.dependency_cache import DependencyCacheEntry, cache_entry_for, evict_old
-from app.drivers.sandbox.local.folders import check_name, end_processes, make_folder
 from app.drivers.sandbox.local.removal import remove_tree
 from app.drivers.sandbox.local.site_files import write_site
 from app.drivers.sandbox.local.spec import specification
 from app.drivers.sandbox.local.supervisor import disk_image
 from app.drivers.sandbox.local.supervisor.bubblewrap import outer_user
+from app.drivers.sandbox.local.supervisor.jail_process import started
 from app.drivers.sandbox.local.supervisor.log_ring import tail
 from app.drivers.sandbox.local.supervisor_client import (
     connect,
@@ -189,3 +192,32 @@ class LocalSandboxes:
 
     def _folder(self, reference: str) -> Path:
         return self._root / check_name(reference)
+
+
+NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+
+
+def check_name(name: str) -> str:
+    """Return the name of a sandbox. Raises SandboxEnded if it is invalid."""
+    if NAME.fullmatch(name) is None:
+        raise SandboxEnded("The preview does not exist")
+    return name
+
+
+def make_folder(folder: Path, user: int | None) -> None:
+    """Create a folder that belongs to the user of the jail."""
+    folder.mkdir(mode=0o755)
+    if user is not None:
+        os.chown(folder, user, user)
+
+
+def end_processes(folder: Path) -> None:
+    """Kill the processes that the supervisor recorded: the first processes of the jail and the supervisor."""
+    try:
+        processes = json.loads((folder / "state.json").read_text())["processes"]
+    except (OSError, ValueError, KeyError):
+        return
+    for pid, start_time in processes:
+        if start_time and started(pid) == start_time:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
