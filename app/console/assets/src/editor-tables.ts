@@ -1,7 +1,7 @@
 // Tables and tasks in the formatted editor: commands, the bar of a table, and the checkbox of a task.
 import { Fragment, type Node, type NodeType, Slice } from "prosemirror-model";
 import { splitListItem, wrapInList } from "prosemirror-schema-list";
-import { type Command, type EditorState, Plugin, TextSelection } from "prosemirror-state";
+import { type Command, type EditorState, Plugin, Selection, TextSelection, type Transaction } from "prosemirror-state";
 import { addColumnAfter, addColumnBefore, addRowAfter, addRowBefore, deleteColumn, deleteRow, deleteTable, goToNextCell, isInTable } from "prosemirror-tables";
 import type { EditorView, NodeView } from "prosemirror-view";
 import { create } from "./dom.ts";
@@ -15,20 +15,29 @@ const NEW_COLUMNS = 2;
 
 /** Insert a table after the top-level block of the cursor, or instead of it if it is empty. */
 export const insertTable: Command = (state, dispatch) => {
-  const { $from } = state.selection;
   if (isInTable(state)) return false;
   const rows = Array.from({ length: NEW_ROWS }, (_, row) =>
     table_row!.create(null, Array.from({ length: NEW_COLUMNS }, () => (row ? table_cell! : table_header!).create())),
   );
-  const isEmpty = $from.depth === 1 && $from.parent.type === paragraph && !$from.parent.childCount;
-  const start = $from.depth === 0 ? $from.pos : isEmpty ? $from.before(1) : $from.after(1);
-  const end = isEmpty ? $from.after(1) : start;
-  // The cursor can leave a table only to a block after it.
-  const rest = end === state.doc.content.size ? [paragraph!.create()] : [];
-  const transaction = state.tr.replaceWith(start, end, [table!.create(null, rows), ...rest]);
-  dispatch?.(transaction.setSelection(TextSelection.near(transaction.doc.resolve(start + 1))).scrollIntoView());
+  dispatch?.(withBlock(state, table!.create(null, rows), isEmptyParagraph(state)).scrollIntoView());
   return true;
 };
+
+/** Insert a block after the top-level block of the cursor, or instead of it, and move the cursor into or below the new one. */
+export function withBlock(state: EditorState, block: Node, isInstead: boolean): Transaction {
+  const { $from, $to } = state.selection;
+  const end = $to.depth ? $to.after(1) : $to.pos;
+  const start = isInstead ? $from.before(1) : end;
+  // The cursor can leave a table or a rule only to a block after it.
+  const rest = end === state.doc.content.size ? [paragraph!.create()] : [];
+  const transaction = state.tr.replaceWith(start, end, [block, ...rest]);
+  return transaction.setSelection(Selection.near(transaction.doc.resolve(start + 1)));
+}
+
+/** Return whether the cursor is in an empty paragraph outside of other blocks. */
+export function isEmptyParagraph({ selection: { $from } }: EditorState): boolean {
+  return $from.depth === 1 && $from.parent.type === paragraph && !$from.parent.childCount;
+}
 
 /** Move to the next cell. After the last one, add a row. */
 export const nextCell: Command = (state, dispatch, view) => {

@@ -7,12 +7,12 @@ import { InputRule, inputRules, textblockTypeInputRule, wrappingInputRule } from
 import { keymap } from "prosemirror-keymap";
 import type { MarkType, Node, NodeType } from "prosemirror-model";
 import { liftListItem, sinkListItem, wrapInList } from "prosemirror-schema-list";
-import { type Command, EditorState, NodeSelection, Plugin, Selection, type Transaction } from "prosemirror-state";
+import { type Command, EditorState, NodeSelection, Plugin, type Transaction } from "prosemirror-state";
 import { goToNextCell, tableEditing } from "prosemirror-tables";
 import { EditorView } from "prosemirror-view";
 import { create, createDialog, icon, show } from "./dom.ts";
 import { CardView, enterCard } from "./editor-cards.ts";
-import { cellBelow, insertTable, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask } from "./editor-tables.ts";
+import { cellBelow, insertTable, isEmptyParagraph, itemView, nextCell, oneLine, regularTables, splitItem, tableBar, toggleTask, withBlock } from "./editor-tables.ts";
 import { type ChosenImage, chooseImage, describeImage } from "./image-dialog.ts";
 import { MarkdownFile } from "./markdown/file.ts";
 import { editCard } from "./markdown/parse.ts";
@@ -379,7 +379,8 @@ function rules(): InputRule[] {
     new InputRule(/^(?:---|\*\*\*|___)$/, (state, match) => {
       const { $from, empty } = state.selection;
       // The last character is not inserted yet. A paragraph with more text stays.
-      return empty && $from.depth === 1 && $from.parent.content.size === match[0].length - 1 ? withRule(state, match[0]) : null;
+      const isRule = empty && $from.depth === 1 && $from.parent.content.size === match[0].length - 1;
+      return isRule ? withBlock(state, nodes.horizontal_rule!.create({ markup: match[0] }), true) : null;
     }),
     new InputRule(/^\[([ x]?)\]\s$/, (state, match, start, end) => {
       const { $from } = state.selection;
@@ -396,20 +397,9 @@ function rules(): InputRule[] {
 const insertRule: Command = (state, dispatch) => {
   const { $from } = state.selection;
   if ($from.depth && $from.node(1).type === nodes.table) return false;
-  dispatch?.(withRule(state, null).scrollIntoView());
+  dispatch?.(withBlock(state, nodes.horizontal_rule!.create(), isEmptyParagraph(state)).scrollIntoView());
   return true;
 };
-
-/** Insert a rule after the top-level block of the cursor, or instead of it if its text is the rule or empty. The cursor moves below. */
-function withRule(state: EditorState, typed: string | null): Transaction {
-  const { $from, $to } = state.selection;
-  const isInstead = $from.depth === 1 && $from.parent.type === nodes.paragraph && (typed !== null || !$from.parent.childCount);
-  const end = $to.depth ? $to.after(1) : $to.pos;
-  const start = isInstead ? $from.before(1) : end;
-  const rest = end === state.doc.content.size ? [nodes.paragraph!.create()] : [];
-  const transaction = state.tr.replaceWith(start, end, [nodes.horizontal_rule!.create({ markup: typed ?? "---" }), ...rest]);
-  return transaction.setSelection(Selection.near(transaction.doc.resolve(start + 1)));
-}
 
 function liftFrom(type: NodeType): Command {
   return (state, dispatch, view) => {

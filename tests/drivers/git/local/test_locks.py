@@ -8,6 +8,8 @@ import threading
 import time
 from pathlib import Path
 
+from structlog.testing import capture_logs
+
 from app.drivers.git.local.locks import exclusive, exclusive_lock
 
 
@@ -30,8 +32,14 @@ class TestExclusiveLock:
         assert most == [1]
 
     def test_branches_do_not_wait_for_each_other(self, tmp_path: Path) -> None:
-        with exclusive_lock(tmp_path, "team/site", "main"), exclusive_lock(tmp_path, "team/site", "work"):
+        with (
+            capture_logs() as logs,
+            exclusive_lock(tmp_path, "team/site", "main"),
+            exclusive_lock(tmp_path, "team/site", "work"),
+        ):
             pass
+        # A lock that is not free in time is reported.
+        assert logs == []
 
     def test_lock_of_a_folder_ends_with_its_block(self, tmp_path: Path) -> None:
         for _ in range(2):

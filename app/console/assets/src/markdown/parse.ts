@@ -365,7 +365,6 @@ export function split(text: string, isMdx = false): { blocks: Block[]; reference
 /** Labels of blocks that can be a component or a shortcode. */
 const CARDS = new Set(["Shortcode", "HTML", "MDX", "Source"]);
 
-/** Return a block as a card if it is one. An element and its text can also be a paragraph of Markdown. */
 /** Return the line at which link addresses begin that end a list, or the number of lines. They would make each item loose. */
 function definitionsStart(source: string, tokens: Token[] | null): number {
   const lines = source.split(LINE_END);
@@ -377,6 +376,7 @@ function definitionsStart(source: string, tokens: Token[] | null): number {
   return /\S/.test(lines[start - 1]!) ? lines.length : start;
 }
 
+/** Return a block as a card if it is one. An element and its text can also be a paragraph of Markdown. */
 function classify(source: string, tokens: Token[] | null, all: string[], isMdx: boolean): { node: Node | null; label: string } {
   const block = classifyMarkdown(source, tokens, all, isMdx);
   const isCandidate = block.node ? block.node.type === schema.nodes.paragraph && source.trimStart().startsWith("<") : CARDS.has(block.label);
