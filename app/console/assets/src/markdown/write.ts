@@ -25,6 +25,7 @@ const TAGS: Record<string, string> = { strong: "<strong>", em: "<em>", strike: "
 
 function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
   const isStrict = form === "strict" || form === "html";
+  let isAutolink = false;
   const inline = (state: MarkdownSerializerState, node: Node) => state.renderInline(node, node.type === schema.nodes.paragraph);
   const delimiter = (_state: MarkdownSerializerState, mark: Mark): string => {
     const markup: string = mark.attrs.markup;
@@ -57,12 +58,13 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
       raw_inline(state, node) {
         state.text(node.attrs.text, false);
       },
-      text(state, node) {
-        const { inAutolink, atBlockStart, out } = state as unknown as { inAutolink?: boolean; atBlockStart: boolean; out: string };
-        if (form === "plain" || inAutolink) return state.text(node.text!, false);
-        const escaped = state.esc(node.text!, atBlockStart && !isStrict);
+      text(state, node, parent, index) {
+        if (form === "plain" || isAutolink) return state.text(node.text!, false);
+        const before = parent.maybeChild(index - 1);
+        const escaped = state.esc(node.text!, !before && parent.type === schema.nodes.paragraph && !isStrict);
         const text = isStrict ? escapeMarkup(escaped, isMdx) : escaped;
-        state.text(/(?:^|\n)$/.test(out) ? escapeLineStart(text) : text, false);
+        const isLineStart = before ? isBreak(before) && node.marks.every((mark) => mark.isInSet(before.marks)) : !node.marks.length;
+        state.text(isLineStart ? escapeLineStart(text) : text, false);
       },
     },
     {
@@ -71,7 +73,13 @@ function serializer(form: Form, isMdx: boolean): MarkdownSerializer {
       strike: mark,
       link: {
         ...link!,
+        open(state, linkMark, parent, index) {
+          const text = link!.open(state, linkMark, parent, index);
+          isAutolink = text === "<";
+          return text;
+        },
         close(state, linkMark, parent, index) {
+          isAutolink = false;
           if (!/[\s()<>]/.test(linkMark.attrs.href)) return link!.close(state, linkMark, parent, index);
           const { title, href } = linkMark.attrs;
           return `](<${href}>${title ? ` "${title.replaceAll('"', '\\"')}"` : ""})`;
@@ -105,6 +113,10 @@ function inlineText(node: Node, form: Form, isMdx: boolean): string {
 
 function isOneLine(node: Node): boolean {
   return node.type === schema.nodes.heading || isCell(node);
+}
+
+function isBreak(node?: Node): boolean {
+  return node?.type === schema.nodes.soft_break || node?.type === schema.nodes.hard_break;
 }
 
 function isCell(node: Node): boolean {
@@ -438,7 +450,6 @@ function withoutOuterMarks(nodes: Node[]): Node[] {
 
 /** Remove the spaces before and after breaks, which readers do not see. */
 function withoutLineSpace(nodes: Node[]): Node[] {
-  const isBreak = (node?: Node) => node?.type === schema.nodes.hard_break || node?.type === schema.nodes.soft_break;
   return nodes.flatMap((node, index) => {
     if (!node.isText) return [node];
     let text = node.text!;
@@ -471,8 +482,7 @@ export function normalized(node: Node): Node {
 
 /** Remove line ends that follow or precede another break, and the spaces between them. An empty line would end the text. */
 function withoutEmptyLines(nodes: Node[]): Node[] {
-  const { soft_break, hard_break } = schema.nodes;
-  const isBreak = (node?: Node) => node?.type === soft_break || node?.type === hard_break;
+  const { soft_break } = schema.nodes;
   const result: Node[] = [];
   for (const node of nodes) {
     let last = result.length - 1;
