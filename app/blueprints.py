@@ -2,9 +2,9 @@
 
 from flask import Blueprint, Flask
 
-from app.console.mail_links import blueprint as console_links
 from app.console.routes import ROOT as CONSOLE
 from app.console.routes import blueprint as console
+from app.console.shell.mail_links import blueprint as console_links
 from app.http.endpoint import declaration_of
 from app.resources.ai.routes import blueprint as ai
 from app.resources.ai.routes import usage_blueprint as ai_usage

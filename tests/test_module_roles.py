@@ -50,7 +50,7 @@ ALLOWED: dict[str, set[str]] = {
     "bucket/routes.py": {"flask"},
     "order/subscribers.py": {"app.drivers"},
     "project_content/streams.py": {"flask", "sqlalchemy"},
-    "project_content/tree_rows.py": {"flask"},
+    "project_content/tree/tree_rows.py": {"flask"},
     "project_log/jobs.py": {"flask"},
     "system/routes.py": {"flask"},
 }

@@ -7,9 +7,9 @@ from app.core.ids import is_id
 from app.database import session
 from app.extensions import db, drivers
 from app.models.project import Project
-from app.resources.project_content import indexes
+from app.resources.project_content.index import indexes
+from app.resources.project_content.index.verify import differences
 from app.resources.project_content.source import source_of
-from app.resources.project_content.verify import differences
 
 index = AppGroup("index", help="Content indexes of projects.")
 

@@ -1,36 +1,14 @@
 """All pages of the console. The import of a module registers its routes."""
 
-from app.console import (
-    account,
-    account_pages,
-    administration,
-    billing,
-    bulk,
-    conflict,
-    connect,
-    content,
-    editor,
-    errors,
-    headers,
-    history,
-    home,
-    imports,
-    media,
-    organizations,
-    preview,
-    project_home,
-    project_settings,
-    provider_pages,
-    removed_page,
-    static_files,
-    suggestions,
-    token_pages,
-)
+from app.console.account import account_pages, administration, billing, home, profile, provider_pages, token_pages
 from app.console.blueprint import ROOT, blueprint
+from app.console.editor import conflict, editor_pages, removed_page, suggestions
+from app.console.organization import connect, imports, organizations
+from app.console.project import bulk, content, history, media, preview, project_home, project_settings
+from app.console.shell import errors, headers, static_files
 
 __all__ = [
     "ROOT",
-    "account",
     "account_pages",
     "administration",
     "billing",
@@ -39,7 +17,7 @@ __all__ = [
     "conflict",
     "connect",
     "content",
-    "editor",
+    "editor_pages",
     "errors",
     "headers",
     "history",
@@ -48,6 +26,7 @@ __all__ = [
     "media",
     "organizations",
     "preview",
+    "profile",
     "project_home",
     "project_settings",
     "provider_pages",

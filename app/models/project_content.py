@@ -74,7 +74,7 @@ class ContentFile(Base):
     `folded` is the folded form of a path that is not ASCII, for the search. `title_key`, `date_key` and `is_draft` are
     the values by which a folder is sorted and filtered. They repeat the text of the blob, and are NULL until a job has
     read it. There is no foreign key, because its check would double the indexing time.
-    `app.resources.project_content.cleanup` deletes orphaned rows.
+    `app.resources.project_content.index.cleanup` deletes orphaned rows.
     """
 
     __tablename__ = "content_files"

@@ -16,8 +16,9 @@ from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.observability import logging
-from app.resources.project_content import indexes, indexing, tree_snapshot
+from app.resources.project_content.index import indexes, indexing
 from app.resources.project_content.source import Source, source_of
+from app.resources.project_content.tree import tree_snapshot
 from config import Settings
 from tests.support import applications as apps
 from tests.support.samples.gitrepo import Content, GitRepo

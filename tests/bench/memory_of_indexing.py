@@ -21,7 +21,7 @@ def main(home: str, url: str, project_id: str) -> float:
     from app.extensions import db
     from app.factory import create_app
     from app.models.project import Project
-    from app.resources.project_content import indexes, indexing
+    from app.resources.project_content.index import indexes, indexing
     from app.resources.project_content.source import source_of
     from config import Settings
 

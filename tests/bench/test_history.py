@@ -15,9 +15,9 @@ import pytest
 
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Person, RepoRef
-from app.resources.project_content.comparison import compare
-from app.resources.project_content.history import read_history
 from app.resources.project_content.source import Source
+from app.resources.project_content.versions.comparison import compare
+from app.resources.project_content.versions.history import read_history
 from tests.support.samples import renames
 from tests.support.samples.gitrepo import GitRepo
 

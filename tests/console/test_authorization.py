@@ -12,7 +12,7 @@ import pytest
 from flask import Flask
 from werkzeug.test import TestResponse
 
-from app.console.pages import Page
+from app.console.shell.pages import Page
 from app.core.api_tokens import TokenScope
 from app.http.endpoint import declaration_of
 from tests.console.conftest import ConsoleScene

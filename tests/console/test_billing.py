@@ -8,7 +8,7 @@ from typing import Literal
 import pytest
 from flask import Flask
 
-from app.console.rendering import money, period
+from app.console.shell.rendering import money, period
 from tests.console.test_organizations import submit
 from tests.resources.order.test_routes import subscribe
 from tests.support.applications import application

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from flask import Flask, g
 
-from app.console.dates import ago, relative
+from app.console.shell.dates import ago, relative
 from app.core import clock
 from app.core.locales import LANGUAGES
 

@@ -5,7 +5,16 @@ from typing import Any
 import pytest
 from flask import Flask, g
 
-from app.console.field_inputs import REMOVED, UNCHANGED, InputKind, input_text, is_date, is_moment, kind_of, sent_value
+from app.console.editor.field_inputs import (
+    REMOVED,
+    UNCHANGED,
+    InputKind,
+    input_text,
+    is_date,
+    is_moment,
+    kind_of,
+    sent_value,
+)
 
 pytestmark = pytest.mark.one_database
 

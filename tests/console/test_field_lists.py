@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from werkzeug.datastructures import MultiDict
 
-from app.console.field_lists import ACTION, apply_action, keyed, named_pointer, plain, sent_orders
-from app.console.field_values import changes_of
-from app.console.forms import Form
+from app.console.editor.field_lists import ACTION, apply_action, keyed, named_pointer, plain, sent_orders
+from app.console.editor.field_values import changes_of
+from app.console.shell.forms import Form
 from tests.console.conftest import ConsoleScene
 from tests.console.test_editing import form_of
 from tests.console.test_organizations import submit

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from flask import Flask
 
-from app.console.field_inputs import InputKind
-from app.console.form_fields import MAX_FIELDS, Field, declared_fields, fields_of, usual_fields
+from app.console.editor.field_inputs import InputKind
+from app.console.editor.form_fields import MAX_FIELDS, Field, declared_fields, fields_of, usual_fields
 from app.content.schema.model import Collection, FieldType, SchemaField
 
 pytestmark = pytest.mark.one_database

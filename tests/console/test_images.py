@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.console.images import candidates, is_image, media_folder, site_url
+from app.console.project.images import candidates, is_image, media_folder, site_url
 from app.models.project import Generator, Project
 
 pytestmark = pytest.mark.one_database

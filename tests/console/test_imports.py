@@ -12,7 +12,7 @@ import pytest
 import sqlalchemy as sa
 from werkzeug.test import TestResponse
 
-from app.drivers.git.local.unclaimed import MARKER
+from app.drivers.git.local.creation import MARKER
 from app.extensions import db, drivers
 from app.models.project import LocalRepository
 from app.models.repository_import import ImportStatus, RepositoryImport

@@ -3,9 +3,9 @@
 import re
 from pathlib import Path
 
-from app.console import script_texts
+from app.console.shell import script_texts
 
-SOURCES = Path(script_texts.__file__).parent / "assets" / "src"
+SOURCES = Path(script_texts.__file__).parents[1] / "assets" / "src"
 CALL = re.compile(r'(?<![.\w])text\("((?:[^"\\]|\\.)*)"')
 
 

@@ -11,9 +11,9 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
-from app.console import service_messages
-from app.console.script_texts import TEXTS
-from app.console.translation import FOLDER, translations
+from app.console.shell import service_messages
+from app.console.shell.script_texts import TEXTS
+from app.console.shell.translation import FOLDER, translations
 from app.core.locales import LANGUAGES
 
 PLACEHOLDER = re.compile(r"%\(\w+\)s|\{\w+\}")
@@ -35,7 +35,7 @@ def marked(path: Path) -> Iterator[str]:
 @cache
 def sources() -> frozenset[str]:
     """Return all texts of the console, the singular form of those with two."""
-    paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.glob("*.py")]
+    paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.rglob("*.py")]
     return frozenset(text for path in paths for text in marked(path)) | set(TEXTS) | set(service_messages.TEXTS)
 
 

@@ -17,7 +17,7 @@ from app.models.order import Order
 from app.models.organization import Invitation, Membership, Role
 from app.models.project_preview import PreviewState
 from app.models.sandbox import Sandbox
-from app.resources.project_content import cleanup
+from app.resources.project_content.index import cleanup
 from tests.contract.stored import rows_naming
 from tests.resources.bucket.uploads import upload
 from tests.support import factories

@@ -24,9 +24,10 @@ from app.database import session
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content import indexes, jobs
+from app.resources.project_content import jobs
+from app.resources.project_content.index import indexes
+from app.resources.project_content.index.verify import differences
 from app.resources.project_content.source import source_of
-from app.resources.project_content.verify import differences
 from tests.support import factories
 from tests.support.databases import postgresql_database
 from tests.support.samples.gitrepo import GitRepo

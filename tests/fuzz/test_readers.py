@@ -19,7 +19,7 @@ from app.content.schema.inferred import FieldCounts, FolderFiles, collection_fro
 from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
 from app.content.schema.patterns import is_pattern, matches
 from app.content.schema.validation import validate
-from app.resources.project_content.schema_validation import values_of
+from app.resources.project_content.schema.schema_validation import values_of
 from tests.fuzz.hostile_texts import READERS, hostile_text, reproductions
 from tests.fuzz.stage import LONG, SEED
 

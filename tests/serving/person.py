@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from playwright.sync_api import Browser, FilePayload, Locator, Page
 from playwright.sync_api import TimeoutError as PlaywrightTimeoutError
 
-from app.console.translation import translations
+from app.console.shell.translation import translations
 
 TAB_STOPS = 150
 """The focus reaches everything on a page with fewer steps."""

@@ -20,8 +20,9 @@ from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.models.user import User
-from app.resources.project_content import raw_file, search
+from app.resources.project_content.search import file_search
 from app.resources.project_content.source import source_of
+from app.resources.project_content.versions import raw_file
 
 T = TypeVar("T")
 
@@ -160,11 +161,11 @@ class ProjectTools:
 def _search(project: Project, index: ContentIndex | None, query: str) -> ToolResult:
     if index is None or index.generation == 0:
         return ToolResult(None, "The project's files are not indexed yet")
-    hits = search.search(project, index, query[:200], limit=HITS)
+    hits = file_search.search(project, index, query[:200], limit=HITS)
     return ToolResult({"files": [_hit(hit) for hit in hits]})
 
 
-def _hit(hit: search.SearchResult) -> dict[str, Any]:
+def _hit(hit: file_search.SearchResult) -> dict[str, Any]:
     fields = {"path": hit.path, "title": hit.title, "snippet": hit.snippet.text if hit.snippet else None}
     return {name: value for name, value in fields.items() if value}
 

@@ -17,8 +17,10 @@ from app.extensions import db, jobs
 from app.models.organization import ArchiveStatus
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content import cleanup, indexes, indexing, search_indexing, tree_snapshot, unreadable
+from app.resources.project_content.index import cleanup, indexes, indexing, unreadable
+from app.resources.project_content.search import search_indexing
 from app.resources.project_content.source import Disconnected, source_of
+from app.resources.project_content.tree import tree_snapshot
 
 log = structlog.get_logger(__name__)
 

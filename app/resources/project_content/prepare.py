@@ -26,27 +26,18 @@ from app.extensions import current_settings, db, drivers, jobs
 from app.models.project_content import ContentIndex
 from app.models.user import User
 from app.models.user_preference import UserPreference
-from app.resources.project_content import (
-    commit_builder,
-    comparison,
-    file_metadata,
-    front_matter,
-    history,
-    index_freshness,
-    indexes,
-    raw_file,
-    restore,
-    schema_sources,
-    schema_validation,
-)
-from app.resources.project_content.commit_builder import Saved, SaveRequest
-from app.resources.project_content.commit_refs import find_commit
-from app.resources.project_content.last_commits import commit_to_dict
-from app.resources.project_content.raw_file import FOLDER
+from app.resources.project_content.index import index_freshness, indexes
+from app.resources.project_content.saving import commit_builder, front_matter, restore
+from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
+from app.resources.project_content.schema import schema_sources, schema_validation
 from app.resources.project_content.schemas.content import CommitFilesBody, FileQuery
 from app.resources.project_content.schemas.front_matter import EditFrontMatterBody
 from app.resources.project_content.schemas.revisions import CompareQuery, HistoryQuery, RestoreVersionBody
 from app.resources.project_content.source import Source, source_of
+from app.resources.project_content.versions import comparison, file_metadata, history, raw_file
+from app.resources.project_content.versions.commit_refs import find_commit
+from app.resources.project_content.versions.last_commits import commit_to_dict
+from app.resources.project_content.versions.raw_file import FOLDER
 
 VERIFY_DELAY = timedelta(seconds=20)
 

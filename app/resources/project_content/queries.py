@@ -16,7 +16,7 @@ from app.models.project import Project, Provider
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.models.project_log import LogSource, ProjectLogEntry
 from app.models.user import User
-from app.resources.project_content import tree_rows, tree_snapshot
+from app.resources.project_content.tree import tree_rows, tree_snapshot
 
 
 @dataclass(frozen=True)

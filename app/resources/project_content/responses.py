@@ -16,11 +16,13 @@ from app.http.envelope import success
 from app.http.file_bytes import stream_file
 from app.http.streaming.response import StreamSettings, sse_response
 from app.models.project_content import ContentIndex
-from app.resources.project_content import index_freshness, queries, service, streams, tree_snapshot
-from app.resources.project_content.commit_builder import Saved
-from app.resources.project_content.front_matter import NoChange
-from app.resources.project_content.raw_file import RawFile
+from app.resources.project_content import queries, service, streams
+from app.resources.project_content.index import index_freshness
+from app.resources.project_content.saving.commit_builder import Saved
+from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.schemas.content import TreeQuery
+from app.resources.project_content.tree import tree_snapshot
+from app.resources.project_content.versions.raw_file import RawFile
 from app.security.secrets import hash_token
 
 # Built once: building the statement costs more than its execution.

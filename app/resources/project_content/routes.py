@@ -10,12 +10,10 @@ from app.core.limits import InputLimits
 from app.http.endpoint import PageResult, ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
 from app.models.project_content import ContentIndex
-from app.resources.project_content import comparison, history, prepare, responses, search, service, tree_snapshot
-from app.resources.project_content.backlinks import Backlink, backlinks
-from app.resources.project_content.commit_builder import Saved
-from app.resources.project_content.entries import entries
-from app.resources.project_content.front_matter import NoChange
-from app.resources.project_content.raw_file import RawFile
+from app.resources.project_content import prepare, responses, service
+from app.resources.project_content.entries.entry_pages import entries
+from app.resources.project_content.saving.commit_builder import Saved
+from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.schemas.content import (
     BranchQuery,
     CommitFilesBody,
@@ -38,6 +36,11 @@ from app.resources.project_content.schemas.revisions import (
     RestoreVersionBody,
 )
 from app.resources.project_content.schemas.search import BacklinkSchema, SearchHitSchema, SearchQuery
+from app.resources.project_content.search import file_search
+from app.resources.project_content.search.backlinks import Backlink, backlinks
+from app.resources.project_content.tree import tree_snapshot
+from app.resources.project_content.versions import comparison, history
+from app.resources.project_content.versions.raw_file import RawFile
 
 blueprint = Blueprint("project_content", __name__)
 
@@ -160,9 +163,9 @@ def compare(*, scope: Scope, query: CompareQuery, prepared: comparison.CommitCom
     message="Matching files",
     errors=GIT_READ,
 )
-def find(*, scope: Scope, query: SearchQuery, prepared: ContentIndex | None) -> list[search.SearchResult]:
+def find(*, scope: Scope, query: SearchQuery, prepared: ContentIndex | None) -> list[file_search.SearchResult]:
     """Search the files of a branch by path, text, type and front matter."""
-    return search.search(scope.project, prepared, query.q, kind=query.type, limit=query.limit)
+    return file_search.search(scope.project, prepared, query.q, kind=query.type, limit=query.limit)
 
 
 @blueprint.get("/<project_id>/backlinks")

@@ -9,10 +9,11 @@ from app.models.project_content import IndexStatus
 from app.models.project_log import LogAction, LogSource
 from app.models.user import User
 from app.resources.project.events import FileEvent, FilesChanged, files_changed
-from app.resources.project_content import file_metadata, indexes, indexing
-from app.resources.project_content.commit_builder import Saved, SaveRequest
-from app.resources.project_content.front_matter import NoChange
+from app.resources.project_content.index import indexes, indexing
+from app.resources.project_content.saving.commit_builder import Saved, SaveRequest
+from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.source import Disconnected
+from app.resources.project_content.versions import file_metadata
 
 MAX_DESCRIBED_FILES, MAX_DESCRIBED_BYTES = 20, 64 * 1024
 """Larger saves are described by the job that indexes texts."""

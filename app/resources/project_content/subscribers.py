@@ -3,7 +3,7 @@
 from app.models.project import Project
 from app.models.project_content import IndexStatus
 from app.resources.project.events import branch_deleted, branch_moved, project_connected, project_deleting
-from app.resources.project_content import indexes, indexing
+from app.resources.project_content.index import indexes, indexing
 
 
 @project_connected.subscribe

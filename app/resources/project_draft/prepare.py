@@ -4,9 +4,9 @@ from app.access.scope import Scope
 from app.core.errors import InvalidRequest
 from app.database import session
 from app.extensions import drivers
-from app.resources.project_content.commit_refs import is_version
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_content.source import source_of
+from app.resources.project_content.versions.commit_refs import is_version
 from app.resources.project_draft import service
 from app.resources.project_draft.schemas import SaveDraftBody
 

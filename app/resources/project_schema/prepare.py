@@ -12,10 +12,10 @@ from app.core.errors import Conflict, UnprocessableEntity
 from app.database import session
 from app.drivers.git.port import Action, EntryType, FileChange
 from app.extensions import drivers
-from app.resources.project_content.commit_builder import FileEdit, SaveConflict, Saved, SaveRequest, require_base
-from app.resources.project_content.front_matter import NoChange
 from app.resources.project_content.prepare import branch_index, commit_to_host
-from app.resources.project_content.schema_sources import content_schema
+from app.resources.project_content.saving.commit_builder import FileEdit, SaveConflict, Saved, SaveRequest, require_base
+from app.resources.project_content.saving.front_matter import NoChange
+from app.resources.project_content.schema.schema_sources import content_schema
 from app.resources.project_content.schemas.content import BranchQuery
 from app.resources.project_content.source import Source, source_of
 from app.resources.project_schema.schemas import AdoptSchemaBody

@@ -10,8 +10,8 @@ from app.content.schema.model import ContentSchema
 from app.http.endpoint import ViewResult, endpoint
 from app.http.upstream_errors import GIT_READ, SAVE
 from app.resources.project_content import responses
-from app.resources.project_content.commit_builder import Saved
-from app.resources.project_content.front_matter import NoChange
+from app.resources.project_content.saving.commit_builder import Saved
+from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.schemas.content import BranchQuery, CommittedSchema
 from app.resources.project_schema import prepare
 from app.resources.project_schema.schemas import AdoptSchemaBody, ContentSchemaSchema

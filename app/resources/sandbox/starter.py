@@ -19,8 +19,8 @@ from app.extensions import db, start_background
 from app.models.project import Project
 from app.models.sandbox import Sandbox
 from app.models.user import User
-from app.resources.project_content.commit_refs import find_commit
 from app.resources.project_content.source import Source, source_of
+from app.resources.project_content.versions.commit_refs import find_commit
 from app.resources.sandbox import service
 from app.resources.sandbox.start_heartbeat import start_heartbeat
 from app.runtimes.choose import DetectionHints, RuntimeNotDetected, choose_recipe

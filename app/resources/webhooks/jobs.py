@@ -15,7 +15,7 @@ from app.models.base import utcnow_ms
 from app.models.organization import ArchiveStatus
 from app.models.project import ConnectionStatus, Project, Provider
 from app.models.project_content import ContentIndex
-from app.resources.project_content import indexes, indexing
+from app.resources.project_content.index import indexes, indexing
 from app.resources.project_content.source import source_of
 
 log = structlog.get_logger(__name__)

@@ -14,7 +14,7 @@ from app.models.git_credential import CredentialStatus, GitCredential, GitDelive
 from app.models.organization import ArchiveStatus
 from app.models.project import ConnectionStatus, Project, Provider
 from app.models.project_content import ContentIndex
-from app.resources.project_content import indexing
+from app.resources.project_content.index import indexing
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from app.core.ids import new_id
 from app.database import bulk, session
 from app.extensions import db
 from app.models.project_content import ContentFile
-from app.resources.project_content import cleanup
+from app.resources.project_content.index import cleanup
 
 COLUMNS = ("index_id", "generation", "path", "type", "mode", "sha")
 

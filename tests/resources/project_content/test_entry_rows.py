@@ -20,7 +20,7 @@ from app.content.field_values import key_of
 from app.database import session
 from app.extensions import db
 from app.models.project_content import ContentIndex
-from app.resources.project_content.entries import EntryRows, Position
+from app.resources.project_content.entries.entry_pages import EntryRows, Position
 from tests.resources.project_content.conftest import make_site
 from tests.support.samples.gitrepo import Content
 from tests.support.world import World

@@ -16,8 +16,9 @@ from app.models.content_search import ContentText
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
 from app.models.user import User
-from app.resources.project_content import indexing
-from app.resources.project_content.folder_listing import (
+from app.resources.project_content.index import indexing
+from app.resources.project_content.source import source_of
+from app.resources.project_content.tree.folder_listing import (
     PER_PAGE,
     FolderView,
     ListedFile,
@@ -25,7 +26,6 @@ from app.resources.project_content.folder_listing import (
     ListOrder,
     list_folder,
 )
-from app.resources.project_content.source import source_of
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.assertions.statements import Executed, executed, plan_of
 from tests.support.samples.gitrepo import SUBMODULE, Content

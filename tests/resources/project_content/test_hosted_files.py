@@ -8,7 +8,8 @@ from flask import Flask
 from app.database import session
 from app.extensions import db, drivers
 from app.models.project import Project
-from app.resources.project_content import indexes, indexing, jobs
+from app.resources.project_content import jobs
+from app.resources.project_content.index import indexes, indexing
 from app.resources.project_content.source import source_of
 from tests.support.doubles.server import Fault, Reply
 from tests.support.factories import organization

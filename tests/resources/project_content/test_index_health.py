@@ -7,7 +7,7 @@ from flask import Flask
 from app.core.errors import InvalidRequest
 from app.extensions import db
 from app.models.project_content import ContentIndex, IndexStatus
-from app.resources.project_content.index_health import count_indexes, list_indexes
+from app.resources.project_content.index.index_health import count_indexes, list_indexes
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.world import World
 

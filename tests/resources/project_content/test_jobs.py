@@ -7,12 +7,13 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from app.drivers.git.local.object_files import write_objects
+from app.drivers.git.local.new_commit import write_objects
 from app.drivers.git.object_ids import new_object
 from app.extensions import db, drivers
 from app.models.content_search import ContentLink, ContentText
 from app.models.project_content import ContentFile, ContentIndex
-from app.resources.project_content import indexing, jobs
+from app.resources.project_content import jobs
+from app.resources.project_content.index import indexing
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.applications import application, settings_for
 from tests.support.databases import another_database

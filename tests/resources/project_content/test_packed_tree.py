@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.resources.project_content import packed_tree
+from app.resources.project_content.tree import packed_tree
 
 START = b'{"result":{"total":3,"files":['
 

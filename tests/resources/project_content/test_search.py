@@ -12,8 +12,8 @@ from app.content.words import words
 from app.extensions import db
 from app.models.content_search import ContentText
 from app.models.project_content import ContentIndex
-from app.resources.project_content import cleanup
-from app.resources.project_content.search import MAX_SCANNED, RANKED
+from app.resources.project_content.index import cleanup
+from app.resources.project_content.search.file_search import MAX_SCANNED, RANKED
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.assertions.statements import executed
 from tests.support.world import World

@@ -13,7 +13,7 @@ from app.content.entry_filters import parse_filters, parse_order
 from app.database import session
 from app.extensions import db
 from app.models.project_content import ContentIndex
-from app.resources.project_content.entries import EntryRows, Position
+from app.resources.project_content.entries.entry_pages import EntryRows, Position
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.assertions.statements import Executed, executed
 from tests.support.world import World

@@ -4,7 +4,7 @@ from flask import Flask
 
 from app.extensions import db
 from app.models.project_content import ContentFile
-from app.resources.project_content.statistics import GrowthStatistics
+from app.resources.project_content.index.statistics import GrowthStatistics
 from tests.support.assertions.statements import counted
 
 

@@ -16,16 +16,9 @@ from app.drivers.storage.local import LocalStore
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentIndex
-from app.resources.project_content import (
-    cleanup,
-    indexes,
-    indexing,
-    packed_tree,
-    tree_parts,
-    tree_rows,
-    tree_snapshot,
-)
+from app.resources.project_content.index import cleanup, indexes, indexing
 from app.resources.project_content.source import source_of
+from app.resources.project_content.tree import packed_tree, tree_parts, tree_rows, tree_snapshot
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.world import World
 

@@ -19,7 +19,9 @@ from app.drivers.storage.file_cache import FileCache
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.project_content import ContentIndex
-from app.resources.project_content import indexes, jobs, tree_snapshot
+from app.resources.project_content import jobs
+from app.resources.project_content.index import indexes
+from app.resources.project_content.tree import tree_snapshot
 from tests.resources.project_content.conftest import FILES, Site, make_site
 from tests.support.world import World
 

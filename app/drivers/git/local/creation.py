@@ -1,31 +1,286 @@
-"""Operations on whole repositories on this machine: creation, clone, facts, packing."""
+"""Operations on whole repositories on this machine: creation, clone, bundles, facts, packing.
 
+A repository that was created for a request whose project is not stored yet contains a marker file. Without its project,
+a job removes it after an hour, because the process of the request may have been killed.
+"""
+
+import hashlib
 import os
+import secrets
+import shutil
 import socket
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
 from app.core.addresses import is_public
 from app.core.clone_urls import CloneUrl, parse_clone_url
+from app.core.paths import path_error
 from app.drivers.errors import UpstreamRejected
-from app.drivers.git.local import unclaimed
-from app.drivers.git.local.bundles import LocalBundles
+from app.drivers.git.bundles import BundleInfo
+from app.drivers.git.commit_plan import EXECUTABLE, PLAIN, SYMLINK, CommitPlan, FileWrite
+from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.local.commands import GitFailed, run
-from app.drivers.git.local.create import (
-    BRANCH,
-    create_repository,
-    init,
-    new_repository,
-    require_object_checks,
-    set_default_branch,
-)
-from app.drivers.git.local.folders import folder_of, sizes_of
+from app.drivers.git.local.locks import exclusive
+from app.drivers.git.local.new_commit import CommitIdentity, create_commit
 from app.drivers.git.local.packing import PACK_TIMEOUT_S, needs_packing, pack
 from app.drivers.git.local.refs import default_branch, list_branches
-from app.drivers.git.local.repositories import LocalRepositories
+from app.drivers.git.local.repositories import (
+    LocalRepositories,
+    folder_of,
+    foreign_storage,
+    is_bare_repository,
+    sizes_of,
+)
 from app.drivers.git.port import Person, RepoRef, Repository
+
+MARKER = "galley-unclaimed"
+UNCLAIMED_S = 3_600.0
+
+
+def mark(folder: Path) -> None:
+    """Mark a new repository, which is not visible yet."""
+    (folder / MARKER).touch()
+
+
+def renew(folder: Path) -> None:
+    """Renew the marker of a repository, so that it stays for another hour."""
+    with exclusive(folder), suppress(FileNotFoundError):
+        os.utime(folder / MARKER)
+
+
+def settle(root: Path, folder: Path, *, is_owned: Callable[[], bool]) -> bool:
+    """Remove the marker of a repository with an owner, or the repository. Return whether it was removed."""
+    with exclusive(folder) as is_locked:
+        if not is_locked or not is_old(folder):
+            return False
+        if is_owned():
+            (folder / MARKER).unlink(missing_ok=True)
+            return False
+        remove(root, folder)
+    return True
+
+
+def remove(root: Path, folder: Path) -> None:
+    """Remove a repository. It disappears at once; a killed process leaves its files to the next creation."""
+    target = root / ".new" / secrets.token_hex(8)
+    target.parent.mkdir(exist_ok=True)
+    with suppress(FileNotFoundError):
+        folder.rename(target)
+        shutil.rmtree(target, ignore_errors=True)
+
+
+def is_old(folder: Path) -> bool:
+    """Return whether a repository has a marker that is older than an hour."""
+    with suppress(FileNotFoundError):
+        return (folder / MARKER).stat().st_mtime < time.time() - UNCLAIMED_S
+    return False
+
+
+BRANCH = "main"
+TIMEOUT_S = 600.0
+SCAFFOLD_S = 3600.0
+# Checks of received objects. The ignored faults are harmless and common in old repositories.
+IGNORED_FAULTS = "\tzeroPaddedFilemode = ignore\n\tbadTimezone = ignore\n\tmissingSpaceBeforeDate = ignore\n"
+OBJECT_CHECKS = f'[transfer]\n\tfsckObjects = true\n[fetch "fsck"]\n{IGNORED_FAULTS}[receive "fsck"]\n{IGNORED_FAULTS}'
+
+
+def create_repository(root: Path, folder: Path, *, source: Path | None, bot: Person, is_claimed: bool = True) -> None:
+    """Create the bare repository `folder`. It appears complete or not at all.
+
+    Without a source it has no commit. A source repository provides its branches, another folder its files.
+
+    Raises:
+        RepositoryExists: a repository of this name exists.
+        UpstreamRejected: the source cannot be read or contains a path that the service does not support.
+    """
+    with new_repository(root, folder) as target:
+        init(target, BRANCH)
+        if not is_claimed:
+            mark(target)
+        if source is not None:
+            _fill(target, source.resolve(), bot)
+
+
+def init(folder: Path, branch: str) -> None:
+    """Create an empty bare repository that checks every object it receives."""
+    run(folder, "init", "--quiet", "--bare", f"--initial-branch={branch}", "--template=", timeout_s=TIMEOUT_S)
+    require_object_checks(folder)
+
+
+def require_object_checks(folder: Path) -> None:
+    """Make a repository refuse malformed objects of pushes and fetches (`transfer.fsckObjects`). Idempotent."""
+    config = folder / "config"
+    if OBJECT_CHECKS not in config.read_text(encoding="utf-8", errors="replace"):
+        with config.open("a", encoding="utf-8") as file:
+            file.write(f"\n{OBJECT_CHECKS}")
+
+
+def _fill(target: Path, source: Path, bot: Person) -> None:
+    if not source.is_dir():
+        raise UpstreamRejected("The source is not a folder")
+    inner = source / ".git"
+    if inner.exists() or inner.is_symlink() or is_bare_repository(source):
+        _fetch(target, source, inner if inner.exists() or inner.is_symlink() else source)
+    else:
+        plan = CommitPlan((), tuple(_write(source, path) for path in _files(source)))
+        created = create_commit(target, plan, "Add files", CommitIdentity(bot, bot), parent=None)
+        run(target, "update-ref", f"refs/heads/{BRANCH}", created.sha, timeout_s=TIMEOUT_S)
+
+
+def _fetch(target: Path, source: Path, inner: Path) -> None:
+    if (fault := foreign_storage(inner)) is not None:
+        raise UpstreamRejected(f"The source repository cannot be imported: {fault}", code="UNSAFE_REPOSITORY")
+    options = ("--quiet", "--no-tags", "--no-auto-gc", "--no-write-fetch-head")
+    try:
+        run(target, "fetch", *options, "--", str(source), "+refs/heads/*:refs/heads/*", timeout_s=TIMEOUT_S)
+    except GitFailed as error:
+        raise UpstreamRejected(
+            "The source repository cannot be read, or `git fsck --strict` finds faults in it", code="INVALID_REPOSITORY"
+        ) from error
+    set_default_branch(target, default_branch(inner))
+
+
+def set_default_branch(target: Path, default: str) -> str | None:
+    """Set HEAD to `default`, else to `main`, else to the first branch. Return None in a repository without branches."""
+    names = [branch.name for branch in list_branches(target, timeout_s=TIMEOUT_S)]
+    candidates = [name for name in (default, BRANCH, *names) if name in names]
+    if not candidates:
+        return None
+    run(target, "symbolic-ref", "HEAD", f"refs/heads/{candidates[0]}", timeout_s=TIMEOUT_S)
+    return candidates[0]
+
+
+def _files(source: Path) -> Iterator[Path]:
+    """Yield every file and symbolic link below a folder."""
+    for parent, folders, names in os.walk(source):
+        links = [name for name in folders if Path(parent, name).is_symlink()]
+        folders[:] = sorted(name for name in folders if name not in links)
+        yield from (Path(parent, name) for name in sorted([*names, *links]))
+
+
+def _write(source: Path, file: Path) -> FileWrite:
+    path = file.relative_to(source).as_posix()
+    if fault := path_error(path):
+        raise UpstreamRejected(f"{path!a}: {fault}", code="INVALID_PATH")
+    if file.is_symlink():
+        return FileWrite(path, SYMLINK, os.fsencode(file.readlink()))
+    if not file.is_file():
+        raise UpstreamRejected(f"{path!a}: it is neither a file nor a link", code="INVALID_PATH")
+    return FileWrite(path, EXECUTABLE if os.access(file, os.X_OK) else PLAIN, file.read_bytes())
+
+
+@contextmanager
+def new_repository(root: Path, folder: Path) -> Iterator[Path]:
+    """Provide an empty folder that is renamed to `folder` at the end. Raises RepositoryExists."""
+    if folder.exists():
+        raise RepositoryExists("A repository of that name already exists")
+    with _scaffold(root) as target:
+        yield target
+        _publish(target, folder)
+
+
+@contextmanager
+def _scaffold(root: Path) -> Iterator[Path]:
+    """Provide a temporary folder on the file system of the repositories."""
+    parent = root / ".new"
+    parent.mkdir(parents=True, exist_ok=True)
+    for stale in parent.iterdir():
+        # Another request renames or removes its folder at any time.
+        with suppress(FileNotFoundError):
+            if stale.stat().st_mtime < time.time() - SCAFFOLD_S:
+                shutil.rmtree(stale, ignore_errors=True)
+    target = parent / secrets.token_hex(8)
+    target.mkdir()
+    try:
+        yield target
+    finally:
+        shutil.rmtree(target, ignore_errors=True)
+
+
+def _publish(target: Path, folder: Path) -> None:
+    folder.parent.mkdir(exist_ok=True)
+    try:
+        target.rename(folder)
+    except OSError as error:
+        if folder.exists():
+            raise RepositoryExists("A repository of that name already exists") from error
+        raise
+    descriptor = os.open(folder.parent, os.O_RDONLY)
+    with suppress(OSError):
+        os.fsync(descriptor)
+    os.close(descriptor)
+
+
+class LocalBundles:
+    """The bundles of the repositories below a resolved root."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+
+    def names(self) -> Iterator[str]:
+        """Yield the names of all repositories below the root."""
+        for owner in sorted(self._root.iterdir()):
+            for folder in sorted(owner.iterdir()) if owner.is_dir() else ():
+                name = f"{owner.name}/{folder.name.removesuffix('.git')}"
+                if folder.suffix == ".git" and folder_of(self._root, name) == folder and is_bare_repository(folder):
+                    yield name
+
+    def described(self, name: str) -> BundleInfo | None:
+        """Read HEAD and the refs."""
+        folder = folder_of(self._root, name)
+        return _described(folder) if folder is not None and is_bare_repository(folder) else None
+
+    def write(self, name: str, file: Path) -> BundleInfo:
+        """Bundle all refs. The hash covers the refs of the bundle."""
+        folder = self._valid_folder(name)
+        if not _refs_of(folder):
+            return _described(folder)
+        run(folder, "bundle", "create", "--quiet", str(file.absolute()), "--all", timeout_s=TIMEOUT_S)
+        listed = run(folder, "bundle", "list-heads", str(file.absolute()), timeout_s=TIMEOUT_S).stdout
+        refs = [line for line in os.fsdecode(listed).splitlines() if not line.endswith(" HEAD")]
+        return _bundled(default_branch(folder), refs)
+
+    def read(self, name: str, file: Path | None, head: str) -> BundleInfo:
+        """Fetch from the bundle into a temporary folder and rename it."""
+        with new_repository(self._root, self._valid_folder(name)) as target:
+            init(target, head)
+            if file is not None:
+                _fetch_clone(target, str(file.absolute()))
+            return _described(target)
+
+    def _valid_folder(self, name: str) -> Path:
+        folder = folder_of(self._root, name)
+        if folder is None:
+            raise UpstreamRejected("The repository name is invalid", code="INVALID_NAME")
+        return folder
+
+
+def _fetch_clone(target: Path, bundle: str) -> None:
+    checked = run(target, "bundle", "verify", "--quiet", bundle, timeout_s=TIMEOUT_S, accepts=(0, 1, 128))
+    if checked.returncode:
+        raise UpstreamRejected("The bundle of a repository cannot be read", code="INVALID_BUNDLE")
+    # A backup restores what the service has stored, including objects that are older than the checks.
+    unchecked = ("-c", "transfer.fsckObjects=false")
+    options = ("--quiet", "--no-tags", "--no-auto-gc", "--no-write-fetch-head")
+    run(target, *unchecked, "fetch", *options, "--", bundle, "+refs/*:refs/*", timeout_s=TIMEOUT_S)
+
+
+def _described(folder: Path) -> BundleInfo:
+    return _bundled(default_branch(folder), _refs_of(folder))
+
+
+def _refs_of(folder: Path) -> list[str]:
+    listed = run(folder, "for-each-ref", "--format=%(objectname) %(refname)", timeout_s=TIMEOUT_S)
+    return os.fsdecode(listed.stdout).splitlines()
+
+
+def _bundled(head: str, refs: list[str]) -> BundleInfo:
+    text = "\n".join([f"HEAD {head}", *sorted(refs)]).encode(errors="surrogateescape")
+    return BundleInfo(head, len(refs), hashlib.sha256(text).hexdigest())
 
 
 class LocalCreation(LocalRepositories):
@@ -50,19 +305,19 @@ class LocalCreation(LocalRepositories):
 
     def renew(self, name: str) -> Repository:
         """Return an existing repository. One without an owner stays for another hour."""
-        unclaimed.renew(self._folder(RepoRef(name)))
+        renew(self._folder(RepoRef(name)))
         return self.repository(RepoRef(name))
 
     def remove(self, name: str) -> None:
         """Remove a repository with its files. Nothing happens if it does not exist."""
-        unclaimed.remove(self._root, self._new_folder(name))
+        remove(self._root, self._new_folder(name))
 
     def remove_unclaimed(self, *, is_owned: Callable[[str], bool]) -> list[str]:
         """Remove the repositories of failed requests, which have no owner. Return their names."""
         removed = []
         for name in list(self.bundles.names()):
             folder = self._new_folder(name)
-            if unclaimed.is_old(folder) and unclaimed.settle(self._root, folder, is_owned=partial(is_owned, name)):
+            if is_old(folder) and settle(self._root, folder, is_owned=partial(is_owned, name)):
                 removed.append(name)
         return removed
 
@@ -119,7 +374,6 @@ class LocalCreation(LocalRepositories):
 
 
 MAX_BYTES = 1 << 30
-TIMEOUT_S = 600.0
 LIST_TIMEOUT_S = 30.0
 # A redirect could lead to a private address. Large objects are not expanded in memory.
 OPTIONS = (

@@ -10,8 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from app.drivers.git.local.commands import DiskFull, run
-from app.drivers.git.local.folders import sizes_of
 from app.drivers.git.local.locks import exclusive
+from app.drivers.git.local.repositories import sizes_of
 
 MAX_LOOSE_OBJECTS, MAX_PACKS = 2_000, 50
 PACK_TIMEOUT_S = 600.0

@@ -12,15 +12,13 @@ from app.core.refs import is_branch_name
 from app.drivers.errors import UpstreamRejected, UpstreamTimeout
 from app.drivers.git.commit_plan import make_plan
 from app.drivers.git.errors import BranchExists, BranchMoved, GitObjectMissing, RepositoryDamaged, RepositoryUnavailable
-from app.drivers.git.local.bundles import LocalBundles
 from app.drivers.git.local.commands import GitStatusUnknown, run
-from app.drivers.git.local.creation import LocalCreation
-from app.drivers.git.local.folders import folder_of
+from app.drivers.git.local.creation import LocalBundles, LocalCreation
 from app.drivers.git.local.locks import exclusive_lock
-from app.drivers.git.local.log import read_history, read_last
 from app.drivers.git.local.new_commit import CommitIdentity, Parent, check_person, create_commit
 from app.drivers.git.local.refs import NOTHING, default_branch, list_branches, move, names_conflict, read_loose
-from app.drivers.git.local.revisions import LocalRevisions
+from app.drivers.git.local.repositories import folder_of
+from app.drivers.git.local.revisions import LocalRevisions, read_history, read_last
 from app.drivers.git.local.trees import LocalTree, RecentTrees, list_changes, list_readable, list_tree, sized
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import (

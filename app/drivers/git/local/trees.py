@@ -10,8 +10,8 @@ from itertools import islice
 from pathlib import Path
 
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
-from app.drivers.git.local.catfile import CatFiles, ObjectHeader
 from app.drivers.git.local.commands import fields, stream
+from app.drivers.git.local.processes import CatFiles, ObjectHeader
 from app.drivers.git.port import EntryType, PathChange, TreeEntry
 
 FOLDER = "tree"

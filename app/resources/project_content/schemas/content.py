@@ -23,7 +23,7 @@ from app.http.validation import (
     text,
 )
 from app.models.project_content import IndexStatus
-from app.resources.project_content.commit_builder import FileEdit
+from app.resources.project_content.saving.commit_builder import FileEdit
 from app.resources.project_content.schemas.results import ENTRY_TYPES, MODE, HeadingSchema, OutlineLinkSchema
 
 MAX_FILES, MAX_BYTES = CommitLimits.files, CommitLimits.bytes

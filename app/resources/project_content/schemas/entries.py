@@ -21,7 +21,7 @@ from app.http.file_paths import plain_path
 from app.http.git_refs import BranchName
 from app.http.json_schema import SHA, described
 from app.http.validation import LimitField, PassthroughSchema, RequestQuery
-from app.resources.project_content.entries import EntryQuery
+from app.resources.project_content.entries.entry_pages import EntryQuery
 from app.resources.project_content.schemas.content import LastCommitSchema
 
 _NAME = rf"[^\x00\[\]]{{1,{MAX_NAME}}}"

@@ -8,7 +8,7 @@ from marshmallow import ValidationError, fields, validate
 from app.http.file_paths import plain_path
 from app.http.git_refs import branch_name, full_sha
 from app.http.validation import KeyedDict, RequestBody, StrictBoolean, text
-from app.resources.project_content.front_matter import FrontMatterEdit
+from app.resources.project_content.saving.front_matter import FrontMatterEdit
 from app.resources.project_content.schemas.content import VALIDATE
 
 MAX_KEY, MAX_KEYS = 200, 256

@@ -11,9 +11,8 @@ import pytest
 
 from app.drivers.errors import UpstreamError
 from app.drivers.git.errors import GitObjectMissing
-from app.drivers.git.local.catfile import CatFiles
-from app.drivers.git.local.object_files import write_objects
-from app.drivers.git.local.processes import MAX_IDLE, ProcessPool
+from app.drivers.git.local.new_commit import write_objects
+from app.drivers.git.local.processes import MAX_IDLE, CatFiles, ProcessPool
 from app.drivers.git.object_ids import new_object
 from tests.support.samples.gitrepo import GitRepo
 

@@ -11,10 +11,16 @@ import pytest
 from app.drivers.errors import UpstreamError
 from app.drivers.git.commit_plan import CommitPlan, FileWrite
 from app.drivers.git.errors import RepositoryDamaged
-from app.drivers.git.local.catfile import CatFiles
-from app.drivers.git.local.new_commit import CommitIdentity, NewCommit, Parent, TreeEdit, create_commit
-from app.drivers.git.local.object_files import MAX_LOOSE, write_objects
-from app.drivers.git.local.processes import ProcessPool
+from app.drivers.git.local.new_commit import (
+    MAX_LOOSE,
+    CommitIdentity,
+    NewCommit,
+    Parent,
+    TreeEdit,
+    create_commit,
+    write_objects,
+)
+from app.drivers.git.local.processes import CatFiles, ProcessPool
 from app.drivers.git.local.trees import LocalTree
 from app.drivers.git.object_ids import new_object
 from app.drivers.git.port import Person

@@ -10,7 +10,7 @@ import pytest
 
 from app.drivers.git.local.commands import GitFailed
 from app.drivers.git.local.locks import exclusive
-from app.drivers.git.local.object_files import write_objects
+from app.drivers.git.local.new_commit import write_objects
 from app.drivers.git.local.packing import MAX_LOOSE_OBJECTS, MAX_PACKS, loose_objects
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.object_ids import GitObject, new_object

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.drivers.git.local.catfile import CatFiles
-from app.drivers.git.local.processes import ProcessPool
+from app.drivers.git.local.processes import CatFiles, ProcessPool
 from app.drivers.git.local.trees import MAX_NAMES, MAX_TREES, LocalTree, RecentTrees
 from tests.support.samples.gitrepo import GitRepo
 

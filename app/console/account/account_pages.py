@@ -1,0 +1,158 @@
+"""Pages without a session: sign-in, sign-up, verification, forgotten and reset password, invitation."""
+
+from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import urlencode
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.guards import public
+from app.access.scope import Scope
+from app.console.blueprint import ROOT, blueprint
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, is_signed_in, see_other
+from app.console.shell.rendering import page
+from app.core.errors import EmailNotVerified, NotFound
+from app.extensions import current_settings
+from app.http.validation import RequestQuery
+from app.resources.auth.routes import account, email
+
+AUTH_NAMES = {"otp": "code", "newPassword": "password", "rememberMe": "remember"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountQuery(RequestQuery):
+    """The values that a link to an account page carries."""
+
+    next: Annotated[str, fields.String(load_default="", validate=validate.Length(max=2048))]
+    email: Annotated[str, fields.String(load_default="", validate=validate.Length(max=320))]
+    token: Annotated[str, fields.String(load_default="", validate=validate.Length(max=512))]
+
+
+def local_path(target: str) -> str:
+    """Return a path of the console to which a sign-in leads. Other URLs are replaced by the home page."""
+    inside = target == ROOT or target.startswith((f"{ROOT}/", f"{ROOT}?"))
+    return target if inside and "\\" not in target and not any(char < " " for char in target) else ROOT
+
+
+@blueprint.get("/sign-in")
+@Page(guard=public(), query=AccountQuery)
+def sign_in_page(*, scope: Scope, query: AccountQuery) -> Response:
+    """Show the sign-in."""
+    return page("account/sign_in.html", query=query)
+
+
+@blueprint.post("/sign-in")
+@Page(
+    guard=public(),
+    inputs=("email", "password", "remember"),
+    query=AccountQuery,
+    shown_by="sign_in_page",
+    names=AUTH_NAMES,
+)
+def sign_in(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
+    """Sign in and return to the page that required it."""
+    data = form.texts("email", "password") | {"rememberMe": form.is_checked("remember")}
+    try:
+        api.write(email.sign_in, data=data)
+    except EmailNotVerified:
+        return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email')})}")
+    return see_other(local_path(query.next))
+
+
+@blueprint.get("/sign-up")
+@Page(guard=public(), query=AccountQuery)
+def sign_up_page(*, scope: Scope, query: AccountQuery) -> Response:
+    """Show the sign-up."""
+    return page("account/sign_up.html", query=query)
+
+
+@blueprint.post("/sign-up")
+@Page(guard=public(), inputs=("name", "email", "password"), shown_by="sign_up_page")
+def sign_up(*, scope: Scope, form: Form) -> Response:
+    """Create an account. A code is mailed."""
+    api.write(email.sign_up, data=form.texts("name", "email", "password"))
+    return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email').strip()})}")
+
+
+@blueprint.get("/verify")
+@Page(guard=public(), query=AccountQuery)
+def verify_page(*, scope: Scope, query: AccountQuery) -> Response:
+    """Show the form for the mailed code."""
+    return page("account/verify.html", query=query)
+
+
+@blueprint.post("/verify")
+@Page(guard=public(), inputs=("email", "code"), query=AccountQuery, shown_by="verify_page", names=AUTH_NAMES)
+def verify(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
+    """Confirm the e-mail address and sign in."""
+    api.write(email.verify_email, data={"email": form.text("email"), "otp": form.text("code").strip()})
+    return see_other(ROOT)
+
+
+@blueprint.post("/verify/resend")
+@Page(guard=public(), inputs=("email",), query=AccountQuery, shown_by="verify_page")
+def resend_code(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
+    """Mail a new code."""
+    api.write(email.send_code, data=form.texts("email"))
+    return see_other(f"{ROOT}/verify?{urlencode({'email': form.text('email'), 'done': 'code'})}")
+
+
+@blueprint.get("/forgot-password")
+@Page(guard=public(), query=AccountQuery)
+def forgot_password_page(*, scope: Scope, query: AccountQuery) -> Response:
+    """Show the form for the e-mail address of a forgotten password."""
+    return page("account/forgot_password.html", query=query)
+
+
+@blueprint.post("/forgot-password")
+@Page(guard=public(), inputs=("email",), query=AccountQuery, shown_by="forgot_password_page")
+def forgot_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
+    """Mail a link to the page for a new password."""
+    link = f"{current_settings().server.base_url}{ROOT}/reset-password"
+    api.write(account.forget_password, data={"email": form.text("email"), "redirectTo": link})
+    return see_other(f"{ROOT}/forgot-password?done=reset")
+
+
+@blueprint.get("/reset-password")
+@Page(guard=public(), query=AccountQuery)
+def reset_password_page(*, scope: Scope, query: AccountQuery) -> Response:
+    """Show the form for the new password. A script copies a token from the fragment of the URL."""
+    return page("account/reset_password.html", query=query)
+
+
+@blueprint.post("/reset-password")
+@Page(
+    guard=public(), inputs=("password", "token"), query=AccountQuery, shown_by="reset_password_page", names=AUTH_NAMES
+)
+def reset_password(*, scope: Scope, query: AccountQuery, form: Form) -> Response:
+    """Set the new password."""
+    data = {"newPassword": form.text("password"), "token": form.text("token") or query.token}
+    api.write(account.reset_password, data=data)
+    return see_other(f"{ROOT}/sign-in?done=password")
+
+
+@blueprint.get("/invitation")
+@Page(guard=public(), query=AccountQuery)
+def invitation_page(*, scope: Scope, query: AccountQuery) -> Response:
+    """Explain an invitation to a person who opens the link of the mail."""
+    if is_signed_in():
+        return see_other(ROOT)
+    return page("account/invitation.html", query=query)
+
+
+@blueprint.post("/sign-out")
+@Page(guard=public(), inputs=())
+def sign_out(*, scope: Scope, form: Form) -> Response:
+    """End the session."""
+    api.write(email.sign_out)
+    return see_other(f"{ROOT}/sign-in?done=signed-out")
+
+
+@blueprint.get("/<path:unknown>")
+@Page(guard=public())
+def unknown_page(*, scope: Scope) -> Response:
+    """Return the error page for an unknown URL."""
+    raise NotFound

@@ -1,0 +1,46 @@
+"""The home page: organizations, projects and recent activity of the user."""
+
+from typing import Any
+
+from flask import Response
+
+from app.access.guards import verified
+from app.access.scope import Scope
+from app.console.blueprint import ROOT, blueprint
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, see_other
+from app.console.shell.rendering import page
+from app.resources.organization import routes as organizations
+from app.resources.project_log import routes as log
+
+PROJECTS_WITH_ACTIVITY, ENTRIES = 5, 8
+
+
+@blueprint.get("")
+@Page(guard=verified())
+def home(*, scope: Scope) -> Response:
+    """Show the organizations with their projects, and the latest changes."""
+    own = api.read(organizations.list_own, status="active")
+    own.sort(key=lambda organization: not organization["projects"])
+    projects = [project for organization in own for project in organization["projects"]]
+    return page("home.html", organizations=own, activity=_activity(projects))
+
+
+def _activity(projects: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return the latest log entries of the projects that changed last."""
+    latest = sorted(projects, key=lambda project: str(project["updatedAt"]), reverse=True)[:PROJECTS_WITH_ACTIVITY]
+    entries = [
+        entry | {"project": project}
+        for project in latest
+        for entry in api.read(log.read, {"project_id": project["project_id"]}, limit=ENTRIES)["logs"]
+    ]
+    return sorted(entries, key=lambda entry: str(entry["createdAt"]), reverse=True)[:ENTRIES]
+
+
+@blueprint.post("/organizations")
+@Page(guard=verified(), inputs=("name",), shown_by="home", names={"org_name": "name"})
+def create_organization(*, scope: Scope, form: Form) -> Response:
+    """Create an organization."""
+    created = api.write(organizations.create, data={"org_name": form.text("name")})
+    return see_other(f"{ROOT}/organizations/{created['org_id']}?done=created")

@@ -1,0 +1,47 @@
+"""The pages to which Git providers redirect after an account was connected (`/connect/provider_a`, `/connect/provider_b`)."""
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.guards import verified
+from app.access.scope import Scope
+from app.console.blueprint import ROOT
+from app.console.shell import api, errors, headers
+from app.console.shell.mail_links import blueprint
+from app.console.shell.pages import Page, see_other
+from app.http.validation import RequestQuery
+from app.resources.git_provider.routes import exchange
+
+CONNECTIONS = f"{ROOT}/account/connections?done=account-connected"
+
+blueprint.register_error_handler(Exception, errors.handle)
+blueprint.after_request(headers.add_headers)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExchangeQuery(RequestQuery):
+    """The parameters that a provider adds to the URL."""
+
+    code: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=512))]
+    state: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=512))]
+    installation_id: Annotated[str | None, fields.String(load_default=None, validate=validate.Length(max=40))]
+
+
+@blueprint.get("/connect/provider_a")
+@Page(guard=verified(), query=ExchangeQuery)
+def connect_provider_a(*, scope: Scope, query: ExchangeQuery) -> Response:
+    """Store the tokens of an installation. The state of the URL belongs to the session of the user."""
+    api.write(exchange.exchange_a, data={name: value for name, value in vars(query).items() if value})
+    return see_other(CONNECTIONS)
+
+
+@blueprint.get("/connect/provider_b")
+@Page(guard=verified(), query=ExchangeQuery)
+def connect_provider_b(*, scope: Scope, query: ExchangeQuery) -> Response:
+    """Store the tokens of an account. The state of the URL belongs to the session of the user."""
+    values = {"code": query.code, "state": query.state}
+    api.write(exchange.exchange_b, data={name: value for name, value in values.items() if value})
+    return see_other(CONNECTIONS)

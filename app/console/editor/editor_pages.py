@@ -1,0 +1,180 @@
+"""The editor: front matter as fields, text, saving, and drafts."""
+
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.scope import Scope
+from app.console.blueprint import blueprint
+from app.console.editor.field_lists import ACTION, apply_action
+from app.console.editor.form_fields import page_fields
+from app.console.editor.page_source import (
+    EDITOR_INPUTS,
+    OpenFile,
+    delete_draft,
+    edited,
+    open_present,
+    open_version,
+    read_draft,
+    write_draft,
+)
+from app.console.editor.preview_addresses import page_path, with_path
+from app.console.editor.saving import edit_url, save_edit
+from app.console.editor.suggestions import is_configured
+from app.console.project.images import is_image, site_url
+from app.console.project.media import usage_of
+from app.console.project.preview import preview_state
+from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, current_form, page_again, see_other
+from app.console.shell.rendering import page
+from app.content.filetypes import file_type
+from app.content.page_text import PageText, read_page
+from app.content.schema.model import ContentSchema
+from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
+from app.drivers.git.errors import GitObjectMissing
+from app.http.validation import RequestQuery
+from app.models.project import Generator
+from app.resources.project_schema.prepare import branch_schema
+
+MARKDOWN = ("markdown", "mdx", "markdoc")
+
+WITHOUT_RELOAD = (None, Generator.JEKYLL, Generator.STATIC)
+"""Generators whose open pages do not follow changes. The panel of the preview loads these pages again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditorQuery(RequestQuery):
+    """The mode of the editor, its side panel, and the change that was saved."""
+
+    mode: Annotated[str, fields.String(load_default="rich", validate=validate.OneOf(["rich", "source"]))]
+    panel: Annotated[str, fields.String(load_default="", validate=validate.OneOf(["", "preview", "ai"]))]
+    since: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
+    change: Annotated[str, fields.String(load_default="", validate=validate.Length(max=64))]
+
+
+def _open(scope: Scope, query: EditorQuery) -> tuple[OpenFile | None, ContentSchema]:
+    """Return the file, or None if only a draft of it exists, and the schema."""
+    try:
+        opened = open_present(scope, scope.path["file"])
+    except NotFound:
+        if read_draft(scope, scope.path["file"]) is None:
+            raise
+        opened = None
+    return opened, branch_schema(scope)
+
+
+@blueprint.get(f"{BASE}/edit/<path:file>")
+@Page(guard=MEMBER, query=EditorQuery, prepare=_open)
+def edit(*, scope: Scope, query: EditorQuery, prepared: tuple[OpenFile | None, ContentSchema]) -> Response:
+    """Show a file in the editor, with the draft of the user if there is one."""
+    path, draft = scope.path["file"], read_draft(scope, scope.path["file"])
+    opened, schema = prepared
+    if opened is None:
+        return see_other(project_url(scope, f"/conflict/{quote(path)}"))
+    text = opened.page
+    has_conflict = draft is not None and draft["base_blob_sha"] != opened.blob_sha
+    if draft is not None and not has_conflict and not current_form().was_sent():
+        text = read_page(path, draft["content"].encode())
+    language = file_type(path).language
+    return page(
+        "project/edit.html",
+        file=path,
+        opened=opened,
+        text=text,
+        shown=page_fields(scope, schema, path, text) if text is not None else None,
+        has_image=is_image(path),
+        usage=usage_of(scope, path) if is_image(path) else None,
+        image_url=site_url(path, ""),
+        has_ai=is_configured(),
+        panel=_panel(scope, query.panel, path, text),
+        draft=draft,
+        has_conflict=has_conflict,
+        file_language=language,
+        is_markdown=language in MARKDOWN,
+        query=query,
+        title=_title(text, path),
+        name=path.rpartition("/")[2],
+        folder=path.rpartition("/")[0],
+    )
+
+
+def _title(text: PageText | None, path: str) -> str:
+    """Return the title of a page, else the name of its file."""
+    title = (text.values or {}).get("title") if text is not None else None
+    return title if isinstance(title, str) and title else path.rpartition("/")[2]
+
+
+def _panel(scope: Scope, name: str, path: str, text: PageText | None) -> dict[str, Any]:
+    """Return the values of the side panel."""
+    values = text.values if text is not None else None
+    path_in_site = page_path(path, values or {}, scope.project.paths.get("content"))
+    record, address = preview_state(scope) if name == "preview" else (None, None)
+    shown = with_path(address, path_in_site) if address else None
+    reloads = scope.project.generator not in WITHOUT_RELOAD
+    return {"name": name, "path": path_in_site, "record": record, "address": shown, "reloads": reloads}
+
+
+def _read_schema(scope: Scope, query: EditorQuery) -> ContentSchema:
+    return branch_schema(scope)
+
+
+@blueprint.post(f"{BASE}/edit/<path:file>")
+@Page(guard=MEMBER, query=EditorQuery, inputs=EDITOR_INPUTS, shown_by="edit", prepare=_read_schema)
+def save_file(*, scope: Scope, query: EditorQuery, form: Form, prepared: ContentSchema) -> Response:
+    """Save the file. If another user changed it since, store the text as a draft and show both versions."""
+    opened = _open_edited(scope, form)
+    if ACTION in form.values:
+        return _change_list(scope, opened, form)
+    data = edited(opened, form, prepared)
+    return save_edit(scope, opened, data, form.text("message"), mode=query.mode)
+
+
+def _open_edited(scope: Scope, form: Form) -> OpenFile:
+    """Return the version from which the form started, or an empty one if no branch contains it."""
+    path, base_sha, blob_sha = scope.path["file"], form.text("base_sha"), form.text("base_blob_sha")
+    try:
+        return open_version(scope, path, base_sha, blob_sha)
+    except GitObjectMissing:
+        return OpenFile(path, base_sha, "", b"")
+
+
+def _change_list(scope: Scope, opened: OpenFile, form: Form) -> Response:
+    """Return the editor with the values of the form, after a button added, moved or removed an item of a list."""
+    apply_action(form)
+    if "body" in form.values:
+        form.values["body"] = form.text("body").replace("\r\n", "\n")
+    form.is_repeated = True
+    with suppress(InvalidRequest, UnprocessableEntity):
+        _store_draft(scope, opened, edited(opened, form))
+    return page_again("edit", dict(scope.path), form)
+
+
+def _store_draft(scope: Scope, opened: OpenFile, data: bytes) -> None:
+    if data == opened.data:
+        delete_draft(scope, opened.path)
+    else:
+        write_draft(scope, opened.path, data, opened.blob_sha, base_sha=opened.base_sha)
+
+
+@blueprint.post(f"{BASE}/draft/<path:file>")
+@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
+def save_draft(*, scope: Scope, form: Form) -> Response:
+    """Store the fields of the editor as a draft. Returns 204."""
+    opened = _open_edited(scope, form)
+    _store_draft(scope, opened, edited(opened, form))
+    return Response(status=204)
+
+
+@blueprint.post(f"{BASE}/discard-draft/<path:file>")
+@Page(guard=MEMBER, inputs=("next",), shown_by="edit")
+def discard_draft(*, scope: Scope, form: Form) -> Response:
+    """Delete the draft of a file."""
+    delete_draft(scope, scope.path["file"])
+    if form.text("next") == "project":
+        return see_other(project_url(scope, "?done=draft-deleted"))
+    return see_other(edit_url(scope, scope.path["file"], "done=draft-deleted"))

@@ -1,0 +1,180 @@
+"""Kinds of inputs for values of the front matter: the text that an input shows, and the value of a sent text."""
+
+import json
+import math
+import re
+from collections.abc import Sequence
+from datetime import datetime
+from enum import StrEnum
+from typing import Any, Final
+
+from app.console.shell.dates import user_zone
+from app.console.shell.translation import gettext as _
+from app.content.front_matter.values import WrittenFloat
+from app.http.body import check_shape
+
+LONG = 100
+_MOMENT = re.compile(r"(\d{4}-\d\d-\d\d)([Tt ])(\d\d:\d\d)(:\d\d(?:\.\d+)?)?( ?(?:[Zz]|[+-]\d\d:?\d\d)?)")
+_LOCAL = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d)(:\d\d(?:\.\d+)?)?")
+
+
+class InputKind(StrEnum):
+    """The kind of an input. A form names the kind of each of its inputs, so that it is read as it was shown."""
+
+    TEXT = "text"
+    LONG = "long"
+    NUMBER = "number"
+    CHECKBOX = "checkbox"
+    DATE = "date"
+    DATETIME = "datetime"
+    LINES = "lines"
+    SELECT = "select"
+    CHOICES = "choices"
+    JSON = "json"
+
+
+class Marker:
+    """A result of `sent_value` that is not a value."""
+
+
+UNCHANGED: Final = Marker()
+REMOVED: Final = Marker()
+"""The input was emptied, and its kind has no empty value."""
+
+
+def kind_of(value: object) -> InputKind:
+    """Return the kind of input for a value of which only the value is known."""
+    if isinstance(value, bool):
+        return InputKind.CHECKBOX
+    if isinstance(value, int | float):
+        return InputKind.NUMBER
+    if isinstance(value, str) or value is None:
+        return InputKind.LONG if value and (len(value) > LONG or "\n" in value) else InputKind.TEXT
+    return InputKind.LINES if value and are_lines(value) else InputKind.JSON
+
+
+def are_lines(value: object) -> bool:
+    """Return whether a value is a list of texts that can be shown one per line."""
+    return isinstance(value, list) and all(
+        isinstance(item, str) and item and item == item.strip() and "\n" not in item for item in value
+    )
+
+
+def is_moment(text: str) -> bool:
+    """Return whether a text is a date with a time that an input of the browser can show."""
+    return _MOMENT.fullmatch(text) is not None and _is_time(text[:10] + "T" + text[11:16])
+
+
+def is_date(text: str) -> bool:
+    """Return whether a text is a date as an input of the browser shows it."""
+    return len(text) == 10 and text[4] == text[7] == "-" and _is_time(text)
+
+
+def offset_of(value: object) -> str:
+    """Return the offset of a date with a time as it is written, for example `+02:00`, or an empty text."""
+    match = _MOMENT.fullmatch(value) if isinstance(value, str) else None
+    return match[5].strip() if match else ""
+
+
+def input_text(kind: InputKind, value: Any) -> str:
+    """Return the text that an input shows for a value."""
+    if kind is InputKind.CHECKBOX:
+        return "true" if value is True else "false"
+    if value is None:
+        return ""
+    if isinstance(value, WrittenFloat):
+        return value.text
+    if kind is InputKind.LINES and isinstance(value, list):
+        return "\n".join(map(str, value))
+    if isinstance(value, str) and kind in (InputKind.TEXT, InputKind.LONG, InputKind.DATE, InputKind.DATETIME):
+        match = _MOMENT.fullmatch(value) if kind is InputKind.DATETIME else None
+        return f"{match[1]}T{match[3]}{match[4] or ''}" if match else value
+    return json.dumps(value, ensure_ascii=False)
+
+
+def sent_value(kind: InputKind, old: Any, sent: Sequence[str]) -> Any:
+    """Return the value of a sent input, UNCHANGED or REMOVED. `old` is the value in the file, None if there is none.
+
+    Raises:
+        ValueError: the text is not of this kind.
+    """
+    if kind is InputKind.CHECKBOX:
+        return bool(sent) if bool(sent) != (old is True) else UNCHANGED
+    if kind is InputKind.CHOICES:
+        return _choices(old, [_read_json(text) for text in sent])
+    if not sent:
+        return UNCHANGED
+    text = sent[0].replace("\r\n", "\n")
+    if text == input_text(kind, old):
+        return UNCHANGED
+    if kind in (InputKind.TEXT, InputKind.LONG):
+        return text
+    if kind is InputKind.LINES:
+        return [line.strip() for line in text.split("\n") if line.strip()]
+    return _parsed(kind, old, text.strip()) if text.strip() else REMOVED
+
+
+def _parsed(kind: InputKind, old: Any, text: str) -> Any:
+    if kind is InputKind.DATE:
+        if not is_date(text):
+            raise ValueError(_("Enter a date."))
+        return text
+    if kind is InputKind.DATETIME:
+        return _moment(old, text)
+    try:
+        value = _read_json(text)
+    except ValueError as error:
+        message = _("Enter a number.") if kind is InputKind.NUMBER else _("This value cannot be read")
+        raise ValueError(message) from error
+    if kind is not InputKind.NUMBER:
+        return value
+    if not _is_number(value):
+        raise ValueError(_("Enter a number."))
+    return WrittenFloat(text) if isinstance(value, float) or isinstance(old, WrittenFloat) else value
+
+
+def _read_json(text: str) -> Any:
+    """Return a JSON value. Raises InvalidRequest for too many values or levels."""
+    check_shape(text.encode())
+    return json.loads(text, parse_constant=_refuse)
+
+
+def _refuse(name: str) -> None:
+    raise ValueError(name)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _moment(old: Any, text: str) -> str:
+    """Return a date with a time in the notation of the old value. A new one has the offset of the user's time zone."""
+    match = _LOCAL.fullmatch(text)
+    if match is None or not _is_time(f"{match[1]}T{match[2]}"):
+        raise ValueError(_("Enter a date with a time."))
+    before = _MOMENT.fullmatch(old) if isinstance(old, str) else None
+    if before is not None:
+        seconds = _with_digits(match[3] or "", before[4] or "")
+        return f"{match[1]}{before[2]}{match[2]}{seconds}{before[5]}"
+    return datetime.fromisoformat(text).replace(tzinfo=user_zone()).isoformat()
+
+
+def _with_digits(sent: str, before: str) -> str:
+    """Return seconds with as many digits as before. A browser shortens `:00.000` to nothing."""
+    zeros = (":00." if "." in before else before and ":00").ljust(len(before), "0")
+    return sent + zeros[len(sent) :]
+
+
+def _is_time(text: str) -> bool:
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _choices(old: Any, sent: list[Any]) -> Any:
+    """Return the chosen values: those that were in the file in their order, then the new ones."""
+    before = old if isinstance(old, list) else []
+    chosen = [value for value in before if value in sent] + [value for value in sent if value not in before]
+    return UNCHANGED if chosen == before else chosen

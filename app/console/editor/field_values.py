@@ -1,0 +1,114 @@
+"""Changes of the front matter that a form describes. Only values whose input changed are written."""
+
+import copy
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.console.editor.field_inputs import REMOVED, UNCHANGED, InputKind, sent_value
+from app.console.editor.field_lists import KIND, keyed, named_pointer, path_of, plain, sent_orders
+from app.console.shell.forms import Form
+from app.content.schema.model import Collection, ContentSchema
+from app.content.schema.validation import validate
+from app.core.errors import FieldError, InvalidRequest
+
+INPUT = "fm."
+"""The prefix of the input of a value. The path of the value follows."""
+
+
+@dataclass(frozen=True)
+class Changes:
+    """New values of top-level keys, and removed keys."""
+
+    values: dict[str, Any]
+    unset: list[str]
+
+
+def changes_of(values: Mapping[str, Any], form: Form) -> Changes:
+    """Return the changes of a form to the values of a file.
+
+    Raises:
+        InvalidRequest: an input cannot be read as a value of its kind.
+    """
+    before = keyed(values, form)
+    edited, touched = copy.deepcopy(before), {path[0] for path in sent_orders(form)}
+    for path, value in _sent_values(before, form):
+        _set(edited, path, value)
+        touched.add(path[0])
+    edited = {key: plain(value) for key, value in edited.items()}
+    touched = {key for key in touched if not _is_same(edited, values, key)}
+    key = form.text("new.key").strip()
+    if key and key not in values:
+        edited[key] = form.text("new.value")
+        touched.add(key)
+    return Changes(
+        {key: value for key, value in edited.items() if key in touched},
+        [key for key in values if key in touched and key not in edited],
+    )
+
+
+def _is_same(edited: Mapping[str, Any], values: Mapping[str, Any], key: str) -> bool:
+    """Return whether a key has the value of the file. An empty list or object is equal to a missing one."""
+    is_absent = key not in values and edited.get(key) in ([], {})
+    return is_absent or (edited.get(key) == values.get(key) and (key in edited) == (key in values))
+
+
+def _sent_values(values: Mapping[str, Any], form: Form) -> Iterator[tuple[tuple[str, ...], Any]]:
+    errors = []
+    for hidden, kind in form.values.items():
+        if not hidden.startswith(KIND):
+            continue
+        name = f"{INPUT}{hidden.removeprefix(KIND)}"
+        path = path_of(hidden.removeprefix(KIND))
+        try:
+            value = sent_value(InputKind(kind), _value_at(values, path), form.all(name))
+        except ValueError as error:
+            errors.append(FieldError(name, str(error)))
+            continue
+        if value is not UNCHANGED:
+            yield path, value
+    if errors:
+        raise InvalidRequest(errors[0].message, fields=errors)
+
+
+def _value_at(values: Any, path: tuple[str, ...]) -> Any:
+    for key in path:
+        values = values.get(key) if isinstance(values, Mapping) else None
+    return values
+
+
+def _set(values: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for key in path[:-1]:
+        inner = values.get(key)
+        if not isinstance(inner, dict):
+            inner = values[key] = {}
+        values = inner
+    if value is REMOVED:
+        values.pop(path[-1], None)
+    else:
+        values[path[-1]] = value
+
+
+def check(
+    schema: ContentSchema, collection: Collection, values: Mapping[str, Any], changes: Changes, form: Form
+) -> None:
+    """Compare the changed values with the schema. Values that were not edited are accepted as they are.
+
+    Raises:
+        InvalidRequest: a changed value does not match its field.
+    """
+    after = {key: value for key, value in values.items() if key not in changes.unset} | changes.values
+    before = set(validate(schema, collection, values))
+    errors = [
+        error
+        for error in validate(schema, collection, after)
+        if error not in before or _at(values, error.pointer) != _at(after, error.pointer)
+    ]
+    if errors:
+        raise InvalidRequest(
+            fields=[FieldError(INPUT + named_pointer(error.pointer, form), error.message) for error in errors]
+        )
+
+
+def _at(values: Mapping[str, Any], pointer: str) -> Any:
+    return _value_at(values, path_of(pointer[1:]))

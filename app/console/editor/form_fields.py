@@ -1,0 +1,350 @@
+"""The fields of the editor: from the schema of a collection, else from the values of the file."""
+
+import dataclasses
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.access.scope import Scope
+from app.console.editor.field_inputs import InputKind, are_lines, input_text, is_date, is_moment, kind_of, offset_of
+from app.console.editor.field_lists import ITEMS, KIND, is_object_list, items_of, keyed, name_of, plain
+from app.console.editor.field_values import INPUT
+from app.console.project.images import find_files, site_url
+from app.console.shell.pages import current_form
+from app.console.shell.translation import gettext as _
+from app.content.filetypes import file_type
+from app.content.page_text import PageText
+from app.content.schema.model import Collection, ContentSchema, FieldType, SchemaField, SourceKind
+from app.content.schema.validation import collection_of
+from app.core.limits import InputLimits
+from app.resources.project_content.entries.entry_pages import EntryQuery, entries
+from app.resources.project_content.search.images import list_images
+
+MAX_FIELDS = 300
+MAX_INPUTS = InputLimits.form_fields - 100
+_INPUTS = 2
+_WIDE = (None, InputKind.LONG, InputKind.LINES, InputKind.CHOICES, InputKind.JSON)
+MAX_NARROW = 28
+"""Characters that an input in one of three columns shows."""
+
+_TEXTS = (FieldType.STRING, FieldType.TEXT, FieldType.IMAGE, FieldType.RELATION)
+
+Suggest = Callable[[str], Sequence[str]]
+"""Returns the values that a relation to a collection may have."""
+
+
+@dataclass(frozen=True)
+class Option:
+    """A value that can be chosen, as the text of an input and as the text that the user sees."""
+
+    value: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Field:
+    """An input, or a group of inputs if `kind` is None. The children of a list of objects are its items.
+
+    `is_unfit`: the value does not match the type of the schema.
+    """
+
+    path: tuple[str, ...]
+    label: str
+    kind: InputKind | None
+    value: Any = None
+    is_required: bool = False
+    is_unfit: bool = False
+    is_image: bool = False
+    is_list: bool = False
+    default: str = ""
+    options: tuple[Option, ...] = ()
+    suggestions: tuple[str, ...] = ()
+    children: tuple["Field", ...] = ()
+
+    @property
+    def name(self) -> str:
+        """The name of the input."""
+        return INPUT + self.target
+
+    @property
+    def kind_name(self) -> str:
+        """The name of the hidden input with the kind."""
+        return KIND + self.target
+
+    @property
+    def items_name(self) -> str:
+        """The name of the hidden input with the order of a list."""
+        return ITEMS + self.target
+
+    @property
+    def items(self) -> str:
+        """The ids of the items of a list in their order."""
+        return ",".join(child.path[-1] for child in self.children)
+
+    @property
+    def target(self) -> str:
+        """The list or the item as the buttons of a list name it."""
+        return name_of(self.path)
+
+    @property
+    def text(self) -> str:
+        """The text that the input shows."""
+        return input_text(self.kind, self.value) if self.kind is not None else ""
+
+    @property
+    def chosen(self) -> list[str]:
+        """The values of the checked choices."""
+        return [_text(value) for value in self.value or ()] if isinstance(self.value, list) else []
+
+    @property
+    def offset(self) -> str:
+        """The offset of a date with a time."""
+        return offset_of(self.value)
+
+    @property
+    def is_wide(self) -> bool:
+        """Return whether the field takes the whole width."""
+        return self.path == ("title",) or self.kind in _WIDE or len(self.text) > MAX_NARROW
+
+
+def fields_of(values: Mapping[str, Any]) -> list[Field]:
+    """Return the fields of values without a schema, in their order, the title first."""
+    return _title_first(_inferred((key,), value) for key, value in values.items())
+
+
+def declared_fields(collection: Collection, values: Mapping[str, Any], suggest: Suggest) -> list[Field]:
+    """Return the fields of a declared schema in its order, then those of other values."""
+    return _title_first(_group(collection.fields, values, (), suggest))
+
+
+def usual_fields(collection: Collection, values: Mapping[str, Any], suggest: Suggest) -> list[Field]:
+    """Return the fields of an inferred schema: the values in their order, then the fields that nearly all files have."""
+    known = {field.name: field for field in collection.fields}
+    missing = [field.name for field in collection.fields if field.required and field.name not in values]
+    fields = []
+    for key in (*values, *missing):
+        value = values.get(key)
+        shown = _field(_usual(known[key], value), value, (key,), suggest) if key in known else _inferred((key,), value)
+        options = tuple(map(str, known[key].options)) if key in known else ()
+        fields.append(replace(shown, suggestions=shown.suggestions or options, is_unfit=False))
+    return _title_first(fields)
+
+
+def _usual(field: SchemaField, value: Any) -> SchemaField:
+    """Return an inferred field without rules. Its options are those that exist; a text input accepts others."""
+    values = value if isinstance(value, dict) else {}
+    inner = tuple(_usual(one, values.get(one.name)) for one in field.fields if one.required or one.name in values)
+    kind = FieldType.STRING if field.type is FieldType.SELECT else field.type
+    item = field.item and replace(field.item, fields=tuple(_usual(one, None) for one in field.item.fields))
+    return replace(field, type=kind, required=False, options=(), fields=inner, item=item)
+
+
+def _title_first(fields: Iterable[Field]) -> list[Field]:
+    return list(_within_limits(sorted(fields, key=lambda field: field.path != ("title",))[:MAX_FIELDS]))
+
+
+def _within_limits(fields: Iterable[Field]) -> Iterator[Field]:
+    """Yield the fields. Groups and lists with more inputs than a form can have are shown as JSON."""
+    free = MAX_INPUTS
+    for field in fields:
+        count = _inputs_of(field)
+        if count > max(free, _INPUTS):
+            field = replace(field, kind=InputKind.JSON, value=plain(field.value), children=(), is_list=False)
+            count = _INPUTS
+        free -= count
+        yield field
+
+
+def _inputs_of(field: Field) -> int:
+    """Return the largest number of fields that a form sends for a field: the kind and the value, or all checked choices."""
+    if field.kind is None:
+        return int(field.is_list) + sum(map(_inputs_of, field.children))
+    return 1 + len(field.options) if field.kind == InputKind.CHOICES else _INPUTS
+
+
+def _group(
+    fields: Sequence[SchemaField], values: Mapping[str, Any], path: tuple[str, ...], suggest: Suggest
+) -> Iterator[Field]:
+    for field in fields:
+        yield _field(field, values.get(field.name), (*path, field.name), suggest)
+    names = {field.name for field in fields}
+    yield from (_inferred((*path, key), value) for key, value in values.items() if key not in names)
+
+
+def _inferred(path: tuple[str, ...], value: Any) -> Field:
+    shown = Field(path, _label(path[-1]), kind_of(value), value)
+    if value and is_object_list(value):
+        keys = dict.fromkeys(key for item in items_of(value).values() for key in item)
+        return _with_items(shown, lambda item, at: (_inferred((*at, key), item.get(key)) for key in keys))
+    return shown
+
+
+def _with_items(shown: Field, fields: Callable[[dict[str, Any], tuple[str, ...]], Iterable[Field]]) -> Field:
+    """Return the field of a list of objects with a group for each item."""
+    items = ((item, (*shown.path, one)) for one, item in items_of(shown.value).items())
+    groups = tuple(Field(at, "", None, children=tuple(fields(item, at))) for item, at in items)
+    return replace(shown, kind=None, is_list=True, children=groups)
+
+
+def _label(name: str) -> str:
+    return name.replace("_", " ").replace("-", " ").strip().capitalize() or name
+
+
+def _field(field: SchemaField, value: Any, path: tuple[str, ...], suggest: Suggest) -> Field:
+    shown = Field(path, field.label or _label(field.name), kind_of(value), value, field.required)
+    if field.type is FieldType.OBJECT and field.fields and (value is None or isinstance(value, dict)):
+        return replace(shown, kind=None, children=tuple(_group(field.fields, value or {}, path, suggest)))
+    inner = field.item.fields if field.item is not None else ()
+    if field.type is FieldType.LIST and inner and (value is None or is_object_list(value)):
+        return _with_items(shown, lambda item, at: _group(inner, item, at, suggest))
+    kind = _kind(field, value)
+    if kind is None:
+        return replace(shown, is_unfit=not (value is None or field.type is FieldType.MIXED))
+    options = _options(field, value, kind)
+    return replace(
+        shown,
+        kind=kind,
+        options=options,
+        is_unfit=len(options) > len(_declared_options(field)),
+        is_image=field.type is FieldType.IMAGE,
+        default=_shown(field.default) if value is None and field.default is not None else "",
+        suggestions=tuple(suggest(field.collection)) if field.type is FieldType.RELATION and field.collection else (),
+    )
+
+
+def _kind(field: SchemaField, value: Any) -> InputKind | None:
+    """Return the kind of input for a field with a value, or None if the value does not match the type."""
+    if field.type is FieldType.LIST or field.multiple:
+        return _list_kind(field, value)
+    if field.type is FieldType.SELECT:
+        return None if isinstance(value, dict | list) else InputKind.SELECT
+    if field.type in _TEXTS and isinstance(value, str | None):
+        return InputKind.LONG if field.type is FieldType.TEXT else kind_of(value)
+    if field.type is FieldType.NUMBER and (value is None or kind_of(value) is InputKind.NUMBER):
+        return InputKind.NUMBER
+    if field.type is FieldType.BOOLEAN and isinstance(value, bool | None):
+        # An unchecked box cannot show that a value is missing whose default is true.
+        return InputKind.SELECT if value is None and field.default is True else InputKind.CHECKBOX
+    if field.type in (FieldType.DATE, FieldType.DATETIME):
+        return _date_kind(field, value)
+    return InputKind.JSON if field.type is FieldType.OBJECT and isinstance(value, dict | None) else None
+
+
+def _date_kind(field: SchemaField, value: Any) -> InputKind | None:
+    """Return the input that shows the value as it is written: a time is never added or removed."""
+    if value is None:
+        return InputKind.DATE if field.type is FieldType.DATE else InputKind.DATETIME
+    if isinstance(value, str) and is_date(value):
+        return InputKind.DATE
+    return InputKind.DATETIME if isinstance(value, str) and is_moment(value) else None
+
+
+def _list_kind(field: SchemaField, value: Any) -> InputKind | None:
+    if not isinstance(value, list | None):
+        return None
+    if _declared_options(field) and not any(isinstance(item, dict | list) for item in value or ()):
+        return InputKind.CHOICES
+    item = field.item.type if field.item is not None else FieldType.STRING
+    is_text = field.multiple or item in (*_TEXTS, FieldType.SELECT, FieldType.DATE, FieldType.DATETIME)
+    return InputKind.LINES if is_text and are_lines(value or []) else InputKind.JSON
+
+
+def _declared_options(field: SchemaField) -> tuple[Any, ...]:
+    if field.type is FieldType.BOOLEAN:
+        return (True, False)
+    return field.item.options if field.item is not None else field.options
+
+
+def _options(field: SchemaField, value: Any, kind: InputKind) -> tuple[Option, ...]:
+    """Return the options, those that are in the file as they are written there, and values that are not options."""
+    if kind not in (InputKind.SELECT, InputKind.CHOICES):
+        return ()
+    present = value if isinstance(value, list) else [] if value is None else [value]
+    options = _declared_options(field)
+    written = {own: own for own in reversed(present) if not isinstance(own, dict | list)}
+    texts = {str(own): own for own in written}
+    values = [written.get(option, texts.get(str(option), option)) for option in options]
+    as_option = SchemaField("", FieldType.SELECT, options=options)
+    others = [own for own in present if isinstance(own, dict | list) or not as_option.has_option(own)]
+    return tuple(Option(_text(each), _shown(each)) for each in [*values, *others])
+
+
+def _shown(value: Any) -> str:
+    """Return the text of a value as the user reads it."""
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    return value if isinstance(value, str) else _text(value)
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+WITHOUT_BLOCK = ("markdown", "mdx", "markdoc")
+"""Languages whose files may receive front matter if they have none."""
+
+MAX_SUGGESTIONS = 200
+_INDEX_NAMES = ("index", "_index")
+
+
+@dataclass(frozen=True)
+class PageFields:
+    """The fields of a page, and the names of further fields of its collection."""
+
+    fields: Sequence[Field]
+    other_names: Sequence[str] = ()
+    can_add: bool = False
+    images: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    """The files of the repository by the addresses in image fields."""
+
+    image_names: Sequence[str] = ()
+    """The texts with which the page may name the images of the repository, if it has an image field."""
+
+
+def page_fields(scope: Scope, schema: ContentSchema, path: str, text: PageText) -> PageFields:
+    """Return the fields of a page. Without a collection they follow from its values."""
+    if text.problem is not None:
+        return PageFields(())
+    can_add = text.values is not None or file_type(path).language in WITHOUT_BLOCK
+    collection = collection_of(schema, path) if can_add else None
+    form = current_form()
+    values = keyed(text.values or {}, form, is_shown_again=True) if form.was_sent() else text.values or {}
+    if collection is None:
+        return PageFields(fields_of(values), can_add=can_add)
+    is_inferred = schema.kind in (SourceKind.INFERRED, SourceKind.ARCHETYPES)
+    build = usual_fields if is_inferred else declared_fields
+    fields = build(collection, values, _suggestions(scope, schema))
+    shown = {one.path[0] for one in fields}
+    others = [one.name for one in collection.fields if one.name not in shown]
+    sources = list(_image_sources(fields))
+    images = list_images(scope.index, limit=MAX_SUGGESTIONS).images if sources else []
+    names = [site_url(one.path, path) for one in images]
+    return PageFields(fields, others, can_add, find_files(scope, filter(None, sources), path), names)
+
+
+def _image_sources(fields: Iterable[Field]) -> Iterator[str]:
+    for one in fields:
+        if one.is_image:
+            yield one.value if isinstance(one.value, str) else ""
+        yield from _image_sources(one.children)
+
+
+def _suggestions(scope: Scope, schema: ContentSchema) -> Suggest:
+    collections = {collection.name: collection for collection in schema.collections}
+
+    def suggest(name: str) -> Sequence[str]:
+        collection = collections.get(name)
+        return _slugs(scope, collection) if collection is not None else ()
+
+    return suggest
+
+
+def _slugs(scope: Scope, collection: Collection) -> list[str]:
+    """Return the names of the entries of a collection without folder and ending."""
+    query = EntryQuery(folder=collection.folder or None, fields=(), limit=MAX_SUGGESTIONS)
+    listed = entries(scope.project, scope.index, query).entries
+    start = len(collection.folder) + 1 if collection.folder else 0
+    names = (entry["path"][start:].rpartition(".")[0] for entry in listed)
+    slugs = (name.rpartition("/")[0] if name.rpartition("/")[2] in _INDEX_NAMES else name for name in names)
+    return [slug for slug in slugs if slug]

@@ -1,0 +1,174 @@
+"""Reading of files for the editor: the present version, an earlier one, and the text that a form describes."""
+
+import posixpath
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.access.scope import Scope
+from app.console.editor.field_lists import ACTION, ITEMS, KIND
+from app.console.editor.field_values import INPUT, changes_of, check
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.content.front_matter.editor import UnsupportedEdit
+from app.content.page_text import PageText, read_page, write_page
+from app.content.schema.model import ContentSchema
+from app.content.schema.validation import collection_of
+from app.core.errors import InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
+from app.core.refs import is_sha
+from app.database import session
+from app.drivers.git.commit_plan import SYMLINK
+from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.port import EntryType
+from app.extensions import drivers
+from app.resources.project_content.source import Source, source_of
+from app.resources.project_content.versions.commit_refs import NO_COMMIT, is_readable, is_version
+from app.resources.project_draft import routes as drafts
+
+MAX_BYTES = 5 * 1024 * 1024
+EDITOR_INPUTS = (
+    *("base_sha", "base_blob_sha", "body", "message", "new.key", "new.value"),
+    *(ACTION, f"{INPUT}*", f"{KIND}*", f"{ITEMS}*"),
+)
+"""The fields of the editor's form."""
+
+
+@dataclass(frozen=True)
+class OpenFile:
+    """A file at a version.
+
+    `base_sha` is the version of the branch, `blob_sha` that of the file, empty if it is unknown.
+    """
+
+    path: str
+    base_sha: str
+    blob_sha: str
+    data: bytes
+    is_link: bool = False
+
+    @property
+    def page(self) -> PageText | None:
+        """The text, or None for a file that is not edited as text."""
+        return None if self.is_link else read_page(self.path, self.data)
+
+    @property
+    def target(self) -> str | None:
+        """The path to which a symbolic link leads, or None for other files and a link that leaves the repository."""
+        path = posixpath.normpath(posixpath.join(posixpath.dirname(self.path), self.data.decode("utf-8", "replace")))
+        return path if self.is_link and not path.startswith(("/", "../")) else None
+
+
+def branch_source(scope: Scope) -> Source:
+    """Return the working branch of the project. Releases the connection: the host is called next."""
+    source = source_of(scope.project, drivers.git, actor=scope.caller)
+    session.release_connection()
+    return source
+
+
+def present_head(scope: Scope) -> str:
+    """Return the present head of the branch, on which the forms of a page are based."""
+    source = branch_source(scope)
+    return source.git.head(source.repo, source.branch)
+
+
+def open_present(scope: Scope, path: str) -> OpenFile:
+    """Read a file at the present head of the branch.
+
+    Raises:
+        NotFound: there is no such file.
+        PayloadTooLarge: it is too large for the editor.
+    """
+    return open_files(scope, [path])[0]
+
+
+def open_files(scope: Scope, paths: Sequence[str]) -> list[OpenFile]:
+    """Read files at the present head of the branch.
+
+    Raises:
+        NotFound: one of them does not exist.
+        PayloadTooLarge: one of them is too large for the editor.
+    """
+    source = branch_source(scope)
+    head = source.git.head(source.repo, source.branch)
+    entries = source.git.entries(source.repo, head, paths)
+    if any(path not in entries or entries[path].type != EntryType.BLOB for path in paths):
+        raise NotFound("There is no such file")
+    return [
+        OpenFile(path, head, entries[path].sha, _read(source, entries[path].sha), entries[path].mode == SYMLINK)
+        for path in paths
+    ]
+
+
+def open_version(scope: Scope, path: str, base_sha: str, blob_sha: str) -> OpenFile:
+    """Read the version of a file from which an edit started.
+
+    Raises:
+        InvalidRequest: the form names no such version of this file.
+    """
+    if not (is_sha(base_sha) and is_sha(blob_sha)):
+        raise InvalidRequest("The form does not name the version that was edited")
+    source = branch_source(scope)
+    if not is_readable(source, base_sha):
+        raise GitObjectMissing(NO_COMMIT)
+    entry = source.git.entries(source.repo, base_sha, [path]).get(path)
+    if entry is None or entry.type != EntryType.BLOB or entry.sha != blob_sha:
+        raise InvalidRequest("The form does not name the version that was edited")
+    return OpenFile(path, base_sha, blob_sha, _read(source, blob_sha), entry.mode == SYMLINK)
+
+
+def read_base(scope: Scope, path: str, blob_sha: str | None) -> bytes:
+    """Return the version of a file on which a draft is based. Empty for a new file and for an unverified version."""
+    if blob_sha is None:
+        return b""
+    source = branch_source(scope)
+    return _read(source, blob_sha) if is_version(source, path, blob_sha) else b""
+
+
+def _read(source: Source, blob_sha: str) -> bytes:
+    data = source.git.blob(source.repo, blob_sha)
+    if len(data) > MAX_BYTES:
+        raise PayloadTooLarge("The file is too large for the editor")
+    return data
+
+
+def edited(opened: OpenFile, form: Form, schema: ContentSchema | None = None) -> bytes:
+    """Return the bytes of a file with the changes of the editor's form. With a schema, changed fields must match it.
+
+    Raises:
+        InvalidRequest: a field cannot be read, or does not match the schema.
+        UnprocessableEntity: the front matter cannot be edited without other changes.
+    """
+    page = opened.page
+    if page is None:
+        raise UnprocessableEntity("This file is not text")
+    body = form.text("body") if "body" in form.values else page.body
+    values = page.values or {}
+    changes = changes_of(values, form)
+    collection = collection_of(schema, opened.path) if schema is not None else None
+    if schema is not None and collection is not None:
+        check(schema, collection, values, changes, form)
+    try:
+        return write_page(opened.path, opened.data, body, changes.values, changes.unset)
+    except UnsupportedEdit as reason:
+        raise UnprocessableEntity(str(reason)) from reason
+
+
+def read_draft(scope: Scope, path: str) -> dict[str, Any] | None:
+    """Return the user's draft of a file, or None."""
+    try:
+        draft: dict[str, Any] = api.read(drafts.read, {"project_id": scope.path["project_id"]}, file=path)
+    except NotFound:
+        return None
+    return draft
+
+
+def write_draft(scope: Scope, path: str, content: bytes, blob_sha: str | None, *, base_sha: str | None = None) -> None:
+    """Store the user's draft of a file. `base_sha` is the commit at which the base was read, if it is known."""
+    data = {"content": content.decode("utf-8"), "base_blob_sha": blob_sha or None, "base_sha": base_sha}
+    ids = {"project_id": scope.path["project_id"]}
+    api.write(drafts.save, ids, data, method="PUT", query={"file": path})
+
+
+def delete_draft(scope: Scope, path: str) -> None:
+    """Delete the user's draft of a file."""
+    api.write(drafts.delete, {"project_id": scope.path["project_id"]}, method="DELETE", query={"file": path})

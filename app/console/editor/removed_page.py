@@ -1,0 +1,97 @@
+"""The page of a draft whose file no longer exists on the branch: it was deleted, renamed, or removed by a force push."""
+
+from typing import Any
+from urllib.parse import quote
+
+from flask import Response
+
+from app.access.scope import Scope
+from app.console.blueprint import blueprint
+from app.console.editor.page_source import branch_source, delete_draft, present_head, read_draft, write_draft
+from app.console.editor.rendered_text import rendered_text
+from app.console.project.content import save
+from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, current_form, see_other
+from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
+from app.content.page_text import with_line_ends
+from app.core import clock
+from app.core.errors import Conflict, InvalidRequest, NotFound
+from app.resources.project_content.versions.history import people_of
+from app.resources.project_content.versions.removal import FileRemoval, find_removal
+
+
+def show_removed(scope: Scope, draft: dict[str, Any]) -> Response:
+    """Show the text of a draft whose file does not exist, and what can be done with it."""
+    path = scope.path["file"]
+    source = branch_source(scope)
+    removal, head = find_removal(source, path), source.git.head(source.repo, source.branch)
+    text = str(current_form().value("body", draft["content"]))
+    return page(
+        "project/removed.html",
+        file=path,
+        name=path.rpartition("/")[2],
+        head=head,
+        draft=draft,
+        text=text,
+        rendered=rendered_text(path, text),
+        removal=removal,
+        people=people_of(removal.commit) if removal.commit else [],
+        removed_at=clock.iso(removal.commit.date) if removal.commit else None,
+        free_path=_other_path(path),
+    )
+
+
+def _other_path(path: str) -> str:
+    """Return the proposed path of a copy."""
+    stem, dot, suffix = path.rpartition(".")
+    return f"{stem}-2{dot}{suffix}" if dot and "/" not in suffix else f"{path}-2"
+
+
+def _find(scope: Scope) -> FileRemoval:
+    return find_removal(branch_source(scope), scope.path["file"])
+
+
+@blueprint.post(f"{BASE}/removed/<path:file>")
+@Page(
+    guard=MEMBER,
+    inputs=("body", "action", "new_path"),
+    shown_by="conflict",
+    names={"files.0.path": "new_path"},
+    prepare=_find,
+)
+def save_removed(*, scope: Scope, form: Form, prepared: FileRemoval) -> Response:
+    """Save the text as the page of before or as a new page, or continue with it in the renamed page."""
+    path = scope.path["file"]
+    draft = read_draft(scope, path)
+    if draft is None:
+        raise NotFound("There is no draft of this file")
+    text = with_line_ends(draft["content"], form.text("body"))
+    # The text of the form is stored first, so that no failure of the next step loses it.
+    write_draft(scope, path, text.encode(), draft["base_blob_sha"])
+    if form.text("action") == "follow":
+        return _follow(scope, prepared, text, draft["base_blob_sha"])
+    target = path if form.text("action") == "restore" else form.text("new_path").strip().strip("/")
+    if not target:
+        raise InvalidRequest.field("new_path", _("Enter a file name."))
+    message = _("Restore %(name)s", name=path) if target == path else _("Create %(name)s", name=target)
+    save(scope, message, present_head(scope), {"path": target, "action": "create", "content": text})
+    delete_draft(scope, path)
+    return see_other(project_url(scope, f"/edit/{quote(target)}?done=saved"))
+
+
+def _follow(scope: Scope, removal: FileRemoval, text: str, base_blob_sha: str | None) -> Response:
+    """Move the draft to the renamed page and lead to the comparison with its present text."""
+    if removal.new_path is None:
+        raise Conflict(_("This page was not renamed."))
+    if read_draft(scope, removal.new_path) is not None:
+        raise Conflict(_("You have another draft of the renamed page. Save or discard it first."))
+    try:
+        write_draft(scope, removal.new_path, text.encode(), base_blob_sha)
+    except (
+        InvalidRequest
+    ):  # The history of some hosts ends at a rename. Without the base, both texts are compared as a whole.
+        write_draft(scope, removal.new_path, text.encode(), None)
+    delete_draft(scope, scope.path["file"])
+    return see_other(project_url(scope, f"/conflict/{quote(removal.new_path)}"))

@@ -1,0 +1,43 @@
+"""AI suggestions of the editor: whether they are available, and a text for the history."""
+
+from flask import Response
+
+from app.access.scope import Scope
+from app.console.blueprint import blueprint
+from app.console.editor.page_source import EDITOR_INPUTS, edited, open_version
+from app.console.project.project_home import BASE, MEMBER
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page
+from app.console.shell.translation import current_language
+from app.console.shell.translation import gettext as _
+from app.core.errors import InvalidRequest
+from app.extensions import current_settings
+from app.http.envelope import json_response
+from app.resources.ai import diffs
+from app.resources.ai import routes as ai
+from app.resources.ai.credentials import CallerCredentials, choose
+from app.resources.ai.errors import KeyRequired
+from app.resources.ai.schemas.requests import DIFF_CHARACTERS
+
+
+def is_configured() -> bool:
+    """Return whether the operator has configured a model."""
+    try:
+        choose(CallerCredentials(None, None, None), current_settings().ai)
+    except KeyRequired:
+        return False
+    return True
+
+
+@blueprint.post(f"{BASE}/suggest-message/<path:file>")
+@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
+def suggest_message(*, scope: Scope, form: Form) -> Response:
+    """Return a description of the changes of the editor's form as JSON: `text`."""
+    path = scope.path["file"]
+    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
+    diff = diffs.unified(path, opened.data.decode(), edited(opened, form).decode())
+    if not diff:
+        raise InvalidRequest(_("Nothing was changed"))
+    data = {"diff": diff[:DIFF_CHARACTERS], "locale": current_language(), "projectId": scope.path["project_id"]}
+    return json_response({"text": api.write(ai.commit, data=data)["subject"]}, 200)

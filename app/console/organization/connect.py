@@ -1,0 +1,104 @@
+"""Connection of a repository to an organization as a project."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.guards import permission
+from app.access.scope import Scope
+from app.console.blueprint import ROOT, blueprint
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, see_other
+from app.console.shell.rendering import page
+from app.console.shell.service_messages import translate
+from app.console.shell.translation import gettext as _
+from app.core.errors import AppError, InvalidRequest
+from app.core.permissions import Permission
+from app.drivers.errors import DriverError
+from app.extensions import current_settings
+from app.http.error_handlers import to_app_error
+from app.http.validation import Cursor, RequestQuery
+from app.models.project import Provider
+from app.resources.git_provider.routes import credentials, exchange
+from app.resources.project import imports
+from app.resources.project.routes import projects
+
+GUARD = permission(Permission.MANAGE_PROJECTS)
+URL = "/organizations/<org_id>/connect"
+NEW = "new"
+NAMES = {"project_name": "project_name", "name": "new_name"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConnectQuery(RequestQuery):
+    """The provider whose repositories are listed, and a filter."""
+
+    provider: Annotated[
+        str, fields.String(load_default="local", validate=validate.OneOf([str(one) for one in Provider]))
+    ]
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=255))]
+    cursor: Cursor
+
+
+@blueprint.get(URL)
+@Page(guard=GUARD, query=ConnectQuery)
+def connect(*, scope: Scope, query: ConnectQuery) -> Response:
+    """List the repositories that the user reaches at a provider."""
+    listed: list[dict[str, Any]] = []
+    meta: dict[str, Any] = {}
+    problem = None
+    try:
+        listed, meta = api.read_page(
+            credentials.list_repositories, provider=query.provider, search=query.q or None, cursor=query.cursor
+        )
+    except (AppError, DriverError) as error:
+        problem = translate(to_app_error(error).message)
+    git = current_settings().git
+    available = [str(one) for one in Provider if one != Provider.LOCAL or git.local_enabled]
+    return page(
+        "organization/connect.html",
+        query=query,
+        repositories=listed,
+        meta=meta,
+        problem=problem,
+        providers=available,
+        imports=imports.latest(scope.organization) if query.provider == Provider.LOCAL else [],
+    )
+
+
+@blueprint.post(URL)
+@Page(
+    guard=GUARD,
+    query=ConnectQuery,
+    inputs=("repository", "repository_id", "branch", "new_name", "project_name"),
+    shown_by="connect",
+    names=NAMES,
+)
+def connect_repository(*, scope: Scope, query: ConnectQuery, form: Form) -> Response:
+    """Connect a repository, or create a local one and connect it."""
+    org_id, provider = scope.path["org_id"], query.provider
+    repository, branch, repository_id = form.text("repository"), form.text("branch"), form.optional("repository_id")
+    if repository == NEW:
+        data = {"org_id": org_id, "provider": "local", "name": form.text("new_name")}
+        repository_created = api.write(credentials.create_repository, data=data)
+        repository, branch, repository_id = repository_created["full_name"], repository_created["default_branch"], None
+    chosen = {"repository": repository, "repository_id": repository_id, "branch": branch or "main"}
+    name = form.text("project_name") or repository.rpartition("/")[2]
+    created = api.write(projects.create, data={"org_id": org_id, "provider": provider, "project_name": name} | chosen)
+    return see_other(f"{ROOT}/projects/{created['project_id']}?done=connected")
+
+
+@blueprint.post(f"{URL}/account")
+@Page(guard=GUARD, query=ConnectQuery, inputs=(), shown_by="connect")
+def start_connection(*, scope: Scope, query: ConnectQuery, form: Form) -> Response:
+    """Lead to the provider, where the user connects an account."""
+    if query.provider == Provider.LOCAL:
+        raise InvalidRequest(_("Choose GitHub or GitLab to connect an account."))
+    view = exchange.start_a if query.provider == Provider.GITHUB else exchange.start_b
+    # A redirect would be blocked: `form-action` of the policy also applies to the redirects of a form.
+    response = page("organization/continue.html", url=api.write(view)["url"], query=query)
+    response.headers["Cache-Control"] = "no-store"
+    return response

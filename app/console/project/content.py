@@ -1,0 +1,171 @@
+"""The content of a project: folders and files, and their creation, renaming and deletion."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote, urlencode
+
+from flask import Response, request
+from marshmallow import fields, validate
+
+from app.access.scope import Scope
+from app.console.blueprint import blueprint
+from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.shell import api
+from app.console.shell.dates import user_zone
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, current_form, see_other
+from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
+from app.content.schema.model import Collection, ContentSchema
+from app.content.schema.new_entry import collections_for, folder_for, is_single, new_entry
+from app.core import clock
+from app.core.errors import InvalidRequest
+from app.database import session
+from app.extensions import drivers
+from app.http.validation import RequestQuery
+from app.resources.project_content import routes as content
+from app.resources.project_content.index import index_freshness, unreadable
+from app.resources.project_content.source import source_of
+from app.resources.project_content.tree.folder_listing import FolderPage, FolderView, ListOrder, list_folder
+from app.resources.project_schema.prepare import branch_schema
+
+
+@dataclass(frozen=True, kw_only=True)
+class FolderQuery(RequestQuery):
+    """The view of a folder."""
+
+    view: Annotated[str, fields.String(load_default="list", validate=validate.OneOf(["list", "tree"]))]
+    sort: Annotated[str, fields.String(load_default="name", validate=validate.OneOf([*ListOrder]))]
+    state: Annotated[str, fields.String(load_default="all", validate=validate.OneOf(["all", "draft", "published"]))]
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=200))]
+    page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
+
+
+def save(scope: Scope, message: str, base_sha: str, *files: dict[str, Any]) -> dict[str, Any]:
+    """Save files as one change. Raises SaveConflict and the errors of the schema."""
+    data = {"message": message, "base_sha": base_sha, "files": list(files)}
+    result: dict[str, Any] = api.write(content.commit, scope.path, data)
+    return result
+
+
+Listing = tuple[str, FolderPage, ContentSchema]
+
+
+def _list(scope: Scope, query: FolderQuery) -> Listing:
+    """Return the present head, a page of folders and files of the index, and the schema."""
+    source = source_of(scope.project, drivers.git, actor=scope.caller)
+    session.release_connection()
+    head = source.git.head(source.repo, source.branch)
+    index = index_freshness.mark_stale_if_moved(scope.project, scope.index, hosts=drivers.git)
+    view = FolderView(
+        _folder_path(scope),
+        is_recursive=query.view == "tree",
+        order=ListOrder(query.sort),
+        is_draft=None if query.state == "all" else query.state == "draft",
+        term=query.q,
+    )
+    # A form that failed keeps its selection, also that of other pages of the list.
+    listed = list_folder(scope.project, index, view, page=query.page, selected=current_form().all("select"))
+    return head, listed, branch_schema(scope)
+
+
+def _folder_path(scope: Scope) -> str:
+    """Return the folder of the URL. A form for selected files names the folder from which it was sent."""
+    return (scope.path.get("folder") or current_form().text("folder")).strip("/")
+
+
+@blueprint.get(f"{BASE}/content/")
+@blueprint.get(f"{BASE}/content/<path:folder>", endpoint="folder_below")
+@Page(guard=MEMBER, query=FolderQuery, prepare=_list)
+def folder(*, scope: Scope, query: FolderQuery, prepared: Listing) -> Response:
+    """Show the subfolders and files of a folder."""
+    path = _folder_path(scope)
+    head, listed, schema = prepared
+    choices = collections_for(schema, path)
+    more = {**request.args, "page": query.page + 1} if listed.has_more else None
+    return page(
+        "project/folder.html",
+        folder=path,
+        folders=listed.folders,
+        files=listed.files,
+        selected=set(current_form().all("select")),
+        collections=_collections(schema) if not path else [],
+        choices=choices,
+        is_above=not any(folder_for(one, path) == path for one in choices),
+        total=listed.total,
+        query=query,
+        shown_query=urlencode({name: value for name, value in request.args.items() if name != "done"}),
+        more=urlencode(more) if more else None,
+        head=head,
+        unreadable=unreadable.paths(scope.index),
+        parents=_parents(path),
+    )
+
+
+def _collections(schema: ContentSchema) -> list[Collection]:
+    """Return the collections with a folder of their own, one for each folder."""
+    repeated = [one for one in schema.collections if one.folder and not is_single(one)]
+    return list({one.folder: one for one in reversed(repeated)}.values())[::-1]
+
+
+def _parents(path: str) -> list[tuple[str, str]]:
+    """Return the names and paths of the folders above a path."""
+    segments = path.split("/") if path else []
+    return [(segments[number], "/".join(segments[: number + 1])) for number in range(len(segments))]
+
+
+@blueprint.post(f"{BASE}/content/")
+@blueprint.post(f"{BASE}/content/<path:folder>", endpoint="create_file_below")
+@Page(
+    guard=MEMBER,
+    inputs=("base_sha", "folder", "title", "name", "collection"),
+    shown_by="folder_below",
+    names={"files.0.path": "name"},
+    prepare=branch_schema,
+)
+def create_file(*, scope: Scope, form: Form, prepared: ContentSchema) -> Response:
+    """Create a page in a folder with the template and the defaults of its collection."""
+    folder, title, name = _folder_path(scope), form.text("title").strip(), form.text("name").strip().lstrip("/")
+    if not title and not name:
+        raise InvalidRequest.field("title", _("Enter a title or a file name."))
+    now, collection = clock.now().astimezone(user_zone()), _chosen_collection(prepared, folder, form)
+    entry = new_entry(collection, folder_for(collection, folder), title=title, now=now, name=name or None)
+    file = {"path": entry.path, "action": "create", "content": entry.text}
+    save(scope, _("Create %(name)s", name=entry.path), form.text("base_sha"), file)
+    return see_other(project_url(scope, f"/edit/{quote(entry.path)}?done=created"))
+
+
+def _chosen_collection(schema: ContentSchema, folder: str, form: Form) -> Collection | None:
+    """Return the chosen collection.
+
+    Without a choice it is the first one of the folder, if the folder belongs to one.
+    """
+    choices = collections_for(schema, folder)
+    if "collection" in form.values:
+        return next((one for one in choices if one.name == form.text("collection")), None)
+    return next((one for one in choices if folder_for(one, folder) == folder), None)
+
+
+@blueprint.post(f"{BASE}/rename/<path:file>")
+@Page(
+    guard=MEMBER, inputs=("base_sha", "base_blob_sha", "new_path"), shown_by="edit", names={"files.0.path": "new_path"}
+)
+def rename_file(*, scope: Scope, form: Form) -> Response:
+    """Rename a file or move it to another folder."""
+    old, new = scope.path["file"], form.text("new_path").strip().strip("/")
+    if old == new:
+        return see_other(project_url(scope, f"/edit/{quote(old)}?done=unchanged"))
+    file = {"path": new, "action": "move", "previous_path": old, "base_blob_sha": form.text("base_blob_sha")}
+    save(scope, _("Rename %(old)s to %(new)s", old=old, new=new), form.text("base_sha"), file)
+    return see_other(project_url(scope, f"/edit/{quote(new)}?done=renamed"))
+
+
+@blueprint.post(f"{BASE}/delete/<path:file>")
+@Page(guard=MEMBER, inputs=("base_sha", "base_blob_sha"), shown_by="edit")
+def delete_file(*, scope: Scope, form: Form) -> Response:
+    """Delete a file. The history keeps its versions."""
+    path = scope.path["file"]
+    file = {"path": path, "action": "delete", "base_blob_sha": form.text("base_blob_sha")}
+    save(scope, _("Delete %(name)s", name=path), form.text("base_sha"), file)
+    folder = path.rpartition("/")[0]
+    return see_other(project_url(scope, f"/content/{quote(folder)}?done=deleted"))

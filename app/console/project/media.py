@@ -1,0 +1,108 @@
+"""The images of the repository: a grid, and uploads."""
+
+import base64
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.scope import Scope
+from app.console.blueprint import blueprint
+from app.console.editor.page_source import present_head
+from app.console.project.content import save
+from app.console.project.images import is_image, media_folder, site_url
+from app.console.project.project_home import BASE, MEMBER, project_url
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, see_other, wants_json
+from app.console.shell.rendering import page
+from app.console.shell.translation import gettext as _
+from app.content.slugs import file_name_of
+from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, UnsupportedMediaType
+from app.http.envelope import json_response
+from app.http.validation import RequestQuery
+from app.resources.project_content import routes as content
+from app.resources.project_content.search.images import count_pages, list_images
+
+PER_PAGE = 60
+
+
+@dataclass(frozen=True, kw_only=True)
+class MediaQuery(RequestQuery):
+    """A filter and a page of the images, and the page of the site into which an image is inserted."""
+
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=200))]
+    page: Annotated[int, fields.Integer(load_default=1, validate=validate.Range(1, 10_000))]
+    insert_into: Annotated[str, fields.String(load_default="", validate=validate.Length(max=1_024))]
+
+
+def _read_head(scope: Scope, query: MediaQuery) -> str:
+    return present_head(scope)
+
+
+@blueprint.get(f"{BASE}/media")
+@Page(guard=MEMBER, query=MediaQuery, prepare=_read_head)
+def media(*, scope: Scope, query: MediaQuery, prepared: str) -> Response:
+    """Show the images of the repository. A script receives the page of images as JSON with their addresses."""
+    number = query.page
+    listed = list_images(scope.index, query.q, offset=(number - 1) * PER_PAGE, limit=PER_PAGE)
+    shown = listed.images
+    if wants_json():
+        images = [{"path": one.path, "url": site_url(one.path, query.insert_into)} for one in shown]
+        return json_response({"images": images, "total": listed.total}, 200)
+    more = number + 1 if listed.total > number * PER_PAGE else None
+    return page(
+        "project/media.html",
+        images=shown,
+        total=listed.total,
+        more=more,
+        query=query,
+        head=prepared,
+        pages=count_pages(scope.project, scope.index, [one.path for one in shown]),
+        folder=media_folder(scope.project),
+    )
+
+
+def usage_of(scope: Scope, path: str) -> list[dict[str, Any]] | None:
+    """Return the files that refer to an image with their titles, or None until the image is indexed."""
+    try:
+        usage: list[dict[str, Any]] = api.read(content.list_backlinks, scope.path, file=path)
+    except NotFound:
+        return None
+    return usage
+
+
+@blueprint.post(f"{BASE}/media")
+@Page(guard=MEMBER, inputs=("file", "base_sha", "folder", "path"), shown_by="media", names={"files.0.path": "folder"})
+def upload_media(*, scope: Scope, form: Form) -> Response:
+    """Add an image to the repository."""
+    file = form.files.get("file")
+    if file is None or not file.filename:
+        raise InvalidRequest.field("file", _("Choose an image."))
+    name = file_name_of(file.filename.replace("\\", "/").rpartition("/")[2]) or "image"
+    if not is_image(name):
+        message = _("This is not an image.")
+        raise UnsupportedMediaType(message, fields=[FieldError("file", message)])
+    folder = _folder(scope, form)
+    path = f"{folder}/{name}" if folder else name
+    content = base64.b64encode(file.read()).decode()
+    change = {"path": path, "action": "create", "content": content, "encoding": "base64"}
+    try:
+        save(scope, _("Add %(name)s", name=path), form.text("base_sha") or present_head(scope), change)
+    except Conflict as error:
+        if not error.fields:
+            raise
+        message = _("A file of this name exists already. Rename the image, or choose another folder.")
+        raise Conflict(message, fields=[FieldError("folder", message)]) from error
+    if wants_json():
+        return json_response({"path": path, "url": site_url(path, form.text("path"))}, 201)
+    return see_other(project_url(scope, f"/media?done=uploaded&q={quote(name)}"))
+
+
+def _folder(scope: Scope, form: Form) -> str:
+    """Return the folder of an upload: the chosen one, else the media folder, else that of the edited page."""
+    if "folder" in form.values:
+        return form.text("folder").strip().strip("/")
+    return media_folder(scope.project) or form.text("path").rpartition("/")[0]

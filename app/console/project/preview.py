@@ -1,0 +1,96 @@
+"""The preview of a project: start, address and stop."""
+
+from typing import Any
+
+from flask import Response
+from marshmallow import ValidationError
+
+from app.access.scope import Scope
+from app.console.blueprint import blueprint
+from app.console.editor.page_source import EDITOR_INPUTS, edited, open_version
+from app.console.editor.saving import edit_url
+from app.console.project.project_home import BASE, MEMBER, project_url, read_preview
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, see_other
+from app.console.shell.rendering import page
+from app.core.errors import InvalidRequest
+from app.database import session
+from app.http.envelope import json_response
+from app.http.loading import field_errors, instance
+from app.resources.sandbox import prepare, service
+from app.resources.sandbox import routes as sandbox
+from app.resources.sandbox.schemas import CreateSandboxBody
+
+
+def _body(scope: Scope, **more: Any) -> Any:
+    return instance(CreateSandboxBody.schema).load({"projectId": scope.path["project_id"]} | more)
+
+
+def running_address(scope: Scope, unsaved: dict[str, str] | None = None) -> str | None:
+    """Return the address of the running preview with an access token, or None. `unsaved` is written into it.
+
+    Raises:
+        InvalidRequest: the unsaved text is too long for a preview.
+    """
+    try:
+        body = _body(scope, onlyIfActive=True, uncommittedFile=unsaved)
+    except ValidationError as error:
+        raise InvalidRequest(fields=field_errors(error)) from error
+    result = prepare.create(scope, body)
+    if result.handle is None:
+        return None
+    session.release_connection()
+    address: str | None = prepare.wait(result).get("previewUrl")
+    session.start_reading()
+    return address
+
+
+def preview_state(scope: Scope) -> tuple[dict[str, Any] | None, str | None]:
+    """Return the preview record of the project, and the address of a running preview."""
+    record = read_preview(scope)
+    if record is None or record["state"] != "running":
+        return record, None
+    session.release_connection()
+    return record, running_address(scope)
+
+
+@blueprint.get(f"{BASE}/preview")
+@Page(guard=MEMBER)
+def preview(*, scope: Scope) -> Response:
+    """Show the preview, or the complete log of a failed start."""
+    record, address = preview_state(scope)
+    is_failed = record is not None and record["state"] == "failed"
+    log = service.complete_log(record["sandbox_id"]) if record is not None and is_failed else ""
+    return page("project/preview.html", record=record, address=address, log=log)
+
+
+@blueprint.post(f"{BASE}/preview")
+@Page(guard=MEMBER, inputs=("file",), shown_by="preview")
+def start_preview(*, scope: Scope, form: Form) -> Response:
+    """Start the preview, or read the newest files into the running one."""
+    session.release_connection()
+    result = prepare.create(scope, _body(scope, forceSync=True))
+    session.release_connection()
+    prepare.wait(result)
+    file = form.text("file")
+    return see_other(edit_url(scope, file, "panel=preview") if file else project_url(scope, "/preview"))
+
+
+@blueprint.post(f"{BASE}/preview-text/<path:file>")
+@Page(guard=MEMBER, inputs=EDITOR_INPUTS)
+def preview_text(*, scope: Scope, form: Form) -> Response:
+    """Write the text of the editor's form into the running preview. Returns JSON: `active` and `changed`."""
+    path = scope.path["file"]
+    opened = open_version(scope, path, form.text("base_sha"), form.text("base_blob_sha"))
+    data = edited(opened, form)
+    address = running_address(scope, {"path": path, "content": data.decode()})
+    return json_response({"active": address is not None, "changed": data != opened.data}, 200)
+
+
+@blueprint.post(f"{BASE}/preview/stop")
+@Page(guard=MEMBER, inputs=(), shown_by="preview")
+def stop_preview(*, scope: Scope, form: Form) -> Response:
+    """Stop the preview."""
+    api.write(sandbox.stop, data={"projectId": scope.path["project_id"]})
+    return see_other(project_url(scope, "/preview?done=stopped"))

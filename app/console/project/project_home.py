@@ -1,0 +1,109 @@
+"""The home page of a project, its activity and its search."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+from urllib.parse import quote
+
+from flask import Response
+from marshmallow import fields, validate
+
+from app.access.scope import Scope
+from app.console.blueprint import ROOT, blueprint
+from app.console.shell import api
+from app.console.shell.forms import Form
+from app.console.shell.pages import Page, see_other, wants_json
+from app.console.shell.rendering import page
+from app.core.errors import NotFound
+from app.http.envelope import json_response
+from app.http.validation import Cursor, RequestQuery
+from app.models.project_content import IndexStatus
+from app.resources.project_content import routes as content
+from app.resources.project_content.tree.folder_listing import titles_of
+from app.resources.project_draft import routes as drafts
+from app.resources.project_log import routes as log
+from app.resources.project_preview import routes as previews
+
+BASE = "/projects/<project_id>"
+MEMBER = api.guard_of(content.commit)
+RECENT, PER_PAGE, HITS = 10, 100, 50
+REFRESH_S = 3
+"""Interval in which a browser reloads the page of a project whose content is read for the first time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SearchPageQuery(RequestQuery):
+    """The terms of a search."""
+
+    q: Annotated[str, fields.String(load_default="", validate=validate.Length(max=500))]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ActivityQuery(RequestQuery):
+    """The position in the activity."""
+
+    cursor: Cursor
+
+
+def project_url(scope: Scope, path: str = "") -> str:
+    """Return the URL of a page of the project."""
+    return f"{ROOT}/projects/{scope.path['project_id']}{path}"
+
+
+@blueprint.get(BASE)
+@Page(guard=MEMBER)
+def project_home(*, scope: Scope) -> Response:
+    """Show the latest changes, the drafts of the user, and the state of index and preview."""
+    entries, own_drafts = api.read(log.read, scope.path, limit=RECENT)["logs"], api.read(drafts.read, scope.path)
+    response = page(
+        "project/home.html",
+        entries=entries,
+        drafts=own_drafts,
+        titles=titles_of(scope.project, scope.index, [one["file"] for one in (*entries, *own_drafts)]),
+        preview=read_preview(scope),
+    )
+    index, running = scope.index, (IndexStatus.QUEUED, IndexStatus.INDEXING)
+    if index is not None and index.commit_sha is None and index.status in running:
+        response.headers["Refresh"] = str(REFRESH_S)
+    return response
+
+
+def read_preview(scope: Scope) -> dict[str, Any] | None:
+    """Return the preview record of the project, or None."""
+    try:
+        record: dict[str, Any] = api.read(previews.details, scope.path)
+    except NotFound:
+        return None
+    return record
+
+
+@blueprint.post(f"{BASE}/reindex")
+@Page(guard=api.guard_of(content.reindex), inputs=(), shown_by="project_home")
+def read_again(*, scope: Scope, form: Form) -> Response:
+    """Read the content of the branch again."""
+    api.write(content.reindex, scope.path)
+    return see_other(project_url(scope, "?done=queued"))
+
+
+@blueprint.get(f"{BASE}/search")
+@Page(guard=MEMBER, query=SearchPageQuery)
+def search(*, scope: Scope, query: SearchPageQuery) -> Response:
+    """Search the files of the project. The command palette receives the files as JSON."""
+    hits = api.read(content.find, scope.path, q=query.q, limit=HITS) if query.q.strip() else []
+    if wants_json():
+        return json_response({"files": [_palette_file(scope, hit) for hit in hits]}, 200)
+    return page("project/search.html", q=query.q, hits=hits)
+
+
+def _palette_file(scope: Scope, hit: dict[str, Any]) -> dict[str, str]:
+    path: str = hit["path"]
+    url = project_url(scope, f"/edit/{quote(path)}")
+    return {"title": hit["title"] or path.rpartition("/")[2], "path": path, "url": url}
+
+
+@blueprint.get(f"{BASE}/activity")
+@Page(guard=MEMBER, query=ActivityQuery)
+def activity(*, scope: Scope, query: ActivityQuery) -> Response:
+    """Show the changes of the project, newest first."""
+    logs = api.read(log.read, scope.path, limit=PER_PAGE, cursor=query.cursor)
+    titles = titles_of(scope.project, scope.index, [one["file"] for one in logs["logs"]])
+    return page("project/activity.html", entries=logs["logs"], titles=titles, cursor=logs["meta"]["next_cursor"])

@@ -1,0 +1,73 @@
+"""Pages for errors.
+
+A form that failed is shown again with its values; a request without a session leads to the sign-in.
+"""
+
+from urllib.parse import urlencode
+
+from flask import Response, current_app, g, request
+from werkzeug.exceptions import InternalServerError
+
+from app.console.blueprint import ROOT, blueprint
+from app.console.shell import rendering
+from app.console.shell.forms import Form
+from app.console.shell.messages import error_text
+from app.console.shell.pages import Page, page_again, see_other, wants_json
+from app.core.errors import AppError, EmailNotVerified, NotAuthenticated
+from app.database.errors import DatabaseError
+from app.drivers.errors import DriverError
+from app.http import envelope
+from app.http.endpoint import declaration_of
+from app.http.error_handlers import convert
+
+
+@blueprint.errorhandler(Exception)
+def handle(error: Exception) -> Response:
+    """Return the page for an error. Flask passes a defect of a page that is shown again as `InternalServerError`."""
+    app_error = convert(error)
+    if wants_json():
+        return envelope.failure(request, app_error)
+    try:
+        response = _error_page(app_error) if isinstance(error, InternalServerError) else _answer(app_error)
+    except (AppError, DriverError, DatabaseError) as second:
+        app_error = convert(second)
+        response = _error_page(app_error)
+    response.headers.extend(app_error.headers)
+    return response
+
+
+def _answer(error: AppError) -> Response:
+    form: Form | None = g.get("console_form")
+    if isinstance(error, NotAuthenticated) and not _is_public():
+        return _sign_in() if request.method == "GET" else _session_ended(form)
+    if isinstance(error, EmailNotVerified) and form is None:
+        return see_other(f"{ROOT}/verify")
+    declared = declaration_of(current_app.view_functions[request.endpoint or ""])
+    if form is not None and isinstance(declared, Page) and declared.shown_by is not None:
+        form.error = error
+        response = page_again(declared.shown_by, dict(request.view_args or {}), form)
+        response.status_code = error.status
+        return response
+    return _error_page(error)
+
+
+def _error_page(error: AppError) -> Response:
+    return rendering.page("error.html", status=error.status, text=error_text(error))
+
+
+def _is_public() -> bool:
+    declared = declaration_of(current_app.view_functions[request.endpoint or ""])
+    return declared is not None and declared.guard.public
+
+
+def _sign_in() -> Response:
+    return see_other(f"{ROOT}/sign-in?{urlencode({'next': request.full_path.rstrip('?')})}")
+
+
+def _session_ended(form: Form | None) -> Response:
+    """Return a page that keeps the sent values, so that the form can be sent again after the sign-in.
+
+    There are no values if the form was too large to be read without a session.
+    """
+    values = list(form.values.items(multi=True)) if form is not None else None
+    return rendering.page("session_ended.html", status=401, action=request.full_path.rstrip("?"), values=values)

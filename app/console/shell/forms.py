@@ -1,0 +1,166 @@
+"""Submitted forms: their reading within limits, their values, and the errors that a page shows at the fields."""
+
+import tempfile
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from flask import Request, Response, after_this_request
+from werkzeug.datastructures import FileStorage, MultiDict
+from werkzeug.sansio.multipart import Data, Event, Field, File
+
+from app.console.shell.service_messages import translate
+from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
+from app.core.limits import InputLimits
+from app.http.body import check_coding
+from app.http.uploads import decode_multipart
+from app.http.urlencoded import read_urlencoded
+
+TYPES = ("application/x-www-form-urlencoded", "multipart/form-data")
+MAX_BYTES = 3 * InputLimits.multipart_bytes
+"""The size of a form as it is sent. The encoding of a URL needs up to three bytes for each byte of a text."""
+
+COPIES = 4
+"""The copies of a text in memory while the editor's form is saved: decoded, merged, encoded and in Base64."""
+
+
+def held_bytes(size_bytes: int) -> int:
+    """Return the memory that a form of a size needs until the end of its request."""
+    return size_bytes + COPIES * min(size_bytes, InputLimits.form_bytes)
+
+
+@dataclass
+class Form:
+    """A form as it was sent, and the error for which its page is shown again."""
+
+    values: MultiDict[str, str] = field(default_factory=MultiDict)
+    files: MultiDict[str, FileStorage] = field(default_factory=MultiDict)
+    error: AppError | None = None
+    is_repeated: bool = False
+    """A button of the form changed it, and its page is shown again."""
+    names: dict[str, str] = field(default_factory=dict)
+    """The names of the inputs by the paths of the fields in the errors of a service."""
+
+    def text(self, name: str) -> str:
+        """Return the value of a field, or an empty text."""
+        return self.values.get(name, "")
+
+    def texts(self, *names: str) -> dict[str, str]:
+        """Return the values of fields by name, an empty text for a field that was not sent."""
+        return {name: self.text(name) for name in names}
+
+    def optional(self, name: str) -> str | None:
+        """Return the value of a field, or None if it is empty."""
+        return self.values.get(name) or None
+
+    def all(self, name: str) -> Sequence[str]:
+        """Return all values of a field."""
+        return self.values.getlist(name)
+
+    def is_checked(self, name: str) -> bool:
+        """Return whether a checkbox is checked."""
+        return name in self.values
+
+    def was_sent(self) -> bool:
+        """Return whether the page is shown again with the values of the form."""
+        return self.error is not None or self.is_repeated
+
+    def value(self, name: str, default: object = "") -> object:
+        """Return the value that an input shows: the sent one, else the default."""
+        return self.values.get(name, "") if self.was_sent() else default
+
+    def checked(self, name: str, default: object = False) -> bool:
+        """Return whether a checkbox is shown as checked."""
+        return name in self.values if self.was_sent() else bool(default)
+
+    def errors(self, name: str) -> list[str]:
+        """Return the messages for a field."""
+        fields = self.error.fields if self.error is not None else ()
+        return [translate(item.message) for item in fields if self.names.get(item.path, item.path) == name]
+
+
+def read(request: Request, *, accepts: Callable[[str], bool], max_bytes: int, admit: Callable[[int], None]) -> Form:
+    """Read the form of a request. Fields that it does not accept are dropped.
+
+    Raises:
+        UnsupportedMediaType: the body is no form.
+        PayloadTooLarge: it has too many bytes, fields or files.
+        InvalidRequest: it is malformed, or a value is not UTF-8 or contains U+0000.
+    """
+    if request.mimetype not in TYPES and (request.mimetype or request.content_length):
+        raise UnsupportedMediaType("Send a form")
+    check_coding(request)
+    if (request.content_length or 0) > max_bytes:
+        raise PayloadTooLarge("The form is too large")
+    admit(request.content_length or 0)
+    form = Form()
+    if request.mimetype == TYPES[0]:
+        sent = read_urlencoded(request, max_bytes=max_bytes, admit=admit)
+        form.values = MultiDict((name, value) for name, value in sent if accepts(name))
+    elif request.mimetype == TYPES[1]:
+        parts = _Parts(form, accepts)
+        after_this_request(parts.close)
+        decode_multipart(request, parts.take, max_bytes=max_bytes, admit=admit)
+    if any("\0" in value for _, value in form.values.items(multi=True)):
+        raise InvalidRequest("A field contains a character that cannot be stored")
+    return form
+
+
+class _Parts:
+    """The parts of a multipart form: text in memory, and one file as a temporary file."""
+
+    def __init__(self, form: Form, accepts: Callable[[str], bool]) -> None:
+        self._form, self._accepts = form, accepts
+        self._parts = 0
+        self._free_bytes = InputLimits.form_bytes
+        self._name: str | None = None
+        self._text: list[bytes] = []
+        self._file: FileStorage | None = None
+
+    def take(self, event: Event) -> None:
+        """Process an event of the decoder: the start of a part, or a piece of its content."""
+        match event:
+            case Field(name=name):
+                self._begin(name)
+            case File(name=name, filename=filename):
+                self._begin(name)
+                if self._name is not None:
+                    self._begin_file(self._name, filename)
+            case Data(data=data, more_data=more):
+                self._add(bytes(data), last=not more)
+
+    def close(self, response: Response) -> Response:
+        """Close the temporary file."""
+        for file in self._form.files.values():
+            file.close()
+        return response
+
+    def _begin(self, name: str | None) -> None:
+        self._parts += 1
+        if self._parts > InputLimits.form_fields:
+            raise PayloadTooLarge("The form has too many fields")
+        self._name = name if name and self._accepts(name) else None
+        self._text, self._file = [], None
+
+    def _begin_file(self, name: str, filename: str) -> None:
+        if len(self._form.files) >= InputLimits.multipart_files:
+            raise PayloadTooLarge("The form has too many fields")
+        self._file = FileStorage(tempfile.TemporaryFile(), filename, name)  # noqa: SIM115 (closed with the request)
+        self._form.files.add(name, self._file)
+
+    def _add(self, data: bytes, *, last: bool) -> None:
+        if self._name is None:
+            return
+        if self._file is not None:
+            self._file.stream.write(data)
+            if last:
+                self._file.stream.seek(0)
+            return
+        self._free_bytes -= len(data)
+        if self._free_bytes < 0:
+            raise PayloadTooLarge("The form is too large")
+        self._text.append(data)
+        if last:
+            try:
+                self._form.values.add(self._name, b"".join(self._text).decode())
+            except UnicodeDecodeError as error:
+                raise InvalidRequest("A field of the form is not valid UTF-8") from error

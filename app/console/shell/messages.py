@@ -1,0 +1,54 @@
+"""Texts for the outcome of a form: the notice after a redirect and the messages of errors."""
+
+from app.console.shell.service_messages import translate
+from app.console.shell.translation import gettext as _
+from app.core.errors import AppError, InvalidRequest
+
+
+def notice(name: str | None) -> str | None:
+    """Return the notice of a finished action, or None for an unknown name."""
+    texts = {
+        "saved": _("Saved"),
+        "created": _("Created"),
+        "deleted": _("Deleted"),
+        "renamed": _("Renamed"),
+        "moved": _("Moved"),
+        "restored": _("Restored"),
+        "invited": _("Invitation sent"),
+        "removed": _("Removed"),
+        "revoked": _("Revoked"),
+        "left": _("You have left the organization"),
+        "connected": _("Repository connected"),
+        "account-connected": _("Account connected"),
+        "code": _("If the address has an unverified account, a new code was sent"),
+        "reset": _("If the address has an account, a link was sent"),
+        "password": _("Password changed"),
+        "signed-out": _("You are signed out"),
+        "uploaded": _("Uploaded"),
+        "draft-deleted": _("Draft deleted"),
+        "unchanged": _("Nothing was changed"),
+        "ended": _("Session ended"),
+        "queued": _("The content is read again"),
+        "stopped": _("Preview stopped"),
+        "retried": _("The job waits again"),
+        "canceled": _("Subscription canceled"),
+    }
+    return texts.get(name or "")
+
+
+def error_text(error: AppError) -> str:
+    """Return the text above a form that failed."""
+    texts = {
+        "VALIDATION_FAILED": _("Some fields need a correction"),
+        "INVALID_OTP": _("The code is wrong or expired"),
+        "INVALID_ORIGIN": _(
+            "This page was opened under another address. Open the console at its own address and try again"
+        ),
+        "INVALID_TOKEN": _("The link is not valid anymore. Ask for a new one"),
+        "NOT_ALLOWED": _("You are not allowed to do this"),
+        "NOT_FOUND": _("This page does not exist, or it was deleted"),
+        "INTERNAL": _("Something went wrong. Try again"),
+    }
+    if error.code == InvalidRequest.code and not error.fields and error.message != InvalidRequest.message:
+        return translate(error.message)
+    return texts.get("INTERNAL" if error.status == 500 else error.code) or translate(error.message)

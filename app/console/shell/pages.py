@@ -1,0 +1,154 @@
+"""`Page`: the declaration of a page or a form of the console, and the processing of its requests."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from flask import Response, current_app, g, request
+
+from app.access import authentication
+from app.access.tokens import SessionRequired
+from app.console.shell import forms, frame
+from app.console.shell.forms import Form
+from app.core.limits import InputLimits
+from app.core.urls import origin_of
+from app.database import session
+from app.http import body_admission, rate_limits
+from app.http.endpoint import Declaration, declaration_of
+from app.http.headers import InvalidOrigin
+from app.http.request_steps import RequestSteps
+
+SEE_OTHER = 303
+
+
+class PageSteps(RequestSteps):
+    """A request of a page. A form calls API routes, which have their own transactions."""
+
+    def run(self) -> Response:
+        """Refuse forms of other sites and API tokens, then process the request."""
+        if not self.is_read:
+            check_same_origin()
+        if authentication.has_bearer() and not self.declared.guard.bare:
+            self._refuse_token()
+        return super().run()
+
+    def _refuse_token(self) -> None:
+        """Require a session: a page shows lists and the navigation, which no scope or project of a token limits.
+
+        A request with a token has no caller. The error page shows no name.
+
+        Raises:
+            SessionRequired: the token is valid and the page is not public.
+        """
+        rate_limits.check_address(self.declared.rate)
+        is_valid = authentication.caller() is not None
+        authentication.ignore_api_token()
+        if is_valid and not self.declared.guard.public:
+            raise SessionRequired
+
+    def _read_body(self) -> dict[str, Any]:
+        declared = self.declared
+        if not isinstance(declared, Page):
+            raise TypeError(f"{request.endpoint} is not a page")
+        admission = body_admission.begin_admission(
+            rate_limits.address(),
+            self._check_sender,
+            unauthenticated_bytes=InputLimits.form_unauthenticated_bytes,
+            held_bytes=forms.held_bytes,
+        )
+        most = InputLimits.form_unauthenticated_bytes if declared.guard.public else forms.MAX_BYTES
+        form = g.console_form = forms.read(request, accepts=declared.accepts, max_bytes=most, admit=admission.admit)
+        form.names = declared.names or {}
+        return {"form": form}
+
+    def _check_sender(self) -> None:
+        """Refuse a large form without a session, except from a browser whose session has ended: its text is shown again."""
+        if not authentication.has_ended_session():
+            self.declared.guard.authenticate()
+
+    def _work(self) -> Response:
+        arguments = self._resolve()
+        g.console_scope = arguments["scope"]
+        frame.load_preferences()
+        response: Response = self.view(**arguments, **self._prepare(arguments), **self.data)
+        return response
+
+    def show_again(self, form: Form) -> Response:
+        """Return the page with the values and the error of a form that failed."""
+        g.console_form = form
+        session.start_reading()
+        self.data = {}
+        return self._work()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Page(Declaration):
+    """The declaration of a page (GET) or of a form (POST).
+
+    The view of a form takes the keyword-only parameter `form`. `inputs` are the names of its fields; `fm.*` stands for
+    all names with this prefix. Other fields are dropped. If the form fails, the page `shown_by` is returned again with
+    the sent values. `names` gives the input of each field whose path in the API differs.
+    """
+
+    steps: ClassVar[type[RequestSteps]] = PageSteps
+
+    raw_response: bool = True
+    is_page: bool = True
+    inputs: tuple[str, ...] | None = None
+    shown_by: str | None = None
+    names: dict[str, str] | None = None
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """The names of the arguments of the view."""
+        return (*super().arguments, *(("form",) if self.inputs is not None else ()))
+
+    def accepts(self, name: str) -> bool:
+        """Return whether a field belongs to the form."""
+        inputs = self.inputs or ()
+        return name in inputs or any(one.endswith("*") and name.startswith(one[:-1]) for one in inputs)
+
+
+def check_same_origin() -> None:
+    """Refuse a form that a page of another site sent, also without a session.
+
+    Raises:
+        InvalidOrigin: the origin is not one of the allowed ones.
+    """
+    origin, site = request.headers.get("Origin"), request.headers.get("Sec-Fetch-Site", "none")
+    allowed = current_app.config["SETTINGS"].server.allowed_origins
+    if origin is not None and origin_of(origin) not in allowed:
+        raise InvalidOrigin
+    if origin is None and site not in ("none", "same-origin"):
+        raise InvalidOrigin
+
+
+def page_again(endpoint: str, ids: dict[str, str], form: Form) -> Response:
+    """Return the GET page of an endpoint with the values of a failed form."""
+    view: Any = current_app.view_functions[f"console.{endpoint}"]
+    declared = declaration_of(view)
+    if declared is None:
+        raise TypeError(f"{endpoint} is not a page")
+    steps = PageSteps(declared, view.view, ids)
+    steps.is_read = True
+    return steps.show_again(form)
+
+
+def see_other(url: str) -> Response:
+    """Return a redirect that is not cached."""
+    return Response(status=SEE_OTHER, headers={"Location": url, "Cache-Control": "no-store"})
+
+
+def current_form() -> Form:
+    """Return the form that failed, or an empty one."""
+    form: Form | None = g.get("console_form")
+    return form or Form()
+
+
+def is_signed_in() -> bool:
+    """Return whether the request has a session."""
+    return authentication.caller() is not None
+
+
+def wants_json() -> bool:
+    """Return whether a script of the page sent the request and reads the response as JSON."""
+    return request.headers.get("Accept", "").startswith("application/json")

@@ -1,0 +1,90 @@
+"""Rendering of the templates with the values that every page needs."""
+
+import math
+import secrets
+from datetime import timedelta
+from decimal import Decimal
+from functools import cache
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import quote
+
+from babel.dates import format_timedelta
+from babel.numbers import format_currency, get_currency_precision
+from flask import Response, g, request
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from app.console.shell import asset_manifest, dates, frame, messages
+from app.console.shell.pages import current_form
+from app.console.shell.script_texts import script_texts
+from app.console.shell.service_messages import translate
+from app.console.shell.translation import current_language, translations
+from app.core.locales import RTL_LANGUAGES
+
+TEMPLATES = Path(__file__).parents[1] / "templates"
+
+
+@cache
+def _environment(language: str) -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=StrictUndefined,
+        extensions=["jinja2.ext.i18n"],
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.install_gettext_translations(translations(language), newstyle=True)  # type: ignore[attr-defined]
+    environment.filters["translated"] = translate
+    environment.filters["path"] = lambda path: quote(path, safe="/")
+    environment.filters["when"] = lambda moment: dates.relative(moment, language)
+    environment.filters["exact"] = lambda moment: dates.exact(moment, language)
+    environment.filters["size"] = dates.size
+    environment.filters["ago"] = lambda seconds: dates.ago(seconds, language)
+    environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
+    environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
+    environment.globals["asset_url"] = asset_manifest.asset_url
+    environment.globals["assets_built"] = asset_manifest.is_built
+    environment.globals["nonce"] = nonce
+    environment.globals["script_texts"] = script_texts
+    return environment
+
+
+def nonce() -> str:
+    """Return the nonce for the style elements that an editor creates in this page."""
+    value: str = g.setdefault("console_nonce", secrets.token_urlsafe(16))
+    return value
+
+
+def page(template: str, /, *, status: int = 200, **values: Any) -> Response:
+    """Render a page. `values` are the variables of the template."""
+    around = frame.current()
+    language = current_language()
+    form = current_form()
+    context = {
+        "language": language,
+        "direction": "rtl" if language in RTL_LANGUAGES else "ltr",
+        "frame": around,
+        "form": form,
+        "path": request.path,
+        "notice": messages.notice(request.args.get("done")),
+        "error_text": messages.error_text(form.error) if form.error is not None else None,
+    }
+    text = _environment(language).get_template(template).render(context | values)
+    return Response(text, status, mimetype="text/html")
+
+
+DAYS = {"day": 1, "week": 7, "month": 30, "year": 365}
+"""The days by which Babel counts an interval."""
+
+
+def money(minor: int, currency: str, language: str) -> str:
+    """Return an amount in minor units of an ISO 4217 currency, for example `€9.00` for 900 EUR in English."""
+    return format_currency(Decimal(minor).scaleb(-get_currency_precision(currency)), currency, locale=language)
+
+
+def period(frequency: int, interval: Literal["day", "week", "month", "year"], language: str) -> str:
+    """Return a number of days, weeks, months or years, for example `3 months` in English."""
+    # `format_unit` returns the id of the unit in languages that inherit its pattern.
+    length = timedelta(days=DAYS[interval] * frequency)
+    return format_timedelta(length, granularity=interval, threshold=math.inf, locale=language)

@@ -1,0 +1,147 @@
+"""SQL conditions of the filters of entries, and their parameters.
+
+Conditions on fields are subqueries that the database evaluates for each file with an index. `OFFSET 0` prevents that
+PostgreSQL joins them instead, which would read all values of a field for one page.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import sqlalchemy as sa
+
+from app.content.entry_filters import PATH, EntryFilter, Operator, bounds, equal_keys
+from app.content.field_values import ITEM, SEPARATOR, text_key
+from app.content.filetypes import endings_of
+from app.models.content_search import ContentField, ContentText
+from app.models.project_content import ContentFile
+from app.resources.project_content.search.path_conditions import ESCAPE, escaped
+
+MARKUP = ("markdown", "mdx", "markdoc", "asciidoc", "restructuredtext", "org", "textile")
+"""Files of these languages are entries. A file of another language with front matter is an entry too."""
+
+PROJECT: sa.BindParameter[str] = sa.bindparam("project")
+Conditions = Sequence[sa.ColumnElement[bool]]
+
+_IS_MARKUP = sa.or_(
+    *(sa.func.lower(ContentFile.path).like(f"%{ending}") for language in MARKUP for ending in endings_of(language))
+)
+
+
+@dataclass(frozen=True)
+class FilterForm:
+    """A filter without its name and value. `is_absence` is true if it selects files without the field.
+
+    `keys` is the number of keys that equal its value.
+    """
+
+    is_path: bool
+    operator: Operator
+    is_absence: bool
+    keys: int
+
+
+class ValueRange(NamedTuple):
+    """Conditions of values that are a range of the primary key, and the pattern that their keys match, if any."""
+
+    conditions: Conditions
+    pattern: sa.BindParameter[str] | None = None
+
+    @property
+    def all_conditions(self) -> Conditions:
+        """The conditions with the pattern."""
+        return self.conditions if self.pattern is None else [*self.conditions, matches(ContentField.key, self.pattern)]
+
+
+def form_of(condition: EntryFilter) -> FilterForm:
+    """Return the form of a filter."""
+    is_absence = condition.operator is Operator.MISSING and condition.value == "true"
+    has_keys = condition.operator in (Operator.EQUAL, Operator.CONTAINS)
+    keys = len(equal_keys(condition.value)) if has_keys else 0
+    return FilterForm(condition.name == PATH, condition.operator, is_absence, keys)
+
+
+def parameters_of(condition: EntryFilter, number: int) -> dict[str, Any]:
+    """Return the parameters of the filter with a number."""
+    name, value, operator = condition.name, condition.value, condition.operator
+    if name == PATH:
+        part = f"%{escaped(value)}%" if operator is Operator.CONTAINS else value
+        return {} if operator is Operator.MISSING else {f"value_{number}": part}
+    own: dict[str, Any] = {f"name_{number}": name}
+    if operator in (Operator.EQUAL, Operator.CONTAINS):
+        own |= {f"key_{number}_{position}": key for position, key in enumerate(equal_keys(value))}
+    if operator is Operator.CONTAINS:
+        own[f"item_{number}"] = f"{name}{SEPARATOR}{ITEM}"
+        own[f"value_{number}"] = f"4%{escaped(text_key(value)[1:])}%"
+    elif operator not in (Operator.EQUAL, Operator.MISSING):
+        own[f"first_{number}"], own[f"last_{number}"] = bounds(operator, value)
+    return own
+
+
+def is_entry(project: Any) -> sa.ColumnElement[bool]:
+    """Return the condition that a file is markup, or has front matter. PostgreSQL compares case."""
+    text = ContentText
+    has_front_matter = sa.cast(text.front_matter, sa.Text) != "null"
+    return sa.or_(_IS_MARKUP, exists(text.project_id == project, text.sha == ContentFile.sha, has_front_matter))
+
+
+def condition_of(form: FilterForm, number: int, path: Any = ContentFile.path) -> sa.ColumnElement[bool]:
+    """Return the condition of the filter with a number on a file. `path` is the column of its path."""
+    if form.is_path:
+        return _path_condition(form, path, sa.bindparam(f"value_{number}"))
+    same_sha = ContentField.sha == ContentFile.sha
+    is_matching = sa.or_(*(exists(*values.all_conditions, same_sha) for values in field_ranges(form, number)))
+    return ~is_matching if form.is_absence else is_matching
+
+
+def field_ranges(form: FilterForm, number: int) -> list[ValueRange]:
+    """Return the ranges of the values that a filter names. A matching file has a value of one of them."""
+    key = ContentField.key
+    name: sa.BindParameter[str] = sa.bindparam(f"name_{number}")
+    if form.operator is Operator.MISSING:
+        return [ValueRange(first_value(name))]
+    own = (ContentField.project_id == PROJECT, ContentField.name == name)
+    equal = [key == sa.bindparam(f"key_{number}_{position}") for position in range(form.keys)]
+    if form.operator is Operator.EQUAL:
+        return [ValueRange((*own, each)) for each in equal]
+    if form.operator is Operator.CONTAINS:
+        item = ContentField.name == sa.bindparam(f"item_{number}")
+        texts = ValueRange((*own, key >= "4", key < "5"), sa.bindparam(f"value_{number}"))
+        return [*(ValueRange((own[0], item, each)) for each in equal), texts]
+    return [ValueRange((*own, key >= sa.bindparam(f"first_{number}"), key < sa.bindparam(f"last_{number}")))]
+
+
+def first_value(name: Any) -> Conditions:
+    """Return the conditions of the value by which files are sorted. It exists if the field is present and not null."""
+    value = ContentField
+    return value.project_id == PROJECT, value.name == name, value.number == literal_number(0)
+
+
+def exists(*conditions: sa.ColumnElement[bool], within: Any = ContentFile) -> sa.ColumnElement[bool]:
+    """Return whether a row exists that fulfils the conditions. The subquery is evaluated for each row of `within`."""
+    return sa.select(sa.literal_column("1")).where(*conditions).correlate(within).offset(literal_number(0)).exists()
+
+
+def literal_number(number: int) -> sa.ColumnElement[int]:
+    """Return a number that is part of the text of a statement, not a parameter."""
+    return sa.literal_column(str(number), sa.Integer())
+
+
+def matches(column: Any, pattern: sa.BindParameter[str]) -> sa.ColumnElement[bool]:
+    """Return whether a column matches a pattern."""
+    condition: sa.ColumnElement[bool] = column.like(pattern, escape=ESCAPE)
+    return condition
+
+
+def _path_condition(form: FilterForm, path: Any, value: sa.BindParameter[str]) -> sa.ColumnElement[bool]:
+    if form.operator is Operator.MISSING:
+        return sa.false() if form.is_absence else sa.true()
+    comparisons: dict[Operator, sa.ColumnElement[bool]] = {
+        Operator.EQUAL: path == value,
+        Operator.CONTAINS: matches(path, value),
+        Operator.GREATER_OR_EQUAL: path >= value,
+        Operator.GREATER: path > value,
+        Operator.LESS_OR_EQUAL: path <= value,
+        Operator.LESS: path < value,
+    }
+    return comparisons[form.operator]

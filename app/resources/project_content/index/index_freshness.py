@@ -1,0 +1,78 @@
+"""Creation and update of indexes when a branch is read."""
+
+from app.core.errors import NotFound
+from app.core.ids import HasId
+from app.database import session
+from app.drivers.errors import DriverError
+from app.drivers.git.errors import RepositoryUnavailable
+from app.drivers.git.hosts import GitHosts
+from app.drivers.git.port import RepoRef
+from app.extensions import db
+from app.models.project import Project, Provider
+from app.models.project_content import ContentIndex, IndexStatus
+from app.resources.project_content.index import indexes, indexing
+from app.resources.project_content.queries import IndexHead
+from app.resources.project_content.source import source_of
+
+
+def ensure_index(
+    project: Project, working: ContentIndex | None, ref: str | None, *, hosts: GitHosts, by: HasId
+) -> ContentIndex | None:
+    """Return the index of a branch. Create it at the first read of a branch that is not the working branch.
+
+    Raises:
+        NotFound: the repository has no such branch.
+        RepositoryUnavailable: the repository cannot be read.
+    """
+    if ref is None or ref == project.branch:
+        return working
+    source = source_of(project, hosts, branch=ref, actor=by)
+    try:
+        head = source.git.head(source.repo, ref)
+    except RepositoryUnavailable as error:
+        source.git.repository(source.repo)
+        raise NotFound("There is no such branch") from error
+    index = indexes.find(project.id, ref)
+    if index is None or index.commit_sha != head:
+        with session.write_transaction():
+            index = indexes.ensure(project.id, ref)
+            indexing.enqueue(index, priority=10)
+    return index
+
+
+def mark_stale_if_moved(project: Project, index: ContentIndex | None, *, hosts: GitHosts) -> ContentIndex | None:
+    """Return the index. If a local branch moved after the last update, mark it as stale and enqueue an update."""
+    if index is None or index.status != IndexStatus.READY or index.commit_sha is None:
+        return index
+    head = _local_head(project.provider, project.repository, index.branch, hosts)
+    return index if head in (None, index.commit_sha) else _mark_stale(index.id, str(head))
+
+
+def has_moved(index: IndexHead, *, hosts: GitHosts) -> bool:
+    """Return whether a local branch moved after the last update of its index."""
+    return _local_head(index.provider, index.repository, index.branch, hosts) not in (None, index.commit_sha)
+
+
+def _local_head(provider: Provider, repository: str, branch: str, hosts: GitHosts) -> str | None:
+    """Return the head of a local branch, or None if a network call would be needed."""
+    if provider != Provider.LOCAL or hosts.local is None:
+        return None
+    try:
+        return hosts.local.head(RepoRef(repository), branch)
+    except DriverError:
+        return None
+
+
+def _mark_stale(index_id: str, head: str) -> ContentIndex | None:
+    """Mark the index as stale, unless a job updated it or the project was deleted."""
+    with session.write_transaction():
+        index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
+        if index is not None:
+            _set_stale(index, head)
+    return index
+
+
+def _set_stale(index: ContentIndex, head: str) -> None:
+    if index.status == IndexStatus.READY and index.commit_sha != head:
+        index.status = IndexStatus.STALE
+        indexing.enqueue(index, priority=10)

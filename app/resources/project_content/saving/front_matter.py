@@ -1,0 +1,84 @@
+"""Edits of front matter keys that keep every other byte of a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.content.front_matter.editor import UnsupportedEdit, edit_front_matter
+from app.core.errors import NotFound, PayloadTooLarge, UnprocessableEntity
+from app.drivers.git.commit_plan import SYMLINK
+from app.drivers.git.port import Action, EntryType, FileChange
+from app.resources.project_content.saving.commit_builder import (
+    CHANGED_FILE,
+    FileEdit,
+    LinkNotEditable,
+    SaveConflict,
+    require_base,
+    require_unchanged,
+)
+from app.resources.project_content.source import Source
+
+MAX_FILE_BYTES = 5 * 1024 * 1024
+TOO_LARGE = "The file is too large to be edited this way"
+
+
+@dataclass(frozen=True)
+class FrontMatterEdit:
+    """The keys of a file to set and to remove, with the commit and blob on which the edit is based."""
+
+    file: str
+    base_sha: str
+    changes: Mapping[str, Any]
+    unset: tuple[str, ...] = ()
+    base_blob_sha: str | None = None
+    branch: str | None = None
+    message: str | None = None
+
+
+@dataclass(frozen=True)
+class NoChange:
+    """An edit without an effect. There is nothing to commit. `commit_sha` is the head of the branch."""
+
+    branch: str
+    commit_sha: str
+
+
+class EditNotPossible(UnprocessableEntity):
+    """An edit that would change other content of the file (422)."""
+
+    code = "CANNOT_KEEP"
+
+
+def apply_edit(source: Source, edit: FrontMatterEdit) -> FileEdit | NoChange:
+    """Apply the edit to the file at the base and return the new bytes, or NoChange if they are equal.
+
+    Raises:
+        NotFound: the file does not exist at the base.
+        EditNotPossible: the edit would change other content of the file.
+        SaveConflict: the file has changed, or the base is unknown.
+    """
+    before = _read(source, edit)
+    try:
+        after = edit_front_matter(edit.file, before, edit.changes, edit.unset)
+    except UnsupportedEdit as reason:
+        raise EditNotPossible(str(reason)) from reason
+    if after == before:
+        return NoChange(source.branch, require_unchanged(source, edit.base_sha, edit.file))
+    return FileEdit(FileChange(edit.file, Action.UPDATE, after), edit.base_blob_sha)
+
+
+def _read(source: Source, edit: FrontMatterEdit) -> bytes:
+    require_base(source, edit.base_sha, [edit.file])
+    entry = source.git.entries(source.repo, edit.base_sha, [edit.file]).get(edit.file)
+    if entry is None or entry.type != EntryType.BLOB:
+        raise NotFound("There is no such file on this branch")
+    if edit.base_blob_sha not in (None, entry.sha):
+        raise SaveConflict(edit.base_sha, {edit.file: CHANGED_FILE})
+    if entry.mode == SYMLINK:
+        raise LinkNotEditable
+    if (entry.size or 0) > MAX_FILE_BYTES:
+        raise PayloadTooLarge(TOO_LARGE)
+    before = source.git.blob(source.repo, entry.sha)
+    if len(before) > MAX_FILE_BYTES:  # Not every host reports the size.
+        raise PayloadTooLarge(TOO_LARGE)
+    return before

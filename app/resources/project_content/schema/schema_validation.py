@@ -1,0 +1,79 @@
+"""Validation of saved files against the schema of their branch."""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from app.concurrency.threadpool import switch
+from app.content.filetypes import file_type
+from app.content.front_matter.reader import LANGUAGES, split_front_matter
+from app.content.front_matter.toml_reader import read_toml
+from app.content.front_matter.values import ValueBudget, plain
+from app.content.front_matter.yaml_reader import read_yaml
+from app.content.schema.model import ContentSchema
+from app.content.schema.validation import InvalidValue, collection_of, validate
+from app.content.text import decode
+from app.core.errors import FieldError, InvalidRequest
+from app.resources.project_content.saving.commit_builder import FileEdit
+
+MESSAGE = "Some fields do not match the schema. Nothing was saved"
+UNREADABLE = "The front matter cannot be read"
+MAX_DATA_CHARACTERS = 256 * 1024
+"""Longest text of a data file that is parsed in a request. The budget of the readers has the same size."""
+
+
+def check(schema: ContentSchema, edits: Sequence[FileEdit], *, prefix: str | None = None) -> None:
+    """Compare the written files of a save with their collections. Files without a collection are accepted.
+
+    The path of an error is the JSON pointer into the front matter, after `files.<number>` unless `prefix` replaces it.
+
+    Raises:
+        InvalidRequest: a value is invalid. `result.invalid` lists file, pointer and message.
+    """
+    errors = list(_errors(schema, edits))
+    if errors:
+        invalid = [{"file": edits[n].change.path, "pointer": e.pointer, "message": e.message} for n, e in errors]
+        raise InvalidRequest(
+            MESSAGE,
+            fields=[FieldError((f"files.{n}" if prefix is None else prefix) + e.pointer, e.message) for n, e in errors],
+            result={"invalid": invalid},
+        )
+
+
+def _errors(schema: ContentSchema, edits: Sequence[FileEdit]) -> Iterator[tuple[int, InvalidValue]]:
+    for number, change in enumerate(edit.change for edit in edits):
+        switch()  # Other requests run between the files of a large save.
+        collection = collection_of(schema, change.path) if change.content is not None else None
+        if collection is None or change.content is None:
+            continue
+        values = values_of(change.path, change.content)
+        if isinstance(values, str):
+            yield number, InvalidValue("", values)
+        else:
+            yield from ((number, error) for error in validate(schema, collection, values))
+
+
+def values_of(path: str, data: bytes) -> dict[str, Any] | str:
+    """Return the values of a page or of a data file, or the reason why they cannot be read."""
+    text, _ = decode(data)
+    language = file_type(path).language
+    if text is None:
+        return UNREADABLE
+    if language in LANGUAGES:
+        front = split_front_matter(text)
+        return front.problem or front.values or {}
+    if len(text) > MAX_DATA_CHARACTERS:
+        return f"The file is larger than {MAX_DATA_CHARACTERS // 1024} KiB, so its values cannot be compared with the schema"
+    try:
+        values = _data(language, text)
+    except (ValueError, RecursionError) as error:
+        return f"{UNREADABLE}: {str(error)[:200]}"
+    return values if isinstance(values, dict) else "The file must contain a mapping"
+
+
+def _data(language: str | None, text: str) -> Any:
+    if language == "json":
+        return plain(json.loads(text, parse_constant=str), ValueBudget())
+    if language == "toml":
+        return plain(read_toml(text), ValueBudget())
+    return read_yaml(text) or {}

@@ -1,0 +1,192 @@
+"""Ranked search in the files of a branch by path, text, type and front matter fields.
+
+A file matches a term if its path contains it or if its text has it as a word. Paths are searched in the index itself,
+so they match as soon as it is ready. Texts follow (`search_indexing`).
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.concurrency.threadpool import switch
+from app.content.filetypes import endings_of
+from app.content.search_query import ParsedQuery, Term, TermField, parse
+from app.content.snippets import Snippet, make_snippet
+from app.content.words import words
+from app.extensions import db
+from app.models.content_search import ContentText
+from app.models.project import Project
+from app.models.project_content import ContentFile, ContentIndex
+from app.resources.project_content.entries.entry_conditions import literal_number
+from app.resources.project_content.search import search_words
+from app.resources.project_content.search.path_conditions import ESCAPE, escaped
+
+PATH_WEIGHT, TITLE_WEIGHT = 0.5, 0.8
+RANKED, BEST, MAX_SCANNED = 3_000, 300, 600
+"""The number of texts that are ranked, of ranked texts that precede other files, and of files that are compared."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """A file that matches a query. `snippet` is None until its text is indexed, and for files without text."""
+
+    path: str
+    sha: str
+    size: int | None
+    title: str | None
+    score: float
+    snippet: Snippet | None
+
+
+def search(
+    project: Project, index: ContentIndex | None, q: str, *, kind: str | None = None, limit: int
+) -> list[SearchResult]:
+    """Return the best `limit` files of a branch for a query; `kind` restricts them to a type.
+
+    If more than `RANKED` texts match, only the best of these are compared. If these do not fill the page, because few
+    of them are on this branch or of that type, a second statement compares all files.
+    """
+    question = parse(q)
+    types = [*question.types, kind] if kind else list(question.types)
+    if index is None or index.generation == 0 or not (question.terms or types):
+        return []
+    worded = [term for term in question.terms if term.tokens]
+    texts = _best_texts(project.id, worded)
+    rows = _files(project.id, index, question, types, texts)
+    if len(rows) < limit and len(texts) > RANKED:
+        rows = _files(project.id, index, question, types, texts, compare_all=True)
+    best = sorted(((row.score + texts.get(row.sha, 0.0), row) for row in rows), key=_order)[:limit]
+    shown = _texts(project.id, [row.sha for _, row in best])
+    hits = []
+    for score, row in best:
+        switch()  # Other requests run between the snippets of long texts.
+        hits.append(_hit(score, row, shown.get(row.sha), question.terms))
+    return hits
+
+
+def _order(scored: tuple[float, Any]) -> tuple[float, int, str]:
+    score, row = scored
+    return -score, len(row.path), row.path
+
+
+def _best_texts(project_id: str, worded: Sequence[Term]) -> dict[str, float]:
+    """Return the rank of each text with all words by sha, for at most `RANKED` + 1 texts."""
+    if not worded:
+        return {}
+    ranking = search_words.ranking(db.engine.dialect.name, project_id, worded).add_columns(ContentText.title)
+    titled = [term for term in worded if term.where is TermField.ANYWHERE]
+    # The limit is a literal, because a generic plan of PostgreSQL for an unknown limit reads all texts.
+    rows = db.session.execute(ranking.limit(literal_number(RANKED + 1)))
+    return {
+        sha: float(rank) + (TITLE_WEIGHT if titled and _contains_all(title, titled) else 0.0)
+        for sha, rank, title in rows
+    }
+
+
+def _contains_all(title: str | None, terms: Sequence[Term]) -> bool:
+    """Return whether a title contains the words of every term."""
+    tokens = words(title or "")
+    return all(_is_in(term, tokens) for term in terms)
+
+
+def _is_in(term: Term, tokens: Sequence[str]) -> bool:
+    *before, last = term.tokens
+    return any(
+        list(tokens[start : start + len(before)]) == before
+        and (token.startswith(last) if term.is_prefix else token == last)
+        for start, token in enumerate(tokens[len(before) :])
+    )
+
+
+def _files(
+    project_id: str,
+    index: ContentIndex,
+    question: ParsedQuery,
+    types: Iterable[str],
+    texts: dict[str, float],
+    *,
+    compare_all: bool = False,
+) -> Sequence[Any]:
+    """Return the files of the branch that match, by paths and by the matches of the full-text index."""
+    file, terms = ContentFile, question.terms
+    held = {term: _holds(term.part) for term in terms if term.where is not TermField.FIELD}
+    conditions = [file.index_id == index.id, file.generation == index.generation]
+    conditions += [sa.or_(*(_ends_with(ending) for ending in endings_of(kind))) for kind in types]
+    conditions += [held[term] for term in terms if not term.tokens]
+    if any(term.tokens for term in terms):
+        conditions.append(_is_met(project_id, [term for term in terms if term.tokens], held, texts, compare_all))
+    score: sa.ColumnElement[float] = sum(
+        (sa.case((holds, PATH_WEIGHT / len(terms)), else_=0.0) for holds in held.values()), start=sa.literal(0.0)
+    )
+    best = sorted(texts, key=texts.__getitem__, reverse=True)[:BEST]
+    bonus = sa.case((file.sha.in_(best), 1.0), else_=0.0) if best else sa.literal(0.0)
+    return db.session.execute(
+        sa.select(file.path, file.sha, file.size, score.label("score"))
+        .where(*conditions)
+        .order_by((score + bonus).desc(), sa.func.length(file.path), file.path)
+        .limit(literal_number(MAX_SCANNED))
+    ).all()
+
+
+def _is_met(
+    project_id: str,
+    worded: Sequence[Term],
+    held: dict[Term, sa.ColumnElement[bool]],
+    texts: dict[str, float],
+    compare_all: bool,
+) -> sa.ColumnElement[bool]:
+    """Return the condition that a file matches every term with words, by its path or by its text."""
+    paths = [held[term] for term in worded if term in held]
+    if len(texts) > RANKED and not compare_all:
+        by_path = sa.and_(*paths) if len(paths) == len(worded) else sa.false()
+        return sa.or_(ContentFile.sha.in_(texts), by_path)
+    if compare_all:
+        return sa.and_(*(sa.or_(*_ways(project_id, term, held)) for term in worded))
+    # A file whose text does not contain all words matches at least one term by path. Few files do.
+    partly = (
+        sa.and_(sa.or_(*paths), *(sa.or_(*_ways(project_id, term, held)) for term in worded)) if paths else sa.false()
+    )
+    return sa.or_(ContentFile.sha.in_(texts), partly)
+
+
+def _ways(project_id: str, term: Term, held: dict[Term, sa.ColumnElement[bool]]) -> list[sa.ColumnElement[bool]]:
+    """Return the alternatives by which a file matches a term. The lookup of texts, which runs once, is the last."""
+    dialect = db.engine.dialect.name
+    shas = search_words.matching(dialect, project_id, term)
+    if dialect == "postgresql":
+        # An array of unknown length keeps PostgreSQL from choosing a plan by the expected number of matches.
+        shas = sa.select(sa.func.unnest(sa.func.array(shas.scalar_subquery())))
+    return [*([held[term]] if term in held else []), ContentFile.sha.in_(shas)]
+
+
+def _holds(part: str) -> sa.ColumnElement[bool]:
+    """Return the condition that the path contains a folded part, regardless of case and accents."""
+    pattern = f"%{escaped(part)}%"
+    return sa.or_(_like(ContentFile.path, pattern), ContentFile.folded.like(pattern, escape=ESCAPE))
+
+
+def _ends_with(ending: str) -> sa.ColumnElement[bool]:
+    return _like(ContentFile.path, f"%{escaped(ending)}")
+
+
+def _like(column: Any, pattern: str) -> sa.ColumnElement[bool]:
+    """Return a case-insensitive LIKE. PostgreSQL compares case."""
+    if db.engine.dialect.name == "postgresql":
+        return sa.func.lower(column).like(pattern, escape=ESCAPE)
+    condition: sa.ColumnElement[bool] = column.like(pattern, escape=ESCAPE)
+    return condition
+
+
+def _texts(project_id: str, shas: Sequence[str]) -> dict[str, Any]:
+    text = ContentText
+    rows = db.session.execute(
+        sa.select(text.sha, text.title, text.body).where(text.project_id == project_id, text.sha.in_(shas))
+    )
+    return {row.sha: row for row in rows}
+
+
+def _hit(score: float, row: Any, text: Any, terms: Sequence[Term]) -> SearchResult:
+    snippet = make_snippet(text.body, terms) if text is not None and text.body else None
+    return SearchResult(row.path, row.sha, row.size, text.title if text else None, round(float(score), 4), snippet)

@@ -1,0 +1,251 @@
+"""Indexing of texts: reads new blobs of a project and stores their words, links, front matter and sets of fields.
+
+Texts are stored by blob, so branches share them and moved files cost nothing. The work covers the changes since the
+commit of the previous run. A file that cannot be read is skipped.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import cache, partial
+from typing import Any, cast
+
+import orjson
+import sqlalchemy as sa
+import structlog
+
+from app.content.field_values import field_values
+from app.content.links import key_of
+from app.content.search_text import SearchText, has_text, read_text
+from app.core.jobs import LOWEST_PRIORITY
+from app.database import bulk, session
+from app.drivers.git.errors import GitObjectMissing
+from app.drivers.git.port import EntryType, TreeEntry
+from app.extensions import db, jobs
+from app.models.content_search import ContentField, ContentLink, ContentText
+from app.models.project_content import ContentFile, ContentIndex
+from app.resources.project_content.entries import entry_shapes, listing_values
+from app.resources.project_content.index import unreadable
+from app.resources.project_content.index.statistics import GrowthStatistics, analyze
+from app.resources.project_content.search import search_words
+from app.resources.project_content.source import Source
+
+log = structlog.get_logger(__name__)
+
+PAGE, SHAS = 2_000, 500
+MAX_BLOB_BYTES = 2 * 1024 * 1024
+MAX_HELD_CHARACTERS = 4 * 1024 * 1024
+SYMLINK = "120000"
+READER_VERSION = 1
+"""Version 1 stores words with their combining marks. Earlier words of other scripts are the same."""
+SCRIPTS_WITH_MARKS = "[\u0590-\u1cff\ua800-\uabff]"
+TEXT_COLUMNS = ("project_id", "sha", "title", "body", "words", "front_matter", "version")
+LINK_COLUMNS = ("project_id", "sha", "number", "key", "url", "kind")
+FIELD_COLUMNS = ("project_id", "name", "number", "kind", "key", "sha")
+FILTER_COLUMNS = {ContentText: ("project_id", "sha"), ContentField: ("project_id", "name", "key", "sha", "number")}
+
+_Changes = Callable[[str | None], Sequence[TreeEntry] | None]
+"""Returns the entries of the tree that changed since a commit, or None if they are unknown."""
+
+
+@dataclass(frozen=True)
+class _Blob:
+    path: str
+    sha: str
+
+
+@dataclass(frozen=True)
+class _Read:
+    sha: str
+    text: SearchText
+
+
+def enqueue(index: ContentIndex, *, delay: timedelta = timedelta(0)) -> None:
+    """Enqueue the indexing of new texts. The runs of one project are serial, delayed runs excepted."""
+    jobs.enqueue(
+        "content.describe",
+        delay=delay,
+        unique=f"content.describe:{index.id}",
+        lock=f"content.describe:{index.project_id}",
+        priority=LOWEST_PRIORITY if delay else None,
+        index_id=index.id,
+    )
+
+
+def index_new_texts(
+    index: ContentIndex, source: Source, *, at_most: int | None, progress: Callable[[int, None], None]
+) -> bool:
+    """Read new blobs, then store the sets of fields and the values for lists.
+
+    Return False if `at_most` blobs were read and more remain.
+    """
+    if index.commit_sha is None:
+        return True
+    changes, commit_sha = cache(partial(_changed, index, source)), index.commit_sha
+    if commit_sha != index.described_sha and not _read_blobs(index, source, changes, at_most, progress):
+        return False
+    for stored_sha, store in (
+        (index.shaped_sha, entry_shapes.store_shapes),
+        (index.listed_sha, listing_values.store_values),
+    ):
+        if commit_sha != stored_sha:
+            changed = changes(stored_sha)
+            paths = None if changed is None else [entry.path for entry in changed]
+            store(index, paths, commit_sha=commit_sha, since=stored_sha)
+    return True
+
+
+def _read_blobs(
+    index: ContentIndex,
+    source: Source,
+    changes: _Changes,
+    at_most: int | None,
+    progress: Callable[[int, None], None],
+) -> bool:
+    project_id, commit_sha, since, done = index.project_id, index.commit_sha, index.described_sha, 0
+    statistics = GrowthStatistics(FILTER_COLUMNS)
+    if since is None:
+        analyze(ContentFile, ("index_id", "generation", "path", "type", "mode", "sha"))
+    for part in bulk.batches(_missing_blobs(index, changes, since), min(SHAS, at_most or SHAS)):
+        if at_most is not None and done >= at_most:
+            return False
+        stored: set[str] = set()
+        for held in _held(_texts(source, part)):
+            _store(project_id, held)
+            stored |= {read.sha for read in held}
+        unreadable.mark(project_id, [blob.sha for blob in part if blob.sha not in stored])
+        done += len(part)
+        statistics.add(len(part))
+        progress(done, None)
+    with session.write_transaction():
+        search_words.merge_new_texts(db.session.connection())
+        # The cleanup may have reset the value in the meantime. The job that it enqueued starts again then.
+        is_unchanged = ContentIndex.described_sha.is_not_distinct_from(since)
+        statement = sa.update(ContentIndex).where(ContentIndex.id == index.id, is_unchanged)
+        db.session.execute(statement.values(described_sha=commit_sha))
+    return True
+
+
+def _missing_blobs(index: ContentIndex, changes: _Changes, since: str | None) -> Iterator[_Blob]:
+    """Yield blobs of text that are not stored, each once."""
+    checked: set[str] = set()
+    changed = changes(since)
+    entries = _all(index) if changed is None else changed
+    readable = (_Blob(entry.path, entry.sha) for entry in entries if _is_readable(entry))
+    for page in bulk.batches(readable, PAGE):
+        fresh = {blob.sha: blob for blob in page if blob.sha not in checked}
+        stored_shas = _known(index.project_id, fresh)
+        checked |= fresh.keys()
+        yield from (blob for sha, blob in fresh.items() if sha not in stored_shas)
+
+
+def _changed(index: ContentIndex, source: Source, since: str | None) -> list[TreeEntry] | None:
+    """Return the entries of the tree that changed since a commit, or None if they are unknown."""
+    if since is None or index.commit_sha is None:
+        return None
+    commit_sha = index.commit_sha
+    session.release_connection()
+    try:
+        changes = source.git.changes(source.repo, since, commit_sha)
+        return [change.entry for change in changes if change.entry is not None]
+    except GitObjectMissing:
+        return None
+
+
+def _all(index: ContentIndex) -> Iterator[TreeEntry]:
+    file, after = ContentFile, ""
+    while True:
+        page = db.session.execute(
+            sa.select(file.path, file.type, file.mode, file.sha, file.size)
+            .where(file.index_id == index.id, file.generation == index.generation, file.path > after)
+            .order_by(file.path)
+            .limit(PAGE)
+        ).all()
+        yield from (TreeEntry(*row) for row in page)
+        if len(page) < PAGE:
+            return
+        after = page[-1].path
+
+
+def _is_readable(entry: TreeEntry) -> bool:
+    is_file = entry.type == EntryType.BLOB and entry.mode != SYMLINK
+    return is_file and (entry.size or 0) <= MAX_BLOB_BYTES and has_text(entry.path)
+
+
+def _known(project_id: str, shas: Iterable[str]) -> set[str]:
+    text, stored_shas = ContentText, set()
+    for part in bulk.batches(shas, SHAS):
+        stored = sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(part))
+        is_current = sa.or_(text.version >= READER_VERSION, ~text.body.regexp_match(SCRIPTS_WITH_MARKS))
+        stored_shas |= set(db.session.scalars(stored.where(text.front_matter.is_not(sa.null()), is_current)))
+    return stored_shas
+
+
+def _texts(source: Source, blobs: list[_Blob]) -> Iterator[_Read]:
+    paths = {blob.sha: blob.path for blob in blobs}
+    session.release_connection()
+    for sha, data in source.git.blobs(source.repo, paths):
+        try:
+            text = read_text(paths[sha], data) if data is not None and len(data) <= MAX_BLOB_BYTES else None
+        except Exception as error:
+            log.warning("content.unreadable", path=paths[sha], sha=sha, error=type(error).__name__)
+            text = None
+        # Store an empty text for other content, so that it is not read again.
+        yield _Read(sha, text or SearchText(None, "", [], [], []))
+
+
+def _held(texts: Iterable[_Read]) -> Iterator[list[_Read]]:
+    """Yield lists of bounded size in memory."""
+    held: list[_Read] = []
+    size = 0
+    for read in texts:
+        held.append(read)
+        size += len(read.text.body) + 8 * len(read.text.terms)
+        if size > MAX_HELD_CHARACTERS:
+            yield held
+            held, size = [], 0
+    if held:
+        yield held
+
+
+def _store(project_id: str, held: list[_Read]) -> None:
+    pack = search_words.packer(db.engine.dialect.name)
+    rows = [
+        (
+            project_id,
+            r.sha,
+            r.text.title,
+            r.text.body,
+            pack(project_id, r.text),
+            _json(r.text.front_matter),
+            READER_VERSION,
+        )
+        for r in held
+    ]
+    links: list[tuple[Any, ...]] = [
+        (project_id, r.sha, number, key_of(link.url), link.url, link.kind)
+        for r in held
+        for number, link in enumerate(r.text.links)
+    ]
+    values = [
+        (project_id, *value, r.sha) for r in held if r.text.front_matter for value in field_values(r.text.front_matter)
+    ]
+    with session.write_transaction():
+        _delete_outdated(project_id, [r.sha for r in held])
+        connection = db.session.connection()
+        bulk.insert(connection, cast("sa.Table", ContentText.__table__), TEXT_COLUMNS, rows)
+        bulk.insert(connection, cast("sa.Table", ContentLink.__table__), LINK_COLUMNS, links)
+        bulk.insert(connection, cast("sa.Table", ContentField.__table__), FIELD_COLUMNS, values)
+
+
+def _json(values: dict[str, Any] | None) -> str:
+    return orjson.dumps(values).decode()
+
+
+def _delete_outdated(project_id: str, shas: Sequence[str]) -> None:
+    """Delete texts that an earlier version of the reader has stored. They were read again."""
+    text = ContentText
+    outdated = db.session.scalars(sa.select(text.sha).where(text.project_id == project_id, text.sha.in_(shas))).all()
+    for table in (text, ContentLink, ContentField) if outdated else ():
+        conditions = (table.project_id == project_id, table.sha.in_(outdated))
+        db.session.execute(sa.delete(table).where(*conditions).execution_options(synchronize_session=False))

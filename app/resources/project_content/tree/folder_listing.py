@@ -1,0 +1,325 @@
+"""A page of one folder of a branch: subfolders with their number of files, and files with title, date and draft state.
+
+The database counts, sorts and pages, so that a page reads the texts of the shown files only. A file whose values for
+lists are not stored yet is sorted by its name and has no date.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from operator import itemgetter
+from typing import Any
+
+import sqlalchemy as sa
+
+from app.core import clock
+from app.database import bulk
+from app.extensions import db
+from app.models.content_search import ContentText
+from app.models.project import Project
+from app.models.project_content import FOLDER_OF_FILE, ContentFile, ContentIndex
+from app.models.project_log import ProjectLogEntry
+from app.resources.project_content.entries.entry_conditions import literal_number
+from app.resources.project_content.search.path_conditions import contains, name_contains, name_of
+
+BLOBS_PER_STATEMENT = 500
+LOG_ENTRIES = 2_000
+PER_PAGE = 100
+_folder_of_file: Any = sa.literal_column(FOLDER_OF_FILE, sa.Text())
+_IS_BLOB = ContentFile.type == sa.literal_column("'blob'")
+Conditions = Sequence[sa.ColumnElement[bool]]
+
+
+class ListOrder(StrEnum):
+    """The order of files. The newest dates and changes are first."""
+
+    NAME = "name"
+    TITLE = "title"
+    DATE = "date"
+    CHANGED = "changed"
+
+
+@dataclass(frozen=True)
+class FolderView:
+    """The files of a folder, or all files below it, in an order. `is_draft` and `term` restrict them."""
+
+    folder: str = ""
+    is_recursive: bool = False
+    order: ListOrder = ListOrder.NAME
+    is_draft: bool | None = None
+    term: str = ""
+
+
+@dataclass(frozen=True)
+class ListedFile:
+    """A file of a folder. Title and date are None if the file has none, or its text is not indexed yet."""
+
+    path: str
+    size: int | None
+    sha: str
+    title: str | None
+    date: str | None
+    is_draft: bool
+    changed_by: str | None
+    changed_at: str | None
+
+    @property
+    def name(self) -> str:
+        """The last segment of the path."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class ListedFolder:
+    """A folder with the number of files below it."""
+
+    path: str
+    files: int
+
+    @property
+    def name(self) -> str:
+        """The last segment of the path."""
+        return self.path.rpartition("/")[2]
+
+
+@dataclass(frozen=True)
+class FolderPage:
+    """A page of subfolders and files. `total` is the number of files of all pages."""
+
+    folders: Sequence[ListedFolder]
+    files: Sequence[ListedFile]
+    total: int
+    has_more: bool
+
+
+def list_folder(
+    project: Project, index: ContentIndex | None, view: FolderView, *, page: int = 1, selected: Collection[str] = ()
+) -> FolderPage:
+    """Return a page of subfolders and files. Selected files of other pages precede the files of the page."""
+    if index is None:
+        return FolderPage([], [], 0, has_more=False)
+    offset = (page - 1) * PER_PAGE
+    folders = [] if view.is_recursive or view.is_draft is not None else _folders(index, view, offset)
+    total = _count(index, view)
+    rows = _rows(project.id, index, view, offset) if total > offset else []
+    others = set(selected).difference(row.path for row in rows)
+    if others:
+        rows = [*_rows_at(index, view, others), *rows]
+    has_more = len(folders) > PER_PAGE or total > offset + PER_PAGE
+    return FolderPage(folders[:PER_PAGE], _files(project.id, rows), total, has_more)
+
+
+def titles_of(project: Project, index: ContentIndex | None, paths: Collection[str]) -> dict[str, str]:
+    """Return the titles of those of some paths that have one in the index."""
+    if index is None or not paths:
+        return {}
+    file, text = ContentFile, ContentText
+    statement = sa.select(file.path, text.title).join(text, text.sha == file.sha)
+    statement = statement.where(text.project_id == project.id, text.title.is_not(None), text.title != "")
+    here = (file.index_id == index.id, file.generation == index.generation, file.path.in_(set(paths)))
+    return {row.path: row.title for row in db.session.execute(statement.where(*here))}
+
+
+def existing_files(index: ContentIndex | None, paths: Collection[str]) -> set[str]:
+    """Return those of some paths that are files of the branch."""
+    if index is None or not paths:
+        return set()
+    statement = sa.select(ContentFile.path).where(*_in(index), ContentFile.path.in_(paths))
+    return set(db.session.scalars(statement))
+
+
+def folder_counts(index: ContentIndex) -> Sequence[tuple[str, int]]:
+    """Return the folders of a branch with their last slash and the number of files in each, not below it."""
+    statement = sa.select(_folder_of_file, sa.func.count()).where(*_in(index)).group_by(_folder_of_file)
+    return [(folder, files) for folder, files in db.session.execute(statement)]
+
+
+def title_key(path: str, title: str | None) -> str:
+    """Return the text by which a file is sorted: its title, else its name, case ignored."""
+    return (title or path.rpartition("/")[2]).casefold()
+
+
+def date_of(values: dict[str, Any]) -> str | None:
+    """Return the date of front matter as it is written."""
+    date = values.get("date")
+    return str(date) if isinstance(date, str | int) else None
+
+
+def is_draft(values: dict[str, Any]) -> bool:
+    """Return whether front matter marks a draft."""
+    return values.get("draft") is True
+
+
+def _in(index: ContentIndex) -> list[sa.ColumnElement[bool]]:
+    return [ContentFile.index_id == index.id, ContentFile.generation == index.generation, _IS_BLOB]
+
+
+def _prefix(view: FolderView) -> str:
+    return f"{view.folder}/" if view.folder else ""
+
+
+def _folders(index: ContentIndex, view: FolderView, offset: int) -> list[ListedFolder]:
+    """Return a page of subfolders and one more. The index of folders contains all that is counted."""
+    prefix, folder = _prefix(view), _folder_of_file
+    conditions = [*_in(index), *_below(folder, view), folder != prefix]
+    counts = sa.select(folder.label("folder"), sa.func.count().label("files")).where(*conditions).group_by(folder)
+    counted = counts.subquery().c
+    below = sa.func.substr(counted.folder, literal_number(len(prefix) + 1))
+    name = sa.func.substr(below, literal_number(1), _position(below, "/") - literal_number(1)).label("name")
+    statement = sa.select(name, sa.func.sum(counted.files)).group_by(name).order_by(name)
+    if not view.term:
+        statement = statement.limit(PER_PAGE + 1).offset(offset)
+    folders = [ListedFolder(f"{prefix}{name}", int(files)) for name, files in db.session.execute(statement)]
+    if view.term:
+        term = view.term.casefold()
+        folders = [one for one in folders if term in one.name.casefold()][offset : offset + PER_PAGE + 1]
+    return folders
+
+
+def _count(index: ContentIndex, view: FolderView) -> int:
+    filters = _filters(view)
+    if view.is_recursive and not view.folder and not filters:
+        return index.files
+    # The index of folders contains all that is counted.
+    within = _below(_folder_of_file, view) if view.is_recursive else _within(view)
+    statement = sa.select(sa.func.count()).select_from(ContentFile).where(*_in(index), *within, *filters)
+    return db.session.scalar(statement) or 0
+
+
+def _rows(project_id: str, index: ContentIndex, view: FolderView, offset: int) -> Sequence[Any]:
+    """Return the rows of a page."""
+    if view.order is ListOrder.CHANGED:
+        return _newest_rows(project_id, index, view, offset)
+    path = ContentFile.path
+    orders: dict[ListOrder, list[Any]] = {
+        ListOrder.NAME: [path],
+        ListOrder.TITLE: [_title(), path],
+        ListOrder.DATE: [sa.func.coalesce(ContentFile.date_key, "").desc(), path.desc()],
+    }
+    statement = _select(index, view).where(*_filters(view)).order_by(*orders[view.order])
+    return db.session.execute(statement.limit(literal_number(PER_PAGE)).offset(offset)).all()
+
+
+def _newest_rows(project_id: str, index: ContentIndex, view: FolderView, offset: int) -> Sequence[Any]:
+    """Return the rows of a page in the order of their last changes.
+
+    The changes of a few files are in the log only. Their rows are merged into those that the database has sorted.
+    """
+    times, file = _logged_times(project_id), ContentFile
+    commit_date = sa.func.coalesce(file.last_commit["date"].as_string(), "").label("date")
+    statement = _select(index, view).add_columns(commit_date).where(*_filters(view))
+    logged = list[Any]()
+    for part in bulk.batches(sorted(times), BLOBS_PER_STATEMENT):
+        rows = db.session.execute(statement.where(file.last_commit.is_(sa.null()), file.path.in_(part)))
+        logged += [((times[row.path], row.path), row) for row in rows]
+    if logged:
+        statement = statement.where(file.path.not_in([row.path for _, row in logged]))
+    # At most all logged files precede the page, so that this row and those before it are not on the page.
+    start = max(0, offset - len(logged))
+    ordered = statement.order_by(commit_date.desc(), file.path.desc()).limit(offset - start + PER_PAGE).offset(start)
+    dated = [((row.date, row.path), row) for row in db.session.execute(ordered)]
+    merged = [row for _, row in sorted([*dated, *logged], key=itemgetter(0), reverse=True)]
+    return merged[offset - start : offset - start + PER_PAGE]
+
+
+def _select(index: ContentIndex, view: FolderView) -> sa.Select[Any]:
+    file = ContentFile
+    return sa.select(file.path, file.size, file.sha, file.last_commit).where(*_in(index), *_within(view))
+
+
+def _rows_at(index: ContentIndex, view: FolderView, paths: Collection[str]) -> list[Any]:
+    """Return the rows of some paths of a folder by path."""
+    rows = list[Any]()
+    for part in bulk.batches(sorted(paths), BLOBS_PER_STATEMENT):
+        statement = _select(index, view).where(ContentFile.path.in_(part)).order_by(ContentFile.path)
+        rows += db.session.execute(statement).all()
+    return rows
+
+
+def _within(view: FolderView) -> Conditions:
+    """Return the conditions that files are in the folder, or below it."""
+    return _below(ContentFile.path, view) if view.is_recursive else [_folder_of_file == _prefix(view)]
+
+
+def _below(path: Any, view: FolderView) -> Conditions:
+    """Return the conditions that paths, or folders with their last slash, are below the folder of a view."""
+    # "0" follows "/" in ASCII, so this range contains all paths below the folder.
+    return [path >= _prefix(view), path < f"{view.folder}0"] if view.folder else []
+
+
+def _filters(view: FolderView) -> Conditions:
+    filters: list[sa.ColumnElement[bool]] = []
+    if view.term:
+        name = name_contains(view.term, folder=None if view.is_recursive else _prefix(view))
+        filters.append(sa.or_(name, contains(_title(), view.term.casefold())))
+    if view.is_draft is not None:
+        is_draft = sa.func.coalesce(ContentFile.is_draft, sa.false())
+        filters.append(is_draft if view.is_draft else ~is_draft)
+    return filters
+
+
+def _title() -> sa.ColumnElement[str]:
+    return sa.func.coalesce(ContentFile.title_key, sa.func.lower(name_of(ContentFile.path)))
+
+
+def _position(text: Any, part: str) -> Any:
+    """Return the position of a part in a text, from 1."""
+    name = "strpos" if db.engine.dialect.name == "postgresql" else "instr"
+    return getattr(sa.func, name)(text, part, type_=sa.Integer())
+
+
+def _files(project_id: str, rows: Sequence[Any]) -> list[ListedFile]:
+    texts = _texts(project_id, {row.sha for row in rows})
+    unknown = [row.path for row in rows if row.last_commit is None]
+    changes = _logged_changes(project_id, unknown) if unknown else {}
+    return [_file(row, texts.get(row.sha), changes.get(row.path)) for row in rows]
+
+
+def _texts(project_id: str, shas: Iterable[str]) -> dict[str, Any]:
+    """Return title and front matter of the indexed texts by blob."""
+    text, rows = ContentText, dict[str, Any]()
+    for part in bulk.batches(sorted(shas), BLOBS_PER_STATEMENT):
+        statement = sa.select(text.sha, text.title, text.front_matter)
+        statement = statement.where(text.project_id == project_id, text.sha.in_(part))
+        rows |= {row.sha: row for row in db.session.execute(statement)}
+    return rows
+
+
+def _newest_entries(project_id: str) -> Any:
+    """Return the newest entries of the project log.
+
+    The index does not know the commit of a file that was just saved.
+    """
+    entry = ProjectLogEntry
+    columns = (entry.id, entry.file, entry.user_name, entry.created_at)
+    statement = sa.select(*columns).where(entry.project_id == project_id).order_by(entry.id.desc())
+    return statement.limit(literal_number(LOG_ENTRIES)).subquery().c
+
+
+def _logged_changes(project_id: str, paths: Collection[str]) -> dict[str, dict[str, str | None]]:
+    """Return author and time of the last change of each of some files in the newest entries of the project log."""
+    entry = _newest_entries(project_id)
+    statement = sa.select(entry.file, entry.user_name, entry.created_at).where(entry.file.in_(paths))
+    rows = db.session.execute(statement.order_by(entry.id))
+    return {row.file: {"author": row.user_name, "date": clock.iso(row.created_at)} for row in rows}
+
+
+def _logged_times(project_id: str) -> dict[str, str]:
+    """Return the time of the last change of each file in the newest entries of the project log."""
+    entry = _newest_entries(project_id)
+    rows = db.session.execute(sa.select(entry.file, sa.func.max(entry.created_at)).group_by(entry.file))
+    return {file: clock.iso(created_at) for file, created_at in rows}
+
+
+def _file(row: Any, text: Any, logged: dict[str, str | None] | None) -> ListedFile:
+    values, commit = (text.front_matter if text is not None else None) or {}, row.last_commit or logged or {}
+    return ListedFile(
+        row.path,
+        row.size,
+        row.sha,
+        text.title if text is not None else None,
+        date_of(values),
+        is_draft(values),
+        commit.get("author"),
+        commit.get("date"),
+    )
