@@ -14,8 +14,6 @@ from flask import Flask
 from flask.json.provider import JSONProvider
 from flask_compress import Compress
 
-from app.http.url_rules import LazyRule
-
 if TYPE_CHECKING:
     from config import Settings
 
@@ -34,8 +32,6 @@ class OrjsonProvider(JSONProvider):
 
 class Application(Flask):
     """A Flask application without coroutine functions. Flask's check of every view and hook is skipped."""
-
-    url_rule_class = LazyRule
 
     def ensure_sync(self, func: Callable[..., Any]) -> Callable[..., Any]:
         """Return the function unchanged."""
