@@ -96,8 +96,7 @@ def disable_timeouts(connection: sa.Connection) -> None:
 def _connect_with_timeout(
     _dialect: sa.Dialect, _record: object, arguments: Any, options: dict[str, Any]
 ) -> DBAPIConnection:
-    from app.database.postgres_cursor import CachingCursor
     from app.database.postgres_timeouts import TimeoutConnection
 
-    connection: Any = TimeoutConnection.connect(*arguments, cursor_factory=CachingCursor, **options)
+    connection: Any = TimeoutConnection.connect(*arguments, **options)
     return connection  # type: ignore[no-any-return]
