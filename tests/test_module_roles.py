@@ -9,7 +9,7 @@ import pytest
 from app.settings.groups import PROJECT
 
 RESOURCES = PROJECT / "app" / "resources"
-NOUN = ("flask", "marshmallow", "webargs", "app.http", "app.access", ".prepare", ".routes")
+NOUN = ("flask", "marshmallow", "app.http", "app.access", ".prepare", ".routes")
 FORBIDDEN = {
     "routes": ("sqlalchemy", "requests", "urllib3"),
     "schemas": ("sqlalchemy", "flask"),

@@ -21,7 +21,7 @@ class FilePathField(fields.String):
 
     json_schema = PATH
     is_multiple = True
-    """Whether webargs loads all values of a parameter. A repeated parameter is then detected."""
+    """All values of the parameter are loaded, so that a repeated parameter is detected."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, **kwargs: Any) -> Any:
         if len(value) != 1:

@@ -7,32 +7,13 @@ from typing import Any
 from urllib.parse import unquote_to_bytes
 
 from flask import Request
-from marshmallow import EXCLUDE, Schema, ValidationError
-from webargs.flaskparser import FlaskParser
+from marshmallow import Schema, ValidationError
+from marshmallow.fields import Field
 from werkzeug.datastructures import MultiDict
 
 from app.core.errors import FieldError, InvalidRequest
 
 MAX_ERRORS = 100
-
-
-class Parser(FlaskParser):
-    """The webargs parser for JSON that `app.http.body` has checked."""
-
-    DEFAULT_UNKNOWN_BY_LOCATION = dict.fromkeys(FlaskParser.DEFAULT_UNKNOWN_BY_LOCATION, EXCLUDE)
-
-    def load_querystring(self, req: Request, schema: Schema) -> Any:
-        """Load the query parameters. An empty optional parameter counts as absent."""
-        needed = {field.data_key or name for name, field in schema.load_fields.items() if field.required}
-        arguments = req.args.items(multi=True)
-        return self._makeproxy(MultiDict((name, value) for name, value in arguments if value or name in needed), schema)
-
-    def handle_error(self, error: ValidationError, *_args: Any, **_kwargs: Any) -> Any:
-        """Convert the nested messages of Marshmallow into the list of the envelope."""
-        raise InvalidRequest(fields=field_errors(error)) from error
-
-
-parser = Parser()
 
 
 @cache
@@ -52,7 +33,18 @@ def load_query(schema: type[Schema], http_request: Request) -> Any:
             unquote_to_bytes(value.replace(b"+", b" ")).decode()
         except UnicodeDecodeError as error:
             raise InvalidRequest.field(name.decode("ascii", "replace"), "This is not valid UTF-8") from error
-    return parser.parse(instance(schema), http_request, location="query")
+    loader = instance(schema)
+    return _load(loader, _parameters(loader, http_request.args))
+
+
+def _parameters(loader: Schema, arguments: MultiDict[str, str]) -> Iterator[tuple[str, Any]]:
+    """Yield the query parameters with their first values. An empty optional parameter counts as absent."""
+    fields_by_name = _fields_by_name(loader)
+    for name, texts in arguments.lists():
+        field = fields_by_name.get(name)
+        values = [value for value in texts if value or (field is not None and field.required)]
+        if values:
+            yield name, values if getattr(field, "is_multiple", False) else values[0]
 
 
 def load(schema: type[Schema], data: Mapping[str, Any], *, is_change: bool) -> Any:
@@ -64,10 +56,18 @@ def load(schema: type[Schema], data: Mapping[str, Any], *, is_change: bool) -> A
         InvalidRequest: the body does not fit the schema. It names every field.
     """
     loader = instance(schema)
+    return _load(loader, _without_empty_strings(loader, data, is_change=is_change))
+
+
+def _load(loader: Schema, data: Iterator[tuple[str, Any]]) -> Any:
     try:
-        return loader.load(dict(_without_empty_strings(loader, data, is_change=is_change)))
+        return loader.load(dict(data))
     except ValidationError as error:
         raise InvalidRequest(fields=field_errors(error)) from error
+
+
+def _fields_by_name(loader: Schema) -> dict[str, Field[Any]]:
+    return {field.data_key or name: field for name, field in loader.load_fields.items()}
 
 
 def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change: bool) -> Iterator[tuple[str, Any]]:
@@ -75,7 +75,7 @@ def _without_empty_strings(loader: Schema, data: Mapping[str, Any], *, is_change
 
     A field that cannot be null receives the empty string in a change (contract, section 0).
     """
-    fields_by_name = {field.data_key or name: field for name, field in loader.load_fields.items()}
+    fields_by_name = _fields_by_name(loader)
     for name, value in data.items():
         field = fields_by_name.get(name) if value == "" else None
         if field is None or (field.required and not is_change):
@@ -93,7 +93,7 @@ def flatten(messages: Any, path: str = "") -> Iterator[FieldError]:
     """Yield nested messages as dotted paths: `{"files": {0: {"path": ["…"]}}}` as `files.0.path: …`."""
     if isinstance(messages, dict):
         for key, inner in messages.items():
-            inner_path = path if key in ("_schema", "json", "query") else f"{path}.{key}".strip(".")
+            inner_path = path if key == "_schema" else f"{path}.{key}".strip(".")
             yield from flatten(inner, inner_path)
     else:
         for message in messages if isinstance(messages, list) else [messages]:

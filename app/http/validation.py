@@ -1,6 +1,5 @@
 """Base classes and fields of Marshmallow schemas."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import Enum
@@ -75,8 +74,8 @@ class RequestData:
             return cls(**data)
 
         def normalize(_schema: Schema, data: Any, **_kwargs: Any) -> Any:
-            # webargs passes a mapping that is not a dictionary, and a nested body may be any JSON value.
-            return cls.normalize(dict(data)) if isinstance(data, Mapping) else data
+            # A nested body may be any JSON value.
+            return cls.normalize(dict(data)) if isinstance(data, dict) else data
 
         hooks = {"create": post_load(create), "normalize": pre_load(normalize)}
         members = {"__doc__": cls.__doc__, "__module__": cls.__module__, "ONE_OF": cls.ONE_OF, "RULES": cls.RULES}

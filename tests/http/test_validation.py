@@ -123,6 +123,9 @@ class TestRequestQuery:
     def test_missing_and_empty_parameters_have_their_defaults(self) -> None:
         assert load_example("cursor=&to=") == ExampleQuery(limit=20, cursor=None, first=0, last=None)
 
+    def test_first_value_that_is_not_empty_counts(self) -> None:
+        assert load_example("limit=&limit=3&limit=x").limit == 3
+
     def test_unknown_parameter_is_dropped(self) -> None:
         assert vars(load_example("is_admin=1")).keys() == {"limit", "cursor", "first", "last"}
 
