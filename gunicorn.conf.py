@@ -66,8 +66,6 @@ if _metrics:
     os.environ["PROMETHEUS_MULTIPROC_DIR"] = _metrics
 
 
-# After SIGTERM a worker accepts connections that are being established for this time.
-LAST_CONNECTIONS_S = 0.5
 # While a worker ends, it closes connections that are idle for this time. It is longer than `keepalive_timeout` of the
 # nginx template, so that nginx does not use a connection that is being closed.
 IDLE_CONNECTION_S = 6.0
@@ -92,18 +90,17 @@ def post_worker_init(worker: Any) -> None:
 
 
 def _install_drain(worker: Any) -> None:
-    """On SIGTERM, inform streams and /readyz, accept pending connections, then reject new ones and exit."""
+    """On SIGTERM, inform streams and /readyz, answer the requests of all connections, then exit.
+
+    gunicorn closes the listening sockets within a second.
+    """
     import gevent
 
-    from app.concurrency.socket_filter import reject_new_connections
     from app.http.streaming import response
 
     signals: list[int] = []
 
-    def stop_accepting(number: int, frame: object) -> None:
-        for listener in worker.sockets:
-            reject_new_connections(listener)
-        gevent.sleep(LAST_CONNECTIONS_S)
+    def drain(number: int, frame: object) -> None:
         worker.handle_exit(number, frame)
         while worker.is_serving():
             worker.close_idle_connections(IDLE_CONNECTION_S)
@@ -113,7 +110,7 @@ def _install_drain(worker: Any) -> None:
 
     def begin(number: int, frame: object) -> None:
         signals.append(number)
-        gevent.spawn(stop_accepting, number, frame)
+        gevent.spawn(drain, number, frame)
 
     response.draining = lambda: bool(signals) or not worker.alive
     signal.signal(signal.SIGTERM, begin)

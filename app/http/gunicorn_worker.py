@@ -61,6 +61,7 @@ class GalleyWorker(GeventWorker):
 
     def init_process(self) -> None:
         """Use the limited request, then serve."""
+        # gunicorn has no setting for the class of its requests, and its settings cannot limit all headers together.
         RequestParser.mesg_class = BoundedRequest
         super().init_process()  # type: ignore[no-untyped-call]
 

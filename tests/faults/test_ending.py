@@ -58,8 +58,9 @@ def test_sigterm_under_load_completes_started_requests(tmp_path: Path, capsys: p
         assert ended == [0, 0]
         assert before > 0
         assert took_s < ENDS_WITHIN_S
-        # No connection was accepted and then not answered: requests without a response were refused at the socket.
-        assert {one.what.rpartition("(")[2] for one in replies if one.status == 0} <= {"MaxRetryError)"}
+        # Requests without a response were refused at the socket. Each writer can have one connection that was
+        # established but not accepted when the socket was closed.
+        assert sum(one.status == 0 and not one.what.endswith("(MaxRetryError)") for one in replies) <= WRITERS
         assert reply[0].kinds[-1] == "error"
         assert re.fullmatch(r"ab(x )+", reply[0].text)
         deployment.double.fault = None
