@@ -144,7 +144,7 @@ def browser_language() -> str:
     return language
 
 
-def needs_activity_update(last_use: datetime) -> bool:
+def _needs_activity_update(last_use: datetime) -> bool:
     """Return True if the time of the last use is older than `ACTIVITY_INTERVAL`."""
     return clock.now() - last_use >= ACTIVITY_INTERVAL
 
@@ -155,7 +155,7 @@ def update_activity(current: Caller) -> None:
         _update_last_use(current.grant.id, current.token_used_at)
         return
     row = current.session_row
-    if not needs_activity_update(row.last_seen_at):
+    if not _needs_activity_update(row.last_seen_at):
         return
     now = utcnow_ms()
     limits = current_app.config["SETTINGS"].limits.sessions
@@ -167,7 +167,7 @@ def update_activity(current: Caller) -> None:
 
 
 def _update_last_use(token_id: str, last_used_at: datetime | None) -> None:
-    if last_used_at is not None and not needs_activity_update(last_used_at):
+    if last_used_at is not None and not _needs_activity_update(last_used_at):
         return
     with db.engine.begin() as connection:
         used_now = sa.update(ApiToken).where(ApiToken.id == token_id)

@@ -2,7 +2,7 @@
 
 import functools
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -49,7 +49,6 @@ class Declaration:
         without_envelope: send the result alone, as the clients of better-auth read it (contract, section 0).
         secret_fields: fields of the result that are sent once and never stored for a replay.
         rate: a row of the rate-limit table.
-        fast_path: may answer a read before the guard runs, with what the guard would permit, or return None.
         is_page: the response is a page of the console, which the OpenAPI document does not contain.
         steps: the class that processes the requests.
     """
@@ -81,7 +80,6 @@ class Declaration:
     without_envelope: bool = False
     secret_fields: tuple[str, ...] = ()
     rate: str | None = None
-    fast_path: Callable[[Mapping[str, str]], Response | None] | None = None
     is_page: bool = False
 
     def __post_init__(self) -> None:

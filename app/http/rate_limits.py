@@ -137,15 +137,6 @@ def cancel_recorded() -> None:
         log.warning("rates.cancel_failed", error=type(error).__name__)
 
 
-def check_signed_in(user_id: str) -> None:
-    """Count any request of a signed-in user.
-
-    Raises:
-        TooManyRequests: the row is used up.
-    """
-    _acquire("signed_in", user_id)
-
-
 class FailureCounter:
     """The counts of wrong passwords: of an account from this address, of an account from all addresses, and from this address.
 

@@ -45,10 +45,6 @@ class RequestSteps:
         if declared.guard.bare:
             return render(declared, self.view(scope=declared.guard.resolve(self.ids)))
         rate_limits.check_address(declared.rate)
-        fast_path = None if authentication.has_bearer() else declared.fast_path
-        response = fast_path(self.ids) if fast_path is not None else None
-        if response is not None:
-            return response
         session.start_reading()
         caller = authentication.caller(declared.guard.with_session(self.ids, before_lock=self._is_locked))
         rate_limits.check_caller(declared.rate, caller)

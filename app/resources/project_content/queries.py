@@ -1,21 +1,17 @@
-"""Read-only statements on indexed content: parts of a tree, one file, and the head of a ready index."""
+"""Read-only statements on indexed content: parts of a tree, one file, and the authors of commits."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any, NamedTuple
+from typing import Any
 
 import sqlalchemy as sa
 
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import NotFound
 from app.extensions import db
-from app.models.login import Session
-from app.models.organization import Membership
-from app.models.project import Project, Provider
-from app.models.project_content import ContentFile, ContentIndex, IndexStatus
+from app.models.project import Project
+from app.models.project_content import ContentFile, ContentIndex
 from app.models.project_log import LogSource, ProjectLogEntry
-from app.models.user import User
 from app.resources.project_content.tree import tree_rows, tree_snapshot
 
 
@@ -25,18 +21,6 @@ class TreePage:
 
     result: dict[str, Any]
     meta: dict[str, Any] | None
-
-
-ReadyIndex = sa.Select[str, datetime, str | None, str, Provider, str]
-
-
-class IndexHead(NamedTuple):
-    """The head of a ready index of a working branch."""
-
-    commit_sha: str
-    branch: str
-    provider: Provider
-    repository: str
 
 
 def part(
@@ -95,34 +79,6 @@ def file(index: ContentIndex | None, path: str) -> ContentFile:
     if row is None:
         raise NotFound("There is no such file on this branch")
     return row
-
-
-def select_ready_index(*live_session: sa.ColumnElement[bool]) -> ReadyIndex:
-    """Build the statement that returns a ready index, if a member of the project has a live session.
-
-    Parameters: `project_id` and those of the conditions. Columns: user id, last use of the session, then `IndexHead`.
-    """
-    return (
-        sa.select(
-            User.id,
-            Session.last_seen_at,
-            ContentIndex.commit_sha,
-            ContentIndex.branch,
-            Project.provider,
-            Project.repository,
-        )
-        .select_from(Session)
-        .join(User, User.id == Session.user_id)
-        .join(Membership, Membership.user_id == User.id)
-        .join(Project, Project.organization_id == Membership.organization_id)
-        .join(ContentIndex, sa.and_(ContentIndex.project_id == Project.id, ContentIndex.branch == Project.branch))
-        .where(
-            *live_session,
-            User.email_verified.is_(sa.true()),
-            Project.id == sa.bindparam("project_id"),
-            ContentIndex.status == IndexStatus.READY,
-        )
-    )
 
 
 def users_of_commits(project_id: str, shas: Sequence[str]) -> dict[str, str]:

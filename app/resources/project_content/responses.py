@@ -1,42 +1,23 @@
 """Responses of project content: results of saves, trees, bytes of files, event streams and 304."""
 
-from collections.abc import Mapping
-from typing import Any
+from flask import Response, current_app, request
 
-from flask import Request, Response, current_app, request
-
-from app.access import authentication
-from app.access.caller import VALID_SESSION
 from app.access.scope import Scope
-from app.core import clock
 from app.extensions import drivers
-from app.http import caching, rate_limits
+from app.http import caching
 from app.http.endpoint import ViewResult
 from app.http.envelope import success
 from app.http.file_bytes import stream_file
 from app.http.streaming.response import StreamSettings, sse_response
 from app.models.project_content import ContentIndex
 from app.resources.project_content import queries, service, streams
-from app.resources.project_content.index import index_freshness
 from app.resources.project_content.saving.commit_builder import Saved
 from app.resources.project_content.saving.front_matter import NoChange
 from app.resources.project_content.schemas.content import TreeQuery
 from app.resources.project_content.tree import tree_snapshot
 from app.resources.project_content.versions.raw_file import RawFile
-from app.security.secrets import hash_token
-
-# Built once: building the statement costs more than its execution.
-_READY_INDEX = queries.select_ready_index(*VALID_SESSION)
 
 INDEX_STREAM_S = 600
-
-
-def unchanged_tree(ids: Mapping[str, str]) -> Response | None:
-    """Return 304 if the caller is a member and has the tree of the present commit; None if the guard must decide."""
-    index = find_unchanged_index(request, ids["project_id"])
-    if index is None or index_freshness.has_moved(index, hosts=drivers.git):
-        return None
-    return caching.not_modified(request, index.commit_sha)
 
 
 def tree(scope: Scope, query: TreeQuery, index: ContentIndex | None) -> Response:
@@ -88,25 +69,3 @@ def index_events(scope: Scope, branch: str | None) -> Response:
         user_id=scope.actor.id,
     )
     return sse_response(events, timing=StreamSettings(total_s=INDEX_STREAM_S))
-
-
-def find_unchanged_index(request: Request, project_id: str) -> queries.IndexHead | None:
-    """Return the index whose commit `If-None-Match` names, if the caller is a member; None if the guard must decide.
-
-    Raises:
-        TooManyRequests: the rate of the caller is used up.
-    """
-    tags, token = request.headers.get("If-None-Match"), request.cookies.get(authentication.cookie_name())
-    if not tags or not token or request.query_string:
-        return None
-    parameters = {"token_hash": hash_token(token), "now": clock.now(), "project_id": project_id}
-    with current_app.extensions["reading_engine"].connect() as connection:
-        row: Any = connection.execute(_READY_INDEX, parameters).first()
-    if (
-        row is None
-        or not caching.etag_matches(tags, row.commit_sha)
-        or authentication.needs_activity_update(row.last_seen_at)
-    ):
-        return None
-    rate_limits.check_signed_in(row.id)
-    return queries.IndexHead(*row[2:])

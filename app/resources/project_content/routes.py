@@ -52,7 +52,6 @@ blueprint = Blueprint("project_content", __name__)
     prepare=prepare.read_fresh_index,
     raw_response=True,
     result=TreeSchema,
-    fast_path=responses.unchanged_tree,
     message=tree_snapshot.MESSAGE,
     errors=GIT_READ,
 )

@@ -11,7 +11,6 @@ from app.extensions import db
 from app.models.project import Project, Provider
 from app.models.project_content import ContentIndex, IndexStatus
 from app.resources.project_content.index import indexes, indexing
-from app.resources.project_content.queries import IndexHead
 from app.resources.project_content.source import source_of
 
 
@@ -44,21 +43,16 @@ def mark_stale_if_moved(project: Project, index: ContentIndex | None, *, hosts: 
     """Return the index. If a local branch moved after the last update, mark it as stale and enqueue an update."""
     if index is None or index.status != IndexStatus.READY or index.commit_sha is None:
         return index
-    head = _local_head(project.provider, project.repository, index.branch, hosts)
+    head = _local_head(project, index.branch, hosts)
     return index if head in (None, index.commit_sha) else _mark_stale(index.id, str(head))
 
 
-def has_moved(index: IndexHead, *, hosts: GitHosts) -> bool:
-    """Return whether a local branch moved after the last update of its index."""
-    return _local_head(index.provider, index.repository, index.branch, hosts) not in (None, index.commit_sha)
-
-
-def _local_head(provider: Provider, repository: str, branch: str, hosts: GitHosts) -> str | None:
+def _local_head(project: Project, branch: str, hosts: GitHosts) -> str | None:
     """Return the head of a local branch, or None if a network call would be needed."""
-    if provider != Provider.LOCAL or hosts.local is None:
+    if project.provider != Provider.LOCAL or hosts.local is None:
         return None
     try:
-        return hosts.local.head(RepoRef(repository), branch)
+        return hosts.local.head(RepoRef(project.repository), branch)
     except DriverError:
         return None
 
