@@ -1,5 +1,5 @@
 # The image of the server, the worker and the migrations. The command of the container selects one of them.
-# For traces: --build-arg EXTRAS="-r requirements-otel.txt". `deploy/prove_dockerfile.py` runs the same steps without Docker.
+# For traces: --build-arg EXTRAS="-r requirements-otel.txt".
 FROM debian:trixie-slim AS build
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates python3 python3-venv
 ARG EXTRAS=""

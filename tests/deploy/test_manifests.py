@@ -15,7 +15,7 @@ from flask import Flask
 
 from app.settings.variables import Environment
 from config import Settings
-from tests.deploy.test_dockerfile import PROCFILE, STAGES
+from tests.deploy.test_dockerfile import ENVIRONMENT, IMAGE, PROCFILE
 from tests.serving.processes import ROOT
 
 pytestmark = pytest.mark.one_database
@@ -58,7 +58,7 @@ def of_compose(service: str) -> dict[str, str]:
         return SECRETS[name] if default.startswith("?") else default.removeprefix("-")
 
     values = {name: re.sub(r"\$\{([^}]+)\}", value_of, str(value)) for name, value in environment_of(service).items()}
-    return STAGES[-1].environment() | values
+    return ENVIRONMENT | values
 
 
 def environment_of(service: str) -> dict[str, str]:
@@ -68,7 +68,7 @@ def environment_of(service: str) -> dict[str, str]:
 
 def of_kubernetes() -> dict[str, str]:
     content = dotenv_values(KUBERNETES / "base" / "galley.env", interpolate=False)
-    return STAGES[-1].environment() | {name: str(value) for name, value in content.items()} | IN_THE_SECRET
+    return ENVIRONMENT | {name: str(value) for name, value in content.items()} | IN_THE_SECRET
 
 
 def manifests() -> Iterator[dict[str, Any]]:
@@ -153,8 +153,7 @@ class TestProcesses:
             assert pod_spec["terminationGracePeriodSeconds"] >= int(stop[1]) + GONE_WITHIN_S
 
     def test_containers_cannot_run_as_root(self) -> None:
-        run = " ".join(each.text for each in STAGES[-1].instructions if each.keyword == "RUN")
-        uid = int(re.findall(r"useradd --uid (\d+)", run)[0])
+        uid = int(re.findall(r"useradd --uid (\d+)", IMAGE)[0])
         for kind, name in (("Deployment", "web"), ("Deployment", "worker"), ("Job", "migrate")):
             pod_spec = pod(kind, name)
             assert (pod_spec["securityContext"]["runAsNonRoot"], pod_spec["securityContext"]["runAsUser"]) == (
@@ -172,7 +171,7 @@ class TestProcesses:
 
 class TestPorts:
     def test_ports_equal_the_port_of_the_image(self) -> None:
-        port = int(STAGES[-1].environment()["PORT"])
+        port = int(ENVIRONMENT["PORT"])
         assert f"server web:{port} " in compose()["services"]["nginx"]["environment"]["GALLEY_SERVERS"]
         assert dotenv_values(KUBERNETES / "base" / "galley.env")["PORT"] == str(port)
         [told] = pod("Deployment", "web")["containers"][0]["ports"]
