@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import sqlalchemy as sa
+import structlog
 
 from app.access import authentication, targets
 from app.access.caller import JoinedTarget
@@ -13,9 +14,38 @@ from app.access.target_rows import RowTarget, organization_row, project_row
 from app.access.tokens import COMMITS, EDITS, MANAGES, SESSION_ONLY, TokenRule, check_branch
 from app.core.errors import EmailNotVerified, NotAuthenticated, NotFound, PermissionDenied
 from app.core.permissions import Permission, Role, grants
+from app.database.errors import is_transient
 from app.extensions import db
-from app.models.organization import ArchiveStatus
+from app.models.organization import ArchiveStatus, Membership
 from app.models.user import User
+
+log = structlog.get_logger(__name__)
+
+
+def is_still_allowed(check: Callable[[], bool]) -> bool:
+    """Return the result of the check. While the database is unavailable, memberships cannot change: return True."""
+    try:
+        return check()
+    except Exception as error:
+        if is_transient(error):
+            log.info("membership.check_failed", error=type(error).__name__)
+            return True
+        log.exception("membership.check_failed")
+        return False
+
+
+def membership_check(reading: sa.Engine, organization_id: str, user_id: str) -> Callable[[], bool]:
+    """Return a function that reports whether the user is a member. Each call uses a separate reading connection."""
+    statement = sa.select(Membership.role).where(
+        Membership.organization_id == organization_id, Membership.user_id == user_id
+    )
+
+    def allowed() -> bool:
+        with reading.connect() as connection:
+            return connection.scalar(statement) is not None
+
+    return allowed
+
 
 HIDE_FROM_NON_MEMBERS = False
 """If True, a signed-in user without a membership receives 404 instead of 403 (contract, section 0)."""

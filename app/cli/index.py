@@ -8,7 +8,7 @@ from app.database import session
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.resources.project_content.index import indexes
-from app.resources.project_content.index.verify import differences
+from app.resources.project_content.index.index_health import differences
 from app.resources.project_content.source import source_of
 
 index = AppGroup("index", help="Content indexes of projects.")

@@ -4,7 +4,7 @@ import click
 from flask.cli import AppGroup
 
 from app.extensions import keyring
-from app.resources.git_provider.key_rotation import rekey
+from app.resources.git_provider.token_encryption import rekey
 
 keys = AppGroup("keys", help="Encryption keys.")
 

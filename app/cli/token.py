@@ -6,8 +6,7 @@ import click
 import sqlalchemy as sa
 from flask.cli import AppGroup
 
-from app.cli.accounts import account_of
-from app.cli.arguments import checked_name
+from app.cli.arguments import account_of, checked_name
 from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.core.errors import NotFound

@@ -6,7 +6,7 @@ import sys
 import click
 from flask.cli import AppGroup
 
-from app.cli.accounts import account_of, email_key_of
+from app.cli.arguments import account_of, email_key_of
 from app.database.session import savepoint, write_transaction
 from app.extensions import db
 from app.models.user import User

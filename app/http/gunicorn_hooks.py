@@ -1,15 +1,31 @@
 """Hooks that end a request: unread bodies are discarded at a low cost, or their connection is closed."""
 
 import contextlib
+import ctypes
 import socket
+import sys
 from collections.abc import Mapping
+from functools import cache
 from typing import Any, Protocol
 
 from flask import Flask, Response, request
 
-from app.concurrency.heap import return_free_memory
 from app.concurrency.threadpool import switch, time_limit
 from app.http.connection_body import DRAIN_BYTES, ConnectionBody
+
+
+def return_free_memory() -> None:
+    """Return the free pages of the heap to the system. The C library keeps those between small objects otherwise."""
+    trim = _malloc_trim()
+    if trim is not None:
+        trim(0)
+
+
+@cache
+def _malloc_trim() -> Any:
+    """Return the function of the GNU C library. Other libraries do not have it."""
+    return getattr(ctypes.CDLL(None), "malloc_trim", None) if sys.platform == "linux" else None
+
 
 LARGE_BYTES = 512 * 1024
 DRAIN_TIMEOUT_S = 5.0

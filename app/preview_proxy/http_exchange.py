@@ -11,7 +11,7 @@ from typing import Any
 
 from gunicorn.http.errors import ParseException
 
-from app.access.membership import is_still_allowed
+from app.access.guards import is_still_allowed
 from app.drivers.sandbox.port import Upstream
 from app.preview_proxy import pages
 from app.preview_proxy.headers import request_head, response_headers

@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from app.access.membership import is_still_allowed
+from app.access.guards import is_still_allowed
 from app.core.urls import split_url
 from app.drivers.sandbox.port import Upstream
 from app.http.streaming import response

@@ -4,15 +4,13 @@ import dataclasses
 import hashlib
 import posixpath
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import partial
 
 from app.runtimes import node, python_sites
 from app.runtimes.preview_options import InvalidPreviewOptions, PreviewOptions, read_options
 from app.runtimes.python_versions import declared_range
-from app.runtimes.recipe import HOST, PORT, PreviewAddress, Recipe
-
-Read = Callable[[str], bytes | None]
+from app.runtimes.recipe import HOST, PORT, PreviewAddress, Read, Recipe
 
 HUGO = tuple(f"{name}.{ending}" for name in ("hugo", "config") for ending in ("toml", "yaml", "yml", "json"))
 HUGO_PACKAGES = ("hugo-bin", "hugo-extended")

@@ -4,9 +4,9 @@ A range is a text of node-semver: comparators, `^`, `~`, partial versions, hyphe
 """
 
 import re
-from collections.abc import Callable
 
-Read = Callable[[str], bytes | None]
+from app.runtimes.recipe import Read
+
 Version = tuple[int, ...]
 
 VERSION_FILES = (".nvmrc", ".node-version")

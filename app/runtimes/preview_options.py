@@ -2,14 +2,13 @@
 
 import re
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from app.content.galley_file import FILES, InvalidGalleyFile, read_galley_file
 from app.core.paths import path_error
-
-Read = Callable[[str], bytes | None]
+from app.runtimes.recipe import Read
 
 MAX_COMMANDS, MAX_ARGUMENTS, MAX_VARIABLES = 10, 100, 50
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,99}")

@@ -2,14 +2,135 @@
 
 import hashlib
 import re
-from collections.abc import Callable, Collection
-from typing import Any
+from collections.abc import Collection
+from typing import Any, TypeGuard
 
 from app.content.front_matter.toml_reader import read_toml
-from app.runtimes.python_packages import SPHINX_THEMES, THEME_PACKAGES, mkdocs_packages, sphinx_packages
-from app.runtimes.recipe import HOST, PORT, Recipe
+from app.content.front_matter.yaml_reader import read_yaml
+from app.runtimes.recipe import HOST, PORT, Read, Recipe, mapping
 
-Read = Callable[[str], bytes | None]
+BUILT_IN_PLUGINS = {
+    "search",
+    "meta",
+    "tags",
+    "blog",
+    "social",
+    "privacy",
+    "offline",
+    "group",
+    "info",
+    "optimize",
+    "typeset",
+    "projects",
+}
+# Packages whose name does not follow from the name of the plugin.
+PLUGIN_PACKAGES = {
+    "git-revision-date-localized": "mkdocs-git-revision-date-localized-plugin",
+    "git-revision-date": "mkdocs-git-revision-date-plugin",
+    "git-authors": "mkdocs-git-authors-plugin",
+    "git-committers": "mkdocs-git-committers-plugin-2",
+    "awesome-pages": "mkdocs-awesome-pages-plugin",
+    "awesome-nav": "mkdocs-awesome-nav",
+    "minify": "mkdocs-minify-plugin",
+    "redirects": "mkdocs-redirects",
+    "macros": "mkdocs-macros-plugin",
+    "mkdocstrings": "mkdocstrings[python]",
+    "gen-files": "mkdocs-gen-files",
+    "literate-nav": "mkdocs-literate-nav",
+    "section-index": "mkdocs-section-index",
+    "monorepo": "mkdocs-monorepo-plugin",
+    "include-markdown": "mkdocs-include-markdown-plugin",
+    "glightbox": "mkdocs-glightbox",
+    "mermaid2": "mkdocs-mermaid2-plugin",
+    "rss": "mkdocs-rss-plugin",
+    "exclude": "mkdocs-exclude",
+    "table-reader": "mkdocs-table-reader-plugin",
+    "autorefs": "mkdocs-autorefs",
+    "swagger-ui-tag": "mkdocs-swagger-ui-tag",
+    "mkdocs-jupyter": "mkdocs-jupyter",
+}
+BUILT_IN_THEMES = {"mkdocs", "readthedocs"}
+THEME_PACKAGES = {"material": "mkdocs-material", "cinder": "mkdocs-cinder", "bootstrap": "mkdocs-bootstrap"}
+EXTENSION_PACKAGES = {
+    "pymdownx": "pymdown-extensions",
+    "callouts": "markdown-callouts",
+    "mdx_gh_links": "mdx-gh-links",
+    "mkdocs-click": "mkdocs-click",
+    "mdx_truly_sane_lists": "mdx-truly-sane-lists",
+    "markdown_include": "markdown-include",
+}
+SPHINX_THEMES = {
+    "sphinx_rtd_theme": "sphinx-rtd-theme",
+    "furo": "furo",
+    "pydata_sphinx_theme": "pydata-sphinx-theme",
+    "sphinx_book_theme": "sphinx-book-theme",
+    "sphinx_material": "sphinx-material",
+    "press": "sphinx-press-theme",
+    "shibuya": "shibuya",
+    "sphinxawesome_theme": "sphinxawesome-theme",
+}
+SPHINX_EXTENSIONS = {
+    "myst_parser": "myst-parser",
+    "myst_nb": "myst-nb",
+    "recommonmark": "recommonmark",
+    "sphinx_copybutton": "sphinx-copybutton",
+    "sphinx_design": "sphinx-design",
+    "sphinx_tabs.tabs": "sphinx-tabs",
+    "nbsphinx": "nbsphinx",
+    "numpydoc": "numpydoc",
+    "sphinx_autodoc_typehints": "sphinx-autodoc-typehints",
+    "sphinxcontrib.mermaid": "sphinxcontrib-mermaid",
+    "sphinx_rtd_theme": "sphinx-rtd-theme",
+    "sphinxext.opengraph": "sphinxext-opengraph",
+    "sphinx_inline_tabs": "sphinx-inline-tabs",
+    "autoapi.extension": "sphinx-autoapi",
+    "sphinx_click": "sphinx-click",
+    "sphinx_gallery.gen_gallery": "sphinx-gallery",
+}
+
+
+def mkdocs_packages(content: bytes | None) -> list[str]:
+    """Return the packages of the theme, plugins and extensions of `mkdocs.yml`."""
+    config = mapping(_load(content))
+    theme = config.get("theme")
+    name = mapping(theme).get("name") if isinstance(theme, dict) else theme
+    packages = [] if not _is_name(name) or name in BUILT_IN_THEMES else [THEME_PACKAGES.get(name, f"mkdocs-{name}")]
+    for plugin in _items(config.get("plugins")):
+        plugin_name = next(iter(plugin), None) if isinstance(plugin, dict) else plugin
+        if _is_name(plugin_name) and plugin_name not in BUILT_IN_PLUGINS and "/" not in plugin_name:
+            packages.append(PLUGIN_PACKAGES.get(plugin_name, f"mkdocs-{plugin_name.removeprefix('mkdocs-')}"))
+    for extension in _items(config.get("markdown_extensions")):
+        extension_name = next(iter(extension), None) if isinstance(extension, dict) else extension
+        package = EXTENSION_PACKAGES.get(str(extension_name).partition(".")[0])
+        packages += [package] if package is not None else []
+    return list(dict.fromkeys(packages))
+
+
+def sphinx_packages(content: bytes | None) -> list[str]:
+    """Return the packages of the theme and extensions of `conf.py`, which is not executed."""
+    config = (content or b"").decode(errors="replace")
+    strings = re.findall(r"['\"]([\w.]+)['\"]", config)
+    packages = [SPHINX_EXTENSIONS[name] for name in strings if name in SPHINX_EXTENSIONS]
+    theme = re.search(r"(?m)^html_theme\s*=\s*['\"]([\w-]+)['\"]", config)
+    if theme is not None and theme[1] in SPHINX_THEMES:
+        packages.append(SPHINX_THEMES[theme[1]])
+    return list(dict.fromkeys(packages))
+
+
+def _is_name(value: object) -> TypeGuard[str]:
+    return isinstance(value, str) and re.fullmatch(r"[^\W\d][\w./-]{0,99}", value) is not None
+
+
+def _load(content: bytes | None) -> Any:
+    try:
+        return read_yaml((content or b"").decode("utf-8-sig"))
+    except (ValueError, RecursionError):
+        return {}
+
+
+def _items(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | dict) else []
+
 
 TARGET = "/tmp/python"  # noqa: S108 (inside the jail)
 REQUIREMENT_FILES = ("docs/requirements.txt", "doc/requirements.txt", "requirements.txt")
@@ -110,11 +231,11 @@ def _project_dependencies(content: bytes | None, own: str) -> list[str]:
     except (ValueError, RecursionError):
         return []
     groups = {
-        **_mapping(_mapping(document.get("project")).get("optional-dependencies")),
-        **_mapping(document.get("dependency-groups")),
+        **mapping(mapping(document.get("project")).get("optional-dependencies")),
+        **mapping(document.get("dependency-groups")),
     }
     candidates = [*(groups.get(name) for name in GROUPS), *groups.values()]
-    candidates.append(_mapping(document.get("project")).get("dependencies"))
+    candidates.append(mapping(document.get("project")).get("dependencies"))
     for items in candidates:
         listed = items if isinstance(items, list) else []
         texts = [item for item in listed if isinstance(item, str) and not item.startswith("-")]
@@ -127,7 +248,3 @@ def _package_name(requirement: str) -> str:
     """Return the name of a requirement in the normalized form of PEP 503."""
     match = re.match(r"\s*([\w.-]+)", requirement)
     return re.sub(r"[-_.]+", "-", match[1]).lower() if match is not None else ""
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -4,15 +4,15 @@ A range is a version specifier of PEP 440.
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import yaml
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 
 from app.content.front_matter.toml_reader import read_toml
+from app.runtimes.recipe import Read, mapping
 
-Read = Callable[[str], bytes | None]
 Version = tuple[int, ...]
 
 VERSION_FILES = (".python-version", "runtime.txt")
@@ -27,7 +27,7 @@ def declared_range(read: Read) -> str | None:
         match = _VERSION.fullmatch(text.strip()[:MAX_CHARACTERS])
         if match is not None:
             return f"=={'.'.join(filter(None, match.groups()))}.*"
-    requires = _mapping(_toml(read("pyproject.toml")).get("project")).get("requires-python")
+    requires = mapping(_toml(read("pyproject.toml")).get("project")).get("requires-python")
     return requires if isinstance(requires, str) and len(requires) <= MAX_CHARACTERS else None
 
 
@@ -43,14 +43,14 @@ def _versions(read: Read) -> Iterator[str]:
     for name in VERSION_FILES:
         yield (read(name) or b"").decode(errors="replace").strip().partition("\n")[0]
     content = next((content for content in map(read, READ_THE_DOCS) if content is not None), b"")
-    version = _mapping(_mapping(_yaml(content).get("build")).get("tools")).get("python")
+    version = mapping(mapping(_yaml(content).get("build")).get("tools")).get("python")
     yield version if isinstance(version, str) else ""
 
 
 def _yaml(content: bytes) -> dict[str, Any]:
     try:
         # Without types: YAML reads an unquoted 3.10 as the number 3.1.
-        return _mapping(yaml.load(content[:MAX_YAML_BYTES], yaml.BaseLoader))  # noqa: S506 (a loader of texts only)
+        return mapping(yaml.load(content[:MAX_YAML_BYTES], yaml.BaseLoader))  # noqa: S506 (a loader of texts only)
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
 
@@ -60,7 +60,3 @@ def _toml(content: bytes | None) -> dict[str, Any]:
         return read_toml((content or b"").decode())
     except (ValueError, RecursionError):
         return {}
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}

@@ -1,7 +1,11 @@
 """Commands that install and serve a site, as plain values for a sandbox host."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Any
+
+Read = Callable[[str], bytes | None]
+"""Returns the bytes of a file of the site, or None if there is no such file."""
 
 PORT, HOST = "{port}", "{host}"
 """Placeholders in commands: port and address on which the server must listen. The environment contains both as well."""
@@ -34,3 +38,8 @@ class PreviewAddress:
 
     url: str
     port: int
+
+
+def mapping(value: Any) -> dict[str, Any]:
+    """Return a value of a configuration file if it is a mapping, else an empty one."""
+    return value if isinstance(value, dict) else {}

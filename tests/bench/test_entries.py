@@ -7,7 +7,7 @@ from flask import Flask
 
 from app.database import session
 from app.extensions import db
-from app.resources.project_content.schema.schema_inference import infer
+from app.resources.project_content.schema.schema_sources import infer
 from app.resources.project_content.search import search_indexing
 from tests.bench import large
 from tests.bench.test_content import Site, _cpu_ms, _median_ms

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from app.cli.provider_setup import steps
+from app.cli.seed import steps
 from app.settings.groups import PROJECT
 from app.settings.variables import Environment
 from config import Settings

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.console.editor.preview_addresses import page_path, with_path
+from app.console.editor.editor_pages import page_path, with_path
 
 pytestmark = pytest.mark.one_database
 

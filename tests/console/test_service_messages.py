@@ -8,7 +8,7 @@ import marshmallow
 import pytest
 from flask import Flask
 
-from app.console.shell.service_messages import TEXTS, translate
+from app.console.shell.messages import TEXTS, translate
 from app.settings.groups import PROJECT
 from tests.console.conftest import ConsoleScene
 

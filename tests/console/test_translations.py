@@ -11,7 +11,7 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po
 from jinja2.ext import babel_extract
 
-from app.console.shell import service_messages
+from app.console.shell import messages
 from app.console.shell.script_texts import TEXTS
 from app.console.shell.translation import FOLDER, translations
 from app.core.locales import LANGUAGES
@@ -36,7 +36,7 @@ def marked(path: Path) -> Iterator[str]:
 def sources() -> frozenset[str]:
     """Return all texts of the console, the singular form of those with two."""
     paths = [*CONSOLE.rglob("templates/**/*.html"), *CONSOLE.rglob("*.py")]
-    return frozenset(text for path in paths for text in marked(path)) | set(TEXTS) | set(service_messages.TEXTS)
+    return frozenset(text for path in paths for text in marked(path)) | set(TEXTS) | set(messages.TEXTS)
 
 
 @cache

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.content.outline import MAX_CHARACTERS, MAX_ITEMS, Outline, read_outline
+from app.content.describe import MAX_CHARACTERS, MAX_ITEMS, Outline, read_outline
 from tests.support.watchdog import watchdog
 
 N = MAX_CHARACTERS

@@ -1,7 +1,7 @@
 """Tests of snippets of search results."""
 
 from app.content.search_query import parse
-from app.content.snippets import LENGTH, make_snippet
+from app.resources.project_content.search.file_search import LENGTH, make_snippet
 
 
 def marked(body: str, q: str) -> list[str]:

@@ -26,7 +26,7 @@ from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
 from app.resources.project_content import jobs
 from app.resources.project_content.index import indexes
-from app.resources.project_content.index.verify import differences
+from app.resources.project_content.index.index_health import differences
 from app.resources.project_content.source import source_of
 from tests.support import factories
 from tests.support.databases import postgresql_database

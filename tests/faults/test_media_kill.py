@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from app.drivers.storage.port import ObjectStore
 from app.extensions import db
 from app.models.media import MediaAsset
-from app.resources.bucket import cleanup
+from app.resources.bucket import jobs
 from tests.support.samples.pictures import noise
 from tests.support.servers.service import Service
 from tests.support.world import Person
@@ -94,7 +94,7 @@ def _check_store(service: Service) -> None:
     """Check that rows and objects are equal after the jobs and a cleanup without a minimum age."""
     store: ObjectStore = service.app.extensions["drivers"].storage
     with service.app.app_context():
-        cleanup.delete_unfinished_rows(timedelta(0))
+        jobs.delete_unfinished_rows(timedelta(0))
     service.world.work_off()
     with service.app.app_context():
         rows = dict(db.session.execute(sa.select(MediaAsset.key, MediaAsset.size)).all())

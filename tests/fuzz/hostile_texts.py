@@ -16,10 +16,10 @@ from app.content.schema.patterns import matches
 from app.content.schema.schema_readers import READERS as SCHEMA_READERS
 from app.content.search_query import parse
 from app.content.search_text import read_text
-from app.content.snippets import make_snippet
 from app.drivers.git.commit_message import co_authors_of, create_git_commit_message
+from app.resources.project_content.search.file_search import make_snippet
 from app.runtimes.failure import hint_for
-from app.runtimes.python_packages import mkdocs_packages
+from app.runtimes.python_sites import mkdocs_packages
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 TOKENS = (

@@ -7,7 +7,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.images.processes import SCRIPT, fork_server
+from app.images.worker import SCRIPT, fork_server
 from tests.support.samples.pictures import picture
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -14,8 +14,7 @@ import pytest
 
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, ServiceUnavailable, UnsupportedMediaType
 from app.core.limits import UploadLimits
-from app.images.processes import fork_server
-from app.images.worker import ImageProcesses, ReencodedImage, remake
+from app.images.worker import ImageProcesses, ReencodedImage, fork_server, remake
 from tests.support.full_disk import files_of_at_most
 from tests.support.samples import hostile
 from tests.support.samples.hostile import MARKS, Hostile

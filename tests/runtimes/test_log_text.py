@@ -1,6 +1,6 @@
 """Tests of logs as plain text."""
 
-from app.runtimes.log_text import log_tail
+from app.runtimes.failure import log_tail
 
 
 def test_log_tail_removes_escape_codes_and_keeps_the_end() -> None:

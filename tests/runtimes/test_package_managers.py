@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.runtimes.package_managers import installation_of
+from app.runtimes.node import installation_of
 
 
 @pytest.mark.parametrize(

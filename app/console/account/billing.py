@@ -12,7 +12,7 @@ from app.console.shell.rendering import page
 from app.extensions import current_settings
 from app.resources.order import routes as orders
 from app.resources.order.schemas import EffectiveFrom
-from app.resources.user import quota
+from app.resources.user import creation_limits
 from app.resources.user.creation_limits import limits_of
 
 URL = f"{ROOT}/account/billing"
@@ -25,7 +25,7 @@ def billing(*, scope: Scope) -> Response:
     return page(
         "account/billing.html",
         history=api.read(orders.read, {"userId": scope.caller.id}),
-        limits=quota.check(scope.actor, limits=limits_of(scope.caller.id)),
+        limits=creation_limits.check(scope.actor, limits=limits_of(scope.caller.id)),
         is_enabled=current_settings().billing.driver != "none",
     )
 

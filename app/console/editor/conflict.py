@@ -18,8 +18,7 @@ from app.console.editor.page_source import (
     read_base,
     read_draft,
 )
-from app.console.editor.removed_page import show_removed
-from app.console.editor.rendered_text import rendered_text
+from app.console.editor.removed_page import rendered_text, show_removed
 from app.console.editor.saving import edit_url, save_edit
 from app.console.project.project_home import BASE, MEMBER
 from app.console.shell.forms import Form

@@ -1,9 +1,11 @@
 """The editor: front matter as fields, text, saving, and drafts."""
 
+import re
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit, urlunsplit
 
 from flask import Response
 from marshmallow import fields, validate
@@ -22,7 +24,6 @@ from app.console.editor.page_source import (
     read_draft,
     write_draft,
 )
-from app.console.editor.preview_addresses import page_path, with_path
 from app.console.editor.saving import edit_url, save_edit
 from app.console.editor.suggestions import is_configured
 from app.console.project.images import is_image, site_url
@@ -34,12 +35,46 @@ from app.console.shell.pages import Page, current_form, page_again, see_other
 from app.console.shell.rendering import page
 from app.content.filetypes import file_type
 from app.content.page_text import PageText, read_page
+from app.content.schema.inferred import ROOTS
 from app.content.schema.model import ContentSchema
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.drivers.git.errors import GitObjectMissing
 from app.http.validation import RequestQuery
 from app.models.project import Generator
 from app.resources.project_schema.prepare import branch_schema
+
+PAGES = re.compile(r"\.(?:mdx?|markdown|mdoc|html?|adoc|asciidoc|rst|org|njk|liquid)$", re.IGNORECASE)
+_DATED = re.compile(r"_posts/(?:.*/)?(\d{4})-(\d\d)-(\d\d)-([^/]+)")
+_INDEX_NAMES = ("index", "_index", "readme")
+
+
+def page_path(path: str, values: Mapping[str, Any], content_root: str | None) -> str:
+    """Return the likely path of a file in the built site, `/` for a file that is no page."""
+    for name in ("url", "permalink"):
+        own = values.get(name)
+        if isinstance(own, str) and own.startswith("/") and not own.startswith("//") and ":" not in own:
+            return quote(own)
+    if not PAGES.search(path):
+        return "/"
+    stem = PAGES.sub("", path)
+    dated = _DATED.search(stem)
+    if dated is not None:
+        return quote(f"/{dated[1]}/{dated[2]}/{dated[3]}/{dated[4]}.html")
+    roots = (content_root.strip("/"), *ROOTS) if content_root else ROOTS
+    root = next((root for root in roots if stem.startswith(f"{root}/")), "")
+    folder, _slash, name = (stem[len(root) + 1 :] if root else stem).rpartition("/")
+    slug = values.get("slug")
+    name = slug if isinstance(slug, str) and slug else name
+    segments = [folder, "" if name.casefold() in _INDEX_NAMES else name]
+    address = "/".join(segment for segment in segments if segment)
+    return quote("/" + re.sub(r"\s+", "-", address).lower() + ("/" if address else ""))
+
+
+def with_path(address: str, path: str) -> str:
+    """Return the address of a preview with the path of a page."""
+    parts = urlsplit(address)
+    return urlunsplit(parts._replace(path=path))
+
 
 MARKDOWN = ("markdown", "mdx", "markdoc")
 

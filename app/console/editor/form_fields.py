@@ -19,7 +19,7 @@ from app.content.schema.model import Collection, ContentSchema, FieldType, Schem
 from app.content.schema.validation import collection_of
 from app.core.limits import InputLimits
 from app.resources.project_content.entries.entry_pages import EntryQuery, entries
-from app.resources.project_content.search.images import list_images
+from app.resources.project_content.search.references import list_images
 
 MAX_FIELDS = 300
 MAX_INPUTS = InputLimits.form_fields - 100

@@ -16,9 +16,9 @@ from app.console.blueprint import ROOT, blueprint
 from app.console.organization.connect import GUARD, URL
 from app.console.shell import api
 from app.console.shell.forms import Form
+from app.console.shell.messages import translate
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
-from app.console.shell.service_messages import translate
 from app.console.shell.translation import gettext as _
 from app.core.archives import ArchiveRefused, read_archive
 from app.core.errors import InvalidRequest, NotFound

@@ -24,7 +24,7 @@ from app.core.errors import Conflict, FieldError, InvalidRequest, NotFound, Unsu
 from app.http.envelope import json_response
 from app.http.validation import RequestQuery
 from app.resources.project_content import routes as content
-from app.resources.project_content.search.images import count_pages, list_images
+from app.resources.project_content.search.references import count_pages, list_images
 
 PER_PAGE = 60
 

@@ -8,7 +8,7 @@ from flask import Request, Response, after_this_request
 from werkzeug.datastructures import FileStorage, MultiDict
 from werkzeug.sansio.multipart import Data, Event, Field, File
 
-from app.console.shell.service_messages import translate
+from app.console.shell.messages import translate
 from app.core.errors import AppError, InvalidRequest, PayloadTooLarge, UnsupportedMediaType
 from app.core.limits import InputLimits
 from app.http.body import check_coding

@@ -14,10 +14,10 @@ from babel.numbers import format_currency, get_currency_precision
 from flask import Response, g, request
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from app.console.shell import asset_manifest, dates, frame, messages
+from app.console.shell import dates, frame, messages, static_files
+from app.console.shell.messages import translate
 from app.console.shell.pages import current_form
 from app.console.shell.script_texts import script_texts
-from app.console.shell.service_messages import translate
 from app.console.shell.translation import current_language, translations
 from app.core.locales import RTL_LANGUAGES
 
@@ -43,8 +43,8 @@ def _environment(language: str) -> Environment:
     environment.filters["ago"] = lambda seconds: dates.ago(seconds, language)
     environment.filters["money"] = lambda minor, currency: money(minor, currency, language)
     environment.filters["period"] = lambda frequency, interval: period(frequency, interval, language)
-    environment.globals["asset_url"] = asset_manifest.asset_url
-    environment.globals["assets_built"] = asset_manifest.is_built
+    environment.globals["asset_url"] = static_files.asset_url
+    environment.globals["assets_built"] = static_files.is_built
     environment.globals["nonce"] = nonce
     environment.globals["script_texts"] = script_texts
     return environment

@@ -3,8 +3,8 @@
 from app.drivers.git.hosts import GitHosts, GitHubHost, GitLabHost
 from app.drivers.git.local.provider import LocalGit
 from app.drivers.git.port import Person
-from app.drivers.git.rest.branch_lock import BranchLock, file_locks_in
 from app.drivers.git.rest.client import SharedState
+from app.drivers.git.rest.provider import BranchLock, file_locks_in
 from app.drivers.git.rest.rate_budget import RateBudgets
 from app.drivers.git.rest.tokens import ReplicationRetry, TokenSupplier
 from app.drivers.http.client import HttpClient
@@ -74,7 +74,7 @@ def gitlab_host(settings: Settings, bot: Person, shared: SharedState, hold: Bran
     about = settings.gitlab
     app = None
     if about.client_id and about.client_secret:
-        from app.drivers.git.gitlab.oauth import GitLabOAuth
+        from app.drivers.git.gitlab.accounts import GitLabOAuth
 
         app = GitLabOAuth(url=about.url, client_id=about.client_id, client_secret=about.client_secret, shared=shared)
 

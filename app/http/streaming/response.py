@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import structlog
 from flask import Response
 
-from app.access.membership import is_still_allowed
+from app.access.guards import is_still_allowed
 from app.concurrency.background import Blocks, FinalBlock
 from app.concurrency.timer import ticker
 from app.core.errors import AppError, GatewayTimeout, PermissionDenied, ServiceUnavailable

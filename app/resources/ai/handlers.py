@@ -1,22 +1,144 @@
-"""Prompts and results of the AI handlers, independent of HTTP.
+"""Prompts and results of the AI handlers and of the chat, independent of HTTP.
 
 Replies in JSON are checked and requested a second time if they are invalid.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeVar
 
 import orjson
 
-from app.concurrency.background import Blocks
+from app.concurrency.background import Blocks, FinalBlock, run_with_heartbeat
 from app.core.limits import AiLimits
-from app.drivers.ai.port import Message, Prompt
-from app.resources.ai import chat as chatting
+from app.drivers.ai.port import (
+    Event,
+    Message,
+    MessageRole,
+    Prompt,
+    StopReason,
+    TextDelta,
+    ToolCall,
+    ToolDelta,
+    ToolStart,
+)
 from app.resources.ai import diffs, output_schemas, prompts, streams
-from app.resources.ai.conversation import Conversation, closing
+from app.resources.ai.conversation import Conversation, MeteredStream, closing
 from app.resources.ai.errors import InvalidAnswer
 from app.resources.ai.json_scanner import JsonObjectScanner
-from app.resources.ai.tools import TOOLS, ProjectTools
+from app.resources.ai.streams import new_message_id
+from app.resources.ai.tools import TOOLS, ProjectTools, ToolResult, parsed
+
+MAX_CALLS_PER_ROUND = 8
+TOOL_LIMIT_PROMPT = "Look nothing more up: answer now with what you have found."
+
+
+@dataclass
+class _Round:
+    """Text and tool calls of one reply."""
+
+    text: streams.Text
+    text_parts: list[str] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+    arguments: dict[str, list[str]] = field(default_factory=dict)
+
+    def frames(self, batch: Sequence[Event]) -> bytes:
+        return b"".join([self._frame(event) for event in batch])
+
+    def _frame(self, event: Event) -> bytes:
+        match event:
+            case TextDelta(text):
+                self.text_parts.append(text)
+                return self.text.delta(text)
+            case ToolStart(call_id, name):
+                self.names[call_id], self.arguments[call_id] = name, []
+                return streams.part("tool-input-start", toolCallId=call_id, toolName=name)
+            case ToolDelta(call_id, text):
+                self.arguments[call_id].append(text)
+                return streams.part("tool-input-delta", toolCallId=call_id, inputTextDelta=text)
+            case _:
+                return b""
+
+    @property
+    def calls(self) -> list[ToolCall]:
+        return [ToolCall(call_id, name, "".join(self.arguments[call_id])) for call_id, name in self.names.items()]
+
+
+def stream_chat(
+    conversation: Conversation, answer: MeteredStream, prompt: Prompt, *, library: ProjectTools, limits: AiLimits
+) -> Blocks:
+    """Stream the replies of all rounds with the results of the tools.
+
+    Each read file is named once in a `source-document` part.
+
+    The output limit applies to all rounds together.
+    """
+    with closing(conversation):
+        yield streams.start(new_message_id())
+        remaining, named = limits.chat_tokens, set[str]()
+        for number in range(limits.tool_rounds + 1):
+            current = _Round(streams.Text(f"text_{number + 1}"))
+            for batch in answer.batches():
+                yield current.frames(batch)
+            yield current.text.end()
+            remaining -= answer.output_tokens
+            if not current.calls or number == limits.tool_rounds or remaining <= 0:
+                break
+            results: list[tuple[ToolCall, ToolResult]] = []
+            for call in current.calls:
+                yield _call_part(call)
+                outcome = ToolResult(None, "Too many calls at once")
+                if len(results) < MAX_CALLS_PER_ROUND:
+                    outcome = yield from run_with_heartbeat(partial(library.use, call))
+                results.append((call, outcome))
+                yield _result_part(call, outcome, named)
+            yield streams.part("finish-step") + streams.part("start-step")
+            prompt = _continued(
+                prompt, "".join(current.text_parts), results, remaining, last=number + 1 == limits.tool_rounds
+            )
+            answer = yield from run_with_heartbeat(partial(conversation.stream, prompt))
+        conversation.settle()
+        yield FinalBlock(streams.finish(StopReason.LENGTH if remaining <= 0 else answer.reason))
+
+
+def _call_part(call: ToolCall) -> bytes:
+    arguments = parsed(call)
+    if arguments is None:
+        return b""
+    return streams.part("tool-input-available", toolCallId=call.id, toolName=call.name, input=arguments)
+
+
+def _result_part(call: ToolCall, outcome: ToolResult, named: set[str]) -> bytes:
+    if parsed(call) is None:
+        about = {"toolName": call.name, "input": call.arguments, "errorText": outcome.text}
+        return streams.part("tool-input-error", toolCallId=call.id, **about)
+    if outcome.problem is not None:
+        return streams.part("tool-output-error", toolCallId=call.id, errorText=outcome.problem)
+    return streams.part("tool-output-available", toolCallId=call.id, output=outcome.output) + b"".join(
+        _sources(outcome, named)
+    )
+
+
+def _sources(outcome: ToolResult, named: set[str]) -> Iterator[bytes]:
+    document = outcome.document
+    if document is not None and document.path not in named:
+        named.add(document.path)
+        name = document.path.rsplit("/", 1)[-1]
+        about = {"sourceId": document.path, "mediaType": document.media_type, "title": document.path, "filename": name}
+        yield streams.part("source-document", **about)
+
+
+def _continued(
+    prompt: Prompt, text: str, results: Sequence[tuple[ToolCall, ToolResult]], remaining: int, *, last: bool
+) -> Prompt:
+    """Return the prompt of the next round with the tool calls and their results."""
+    calls = tuple(call if parsed(call) is not None else replace(call, arguments="{}") for call, _ in results)
+    answers = tuple(Message(MessageRole.TOOL, outcome.text, call_id=call.id) for call, outcome in results)
+    system = f"{prompt.system}\n\n{TOOL_LIMIT_PROMPT}" if last else prompt.system
+    turns = (*prompt.messages, Message(MessageRole.ASSISTANT, text, calls), *answers)
+    return replace(prompt, system=system, messages=turns, max_tokens=remaining)
+
 
 SEO_NAME = "page"
 
@@ -43,7 +165,7 @@ def chat(
 ) -> Blocks:
     """Chat about a project, whose files the model may read."""
     prompt = prompts.chat(turns, TOOLS, project_name, limits.chat_tokens)
-    return chatting.stream_chat(conversation, conversation.stream(prompt), prompt, library=library, limits=limits)
+    return stream_chat(conversation, conversation.stream(prompt), prompt, library=library, limits=limits)
 
 
 def explain(

@@ -13,7 +13,7 @@ from app.core.limits import AiLimits
 from app.http import envelope
 from app.http.streaming import disconnects
 from app.http.streaming.response import EventStream, StreamSettings, sse_response
-from app.resources.ai import ui_stream
+from app.resources.ai import streams
 from app.resources.ai.conversation import Conversation, Watch, error_text
 from app.resources.ai.credentials import CallerCredentials, read_caller_credentials
 
@@ -52,9 +52,9 @@ def event_stream(
     events = EventStream(
         blocks,
         cancel=conversation.cancel,
-        failed=lambda error: ui_stream.error(error_text(error)),
-        end=ui_stream.DONE,
+        failed=lambda error: streams.error(error_text(error)),
+        end=streams.DONE,
         allowed=is_allowed,
     )
     timing = StreamSettings(comment_interval_s=limits.comment_interval_s, total_s=limits.total_timeout_s)
-    return sse_response(events, timing=timing, headers=ui_stream.HEADERS)
+    return sse_response(events, timing=timing, headers=streams.HEADERS)

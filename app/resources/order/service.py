@@ -11,7 +11,7 @@ from app.extensions import db
 from app.models.order import Order, PreOrder, Refund, Subscription
 from app.models.user import User
 from app.resources.order.event_store import store_event
-from app.resources.user.plan_limits import ENTITLED
+from app.resources.user.creation_limits import ENTITLED
 
 log = structlog.get_logger(__name__)
 

@@ -36,7 +36,7 @@ from app.resources.project_content.schemas.revisions import CompareQuery, Histor
 from app.resources.project_content.source import Source, source_of
 from app.resources.project_content.versions import comparison, file_metadata, history, raw_file
 from app.resources.project_content.versions.commit_refs import find_commit
-from app.resources.project_content.versions.last_commits import commit_to_dict
+from app.resources.project_content.versions.history import commit_to_dict
 from app.resources.project_content.versions.raw_file import FOLDER
 
 VERIFY_DELAY = timedelta(seconds=20)

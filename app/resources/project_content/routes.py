@@ -37,7 +37,7 @@ from app.resources.project_content.schemas.revisions import (
 )
 from app.resources.project_content.schemas.search import BacklinkSchema, SearchHitSchema, SearchQuery
 from app.resources.project_content.search import file_search
-from app.resources.project_content.search.backlinks import Backlink, backlinks
+from app.resources.project_content.search.references import Backlink, backlinks
 from app.resources.project_content.tree import tree_snapshot
 from app.resources.project_content.versions import comparison, history
 from app.resources.project_content.versions.raw_file import RawFile

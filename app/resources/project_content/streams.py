@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from flask import Flask
 
-from app.access.membership import membership_check
+from app.access.guards import membership_check
 from app.concurrency.background import Blocks
 from app.concurrency.limiter import ConcurrencyLimiter
 from app.core.errors import TooManyRequests

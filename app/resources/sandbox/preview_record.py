@@ -9,7 +9,7 @@ from app.models.project import Project
 from app.models.project_preview import PreviewState, ProjectPreview
 from app.models.sandbox import Sandbox
 from app.resources.project_preview import service as previews
-from app.runtimes.log_text import log_tail
+from app.runtimes.failure import log_tail
 
 
 def begin(sandbox: Sandbox, url: str) -> None:

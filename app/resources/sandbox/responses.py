@@ -7,7 +7,7 @@ from typing import Any
 
 from flask import Flask, Response, current_app, request
 
-from app.access.membership import membership_check
+from app.access.guards import membership_check
 from app.access.scope import Scope
 from app.concurrency.background import Blocks, prefetch
 from app.database import session

@@ -16,7 +16,7 @@ from app.models.project_preview import PreviewState
 from app.models.sandbox import ACTIVE_STATES, Sandbox
 from app.models.user import User
 from app.resources.sandbox import lease, preview_record
-from app.runtimes.log_text import plain
+from app.runtimes.failure import plain
 
 MAX_LOG_CHARACTERS = MIB
 

@@ -1,13 +1,34 @@
-"""Rules for setting a password that was compared and hashed before the transaction."""
+"""Hashing and comparison of passwords without a database connection, and the rules for setting one afterwards."""
 
 import sqlalchemy as sa
 
 from app.core.errors import Conflict, InvalidRequest
-from app.extensions import db
+from app.database import session
+from app.extensions import current_settings, db
 from app.models.login import OneTimeCode
 from app.models.user import User
 from app.resources.user.locks import lock_user
-from app.security.passwords import password_error
+from app.security.passwords import hash_password, password_error, verify_password
+
+
+def hashed(password: str) -> str:
+    """Return the hash to store.
+
+    Raises:
+        ServiceUnavailable: too many passwords are being hashed.
+    """
+    session.release_connection()
+    return hash_password(password, limits=current_settings().limits.password)
+
+
+def matches(stored: str | None, password: str) -> bool:
+    """Return whether a password matches the stored hash. A missing hash takes the same time.
+
+    Raises:
+        ServiceUnavailable: too many passwords are being hashed.
+    """
+    session.release_connection()
+    return verify_password(stored, password, limits=current_settings().limits.password)
 
 
 class InvalidPassword(InvalidRequest):

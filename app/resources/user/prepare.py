@@ -5,8 +5,7 @@ from app.extensions import current_settings
 from app.http.rate_limits import FailureCounter
 from app.models.user import User
 from app.resources.user import service
-from app.resources.user.password_hashing import hashed, matches
-from app.resources.user.passwords import InvalidPassword, check_new
+from app.resources.user.passwords import InvalidPassword, check_new, hashed, matches
 from app.resources.user.schemas import DeleteAccountBody, SetPasswordBody
 
 

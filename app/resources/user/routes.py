@@ -10,8 +10,7 @@ from app.core.limits import InputLimits
 from app.extensions import current_settings
 from app.http.endpoint import endpoint
 from app.models.user import User
-from app.resources.user import prepare, service
-from app.resources.user import quota as creation_limits
+from app.resources.user import creation_limits, prepare, service
 from app.resources.user.creation_limits import limits_of
 from app.resources.user.schemas import (
     ChangeCountryBody,

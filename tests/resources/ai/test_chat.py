@@ -8,7 +8,7 @@ import pytest
 
 from app.core.limits import AiLimits
 from app.drivers.ai.port import Event, Message, MessageRole, Prompt, ToolCall
-from app.resources.ai.chat import MAX_CALLS_PER_ROUND, TOOL_LIMIT_PROMPT, stream_chat
+from app.resources.ai.handlers import MAX_CALLS_PER_ROUND, TOOL_LIMIT_PROMPT, stream_chat
 from app.resources.ai.tools import TOOLS, Document, ToolResult
 from tests.resources.ai.fakes import FakeModel, calls, conversation, text_events
 from tests.resources.ai.streams import kinds, of_kind, parts, text

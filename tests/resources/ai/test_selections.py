@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.resources.ai.editor_command import selected
-from app.resources.ai.slate import to_markdown
+from app.resources.ai.editor_command import selected, to_markdown
 
 NODES = [
     {"type": "p", "children": [{"text": "The quick "}, {"text": "brown", "bold": True}, {"text": " fox"}]},

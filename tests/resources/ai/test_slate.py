@@ -7,7 +7,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from app.resources.ai.slate import plain_text, to_markdown
+from app.resources.ai.editor_command import plain_text, to_markdown
 from tests.support.watchdog import watchdog
 
 

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.resources.ai import ui_stream
+from app.resources.ai import streams
 
 
 def value(frame: bytes) -> dict[str, str]:
@@ -16,7 +16,7 @@ def value(frame: bytes) -> dict[str, str]:
 
 class TestText:
     def test_first_delta_opens_and_end_closes_the_text_once(self) -> None:
-        out = ui_stream.Text("t1")
+        out = streams.Text("t1")
         assert out.end() == b""
         opened, first = out.delta("a").split(b"\n\n")[:2]
         assert json.loads(opened[6:]) == {"type": "text-start", "id": "t1"}
@@ -27,7 +27,7 @@ class TestText:
 
     @pytest.mark.parametrize("text", ['"', "\\", "\n\n", "data: [DONE]\n\n", "\u2028", "\x00", "🌍", "</data>"])
     def test_special_characters_do_not_break_a_frame(self, text: str) -> None:
-        out = ui_stream.Text('i"d\n')
+        out = streams.Text('i"d\n')
         out.delta("first")
         assert value(out.delta(text)) == {"type": "text-delta", "id": 'i"d\n', "delta": text}
-        assert value(ui_stream.error(text)) == {"type": "error", "errorText": text}
+        assert value(streams.error(text)) == {"type": "error", "errorText": text}

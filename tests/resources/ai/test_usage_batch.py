@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from app.core.retry import RetryOptions
 from app.extensions import db
 from app.models.ai_usage import AiBudget, AiUsage
-from app.resources.ai.usage_batch import FAILURES, CompletedCall, UsageBatchWriter
+from app.resources.ai.usage_ledger import FAILURES, CompletedCall, UsageBatchWriter
 from tests.resources.ai.test_usage_ledger import EACH, meter, used
 from tests.support.world import Person
 

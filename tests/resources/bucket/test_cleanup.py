@@ -14,7 +14,7 @@ from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.media import MediaAsset, MediaUpload
 from app.models.user import User
-from app.resources.bucket import cleanup, jobs
+from app.resources.bucket import jobs
 from tests.resources.bucket.uploads import upload
 from tests.support.world import Person, World
 
@@ -120,7 +120,7 @@ class TestSweep:
         keys = [f"users/{number:032x}-{'d' * 16}.png" for number in range(40)]
         insert_rows(me, keys)
         with app.app_context():
-            assert cleanup.delete_rows_without_object(objects, DAY) == 0
+            assert jobs.delete_rows_without_object(objects, DAY) == 0
             session.release_connection()
             assert db.session.scalar(sa.select(sa.func.count()).where(MediaAsset.key.in_(keys))) == 40
             db.session.execute(sa.delete(MediaAsset).where(MediaAsset.key.in_(keys)))
@@ -150,8 +150,8 @@ class TestSweep:
             put(objects, key, old=True)
         asset = MediaAsset
         with app.app_context():
-            assert cleanup.delete_objects_without_row(objects, DAY, batch_size=3) >= len(without_row)
-            assert cleanup.delete_rows_without_object(objects, DAY, batch_size=3) >= len(without_object)
+            assert jobs.delete_objects_without_row(objects, DAY, batch_size=3) >= len(without_row)
+            assert jobs.delete_rows_without_object(objects, DAY, batch_size=3) >= len(without_object)
             stored = db.session.scalars(sa.select(asset.key).where(asset.key.in_(complete + without_object))).all()
             db.session.execute(sa.delete(asset).where(asset.key.in_(complete)))
             db.session.commit()

@@ -12,7 +12,7 @@ from flask import Flask
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.media import MediaAsset
-from app.resources.bucket import cleanup
+from app.resources.bucket import jobs
 from config import Settings
 from tests.support.samples.pictures import picture
 from tests.support.world import Browser, World
@@ -60,7 +60,7 @@ class TestKilledUpload:
         Browser(app).get(f"/media/{left.key}").fails(404)
 
         with app.app_context():
-            cleanup.delete_unfinished_rows(timedelta(0))
+            jobs.delete_unfinished_rows(timedelta(0))
         world.work_off()
         assert objects.head(left.key) is None
         with app.app_context():

@@ -10,8 +10,7 @@ from app.extensions import db, drivers
 from app.models.project import ConnectionStatus, Project
 from app.models.user import User
 from app.resources.git_provider import connection_recovery
-from app.resources.git_provider.provider_selection import token_refresher
-from app.resources.git_provider.write_access import write_access
+from app.resources.git_provider.provider_selection import token_refresher, write_access
 from app.resources.user.events import user_deleting
 from tests.support.doubles.server import Call, Fault, Reply
 from tests.support.factories import organization

@@ -8,7 +8,7 @@ from typing import Any
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.resources.project_content.index import indexes
-from app.resources.project_content.index.verify import differences
+from app.resources.project_content.index.index_health import differences
 from app.resources.project_content.source import source_of
 from tests.resources.project_content.conftest import Site
 from tests.support.samples.gitrepo import SYMLINK, Content

@@ -12,7 +12,7 @@ from app.database import session
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import IS_IMAGE, ContentIndex
-from app.resources.project_content.search.images import ImagePage, count_pages, list_images
+from app.resources.project_content.search.references import ImagePage, count_pages, list_images
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.assertions.statements import executed, plan_of
 from tests.support.world import World

@@ -8,7 +8,7 @@ from app.content.schema.model import Collection
 from app.database import session
 from app.extensions import db
 from app.models.project_content import ContentIndex
-from app.resources.project_content.schema.schema_inference import MAX_FILES, infer
+from app.resources.project_content.schema.schema_sources import MAX_FILES, infer
 from tests.resources.project_content.conftest import Site, make_site
 from tests.support.assertions.statements import executed, plan_of
 from tests.support.samples.gitrepo import Content

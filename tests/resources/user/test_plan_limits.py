@@ -8,7 +8,7 @@ import pytest
 from app.core.limits import Limits
 from app.extensions import db
 from app.models.order import Subscription
-from app.resources.user.plan_limits import limits_for
+from app.resources.user.creation_limits import limits_for
 from tests.support.world import Person, World
 
 LIMITS = Limits(organizations=10, projects=100, projects_per_organization=25, members=50)

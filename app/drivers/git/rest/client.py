@@ -4,6 +4,7 @@ An unchanged response to a conditional request does not count in GitHub's rate l
 """
 
 import hashlib
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -15,7 +16,6 @@ from urllib.parse import parse_qs, urlsplit
 
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import ReconnectRequired, UpstreamError, UpstreamThrottled, UpstreamTimeout, UpstreamUnavailable
-from app.drivers.git.rest.link import next_link
 from app.drivers.git.rest.rate_budget import RateBudgets, remaining
 from app.drivers.git.rest.request import ById, Query, RestRequest
 from app.drivers.git.rest.responses import RetryAfter, parses, require_success
@@ -28,6 +28,15 @@ from app.drivers.git.rest.tokens import (
 )
 from app.drivers.http.client import LIMITS, ConnectFailed, HttpClient, HttpResponse, ResponseTooLarge
 from app.observability.metrics import GIT_BUDGET
+
+_LINK = re.compile(r"<([^<>]*+)>([^<]*+)")
+
+
+def next_link(header: str) -> str:
+    """Return the URL of the next page, or an empty text."""
+    match = (url for url, about in _LINK.findall(header) if re.search(r';\s*rel="?next"?', about))
+    return next(match, "")
+
 
 T = TypeVar("T")
 

@@ -1,8 +1,9 @@
 """The base class of Git providers with a REST API."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
 from typing import ClassVar, Generic, TypeVar
 
 from app.concurrency.bounded import map_in_order
@@ -10,6 +11,7 @@ from app.core.refs import is_branch_name
 from app.core.retry import RetryOptions, retry
 from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.git.errors import BranchExists, GitObjectMissing, RepositoryUnavailable, TooLargeToRead
+from app.drivers.git.local.locks import exclusive_lock
 from app.drivers.git.object_ids import require_shas
 from app.drivers.git.port import (
     Branch,
@@ -24,13 +26,32 @@ from app.drivers.git.port import (
     TreeEntry,
 )
 from app.drivers.git.pull_requests import Merged, PullRequest, PullRequests
-from app.drivers.git.rest.branch_lock import BranchLock
 from app.drivers.git.rest.calls import RepositoryCalls
 from app.drivers.git.rest.client import RestClient
 from app.drivers.git.rest.interfaces import CommitHistory, CommitWriter, PullRequestApi, TreeReader
 from app.drivers.git.rest.responses import RequestRefused, is_outcome_unknown
 from app.drivers.git.tree_views import FOLDER
 from app.drivers.http.client import LIMITS
+from app.security.private_files import make_private_folder
+
+BranchLock = Callable[[str, str], AbstractContextManager[None]]
+"""Function that returns the lock of a branch. The lock only avoids failed attempts, so it may have no effect."""
+
+
+def no_lock(_repository: str, _branch: str) -> AbstractContextManager[None]:
+    """Do nothing."""
+    return nullcontext()
+
+
+def file_locks_in(folder: Path) -> BranchLock:
+    """Return locks between the processes of this node, stored in a folder."""
+
+    def take(repository: str, branch: str) -> AbstractContextManager[None]:
+        make_private_folder(folder)
+        return exclusive_lock(folder, repository, branch)
+
+    return take
+
 
 Calls = TypeVar("Calls", bound=RepositoryCalls)
 

@@ -8,8 +8,7 @@ import sqlalchemy as sa
 
 from app.core.jobs import Job, JobCall
 from app.drivers.jobs.embedded import queue
-from app.drivers.jobs.embedded.queue import split_context
-from app.drivers.jobs.embedded.tables import CALLS, METADATA, NOW, PERIODS, RUNNING, WAITING, WORKER
+from app.drivers.jobs.embedded.queue import CALLS, METADATA, NOW, PERIODS, RUNNING, WAITING, WORKER, split_context
 from app.drivers.jobs.embedded.worker import EmbeddedWorker
 from app.drivers.jobs.port import DeadJob, JobState, JobStatus, QueueCounts, Run
 from app.drivers.jobs.retry_policy import JobTimings

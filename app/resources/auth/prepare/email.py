@@ -19,8 +19,7 @@ from app.resources.auth.schemas.email import (
     VerifyEmailBody,
 )
 from app.resources.user.mail import language_at, language_of
-from app.resources.user.password_hashing import hashed, matches
-from app.resources.user.passwords import check_new
+from app.resources.user.passwords import check_new, hashed, matches
 from app.resources.user.prepare import compare
 
 

@@ -22,7 +22,7 @@ from app.resources.project_content.index import cleanup, unreadable
 from app.resources.project_content.search import search_indexing
 from app.resources.project_content.source import Source
 from app.resources.project_content.tree import tree_parts, tree_snapshot
-from app.resources.project_content.versions.last_commits import LastCommits, last_commits, read_last_commits
+from app.resources.project_content.versions.history import LastCommits, last_commits, read_last_commits
 
 BATCH_SIZE = 5_000
 MAX_INCREMENTAL_CHANGES = 20_000

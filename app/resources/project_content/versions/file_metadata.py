@@ -20,7 +20,7 @@ from app.models.project import Project
 from app.models.project_content import ContentBlob, ContentFile, ContentIndex
 from app.resources.project_content.index import unreadable
 from app.resources.project_content.source import Source, source_of
-from app.resources.project_content.versions.last_commits import commit_to_dict
+from app.resources.project_content.versions.history import commit_to_dict
 
 KIND_LENGTH = 120
 MAX_READ_BYTES = 10 * 1024 * 1024

@@ -1,19 +1,100 @@
-"""The commits of a branch or of one file."""
+"""The commits of a branch or of one file: their list, the last ones, and the one that removed or renamed a file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
+
+import structlog
 
 from app.core import clock
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import InvalidRequest, NotFound, UnprocessableEntity
 from app.core.refs import is_sha
+from app.drivers.errors import DriverError
 from app.drivers.git.commit_message import co_authors_of
-from app.drivers.git.port import CommitInfo, Person
-from app.drivers.git.revisions import CommitLogEntry
+from app.drivers.git.port import CommitInfo, EntryType, Person
+from app.drivers.git.revisions import CommitLogEntry, FileStatus
 from app.resources.project_content import queries
 from app.resources.project_content.source import Source
 from app.resources.project_content.versions.commit_refs import find_commit, revisions_of
+
+MAX_RENAMES = 5
+"""The number of successive renames that are followed."""
+
+
+@dataclass(frozen=True)
+class FileRemoval:
+    """The newest commit that removed a path, and the present path of the file if it was renamed.
+
+    `commit` is None if no commit of the branch contains the path, for example after a force push.
+    """
+
+    commit: CommitInfo | None
+    new_path: str | None = None
+
+
+def find_removal(source: Source, path: str) -> FileRemoval:
+    """Return the removal of a file that does not exist at the head of the branch. Calls the Git host."""
+    head = source.git.head(source.repo, source.branch)
+    commit, renamed_to = _last_change(source, head, path)
+    new_path = renamed_to
+    for _ in range(MAX_RENAMES):
+        if new_path is None:
+            break
+        entry = source.git.entries(source.repo, head, [new_path]).get(new_path)
+        if entry is not None:
+            return FileRemoval(commit, new_path if entry.type == EntryType.BLOB else None)
+        new_path = _last_change(source, head, new_path)[1]
+    return FileRemoval(commit)
+
+
+def _last_change(source: Source, head: str, path: str) -> tuple[CommitInfo | None, str | None]:
+    """Return the newest commit that changed a path, and the path to which it renamed the file."""
+    commit = last_change(source, path, head)
+    if commit is None or commit.parent is None:
+        return commit, None
+    files = revisions_of(source).compare(source.repo, commit.parent, commit.sha).files
+    renames = (file for file in files if file.status == FileStatus.RENAMED and file.previous_path == path)
+    return commit, next((file.path for file in renames), None)
+
+
+MAX_HISTORY_COMMITS = 1_000
+"""Older commits of a longer push get no log entries. Their last-commit facts are read on demand."""
+
+LastCommits = Mapping[str, Mapping[str, str]]
+
+log = structlog.get_logger(__name__)
+
+
+def read_last_commits(source: Source, head: str) -> LastCommits:
+    """Return the last commits of the files by path. An unreadable history does not prevent the index."""
+    try:
+        return last_commits(source.git.history(source.repo, head))
+    except DriverError as error:
+        log.warning("content.history_unreadable", error=type(error).__name__)
+        return {}
+
+
+def last_commits(history: Iterable[CommitInfo]) -> LastCommits:
+    """Return the newest commit of each path of a history, which is ordered from new to old."""
+    newest: dict[str, dict[str, str]] = {}
+    for commit in islice(history, MAX_HISTORY_COMMITS):
+        values = commit_to_dict(commit)
+        for path in commit.paths:
+            newest.setdefault(path, values)
+    return newest
+
+
+def commit_to_dict(commit: CommitInfo) -> dict[str, str]:
+    """Return a commit as a response dictionary of file metadata."""
+    return {
+        "sha": commit.sha,
+        "message": commit.message,
+        "author": commit.author.name,
+        "date": clock.iso(commit.date),
+    }
+
 
 MAX_SKIPPED = 100_000
 _CURSOR = "history"

@@ -8,7 +8,7 @@ from app.core.limits import InputLimits
 from app.drivers.billing.port import ProviderEvent
 from app.http.endpoint import endpoint
 from app.resources.order.event_store import store_event
-from app.resources.webhooks.prepare.billing import read_notification
+from app.resources.webhooks.prepare.git import read_notification
 from app.resources.webhooks.schemas import AcknowledgedSchema, BillingNotificationSchema
 
 blueprint = Blueprint("webhooks_billing", __name__)

@@ -9,8 +9,7 @@ import pytest
 
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamError
 from app.drivers.git.accounts import CodeRejected, TokenRejected
-from app.drivers.git.gitlab.accounts import GitLabAccounts
-from app.drivers.git.gitlab.oauth import GitLabOAuth
+from app.drivers.git.gitlab.accounts import GitLabAccounts, GitLabOAuth
 from tests.support.doubles.gitlab import GitLab
 from tests.support.doubles.plumbing import Plumbing
 from tests.support.doubles.server import Fault

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.drivers.git.rest.link import next_link
+from app.drivers.git.rest.client import next_link
 
 
 class TestNextLink:

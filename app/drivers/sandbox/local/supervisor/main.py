@@ -9,6 +9,7 @@ import contextlib
 import fcntl
 import json
 import os
+import re
 import socket
 import sys
 import threading
@@ -18,9 +19,23 @@ from typing import Any
 
 from app.drivers.sandbox.local.supervisor import disk_image
 from app.drivers.sandbox.local.supervisor.disk_usage import DiskLimits, folder_usage, image_usage
-from app.drivers.sandbox.local.supervisor.host_names import HostNames
 from app.drivers.sandbox.local.supervisor.jail_process import JailProcess, listen
 from app.drivers.sandbox.local.supervisor.process_memory import memory_bytes
+
+MAX_NAMES = 10
+HOST = re.compile(r"[A-Za-z0-9._:\[\]-]{1,255}")
+HTTPS_SUFFIX = ":443"
+
+
+class HostNames(list[str]):
+    """At most ten different names, in the order of the requests. The site chooses them, so invalid ones are skipped."""
+
+    def add(self, host: str) -> None:
+        """Add `host` or `host:port`. The port of HTTPS is left out."""
+        name = host.removesuffix(HTTPS_SUFFIX)
+        if HOST.fullmatch(name) and name not in self and len(self) < MAX_NAMES:
+            self.append(name)
+
 
 STEP_S = 0.05
 PROBE_TIMEOUT_S = 30
