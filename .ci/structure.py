@@ -13,7 +13,7 @@ from statistics import median, quantiles
 
 ROOT = Path(__file__).resolve().parents[1]
 TRANSACTIONS = re.compile(
-    r"\bsession\.(?:start_reading|begin_write|release_connection|write_transaction|commit|rollback)\("
+    r"\btransactions\.(?:start_reading|begin_write|release_connection|write_transaction|commit|rollback)\("
 )
 LONG_LINE = 120
 

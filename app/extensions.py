@@ -13,8 +13,8 @@ from werkzeug.local import LocalProxy
 
 from app.core.jobs import JobCall, registry
 from app.core.rates import Rate
-from app.database.session import db
 from app.database.side_connections import SideConnections
+from app.database.transactions import db
 from app.observability import correlation
 from app.rate_limiting.counter import RateCounter
 from app.security.secrets import Keyring

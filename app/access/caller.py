@@ -13,7 +13,7 @@ from sqlalchemy.orm import make_transient_to_detached
 
 from app.core import clock
 from app.core.api_tokens import TokenGrant
-from app.database.session import in_write_transaction
+from app.database.transactions import in_write_transaction
 from app.extensions import db
 from app.models.base import Base, UtcDateTime
 from app.models.login import Session

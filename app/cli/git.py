@@ -12,7 +12,7 @@ import click
 from flask.cli import AppGroup
 
 from app.core.ids import is_id
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.git.hosts import LocalHost
 from app.drivers.git.port import RepoRef
@@ -46,16 +46,16 @@ git = AppGroup("git", help="Local repositories.")
 )
 def create(name: str, org_id: str | None, source: str | None) -> None:
     """Create the bare repository OWNER/NAME."""
-    session.start_reading()
+    transactions.start_reading()
     if org_id is not None:
         organization_of(org_id)
     if db.session.get(LocalRepository, name) is not None:
         raise click.ClickException(f"The repository {name} already belongs to an organization. Use `flask git assign`.")
-    session.release_connection()
+    transactions.release_connection()
     with source_folder(source) as folder:
         repository = host().create(name, source=folder)
     if org_id is not None:
-        with session.write_transaction():
+        with transactions.write_transaction():
             hand_over_repository(repository.full_name, org_id)
     click.echo(f"Created {repository.full_name}{f' for {org_id}' if org_id else ''}.")
     click.echo(
@@ -69,11 +69,11 @@ def create(name: str, org_id: str | None, source: str | None) -> None:
 @click.option("--org", "org_id", required=True, metavar="ORG_ID", help="New organization of the repository.")
 def assign(name: str, org_id: str) -> None:
     """Assign the repository OWNER/NAME to an organization."""
-    session.start_reading()
+    transactions.start_reading()
     organization_of(org_id)
-    session.release_connection()
+    transactions.release_connection()
     host().repository(RepoRef(name))
-    with session.write_transaction():
+    with transactions.write_transaction():
         hand_over_repository(name, org_id)
     click.echo(f"{name} belongs to {org_id}.")
 

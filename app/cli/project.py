@@ -6,7 +6,7 @@ from flask.cli import AppGroup
 
 from app.cli.arguments import checked_name
 from app.cli.git import organization_of
-from app.database import session
+from app.database import transactions
 from app.extensions import db, drivers
 from app.models.project import Provider
 from app.models.user import User
@@ -37,7 +37,7 @@ project = AppGroup("project", help="Projects.")
 )
 def create(repository: str, org_id: str, branch: str, name: str | None, provider: str) -> None:
     """Connect the repository OWNER/NAME as a project of an organization."""
-    session.start_reading()
+    transactions.start_reading()
     organization = organization_of(org_id)
     owner = db.session.get_one(User, organization.owner_id)
     reference = BranchRef(Provider(provider), repository, None, branch)
@@ -45,7 +45,7 @@ def create(repository: str, org_id: str, branch: str, name: str | None, provider
     kind = detect_site(access, framework=None, generator=None)
     values = {"name": name or repository.rpartition("/")[2], "generator": kind.generator, "framework": kind.framework}
     limits = current_app.config["SETTINGS"].limits
-    with session.write_transaction():
+    with transactions.write_transaction():
         created = projects.create(organization, values, access, by=owner, limits=limits)
         project_id = created.id
     click.echo(f"Created {project_id} for {repository}. A worker indexes the branch {branch}.")

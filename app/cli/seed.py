@@ -12,7 +12,7 @@ from flask.cli import AppGroup
 from app.cli.git import host
 from app.core.emails import email_key
 from app.core.permissions import Role
-from app.database import session
+from app.database import transactions
 from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.port import RepoRef
 from app.extensions import db, drivers
@@ -101,7 +101,7 @@ def demo() -> None:
         settings.server.instance_dir / "demo_password", lambda: f"Harbour-{secrets.token_urlsafe(9)}"
     )
     _repository()
-    with session.write_transaction():
+    with transactions.write_transaction():
         people = {role: _person(*PEOPLE[role], password) for role in PEOPLE}
         organization = _organization(people, settings)
     _project(organization, people[Role.OWNER], settings)
@@ -169,5 +169,5 @@ def _project(organization: Organization, owner: User, settings: Settings) -> Non
         "framework": kind.framework,
         "paths": {"content": "content", "media": "static", "public": "public"},
     }
-    with session.write_transaction():
+    with transactions.write_transaction():
         projects.create(organization, values, access, by=owner, limits=settings.limits)

@@ -11,7 +11,7 @@ from app.core import clock
 from app.core.api_tokens import TokenScope
 from app.core.errors import NotFound
 from app.core.limits import TokenLimits
-from app.database.session import write_transaction
+from app.database.transactions import write_transaction
 from app.extensions import current_settings, db
 from app.models.api_token import ApiToken
 from app.models.organization import Organization

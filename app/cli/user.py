@@ -7,7 +7,7 @@ import click
 from flask.cli import AppGroup
 
 from app.cli.arguments import account_of, email_key_of
-from app.database.session import savepoint, write_transaction
+from app.database.transactions import savepoint, write_transaction
 from app.extensions import db
 from app.models.user import User
 from app.resources.auth import service

@@ -4,7 +4,7 @@ import structlog
 from flask import current_app, has_app_context
 
 from app.core import outbound
-from app.database.session import SessionState, session_state
+from app.database.transactions import SessionState, session_state
 
 log = structlog.get_logger(__name__)
 

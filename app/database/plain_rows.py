@@ -6,7 +6,7 @@ from typing import Any
 import sqlalchemy as sa
 from flask import current_app
 
-from app.database.session import db, is_reading
+from app.database.transactions import db, is_reading
 
 
 def plain(column: Any, label: str | None = None) -> sa.ColumnElement[Any]:

@@ -17,7 +17,7 @@ from app.access.caller import Caller
 from app.access.client_address import client_address, network_of
 from app.core.errors import AppError, TooManyRequests
 from app.core.rates import Rate, RateLimits
-from app.database import session
+from app.database import transactions
 from app.database.errors import DatabaseError
 from app.extensions import current_settings, db, limiter
 from app.http import rate_events
@@ -130,7 +130,7 @@ def cancel_recorded() -> None:
         return
     db.session.rollback()
     try:
-        with session.write_transaction():
+        with transactions.write_transaction():
             rate_events.delete(event_ids)
     except (AppError, DatabaseError) as error:
         # The request has failed already. Until the window ends, the events count as requests.
@@ -203,7 +203,7 @@ def _stored_rows(name: str | None, caller: Caller | None) -> Iterator[tuple[str,
 
 
 def _record_now(rates: Sequence[Rate], name: str, key: str) -> None:
-    with session.write_transaction():
+    with transactions.write_transaction():
         event_id = rate_events.record(rates, name, key)
     g.setdefault("rate_events", []).append(event_id)
 

@@ -12,7 +12,7 @@ from app.access import authentication
 from app.access.scope import Scope
 from app.core.errors import AppError, Archived, NotFound, PreconditionFailed
 from app.core.outbound import OutsideResource
-from app.database import session
+from app.database import transactions
 from app.database.errors import is_deadlock
 from app.drivers.errors import DriverError
 from app.extensions import current_settings
@@ -45,7 +45,7 @@ class RequestSteps:
         if declared.guard.bare:
             return render(declared, self.view(scope=declared.guard.resolve(self.ids)))
         rate_limits.check_address(declared.rate)
-        session.start_reading()
+        transactions.start_reading()
         caller = authentication.caller(declared.guard.with_session(self.ids, before_lock=self._is_locked))
         rate_limits.check_caller(declared.rate, caller)
         self.data = {} if self.is_read else self._read_body()
@@ -89,7 +89,7 @@ class RequestSteps:
 
     def _write(self) -> Response:
         """Run the transaction of a route without `prepare`. The permission check is part of it."""
-        session.begin_write()
+        transactions.begin_write()
         arguments = self._resolve(before_lock=self._is_locked)
         if self._is_locked:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
@@ -103,7 +103,7 @@ class RequestSteps:
 
         Other requests may have changed the target in the meantime.
         """
-        session.begin_write(refresh=True)
+        transactions.begin_write(refresh=True)
         if self.declared.etag_of is not None:
             arguments["scope"] = self.declared.guard.resolve_locked(arguments["scope"])
             self._check_precondition(arguments["scope"])
@@ -113,7 +113,7 @@ class RequestSteps:
         response = render(self.declared, value)
         if self.claim is not None:
             self.claim.store_response(response, hidden=self.declared.secret_fields)
-        session.commit()
+        transactions.commit()
         return response
 
     def _read_body(self) -> dict[str, Any]:
@@ -156,8 +156,8 @@ class RequestSteps:
     def _prepare(self, arguments: dict[str, Any]) -> dict[str, Any]:
         if self.declared.prepare is None:
             return {}
-        session.release_connection()
-        session.require_state(session.SessionState.IDLE)
+        transactions.release_connection()
+        transactions.require_state(transactions.SessionState.IDLE)
         return {"prepared": self.declared.prepare(**arguments)}
 
     def _check_archived(self, scope: Scope) -> None:
@@ -197,5 +197,5 @@ def _transact(run: Callable[[], Response]) -> Response:
         except DBAPIError as error:
             if not is_deadlock(error):
                 raise
-            session.rollback()
+            transactions.rollback()
     return run()

@@ -18,7 +18,7 @@ from werkzeug.wsgi import ClosingIterator
 
 from app.access.client_address import client_address, network_of
 from app.concurrency.limiter import ConcurrencyLimiter
-from app.database import session
+from app.database import transactions
 from app.database.errors import DatabaseError, is_transient
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost, Upstream
@@ -156,7 +156,7 @@ class PreviewProxy:
         if user_id is None:
             return None
         with self._app.app_context():
-            session.start_reading()
+            transactions.start_reading()
             row = queries.find_of_member(label, user_id)
             if row is None:
                 return None

@@ -4,7 +4,7 @@ import pytest
 import sqlalchemy as sa
 
 from app.access.caller import Caller, caller_of
-from app.database import session as transactions
+from app.database import transactions as transactions
 from app.extensions import db
 from app.models.login import Session
 from app.models.user import User

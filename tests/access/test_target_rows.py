@@ -7,7 +7,7 @@ from app.access.caller import Caller, caller_of
 from app.access.target_rows import organization_row
 from app.core.errors import NotFound
 from app.core.permissions import Role
-from app.database.session import start_reading
+from app.database.transactions import start_reading
 from app.extensions import db
 from app.models.organization import Membership
 from tests.support import factories

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 import yaml
 from flask import Flask
 
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from tests.bench import large
 from tests.support import factories
@@ -75,8 +75,8 @@ def copy_rows(site: BenchmarkSite) -> None:
     )
     columns = "sha, title, body, words"
     copied = f"INSERT INTO content_texts (project_id, {columns}) SELECT :other, {columns} FROM content_texts"
-    session.start_reading()
-    with session.write_transaction():
+    transactions.start_reading()
+    with transactions.write_transaction():
         db.session.execute(sa.text(f"{copied} WHERE project_id = :mine"), {"other": other, "mine": site.project})
 
 
@@ -89,5 +89,5 @@ def change(site: BenchmarkSite, before: str) -> None:
         "INSERT INTO content_files (index_id, generation, path, type, mode, sha) VALUES (:i, :g, :p, 'blob', '100644', :s)"
         " ON CONFLICT (index_id, generation, path) DO UPDATE SET sha = content_files.sha"
     )
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(upsert, rows)

@@ -11,7 +11,7 @@ import psutil
 import sqlalchemy as sa
 from flask import Flask, Response
 
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import ContentIndex
@@ -57,7 +57,7 @@ def bare_route(file: Path) -> Flask:
 
 def index_of(app: Flask, project_id: str) -> tuple[ContentIndex, Source]:
     """Reload the index of the working branch and its source."""
-    session.start_reading()
+    transactions.start_reading()
     db.session.expire_all()
     project = db.session.get_one(Project, project_id)
     index = indexes.find(project.id, project.branch)
@@ -67,8 +67,8 @@ def index_of(app: Flask, project_id: str) -> tuple[ContentIndex, Source]:
 
 def forget(index_id: str) -> None:
     """Delete the index."""
-    session.start_reading()
-    with session.write_transaction():
+    transactions.start_reading()
+    with transactions.write_transaction():
         index = db.session.get_one(ContentIndex, index_id)
         db.session.execute(sa.text("DELETE FROM content_files WHERE index_id = :id"), {"id": index_id})
         index.commit_sha, index.generation, index.files = None, 0, 0

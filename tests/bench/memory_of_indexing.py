@@ -17,7 +17,7 @@ def resident_mb() -> float:
 
 
 def main(home: str, url: str, project_id: str) -> float:
-    from app.database import session
+    from app.database import transactions
     from app.extensions import db
     from app.factory import create_app
     from app.models.project import Project
@@ -27,7 +27,7 @@ def main(home: str, url: str, project_id: str) -> float:
 
     app = create_app(Settings.for_tests(Path(home), DATABASE_URL=url, LOG_LEVEL="ERROR"))
     with app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         project = db.session.get_one(Project, project_id)
         index = indexes.find(project.id, project.branch)
         assert index is not None
@@ -43,7 +43,7 @@ def main(home: str, url: str, project_id: str) -> float:
         indexing.update_index(index, source, lambda _done, _total: None)
         stop.set()
         thread.join()
-        session.start_reading()
+        transactions.start_reading()
         db.session.refresh(index)
         assert index.files > 0
         return most[0]

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 from app.content.links import Link
 from app.content.search_text import SearchText
 from app.core.permissions import Role
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.extensions import db
 from app.models.base import Base, utcnow_ms
 from app.models.login import Session
@@ -44,7 +44,7 @@ class Population:
         """Write all rows and update the statistics of the database."""
         for rows in (self._people(), self._groups(), self._projects()):
             for model, values in rows:
-                with session.write_transaction():
+                with transactions.write_transaction():
                     db.session.execute(sa.insert(model), values)
         self._copy(ContentFile, indexing.COLUMNS, self._files())
         self._copy(ContentBlob, ("project_id", "sha", "kind", "facts"), self._blobs())
@@ -122,7 +122,7 @@ class Population:
 
     def _copy(self, model: type[Base], columns: tuple[str, ...], rows: Iterator[tuple[Any, ...]]) -> None:
         for part in bulk.batches(rows, 10_000):
-            with session.write_transaction():
+            with transactions.write_transaction():
                 bulk.insert(db.session.connection(), cast("sa.Table", model.__table__), columns, part)
 
 

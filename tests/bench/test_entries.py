@@ -5,7 +5,7 @@ import time
 import pytest
 from flask import Flask
 
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.resources.project_content.schema.schema_sources import infer
 from app.resources.project_content.search import search_indexing
@@ -49,12 +49,12 @@ class TestEntries:
             lines.append(
                 f"  {page or '/'}: {taken:.1f} ms, {taken / one:.2f} × one project (goal {GOAL}), CPU {cpu / one_cpu:.2f} ×"
             )
-        session.start_reading()
+        transactions.start_reading()
         index, _ = large.index_of(app, site.project)
         started = time.perf_counter()
         collections = infer(site.project, index)
         taken = (time.perf_counter() - started) * 1_000
-        session.release_connection()
+        transactions.release_connection()
         first = _median_ms(lambda: client.get(f"/api/v1/project/{site.project}/schema"), 15)
         lines.append(
             f"  inference: {taken:.0f} ms, {len(collections)} collections; again {first / one:.2f} × one project"

@@ -10,7 +10,7 @@ from flask import Flask
 
 from app.content.search_query import field_term
 from app.content.search_text import SearchText
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.extensions import db
 from app.models.project_content import ContentFile, ContentIndex, IndexStatus
 from app.resources.project_content.index import indexing, statistics
@@ -76,7 +76,7 @@ class Library:
         self.app, self.owner, self.documents = world.app, world.person(), documents
         name, _ = factories.repository(world, {"a.md": b"a\n"})
         self.project = factories.project(world, self.owner, factories.organization(world, self.owner), name)
-        session.start_reading()
+        transactions.start_reading()
         index = large.index_of(self.app, self.project)[0]
         self._write_files(index.id)
         growth = statistics.GrowthStatistics(search_indexing.FILTER_COLUMNS)
@@ -88,10 +88,10 @@ class Library:
     def _write_files(self, index_id: str) -> None:
         for part in bulk.batches(sorted(self.documents, key=lambda d: d.path), 5_000):
             rows = [(index_id, 1, d.path, "blob", "100644", d.sha, 500, None, None) for d in part]
-            with session.write_transaction():
+            with transactions.write_transaction():
                 table: Any = ContentFile.__table__
                 bulk.insert(db.session.connection(), table, indexing.COLUMNS, rows)
-        with session.write_transaction():
+        with transactions.write_transaction():
             index = db.session.get_one(ContentIndex, index_id)
             index.status, index.generation, index.commit_sha = IndexStatus.READY, 1, "0" * 40
             index.files = len(self.documents)

@@ -5,7 +5,7 @@ from datetime import datetime
 import sqlalchemy as sa
 
 from app.database import plain_rows
-from app.database import session as transactions
+from app.database import transactions as transactions
 from app.extensions import db
 from app.models.project import Project
 from app.models.user import User

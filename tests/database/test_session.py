@@ -9,8 +9,8 @@ from flask import Flask
 from structlog.testing import capture_logs
 
 from app.core import outbound
-from app.database import session
-from app.database.session import SessionState, require_state, session_state
+from app.database import transactions
+from app.database.transactions import SessionState, require_state, session_state
 from app.extensions import db
 
 
@@ -31,31 +31,35 @@ class TestStates:
         assert session_state() is SessionState.IDLE
 
     def test_query_enters_reading_and_release_connection_returns_to_idle(self) -> None:
-        session.start_reading()
+        transactions.start_reading()
         read()
         assert session_state() is SessionState.READING
-        session.release_connection()
+        transactions.release_connection()
         assert session_state() is SessionState.IDLE
 
-    @pytest.mark.parametrize("end", [session.commit, session.rollback])
+    @pytest.mark.parametrize("end", [transactions.commit, transactions.rollback])
     def test_begin_write_enters_writing_and_its_end_returns_to_idle(self, end: Callable[[], None]) -> None:
-        session.begin_write()
+        transactions.begin_write()
         assert session_state() is SessionState.WRITING
         end()
         assert session_state() is SessionState.IDLE
 
     def test_write_transaction_returns_to_idle(self) -> None:
-        with session.write_transaction():
+        with transactions.write_transaction():
             assert session_state() is SessionState.WRITING
         assert session_state() is SessionState.IDLE
 
     def test_nested_transaction_raises(self) -> None:
-        with session.write_transaction(), pytest.raises(RuntimeError, match="nested"), session.write_transaction():
+        with (
+            transactions.write_transaction(),
+            pytest.raises(RuntimeError, match="nested"),
+            transactions.write_transaction(),
+        ):
             pass
 
     def test_release_connection_in_a_transaction_raises(self) -> None:
-        with session.write_transaction(), pytest.raises(RuntimeError, match="commit"):
-            session.release_connection()
+        with transactions.write_transaction(), pytest.raises(RuntimeError, match="commit"):
+            transactions.release_connection()
 
     def test_require_state_in_another_state_raises(self) -> None:
         require_state(SessionState.IDLE, SessionState.READING)
@@ -68,7 +72,7 @@ class TestOutboundCheck:
     def test_call_in_idle_passes(self) -> None:
         outbound.before_call("http")
 
-    @pytest.mark.parametrize("begin", [session.start_reading, session.begin_write])
+    @pytest.mark.parametrize("begin", [transactions.start_reading, transactions.begin_write])
     def test_call_with_a_connection_raises(self, begin: Callable[[], None]) -> None:
         begin()
         read()

@@ -20,7 +20,7 @@ import pytest
 import requests
 import sqlalchemy as sa
 
-from app.database import session
+from app.database import transactions
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.models.project_content import ContentFile, ContentIndex
@@ -130,7 +130,7 @@ class Site:
 
     def check(self) -> None:
         with self.service.app.app_context():
-            session.start_reading()
+            transactions.start_reading()
             project = db.session.get_one(Project, self.project)
             index = indexes.find(project.id, "main")
             assert index is not None

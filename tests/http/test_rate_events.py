@@ -13,7 +13,7 @@ from flask import Flask
 from app.core import clock
 from app.core.errors import TooManyRequests
 from app.core.rates import DAY, HOUR, Rate, RateLimits
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.factory import create_app
 from app.http import rate_events
@@ -60,7 +60,7 @@ def record(app: Flask, key: str, rates: tuple[Rate, ...] = THREE) -> int:
     """Count an event in a separate transaction. Return the seconds to wait, or 0."""
     with app.app_context():
         try:
-            with session.write_transaction():
+            with transactions.write_transaction():
                 rate_events.record(rates, "row", key)
         except TooManyRequests as refused:
             return int(refused.headers["Retry-After"])

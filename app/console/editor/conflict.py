@@ -29,7 +29,7 @@ from app.content.three_way import Part, compare, merge
 from app.core import clock
 from app.core.errors import InvalidRequest, NotFound
 from app.core.limits import InputLimits
-from app.database import session
+from app.database import transactions
 from app.drivers.git.file_diff import changed_lines
 from app.resources.project_content.versions.history import last_change, people_of
 
@@ -97,7 +97,7 @@ def _open(scope: Scope) -> Opened:
 
 def _compare(scope: Scope, present: OpenFile, draft: dict[str, Any]) -> Versions:
     base = _base(scope, draft)
-    session.release_connection()
+    transactions.release_connection()
     theirs = present.data.decode("utf-8", "replace")
     return Versions(present, draft, base, compare(base, draft["content"], theirs, diff=changed_lines))
 

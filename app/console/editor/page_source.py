@@ -16,7 +16,7 @@ from app.content.schema.model import ContentSchema
 from app.content.schema.validation import collection_of
 from app.core.errors import InvalidRequest, NotFound, PayloadTooLarge, UnprocessableEntity
 from app.core.refs import is_sha
-from app.database import session
+from app.database import transactions
 from app.drivers.git.commit_plan import SYMLINK
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType
@@ -61,7 +61,7 @@ class OpenFile:
 def branch_source(scope: Scope) -> Source:
     """Return the working branch of the project. Releases the connection: the host is called next."""
     source = source_of(scope.project, drivers.git, actor=scope.caller)
-    session.release_connection()
+    transactions.release_connection()
     return source
 
 

@@ -15,7 +15,7 @@ from app.console.shell.forms import Form
 from app.console.shell.pages import Page, see_other
 from app.console.shell.rendering import page
 from app.core.errors import InvalidRequest
-from app.database import session
+from app.database import transactions
 from app.http.envelope import json_response
 from app.http.loading import field_errors, instance
 from app.resources.sandbox import prepare, service
@@ -40,9 +40,9 @@ def running_address(scope: Scope, unsaved: dict[str, str] | None = None) -> str 
     result = prepare.create(scope, body)
     if result.handle is None:
         return None
-    session.release_connection()
+    transactions.release_connection()
     address: str | None = prepare.wait(result).get("previewUrl")
-    session.start_reading()
+    transactions.start_reading()
     return address
 
 
@@ -51,7 +51,7 @@ def preview_state(scope: Scope) -> tuple[dict[str, Any] | None, str | None]:
     record = read_preview(scope)
     if record is None or record["state"] != "running":
         return record, None
-    session.release_connection()
+    transactions.release_connection()
     return record, running_address(scope)
 
 
@@ -69,9 +69,9 @@ def preview(*, scope: Scope) -> Response:
 @Page(guard=MEMBER, inputs=("file",), shown_by="preview")
 def start_preview(*, scope: Scope, form: Form) -> Response:
     """Start the preview, or read the newest files into the running one."""
-    session.release_connection()
+    transactions.release_connection()
     result = prepare.create(scope, _body(scope, forceSync=True))
-    session.release_connection()
+    transactions.release_connection()
     prepare.wait(result)
     file = form.text("file")
     return see_other(edit_url(scope, file, "panel=preview") if file else project_url(scope, "/preview"))

@@ -15,7 +15,7 @@ from werkzeug.datastructures import MultiDict
 from app.access import authentication
 from app.access.guards import Guard
 from app.core.errors import InvalidRequest
-from app.database import session
+from app.database import transactions
 from app.http import rate_limits
 from app.http.endpoint import declaration_of
 from app.http.loading import field_errors, instance
@@ -42,11 +42,11 @@ class ApiCall(RequestSteps):
             rate_limits.check_caller(self.declared.rate, authentication.caller())
         self.declared.guard.authenticate()
         with ExitStack() as failure:
-            failure.callback(session.start_reading)
-            failure.callback(session.rollback)
+            failure.callback(transactions.start_reading)
+            failure.callback(transactions.rollback)
             response = self._count_and_work()
             failure.pop_all()
-        session.start_reading()
+        transactions.start_reading()
         return response
 
     def _load_query(self, schema: type[Schema]) -> Any:
@@ -79,7 +79,7 @@ def write(
     query: Mapping[str, object] | None = None,
 ) -> Any:
     """Run a changing route in its own transaction and return its result. Raises the errors of the route."""
-    session.release_connection()
+    transactions.release_connection()
     return _result(ApiCall(view, ids or {}, method=method, data=data or {}, query=query or {}).run())[0]
 
 

@@ -11,7 +11,7 @@ from app.console.shell import forms, frame
 from app.console.shell.forms import Form
 from app.core.limits import InputLimits
 from app.core.urls import origin_of
-from app.database import session
+from app.database import transactions
 from app.http import body_admission, rate_limits
 from app.http.endpoint import Declaration, declaration_of
 from app.http.headers import InvalidOrigin
@@ -75,7 +75,7 @@ class PageSteps(RequestSteps):
     def show_again(self, form: Form) -> Response:
         """Return the page with the values and the error of a form that failed."""
         g.console_form = form
-        session.start_reading()
+        transactions.start_reading()
         self.data = {}
         return self._work()
 

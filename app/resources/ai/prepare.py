@@ -6,7 +6,7 @@ from app.access import targets
 from app.access.scope import Scope
 from app.concurrency.background import Blocks
 from app.core.limits import AiLimits
-from app.database import session
+from app.database import transactions
 from app.drivers.ai.port import Prompt
 from app.extensions import context_runner, current_settings, db, drivers
 from app.resources.ai import diffs, editor_command, handlers, messages, prompts, responses, streams
@@ -112,7 +112,7 @@ def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float 
         own_key=credentials.own,
     )
     meter = UsageMeter(db.engine, settings.limits.ai, entry)
-    session.release_connection()
+    transactions.release_connection()
     total_s = total_s or settings.limits.ai.total_timeout_s
     model = drivers.ai[credentials.provider]
     return Conversation(model, credentials, meter, settings.limits.ai, total_s, watch=client.watch)
@@ -120,7 +120,7 @@ def _conversation(scope: Scope, client: Client, handler: str, *, total_s: float 
 
 def _tools(scope: Scope) -> ProjectTools:
     """Return the tools for the project that the request names."""
-    run = context_runner(session.start_reading)
+    run = context_runner(transactions.start_reading)
     return ProjectTools(run, targets.project_of, scope.actor.id, scope.project.id, drivers.git)
 
 

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from app.core.jobs import PermanentFailure, job
 from app.core.urls import with_query
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import UpstreamRejected
 from app.drivers.mail.port import MailTransport
 from app.extensions import current_settings, db
@@ -73,7 +73,7 @@ def _send_code(code_id: str, language: str, mail: MailTransport) -> bool:
 
 def _renew(code_id: str, code_hash: str, ttl_s: int, *, unverified_only: bool = False) -> User | None:
     """Store a new hash with all its attempts. Return the recipient of the code, or None."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         row = db.session.get(OneTimeCode, code_id, with_for_update=True)
         if row is None:
             return None
@@ -91,7 +91,7 @@ def _renew(code_id: str, code_hash: str, ttl_s: int, *, unverified_only: bool = 
 def _start_lifetime(code_id: str, code_hash: str, ttl_s: int) -> None:
     """Start the lifetime of a secret again after its mail was sent. A relay may respond slowly."""
     row = OneTimeCode
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(
             sa.update(row)
             .where(row.id == code_id, row.code_hash == code_hash)

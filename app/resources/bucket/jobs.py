@@ -10,7 +10,7 @@ import structlog
 from app.core import clock
 from app.core.jobs import job
 from app.core.limits import UploadLimits
-from app.database import session
+from app.database import transactions
 from app.drivers.storage.port import ObjectStore, StoredObject
 from app.extensions import db
 from app.models.media import MediaAsset, MediaUpload
@@ -35,13 +35,13 @@ def delete_object(key: str, store: ObjectStore) -> None:
 
 def delete_old_uploads(after: timedelta) -> None:
     """Delete the counted uploads that are older than `after`."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(sa.delete(MediaUpload).where(MediaUpload.created_at < clock.now() - after))
 
 
 def delete_unfinished_rows(after: timedelta) -> None:
     """Delete the rows of uploads that were never completed, and their objects."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         old = MediaAsset.created_at < clock.now() - after
         delete_assets(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.stored_at.is_(None), old)).all())
 
@@ -69,7 +69,7 @@ def delete_rows_without_object(store: ObjectStore, after: timedelta, batch_size:
     if len(missing) > MASS_LOSS_THRESHOLD and len(missing) * 2 > checked:
         log.error("media.store_mismatch_detected", missing=len(missing), rows=checked)
         return 0
-    with session.write_transaction():
+    with transactions.write_transaction():
         delete_assets(missing)
     return len(missing)
 
@@ -77,23 +77,23 @@ def delete_rows_without_object(store: ObjectStore, after: timedelta, batch_size:
 def _without_row(objects: Sequence[StoredObject], before: datetime) -> list[StoredObject]:
     old = [stored for stored in objects if stored.stored_at < before]
     keys = {asset_key(stored.key) for stored in old}
-    session.start_reading()
+    transactions.start_reading()
     known_keys = set(db.session.scalars(sa.select(MediaAsset.key).where(MediaAsset.key.in_(keys))))
-    session.release_connection()
+    transactions.release_connection()
     return [stored for stored in old if asset_key(stored.key) not in known_keys]
 
 
 def _stored_keys(before: datetime, batch_size: int) -> Iterator[Sequence[str]]:
     last = ""
     while True:
-        session.start_reading()
+        transactions.start_reading()
         keys = db.session.scalars(
             sa.select(MediaAsset.key)
             .where(MediaAsset.key > last, MediaAsset.stored_at < before)
             .order_by(MediaAsset.key)
             .limit(batch_size)
         ).all()
-        session.release_connection()
+        transactions.release_connection()
         if not keys:
             return
         yield keys

@@ -8,7 +8,7 @@ import tempfile
 from typing import BinaryIO, cast
 
 from app.access.scope import Scope
-from app.database import session
+from app.database import transactions
 from app.drivers.storage.port import ObjectStore
 from app.extensions import current_settings, drivers
 from app.images.worker import ReencodedImage, remake
@@ -29,12 +29,12 @@ def store_upload(scope: Scope, body: UploadBody) -> ReservedAsset:
     where = service.filing(body.folder, scope.targets.get("destination"), scope.targets.get("project"))
     limits, scale = settings.limits, settings.server.rate_limit_scale
     service.check_quota(user_id, upload.size, 0, limits, scale=scale)
-    session.release_connection()
+    transactions.release_connection()
     with tempfile.TemporaryFile() as output:
         picture = remake(upload.file, cast("BinaryIO", output), limits.upload)
-        with session.write_transaction():
+        with transactions.write_transaction():
             reserved = service.reserve(user_id, where, upload.size, picture, limits, scale=scale)
-        session.release_connection()
+        transactions.release_connection()
         _put(reserved, cast("BinaryIO", output), picture, drivers.storage)
     return reserved
 
@@ -43,6 +43,6 @@ def _put(reserved: ReservedAsset, file: BinaryIO, picture: ReencodedImage, store
     try:
         store.put(reserved.key, file, mimetype=picture.mimetype)
     except BaseException:
-        with session.write_transaction():
+        with transactions.write_transaction():
             service.cancel_reservation(reserved)
         raise

@@ -12,7 +12,7 @@ from werkzeug.http import is_resource_modified
 
 from app.core.errors import AppError, NotFound, PermissionDenied
 from app.core.limits import UploadLimits
-from app.database import session
+from app.database import transactions
 from app.drivers.storage.port import ObjectMissing, ObjectStore
 from app.images.worker import remake
 from app.models.media import MediaAsset
@@ -60,7 +60,7 @@ def resized(
     piece, key = whole(asset), variant_key(asset.key, width)
     if width >= asset.width:
         return piece
-    session.release_connection()
+    transactions.release_connection()
     stored = store.head(key)
     size = stored.size if stored is not None else _create(piece, key, width, limits, store)
     return StoredPiece(key, f"{piece.tag}-{width}", size, piece.mimetype)

@@ -6,7 +6,7 @@ import sqlalchemy as sa
 import structlog
 
 from app.core.jobs import job
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import ReconnectRequired, UpstreamRejected, UpstreamUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db, keyring
@@ -25,7 +25,7 @@ CLEANUP_INTERVAL = timedelta(hours=1)
 @job("git_provider.revoke", uses=("git",))
 def revoke(*, revocation_id: str, git: GitHosts) -> None:
     """Revoke a token at its host and delete its row. A token that is already revoked is ignored."""
-    session.start_reading()
+    transactions.start_reading()
     row = db.session.get(GitRevocation, revocation_id)
     if row is None:
         return
@@ -34,11 +34,11 @@ def revoke(*, revocation_id: str, git: GitHosts) -> None:
             row.token_secret, aad=token_encryption.associated_data(token_encryption.REVOCATIONS, row.id, "token")
         )
         provider, kind = row.provider, row.kind
-        session.release_connection()
+        transactions.release_connection()
         _end(provider, kind, token, git)
     except (TamperedSecret, ReconnectRequired, UpstreamRejected) as fault:
         log.info("git_credential.not_revoked", revocation_id=revocation_id, error=type(fault).__name__)
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(sa.delete(GitRevocation).where(GitRevocation.id == revocation_id))
 
 
@@ -51,9 +51,9 @@ def remove_unclaimed(*, git: GitHosts) -> None:
 
 
 def _is_owned(name: str) -> bool:
-    session.start_reading()
+    transactions.start_reading()
     is_owned = db.session.get(LocalRepository, name) is not None
-    session.release_connection()
+    transactions.release_connection()
     return is_owned
 
 
@@ -61,7 +61,7 @@ def _is_owned(name: str) -> bool:
 def delete_old_rows() -> None:
     """Delete deliveries and unrevoked tokens after a week."""
     before = utcnow_ms() - RETENTION
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(sa.delete(GitRevocation).where(GitRevocation.created_at < before))
         db.session.execute(sa.delete(GitDelivery).where(GitDelivery.received_at < before))
 

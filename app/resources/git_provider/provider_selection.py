@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 import sqlalchemy as sa
 
 from app.core.ids import HasId
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import ReconnectRequired, UpstreamThrottled
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
@@ -176,8 +176,8 @@ def connect(provider: Provider, repository: str, organization_id: str, *, hosts:
 
 def _release_connection() -> None:
     """Return the connection of a session that reads: the next step is a call to the Git host."""
-    if session.is_reading():
-        session.release_connection()
+    if transactions.is_reading():
+        transactions.release_connection()
 
 
 DISCONNECTED = "The connection to this repository does not work. An owner or admin must connect it again"

@@ -8,8 +8,8 @@ import sqlalchemy as sa
 
 from app.core.cursors import decode_cursor, encode_cursor
 from app.core.errors import Conflict
-from app.database import session
-from app.database.session import savepoint
+from app.database import transactions
+from app.database.transactions import savepoint
 from app.drivers.git.errors import RepositoryExists, RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts, LocalHost
 from app.drivers.git.port import RepoRef, Repository
@@ -52,7 +52,7 @@ def make(organization: Organization, name: str, *, hosts: GitHosts, source: Path
     full = f"{organization.id}/{name}"
     if db.session.get(LocalRepository, full) is not None:
         raise name_taken()
-    session.release_connection()
+    transactions.release_connection()
     host = local_host(hosts)
     try:
         if source is not None:
@@ -92,7 +92,7 @@ def _remote(
     )
     if credential is None:
         raise RepositoryUnavailable("Connect an account of this provider first")
-    session.release_connection()
+    transactions.release_connection()
     tokens, at = OwnTokens(token_refresher(hosts), credential.id), hosts.accounts(provider)
     after = decode_cursor(cursor, f"{CURSOR}.{provider}") if cursor else None
     page = at.repositories(tokens, credential.installation_id, search=search, cursor=after)
@@ -115,7 +115,7 @@ def _local(
         statement = statement.where(LocalRepository.name > decode_cursor(cursor, CURSOR))
     names = db.session.scalars(statement.order_by(LocalRepository.name).limit(limit + 1)).all()
     following = encode_cursor(CURSOR, names[limit - 1]) if len(names) > limit else None
-    session.release_connection()
+    transactions.release_connection()
     repositories = (_facts(host, name) for name in names[:limit])
     return [one for one in repositories if one is not None], {"total": total, "next_cursor": following}
 

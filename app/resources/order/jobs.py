@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from app.core.jobs import job
-from app.database import session
+from app.database import transactions
 from app.drivers.billing.port import BillingProvider, UnknownSubscription
 from app.resources.order.event_store import store_event
 from app.resources.order.reconciliation import reconcile
@@ -24,5 +24,5 @@ def end(*, provider_id: str, billing: BillingProvider) -> None:
         outcome = billing.cancel(provider_id, immediately=True)
     except UnknownSubscription:
         return
-    with session.write_transaction():
+    with transactions.write_transaction():
         store_event(outcome)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from app.access.scope import Scope
 from app.core.errors import Conflict, NotFound
-from app.database import session
+from app.database import transactions
 from app.drivers.billing.port import (
     BillingProvider,
     PaymentUpdate,
@@ -41,9 +41,9 @@ def cancel(scope: Scope, body: CancelSubscriptionBody) -> ProviderEvent | None:
     outcome, claimed = ClaimOutcome.ANOTHERS, None
     start = time.monotonic()
     for attempt in range(round(WAIT_S / POLL_INTERVAL_S)):
-        with session.write_transaction():
+        with transactions.write_transaction():
             outcome, claimed = claim(subscription_id, immediately=immediately, waited=attempt > 0)
-        session.release_connection()
+        transactions.release_connection()
         if outcome is not ClaimOutcome.ANOTHERS or time.monotonic() - start > WAIT_S:
             break
         time.sleep(POLL_INTERVAL_S)
@@ -54,7 +54,7 @@ def cancel(scope: Scope, body: CancelSubscriptionBody) -> ProviderEvent | None:
     try:
         return _cancel(drivers.billing, provider_id, immediately=immediately)
     except BaseException:
-        with session.write_transaction():
+        with transactions.write_transaction():
             release_claim(subscription_id, claimed)
         raise
 
@@ -75,7 +75,7 @@ def payment_update(scope: Scope) -> PaymentUpdate:
     """
     subscription: Subscription = scope.targets["subscription"]
     billing: BillingProvider = drivers.billing
-    session.release_connection()
+    transactions.release_connection()
     try:
         return billing.payment_update(subscription.provider_id)
     except UnknownSubscription as error:

@@ -11,7 +11,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 import structlog
 
-from app.database import session
+from app.database import transactions
 from app.drivers.billing.port import BillingProvider, ProviderEvent, State
 from app.extensions import db
 from app.models import order as tables
@@ -39,7 +39,7 @@ def reconcile(billing: BillingProvider, *, looks_back: timedelta = RECONCILED_PE
     Raises:
         DriverError: the provider cannot be reached. Events that were already stored remain.
     """
-    session.start_reading()
+    transactions.start_reading()
     since = utcnow_ms() - looks_back
     examined = stored = 0
     for events in (billing.list_events(since), _changed(billing.current_state(since))):
@@ -57,7 +57,7 @@ def _store(event: ProviderEvent) -> bool:
         or _first(sa.select(tables.BillingEvent).where(tables.BillingEvent.id == event.id)) is not None
     ):
         return False
-    with session.write_transaction():
+    with transactions.write_transaction():
         return store_event(event)
 
 
@@ -80,5 +80,5 @@ def _is_new(event: ProviderEvent, state: State) -> bool:
 def _first(statement: sa.Select[tables.BillingEvent]) -> tables.BillingEvent | None:
     """Return the first row and return the connection: the next page of events is an outbound call."""
     event = db.session.scalar(statement)
-    session.release_connection()
+    transactions.release_connection()
     return event

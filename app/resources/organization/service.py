@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from app.core.errors import Conflict, InvalidRequest, LimitReached, NotFound, PermissionDenied
 from app.core.limits import Limits
 from app.core.permissions import Role
-from app.database.session import savepoint
+from app.database.transactions import savepoint
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.organization import ArchiveStatus, Membership, Organization

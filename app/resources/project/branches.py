@@ -6,7 +6,7 @@ import sqlalchemy as sa
 
 from app.core.errors import Conflict
 from app.core.refs import is_sha
-from app.database import session
+from app.database import transactions
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import Branch, GitProvider, RepoRef
@@ -57,7 +57,7 @@ def delete(project: Project, name: str, *, hosts: GitHosts, actor: User) -> str:
     git, repo = _reach(project, hosts, actor)
     if is_working_branch(project, name):
         raise Conflict("A project uses this branch as its working branch", code="WORKING_BRANCH")
-    session.release_connection()
+    transactions.release_connection()
     if git.repository(repo).default_branch == name:
         raise Conflict("The default branch of the repository cannot be deleted", code="DEFAULT_BRANCH")
     git.delete_branch(repo, name)

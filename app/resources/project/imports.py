@@ -10,8 +10,8 @@ from app.core.clone_urls import parse_clone_url
 from app.core.errors import AppError, Conflict, InvalidRequest, PermissionDenied
 from app.core.limits import Limits
 from app.core.permissions import Permission, grants
-from app.database import session
-from app.database.session import savepoint
+from app.database import transactions
+from app.database.transactions import savepoint
 from app.drivers.errors import DriverError, UpstreamRejected, UpstreamThrottled, UpstreamUnavailable
 from app.drivers.git.errors import RepositoryExists
 from app.drivers.git.hosts import GitHosts, LocalHost
@@ -131,13 +131,13 @@ def _clone(host: LocalHost, name: str, url: str, watch: Callable[[int], None]) -
 
 
 def _connect(import_id: str, repository: Repository, hosts: GitHosts) -> None:
-    session.start_reading()
+    transactions.start_reading()
     row = db.session.get_one(RepositoryImport, import_id)
     user = db.session.get_one(User, row.user_id)
     target = BranchRef(Provider.LOCAL, repository.full_name, None, repository.default_branch)
     reached = verify_access(target, row.organization_id, hosts=hosts, actor=user)
     kind = detect_site(reached, framework=None, generator=None)
-    with session.write_transaction():
+    with transactions.write_transaction():
         row = db.session.get_one(RepositoryImport, import_id, populate_existing=True)
         project = _create_project(row, reached, kind)
         row.status, row.project_id, row.updated_at = ImportStatus.CONNECTED, project.id, utcnow_ms()
@@ -177,8 +177,8 @@ def _reporter(import_id: str) -> Callable[[int], None]:
 
 def _set(import_id: str, **values: object) -> bool:
     """Change an import in its own transaction. Return False if it was deleted."""
-    session.release_connection()
-    with session.write_transaction():
+    transactions.release_connection()
+    with transactions.write_transaction():
         row = db.session.get(RepositoryImport, import_id)
         if row is not None:
             for column, value in values.items():
@@ -191,14 +191,14 @@ def fail(import_id: str, name: str, error: AppError | DriverError | None, hosts:
 
     The repository stays if a project uses it.
     """
-    session.start_reading()
+    transactions.start_reading()
     row = db.session.get(RepositoryImport, import_id, populate_existing=True)
     users = sa.select(Project.id).where(Project.provider == Provider.LOCAL, Project.repository == name)
     is_removed = db.session.scalar(users.limit(1)) is None and (row is None or row.status in OPEN)
-    session.release_connection()
+    transactions.release_connection()
     if is_removed:
         local_host(hosts).remove(name)
-        with session.write_transaction():
+        with transactions.write_transaction():
             db.session.execute(sa.delete(LocalRepository).where(LocalRepository.name == name))
     problem = "INTERNAL" if error is None else getattr(error, "code", None)
     _set(import_id, status=ImportStatus.FAILED, problem=problem, problem_text=None if error is None else str(error))

@@ -5,7 +5,7 @@ from datetime import timedelta
 import sqlalchemy as sa
 
 from app.core.jobs import job
-from app.database import session
+from app.database import transactions
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
 from app.models.base import utcnow_ms
@@ -20,7 +20,7 @@ ABANDONED_AFTER = timedelta(hours=6)
 @job("project.import", retries=20, uses=("git",), priority=3)
 def import_repository(*, import_id: str, git: GitHosts) -> None:
     """Clone a repository and connect it as a project."""
-    session.start_reading()
+    transactions.start_reading()
     row = db.session.get(RepositoryImport, import_id)
     if row is not None and row.status in imports.OPEN:
         imports.run(row, hosts=git)
@@ -30,9 +30,9 @@ def import_repository(*, import_id: str, git: GitHosts) -> None:
 def clean_imports(*, git: GitHosts) -> None:
     """Delete imports after a week, and mark those without a running job as failed."""
     now = utcnow_ms()
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(sa.delete(RepositoryImport).where(RepositoryImport.created_at < now - RETENTION))
-    session.start_reading()
+    transactions.start_reading()
     is_abandoned = (RepositoryImport.status.in_(imports.OPEN), RepositoryImport.updated_at < now - ABANDONED_AFTER)
     rows = db.session.execute(sa.select(RepositoryImport.id, RepositoryImport.repository).where(*is_abandoned)).all()
     for import_id, repository in rows:

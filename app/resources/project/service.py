@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from app.core.errors import Archived, Conflict, InvalidRequest, LimitReached, NotFound
 from app.core.ids import HasId
 from app.core.limits import Limits
-from app.database.session import flushed, savepoint
+from app.database.transactions import flushed, savepoint
 from app.extensions import db
 from app.models.base import utcnow_ms
 from app.models.organization import ArchiveStatus, Organization

@@ -7,7 +7,7 @@ import sqlalchemy as sa
 import structlog
 
 from app.core.jobs import job
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected
 from app.drivers.git.errors import RepositoryDamaged
 from app.drivers.git.hosts import GitHosts
@@ -38,7 +38,7 @@ MAX_BLOBS, PAUSE = 1_500, timedelta(minutes=20)
 @job("content.index", uses=("git", "progress"), priority=5)
 def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -> None:
     """Index the head of a branch. If the repository is unavailable, the index is `failed` with the reason."""
-    session.start_reading()
+    transactions.start_reading()
     index = db.session.get(ContentIndex, index_id)
     if index is None:
         return
@@ -56,7 +56,7 @@ def index_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress) -
 def _fail(index_id: str, problem: str) -> bool:
     """Mark the index as failed. A complete index stays readable and is stale. Return False if it was deleted."""
     db.session.rollback()
-    with session.write_transaction():
+    with transactions.write_transaction():
         index = db.session.get(ContentIndex, index_id)
         if index is not None:
             index.status = IndexStatus.FAILED if index.commit_sha is None else IndexStatus.STALE
@@ -67,14 +67,14 @@ def _fail(index_id: str, problem: str) -> bool:
 @job("content.snapshot", uses=("trees",), priority=5)
 def store_snapshot(*, index_id: str, trees: CachedObjectStore) -> None:
     """Store the tree of a branch in the object store."""
-    session.start_reading()
+    transactions.start_reading()
     tree_snapshot.refresh(index_id, trees)
 
 
 @job("content.describe", uses=("git", "progress"))
 def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress, max_blobs: int = MAX_BLOBS) -> None:
     """Index the new texts of a branch for search."""
-    session.start_reading()
+    transactions.start_reading()
     index = db.session.get(ContentIndex, index_id)
     if index is None:
         return
@@ -89,12 +89,12 @@ def describe_branch(*, index_id: str, git: GitHosts, progress: indexing.Progress
         return
     except DriverError:
         db.session.rollback()
-        session.start_reading()
+        transactions.start_reading()
         if db.session.get(ContentIndex, index_id, populate_existing=True) is not None:
             raise
         return
     if not is_complete:
-        with session.write_transaction():
+        with transactions.write_transaction():
             search_indexing.enqueue(index, delay=PAUSE)
 
 
@@ -134,7 +134,7 @@ def find_unpacked_repositories(*, git: GitHosts) -> None:
     for name in git.local.bundles.names():
         with suppress(DriverError):  # It was deleted since.
             if git.local.needs_packing(RepoRef(name)):
-                with session.write_transaction():
+                with transactions.write_transaction():
                     jobs.enqueue("content.pack", unique=f"content.pack:{name}", lock="content.pack", repository=name)
 
 
@@ -143,7 +143,7 @@ def pack_repository(*, repository: str, git: GitHosts) -> None:
     """Pack a local repository. If it fails, the next periodic job enqueues it again."""
     if git.local is None:
         return
-    session.release_connection()
+    transactions.release_connection()
     try:
         git.local.repack(RepoRef(repository))
     except DriverError as error:
@@ -155,7 +155,7 @@ def follow_local(*, git: GitHosts) -> None:
     """Detect pushes to local repositories: compare the heads of active projects and enqueue updates of their indexes."""
     if git.local is None:
         return
-    session.start_reading()
+    transactions.start_reading()
     rows = db.session.execute(
         sa.select(ContentIndex, Project)
         .join(Project, sa.and_(Project.id == ContentIndex.project_id, Project.branch == ContentIndex.branch))
@@ -163,7 +163,7 @@ def follow_local(*, git: GitHosts) -> None:
     ).all()
     moved = [index.id for index, project in rows if _is_behind(index, project, git)]
     for index_id in moved:
-        with session.write_transaction():
+        with transactions.write_transaction():
             index = db.session.get(ContentIndex, index_id)
             if index is not None:
                 indexing.enqueue(index)

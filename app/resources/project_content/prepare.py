@@ -18,7 +18,7 @@ from app.core.api_tokens import TokenGrant
 from app.core.errors import NotFound
 from app.core.jobs import LOWEST_PRIORITY
 from app.core.refs import is_sha
-from app.database import session
+from app.database import transactions
 from app.drivers.git.commit_message import co_author, create_git_commit_message
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import Action, Commit, CommitInfo, PathChange, Person, TreeEntry
@@ -100,7 +100,7 @@ def compare(scope: Scope, query: CompareQuery) -> comparison.CommitComparison:
 def _source(scope: Scope) -> Source:
     """Return the working branch of the project. Release the connection: the host is called next."""
     source = source_of(scope.project, drivers.git, actor=scope.actor)
-    session.release_connection()
+    transactions.release_connection()
     return source
 
 
@@ -128,7 +128,7 @@ def restore_version(scope: Scope, body: RestoreVersionBody) -> Saved | front_mat
     """Create the commit that restores a file or folder, or return NoChange. Raises NotFound, SaveConflict."""
     path = body.file or body.folder or ""
     source = source_of(scope.project, drivers.git, branch=body.branch, actor=scope.actor)
-    session.release_connection()
+    transactions.release_connection()
     request = restore.RestoreRequest(path, body.file is None, body.commit_sha, body.base_sha)
     edits = restore.plan_restore(source, request)
     if isinstance(edits, front_matter.NoChange):
@@ -158,7 +158,7 @@ def commit_to_host(scope: Scope, save: SaveRequest, branch: str | None) -> Saved
     save = replace(save, trailers=named.trailers, author=named.author)
     project_id = scope.project.id  # The transaction expires the project.
     source = source_of(scope.project, drivers.git, branch=branch, actor=scope.actor)
-    with session.write_transaction():
+    with transactions.write_transaction():
         index = indexes.ensure(project_id, source.branch)
         jobs.enqueue(
             "content.index",
@@ -168,7 +168,7 @@ def commit_to_host(scope: Scope, save: SaveRequest, branch: str | None) -> Saved
             priority=LOWEST_PRIORITY,
             index_id=index.id,
         )
-    session.release_connection()
+    transactions.release_connection()
     earlier = find_earlier_commit(source, save) if scope.is_retry else None
     return Saved(project_id, source.branch, earlier or commit_builder.write(source, save), save)
 

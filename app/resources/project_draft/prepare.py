@@ -2,7 +2,7 @@
 
 from app.access.scope import Scope
 from app.core.errors import InvalidRequest
-from app.database import session
+from app.database import transactions
 from app.extensions import drivers
 from app.resources.project_content.schemas.content import FileQuery
 from app.resources.project_content.source import source_of
@@ -25,6 +25,6 @@ def check_base(scope: Scope, body: SaveDraftBody, query: FileQuery) -> None:
     ):
         return
     source = source_of(scope.project, drivers.git, branch=query.ref, actor=scope.actor)
-    session.release_connection()
+    transactions.release_connection()
     if not is_version(source, query.file, blob, base_sha=body.base_sha):
         raise InvalidRequest.field("base_blob_sha", NOT_A_VERSION)

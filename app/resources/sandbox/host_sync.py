@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable, Iterator
 
 from app.core.errors import Conflict, ServiceUnavailable, UnprocessableEntity
-from app.database import session
+from app.database import transactions
 from app.drivers.sandbox.port import Phase, SandboxHost, SandboxStatus
 from app.extensions import db
 from app.models.project_preview import PreviewState
@@ -42,12 +42,12 @@ def wait_until_running(sandbox_id: str, host: SandboxHost, log_url: Callable[[st
     """
     last = -1
     while True:
-        session.start_reading()
+        transactions.start_reading()
         sandbox = db.session.get(Sandbox, sandbox_id, populate_existing=True)
         if sandbox is None:
             raise SandboxStopped
         phase = sync_with_host(sandbox, host)
-        session.release_connection()
+        transactions.release_connection()
         _check(sandbox, log_url)
         running = sandbox.state is PreviewState.RUNNING
         reached = len(IN_ORDER) - 1 if running else IN_ORDER.index(STEPS.get(phase, CLONING) if phase else CLONING)
@@ -69,12 +69,12 @@ def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
     if host_id is None:
         start_heartbeat.recover_start(sandbox, host)
         return None
-    session.release_connection()
+    transactions.release_connection()
     status = host.status(host_id)
     if _agrees(sandbox, status):
         return status.phase
     failure = _failure(status, host.read_log(host_id)) if status.phase is Phase.FAILED else None
-    with session.write_transaction():
+    with transactions.write_transaction():
         if status.phase is Phase.READY:
             service.mark_running(sandbox)
         elif failure is not None:
@@ -82,7 +82,7 @@ def sync_with_host(sandbox: Sandbox, host: SandboxHost) -> Phase | None:
         else:
             service.end_start(sandbox, start_id=start_id)
     if status.phase in (Phase.FAILED, Phase.ENDED):
-        session.release_connection()
+        transactions.release_connection()
         host.stop(host_id)
     return status.phase
 

@@ -9,7 +9,7 @@ import structlog
 
 from app.core.jobs import job
 from app.core.limits import SandboxLimits
-from app.database import session
+from app.database import transactions
 from app.database.errors import VANISHED_ROW_ERRORS
 from app.drivers.errors import DriverError
 from app.drivers.sandbox.port import SandboxHost
@@ -34,12 +34,12 @@ def reconcile_sandboxes(*, sandbox: SandboxHost) -> None:
 
     The first run after a start also removes sandboxes that an earlier process left.
     """
-    session.start_reading()
+    transactions.start_reading()
     for row in db.session.scalars(sa.select(Sandbox).where(Sandbox.state.in_(ACTIVE_STATES))).all():
         with _isolated(row.id):
             _reconcile_row(row, sandbox)
     _stop_unreferenced(sandbox)
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(
             sa.delete(Sandbox).where(Sandbox.state.not_in(ACTIVE_STATES), Sandbox.ended_at < lease.now() - MAX_ROW_AGE),
             execution_options={"synchronize_session": False},
@@ -47,16 +47,16 @@ def reconcile_sandboxes(*, sandbox: SandboxHost) -> None:
 
 
 def _reconcile_row(row: Sandbox, host: SandboxHost) -> None:
-    session.start_reading()
+    transactions.start_reading()
     now, limits = lease.now(), current_settings().limits.sandbox
     if lease.is_overlong(row.expires_at, now, limits):
-        with session.write_transaction():
+        with transactions.write_transaction():
             row.expires_at = lease.at_create(now, limits)
     if row.expires_at <= now:
-        with session.write_transaction():
+        with transactions.write_transaction():
             service.end(row)
         if row.host_id is not None and row.node == host.node:
-            session.release_connection()
+            transactions.release_connection()
             host.stop(row.host_id)
     elif row.host_id is None or row.node == host.node:
         host_sync.sync_with_host(row, host)
@@ -65,10 +65,10 @@ def _reconcile_row(row: Sandbox, host: SandboxHost) -> None:
 def _stop_unreferenced(host: SandboxHost) -> None:
     """Stop sandboxes of this node that no active row names: the row has ended or was deleted with its project."""
     sandboxes = host.list_sandboxes()
-    session.start_reading()
+    transactions.start_reading()
     live = sa.select(Sandbox.host_id, Sandbox.label, Sandbox.start_id).where(Sandbox.state.in_(ACTIVE_STATES))
     active_names = {name for row in db.session.execute(live) for name in row}
-    session.release_connection()
+    transactions.release_connection()
     for reference, name in sandboxes.items():
         if not active_names & {reference, name}:
             log.info("sandbox.unreferenced_stopped", reference=reference)

@@ -7,7 +7,7 @@ from typing import Any
 from app.core.clock import iso
 from app.core.errors import TooManyRequests
 from app.core.limits import SandboxLimits
-from app.database import session
+from app.database import transactions
 from app.drivers.sandbox.port import SandboxEnded, SandboxHost
 from app.extensions import db
 from app.models.project import Project
@@ -78,7 +78,7 @@ def _claim(
     count_start: Callable[[], None],
 ) -> tuple[Sandbox, bool]:
     for _ in range(MAX_CLAIMS):
-        with session.write_transaction():
+        with transactions.write_transaction():
             sandbox, is_new = service.claim(
                 project, actor, node=host.node, address=lambda label: urls.address(label).url, limits=limits
             )
@@ -93,14 +93,14 @@ def _claim(
 
 def _count(sandbox: Sandbox, count_start: Callable[[], None]) -> None:
     """Count a start. A refusal ends the claim again. The count is a call, so it runs outside of the transaction."""
-    session.release_connection()
+    transactions.release_connection()
     try:
         count_start()
     except TooManyRequests:
-        with session.write_transaction():
+        with transactions.write_transaction():
             service.end(sandbox)
         raise
-    session.start_reading()
+    transactions.start_reading()
 
 
 def _restart(
@@ -109,14 +109,14 @@ def _restart(
     """Stop the sandbox on the host and begin a new start of the row. Return None if the sandbox has ended."""
     host_id = sandbox.host_id
     count_start()
-    with session.write_transaction():
+    with transactions.write_transaction():
         is_active = service.restart(sandbox, node=host.node, limits=limits)
     if not is_active:
         return None
-    session.release_connection()
+    transactions.release_connection()
     if host_id is not None:
         host.stop(host_id)
-    session.start_reading()
+    transactions.start_reading()
     return sandbox
 
 
@@ -127,15 +127,15 @@ def steps(handle: SandboxHandle, host: SandboxHost, user_id: str, *, urls: Previ
     """
     yield from host_sync.wait_until_running(handle.sandbox_id, host, lambda label: urls.link(label, user_id))
     if handle.pending is not None:
-        session.start_reading()
+        transactions.start_reading()
         host_id = db.session.get_one(Sandbox, handle.sandbox_id).host_id or ""
-        session.release_connection()
+        transactions.release_connection()
         host.write(host_id, handle.pending.path, handle.pending.content.encode())
 
 
 def to_response(handle: SandboxHandle, user_id: str, *, urls: PreviewUrls, wrote: bool) -> dict[str, Any]:
     """Return the running sandbox as a response dictionary. The URL admits this user."""
-    session.start_reading()
+    transactions.start_reading()
     sandbox = db.session.get_one(Sandbox, handle.sandbox_id, populate_existing=True)
     result: dict[str, Any] = {
         "done": True,
@@ -154,24 +154,24 @@ def renew(sandbox: Sandbox, host: SandboxHost) -> None:
     """Send the remaining lifetime to the host. A sandbox that the host does not have yet receives it at its start."""
     remaining_s = (sandbox.expires_at - lease.now()).total_seconds()
     host_id = sandbox.host_id
-    session.release_connection()
+    transactions.release_connection()
     if host_id is not None:
         try:
             host.extend(host_id, remaining_s)
         except SandboxEnded:
-            session.start_reading()
+            transactions.start_reading()
             host_sync.sync_with_host(sandbox, host)
 
 
 def stop(sandbox: Sandbox, host: SandboxHost) -> None:
     """Stop a sandbox. The row ends first, so that a start that is under way stops its own sandbox."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         service.end(sandbox)
     host_id = sandbox.host_id
-    session.release_connection()
+    transactions.release_connection()
     if host_id is not None:
         host.stop(host_id)
-    session.start_reading()
+    transactions.start_reading()
 
 
 def _find_active(project: Project, host: SandboxHost) -> Sandbox | None:
@@ -179,5 +179,5 @@ def _find_active(project: Project, host: SandboxHost) -> Sandbox | None:
     if sandbox is None:
         return None
     host_sync.sync_with_host(sandbox, host)
-    session.start_reading()
+    transactions.start_reading()
     return sandbox if sandbox.state in ACTIVE_STATES and sandbox.expires_at > lease.now() else None

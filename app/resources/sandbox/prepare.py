@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from app.access.scope import Scope
 from app.core.limits import MIB, SandboxLimits
-from app.database import session
+from app.database import transactions
 from app.drivers.sandbox.port import SandboxHost
 from app.extensions import current_settings, drivers
 from app.http import rate_limits
@@ -50,7 +50,7 @@ def create(scope: Scope, body: CreateSandboxBody) -> CreateResult:
     )
     if handle is not None and handle.is_new:
         rate_limits.confirm_recorded()  # A start that runs counts, also if the site fails.
-    session.start_reading()
+    transactions.start_reading()
     return CreateResult(handle, user_id, organization_id, urls, host, body.uncommitted_file is not None)
 
 
@@ -70,12 +70,12 @@ def heartbeat(scope: Scope, body: SandboxNameBody) -> dict[str, object]:
     sandbox = _sandbox_of(scope)
     if sandbox is None:
         return ended
-    with session.write_transaction():
+    with transactions.write_transaction():
         remaining_s = service.heartbeat(sandbox, limits=_limits())
     if remaining_s is None:
         return ended
     lifecycle.renew(sandbox, sandbox_host())
-    session.start_reading()
+    transactions.start_reading()
     is_active = sandbox.state in ACTIVE_STATES
     return {"ok": True, "status": sandbox.state.value, "expiresAt": sandbox.expires_at} if is_active else ended
 

@@ -10,7 +10,7 @@ from flask import Flask, Response, current_app, request
 from app.access.guards import membership_check
 from app.access.scope import Scope
 from app.concurrency.background import Blocks, prefetch
-from app.database import session
+from app.database import transactions
 from app.http import envelope
 from app.http.streaming.response import EventStream, StreamSettings, sse_response
 from app.http.streaming.sse import failure, sse_event
@@ -77,5 +77,5 @@ def _blocks(
             if disconnected.is_set():
                 return
         response = lifecycle.to_response(handle, result.user_id, urls=result.urls, wrote=result.has_file)
-        session.release_connection()
+        transactions.release_connection()
     yield sse_event(response)

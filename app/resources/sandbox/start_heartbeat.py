@@ -13,7 +13,7 @@ import sqlalchemy as sa
 import structlog
 
 from app.core.errors import ServiceUnavailable
-from app.database import session
+from app.database import transactions
 from app.drivers.sandbox.port import Phase, SandboxHost
 from app.extensions import db, start_background
 from app.models.sandbox import Sandbox
@@ -53,12 +53,12 @@ def recover_start(sandbox: Sandbox, host: SandboxHost) -> None:
     if now - heartbeat_at < HEARTBEAT_TIMEOUT and is_recent:
         return
     start_id, name = sandbox.start_id, sandbox.start_id or sandbox.label
-    session.release_connection()
+    transactions.release_connection()
     matches = (reference for reference, sandbox_name in host.list_sandboxes().items() if sandbox_name == name)
     reference = next(matches, None) if sandbox.node == host.node else None
     runs = reference is not None and host.status(reference).phase is not Phase.ENDED
     log.info("sandbox.start_recovered", sandbox_id=sandbox.id, runs=runs)
-    with session.write_transaction():
+    with transactions.write_transaction():
         if runs:
             service.set_host_id(sandbox, reference or "", start_id=start_id)
         else:
@@ -70,7 +70,7 @@ def recover_start(sandbox: Sandbox, host: SandboxHost) -> None:
 def _write(sandbox_id: str, start_id: str, interval_s: float, done: threading.Event) -> None:
     while not done.wait(interval_s):
         try:
-            with session.write_transaction():
+            with transactions.write_transaction():
                 service.record_start_heartbeat(sandbox_id, start_id)
         except (
             ServiceUnavailable,

@@ -10,7 +10,7 @@ import structlog
 
 from app.content.detect import MAX_MANIFEST_BYTES
 from app.core.errors import AppError
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired, UpstreamRejected, UpstreamUnavailable
 from app.drivers.git.hosts import GitHosts
 from app.drivers.git.port import EntryType, TreeEntry
@@ -79,32 +79,32 @@ class SandboxStarter:
     def _start(
         self, sandbox_id: str, start_id: str, request: StartRequest, address: PreviewAddress, lifetime_s: float
     ) -> None:
-        session.start_reading()
+        transactions.start_reading()
         sandbox = db.session.get_one(Sandbox, sandbox_id)
         project = db.session.get_one(Project, sandbox.project_id)
         owner, network = project.organization_id, project.preview_network
         hints = DetectionHints(project.paths.get("content") or "", self.module_proxy)
         actor = db.session.get(User, sandbox.user_id) if sandbox.user_id else None
         source = source_of(project, self.git, branch=request.branch, actor=actor)
-        session.release_connection()
+        transactions.release_connection()
         commit = find_commit(source, request.commit_sha)
         site = Site(source, commit, request.extra or {})
         spec = SandboxSpec(start_id, owner, site.recipe(address, hints), lifetime_s, network)
-        with session.write_transaction():
+        with transactions.write_transaction():
             if not service.set_commit(sandbox, commit, start_id=start_id):
                 return
-        session.release_connection()
+        transactions.release_connection()
         reference = self.host.start(spec, site.files())
-        with session.write_transaction():
+        with transactions.write_transaction():
             is_current = service.set_host_id(sandbox, reference, start_id=start_id)
-        session.release_connection()
+        transactions.release_connection()
         if not is_current:
             self.host.stop(reference)
 
 
 def _fail(sandbox_id: str, start_id: str, problem: str, code: str, *, hint: str | None = None) -> None:
     db.session.rollback()
-    with session.write_transaction():
+    with transactions.write_transaction():
         sandbox = db.session.get(Sandbox, sandbox_id)
         if sandbox is not None:
             failure = service.StartFailure(problem, code, step=CLONING, hint=hint or hint_for_code(code, problem))

@@ -1,7 +1,7 @@
 """The queue of background jobs, for platform admins and operators: its counts, dead letters and their retry."""
 
 from app.core.errors import NotFound
-from app.database import session
+from app.database import transactions
 from app.drivers.jobs.port import DeadJob, JobEngine, QueueCounts
 from app.extensions import db
 
@@ -28,6 +28,6 @@ def retry_dead_letter(engine: JobEngine, job_id: str) -> None:
     is_number = job_id.isascii() and job_id.isdecimal() and len(job_id) <= len(str(MAX_JOB_ID))
     if not is_number or int(job_id) > MAX_JOB_ID:
         raise NotFound("There is no such failed job")
-    with session.write_transaction():
+    with transactions.write_transaction():
         if not engine.retry_dead(db.session.connection(), job_id):
             raise NotFound("There is no such failed job")

@@ -4,7 +4,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 
 BATCH_SIZE, MAX_BATCHES = 2_000, 500
@@ -16,7 +16,7 @@ def purge(model: Any, where: sa.ColumnElement[bool], *, batch_size: int = BATCH_
     batch = sa.select(*model.__table__.primary_key.columns).where(where).limit(batch_size)
     total = 0
     for _ in range(MAX_BATCHES):
-        with session.write_transaction():
+        with transactions.write_transaction():
             deleted: Any = db.session.execute(
                 sa.delete(model).where(key.in_(batch)), execution_options={"synchronize_session": False}
             )

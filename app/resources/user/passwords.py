@@ -3,7 +3,7 @@
 import sqlalchemy as sa
 
 from app.core.errors import Conflict, InvalidRequest
-from app.database import session
+from app.database import transactions
 from app.extensions import current_settings, db
 from app.models.login import OneTimeCode
 from app.models.user import User
@@ -17,7 +17,7 @@ def hashed(password: str) -> str:
     Raises:
         ServiceUnavailable: too many passwords are being hashed.
     """
-    session.release_connection()
+    transactions.release_connection()
     return hash_password(password, limits=current_settings().limits.password)
 
 
@@ -27,7 +27,7 @@ def matches(stored: str | None, password: str) -> bool:
     Raises:
         ServiceUnavailable: too many passwords are being hashed.
     """
-    session.release_connection()
+    transactions.release_connection()
     return verify_password(stored, password, limits=current_settings().limits.password)
 
 

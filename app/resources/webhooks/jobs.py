@@ -7,7 +7,7 @@ import structlog
 
 from app.core.errors import AppError
 from app.core.jobs import job
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
@@ -27,16 +27,16 @@ MAX_BRANCHES = 50
 @job("webhooks.follow_remote", every=INTERVAL, retries=0, uses=("git",))
 def follow_remote(*, git: GitHosts, max_branches: int = MAX_BRANCHES) -> None:
     """Check the heads of the working branches whose last check is oldest. Enqueue an index run for each that moved."""
-    session.start_reading()
+    transactions.start_reading()
     due = _due(max_branches)
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(
             sa.update(ContentIndex).where(ContentIndex.id.in_(due)).values(looked_at=utcnow_ms()),
             execution_options={"synchronize_session": False},
         )
     for index_id in due:
         if _is_behind(index_id, git):
-            with session.write_transaction():
+            with transactions.write_transaction():
                 index = db.session.get(ContentIndex, index_id)
                 if index is not None:
                     indexing.enqueue(index)
@@ -70,7 +70,7 @@ def _is_behind(index_id: str, git: GitHosts) -> bool:
         return False
     try:
         source = source_of(row.Project, git)
-        session.release_connection()
+        transactions.release_connection()
         return indexes.is_behind(row.status, row.commit_sha, lambda: source.git.head(source.repo, source.branch))
     except (DriverError, AppError) as error:
         log.info("content.head_unreadable", index_id=index_id, error=type(error).__name__)

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor, wait
 
 from app.core.limits import TokenLimits
-from app.database.session import write_transaction
+from app.database.transactions import write_transaction
 from app.extensions import db
 from app.models.api_token import ApiToken
 from app.models.organization import Organization

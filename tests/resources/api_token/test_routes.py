@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from app.core import clock
-from app.database.session import write_transaction
+from app.database.transactions import write_transaction
 from app.extensions import db
 from app.models.api_token import ApiToken
 from app.security.api_tokens import is_api_token

@@ -9,7 +9,7 @@ from flask import Flask
 
 from app.core import clock
 from app.core.jobs import registry
-from app.database import session
+from app.database import transactions
 from app.drivers.storage.local import LocalStore
 from app.extensions import db
 from app.models.media import MediaAsset, MediaUpload
@@ -121,7 +121,7 @@ class TestSweep:
         insert_rows(me, keys)
         with app.app_context():
             assert jobs.delete_rows_without_object(objects, DAY) == 0
-            session.release_connection()
+            transactions.release_connection()
             assert db.session.scalar(sa.select(sa.func.count()).where(MediaAsset.key.in_(keys))) == 40
             db.session.execute(sa.delete(MediaAsset).where(MediaAsset.key.in_(keys)))
             db.session.commit()

@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.errors import Conflict
-from app.database import session
+from app.database import transactions
 from app.drivers.git.port import Action, FileChange
 from app.extensions import db, drivers
 from app.models.project import Project
@@ -26,9 +26,9 @@ def test_save_on_a_moving_branch_after_the_deadline_returns_branch_busy(world: W
     hosts.github.faults.append(Fault(moves, times=99, first=lambda: site.git.commit({"other.md": b"x"}, "Theirs")))
     save = SaveRequest(site.git.head(), [FileEdit(FileChange("new.md", Action.CREATE, b"x"))], "Mine")
     with world.app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         source = source_of(db.session.get_one(Project, project), drivers.git)
-        session.release_connection()
+        transactions.release_connection()
         with pytest.raises(Conflict) as conflict:
             write(source, save, deadline_s=0)
     assert conflict.value.code == "BRANCH_BUSY"

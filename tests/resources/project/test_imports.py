@@ -9,7 +9,7 @@ import pytest
 
 from app.core.errors import Conflict, InvalidRequest, LimitReached
 from app.core.limits import Limits
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import UpstreamUnavailable
 from app.extensions import db, drivers
 from app.models.base import utcnow_ms
@@ -97,7 +97,7 @@ def test_parallel_requests_do_not_exceed_the_limit_of_open_imports(
     def request(number: int) -> bool:
         with cloning.app.app_context():
             try:
-                with session.write_transaction():
+                with transactions.write_transaction():
                     imports.request_import(
                         db.session.get_one(Organization, organization),
                         db.session.get_one(User, owner.id),

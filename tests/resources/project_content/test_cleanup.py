@@ -7,7 +7,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.core.ids import new_id
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.extensions import db
 from app.models.project_content import ContentFile
 from app.resources.project_content.index import cleanup
@@ -26,14 +26,14 @@ def index_id(app: Flask) -> Iterator[str]:
         for number in range(size)
     )
     with app.app_context():
-        with session.write_transaction():
+        with transactions.write_transaction():
             bulk.insert(db.session.connection(), ContentFile.__table__, COLUMNS, rows)  # type: ignore[arg-type]
         yield name
 
 
 def stored(index_id: str) -> dict[int, int]:
     """Return the number of rows of each generation."""
-    session.start_reading()
+    transactions.start_reading()
     generation = ContentFile.generation
     statement = sa.select(generation, sa.func.count()).where(ContentFile.index_id == index_id).group_by(generation)
     return {row.generation: row[1] for row in db.session.execute(statement)}

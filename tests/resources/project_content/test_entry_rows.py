@@ -17,7 +17,7 @@ from sqlalchemy import event
 
 from app.content.entry_filters import EntryOrder, parse_filters, parse_order
 from app.content.field_values import key_of
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.models.project_content import ContentIndex
 from app.resources.project_content.entries.entry_pages import EntryRows, Position
@@ -106,7 +106,7 @@ class Entries:
 def entries(world: World) -> Iterator[Entries]:
     site = make_site(world, dict(files()))
     with world.app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
         yield Entries(index, site.project)
 

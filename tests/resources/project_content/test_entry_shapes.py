@@ -6,7 +6,7 @@ import pytest
 import sqlalchemy as sa
 from flask import current_app
 
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.models.content_search import ContentShape
 from app.models.project_content import ContentFile, ContentIndex
@@ -48,14 +48,14 @@ def without(site: Site, name: str, **query: str) -> list[str]:
 
 
 def index_of(site: Site) -> ContentIndex:
-    session.start_reading()
+    transactions.start_reading()
     db.session.expire_all()
     return db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
 
 
 def forget(site: Site) -> None:
     """Delete the sets of fields, as if a version without them had indexed the branch."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(sa.delete(ContentShape).where(ContentShape.project_id == site.project))
         db.session.execute(
             sa.update(ContentIndex).where(ContentIndex.project_id == site.project).values(shaped_sha=None)
@@ -63,7 +63,7 @@ def forget(site: Site) -> None:
 
 
 def shapes(site: Site) -> Sequence[str]:
-    session.start_reading()
+    transactions.start_reading()
     return db.session.scalars(sa.select(ContentShape.shape).where(ContentShape.project_id == site.project)).all()
 
 
@@ -90,7 +90,7 @@ class TestEntriesWithoutAField:
     def test_more_sets_than_the_limit_are_replaced_by_a_walk(self, pages: Site) -> None:
         index = index_of(pages)
         assert len(shapes_without(index, "title") or ()) == 3
-        with session.write_transaction():
+        with transactions.write_transaction():
             for number in range(MAX_SHAPES):
                 db.session.add(ContentShape(project_id=pages.project, sha=f"{number:040}", shape=f"{number:016}"))
         assert shapes_without(index_of(pages), "title") is None

@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from flask import Flask
 
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import UpstreamTimeout
 from app.drivers.git.port import CommitInfo, GitProvider
 from app.extensions import db, drivers
@@ -115,7 +115,7 @@ def expected(site: Site, view: FolderView) -> list[ListedFile]:
 
 def test_pages_contain_the_files_that_match_in_order(app: Flask, many: Site) -> None:
     with app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         for view in VIEWS:
             with executed(app) as statements:
                 _, files, totals = pages_of(many, view)
@@ -137,7 +137,7 @@ def check_plans(app: Flask, view: FolderView, statements: list[Executed]) -> Non
 def test_folder_by_name_contains_its_files_and_the_counts_of_its_subfolders(app: Flask, many: Site) -> None:
     paths = sorted(path for path in many.oracle() if path.startswith("content/"))
     with app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         folders, files, _ = pages_of(many, FolderView("content"))
         assert [file.path for file in files] == [path for path in paths if path.count("/") == 1]
         subfolders = sorted({"/".join(path.split("/")[:2]) for path in paths if path.count("/") > 1})
@@ -156,21 +156,21 @@ def test_new_generation_has_the_values_after_its_texts_are_indexed(app: Flask, m
     view = FolderView("content", order=ListOrder.TITLE)
     with app.app_context():
         before = pages_of(many, view)[1]
-        with session.write_transaction():
+        with transactions.write_transaction():
             here = ContentIndex.project_id == many.project
             db.session.execute(sa.update(ContentIndex).where(here).values(commit_sha=None, described_sha=None))
     many.owner.post(many.path("/reindex")).ok(202)
     many.world.work_off()
     with app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         index = db.session.scalars(sa.select(ContentIndex).where(here)).one()
         assert (index.generation, index.listed_sha) == (2, many.repo.head())
         assert [file.path for file in pages_of(many, view)[1]] == [file.path for file in before]
         unlisted = sa.select(sa.func.count()).where(ContentFile.type == "blob", ContentFile.title_key.is_(None))
         assert db.session.scalar(unlisted.where(ContentFile.index_id == index.id)) == 0
-        with session.write_transaction():
+        with transactions.write_transaction():
             db.session.execute(sa.update(ContentFile).where(ContentFile.index_id == index.id).values(title_key=None))
-        session.start_reading()
+        transactions.start_reading()
         files = pages_of(many, view)[1]
         assert [file.path for file in files] == sorted(file.path for file in before)
         assert {file.path: file.title for file in files} == {file.path: file.title for file in before}
@@ -230,10 +230,10 @@ def test_unreadable_history_leaves_the_last_changes_unknown(app: Flask, site: Si
             raise UpstreamTimeout("git log")
 
     with app.app_context():
-        with session.write_transaction():
+        with transactions.write_transaction():
             clear = sa.update(ContentIndex).where(ContentIndex.project_id == site.project).values(commit_sha=None)
             db.session.execute(clear)
-        session.start_reading()
+        transactions.start_reading()
         project = db.session.get_one(Project, site.project)
         index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == project.id)).one()
         source = source_of(project, drivers.git)

@@ -11,7 +11,7 @@ from flask import Flask
 
 from app.access.caller import caller_of
 from app.access.scope import AuthContext, Scope
-from app.database import session
+from app.database import transactions
 from app.drivers.git.port import Action, FileChange, GitProvider, PathChange
 from app.extensions import db, drivers
 from app.models.project import Project
@@ -77,7 +77,7 @@ class TestKillDuringIndexing:
                 raise Died
 
         with app.app_context():
-            session.start_reading()
+            transactions.start_reading()
             project = db.session.get_one(Project, site.project)
             index = indexes.find(project.id, "main")
             assert index is not None
@@ -102,7 +102,7 @@ class TestKillDuringSave:
         """Run the first half of a save, as if the process ended before the second."""
         edit = FileEdit(FileChange("lost.md", Action.CREATE, b"# Lost\n"))
         with app.app_context():
-            session.start_reading()
+            transactions.start_reading()
             project, caller = db.session.get_one(Project, site.project), caller_of(site.owner.token)
             scope = Scope(AuthContext(signed_in=True), {"project": project, "caller": caller})
             prepare.commit_to_host(scope, SaveRequest(site.repo.head(), [edit], "Save"), branch=None)

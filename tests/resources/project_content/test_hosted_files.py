@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import pytest
 from flask import Flask
 
-from app.database import session
+from app.database import transactions
 from app.extensions import db, drivers
 from app.models.project import Project
 from app.resources.project_content import jobs
@@ -67,7 +67,7 @@ def make_site(world: World, hosts: Hosts, provider: str, files: dict[str, Conten
 def index_one_blob(site: Site, world: World) -> None:
     """Index the changes of the branch and the text of one new blob. The run that reads the others is delayed."""
     with world.app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         project = db.session.get_one(Project, site.project)
         index = indexes.find(site.project, "main")
         assert index is not None

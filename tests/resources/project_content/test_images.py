@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.content.filetypes import endings_of
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.models.project import Project
 from app.models.project_content import IS_IMAGE, ContentIndex
@@ -54,12 +54,12 @@ def test_condition_of_the_index_contains_the_endings_of_images() -> None:
 
 def test_images_are_read_with_their_index_and_without_texts(app: Flask, pictures: Site) -> None:
     with app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         index = index_of(pictures)
         project = db.session.get_one(Project, pictures.project)
         with executed(app) as statements:
             count_pages(project, index, [one.path for one in list_images(index, "a", limit=9).images])
-        session.release_connection()
+        transactions.release_connection()
         plans = [plan_of(app, *statement) for statement in statements]
         # PostgreSQL chooses by the small number of links.
         reads_links_by_key = "INDEX ix_content_links_project_id_key" in str(plans[2])

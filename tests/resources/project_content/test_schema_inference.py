@@ -5,7 +5,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.content.schema.model import Collection
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.models.project_content import ContentIndex
 from app.resources.project_content.schema.schema_sources import MAX_FILES, infer
@@ -30,7 +30,7 @@ def site(world: World) -> Site:
 
 
 def inferred(site: Site, max_files: int) -> dict[str, Collection]:
-    session.start_reading()
+    transactions.start_reading()
     index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
     return {collection.folder: collection for collection in infer(site.project, index, max_files=max_files)}
 
@@ -41,7 +41,7 @@ def test_sample_has_the_collections_and_fields_of_all_files(app: Flask, site: Si
         assert list(everything) == ["content/few", "content/news", "content/posts"]
         with executed(app) as statements:
             sample = inferred(site, 130)
-        session.release_connection()
+        transactions.release_connection()
         assert {folder: one.pattern for folder, one in sample.items()} == {
             "content/few": "**/*.md",
             "content/news": "**/*.html",

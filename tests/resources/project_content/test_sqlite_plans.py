@@ -10,7 +10,7 @@ import sqlalchemy as sa
 from flask import Flask
 
 from app.content.entry_filters import parse_filters, parse_order
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.models.project_content import ContentIndex
 from app.resources.project_content.entries.entry_pages import EntryRows, Position
@@ -36,7 +36,7 @@ def statements(app: Flask, world: World) -> list[Executed]:
     text = "---\ntitle: Post {n}\ndate: 2024-01-0{n}\ntags: [a, b]\ndraft: true\n---\n"
     site: Site = make_site(world, {f"content/a/{n}.md": text.format(n=n).encode() for n in range(1, 9)})
     with app.app_context():
-        session.start_reading()
+        transactions.start_reading()
         index = db.session.scalars(sa.select(ContentIndex).where(ContentIndex.project_id == site.project)).one()
         with executed(app) as recorded:
             for order, folder, few, filters in product(
@@ -46,7 +46,7 @@ def statements(app: Flask, world: World) -> list[Executed]:
                 first = rows.after(None, 3)
                 if first:
                     rows.after(Position(first[-1].key, first[-1].path), 3)
-        session.release_connection()
+        transactions.release_connection()
     return recorded
 
 

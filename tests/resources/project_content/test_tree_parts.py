@@ -9,7 +9,7 @@ import orjson
 import pytest
 from flask import Flask
 
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.file_cache import FileCache
 from app.drivers.storage.local import LocalStore
@@ -59,7 +59,7 @@ def index_of(site: Site) -> ContentIndex:
 
 def restart(site: Site) -> None:
     """Remove the stored tree from the index."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         index = index_of(site)
         index.snapshot_sha = index.snapshot_key = index.snapshot_changes = None
 
@@ -70,7 +70,7 @@ def store_small_parts(site: Site, stored: Store) -> None:
     parts = [tree_parts.pack(entries) for entries in bulk.batches(tree_rows.rows(index), 4)]
     key, data = tree_parts.encode(parts, f"{tree_snapshot.PREFIX}{site.project}/")
     stored.trees.put(key, data, mimetype=tree_snapshot.MIMETYPE)
-    with session.write_transaction():
+    with transactions.write_transaction():
         index = index_of(site)
         index.snapshot_sha, index.snapshot_key = index.commit_sha, key
         index.snapshot_changes = tree_parts.no_changes(str(index.commit_sha))
@@ -82,7 +82,7 @@ def parts_of(site: Site, stored: Store) -> list[tree_parts.TreePart]:
 
 
 def set_changes(site: Site, changes: dict[str, Any] | None) -> None:
-    with session.write_transaction():
+    with transactions.write_transaction():
         index_of(site).snapshot_changes = changes
 
 

@@ -6,7 +6,7 @@ from app.access import authentication
 from app.access.scope import Scope
 from app.core.emails import email_key
 from app.core.errors import EmailNotVerified
-from app.database import session
+from app.database import transactions
 from app.extensions import current_settings
 from app.http import rate_limits
 from app.resources.auth import one_time_codes, passwords, service, sign_up_policy
@@ -57,7 +57,7 @@ def sign_in(scope: Scope, body: SignInBody) -> tuple[str, str]:
     failures.succeeded()
     if not user.email_verified:
         language = language_of(user, authentication.client_info().language)
-        with session.write_transaction():
+        with transactions.write_transaction():
             one_time_codes.request_code(user.email_key, limits=current_settings().limits.codes, language=language)
         raise EmailNotVerified
     return user.id, stored
@@ -70,7 +70,7 @@ def verify_email(scope: Scope, body: VerifyEmailBody) -> tuple[str, str | None]:
         TooManyAttempts: all attempts were used.
         InvalidOtp: the code is wrong.
     """
-    with session.write_transaction():
+    with transactions.write_transaction():
         row = one_time_codes.count_attempt(email_key(body.email), limits=current_settings().limits.codes)
     if not one_time_codes.is_valid_code(row, body.otp):
         raise one_time_codes.InvalidOtp

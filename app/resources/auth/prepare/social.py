@@ -9,7 +9,7 @@ import structlog
 from app.access import authentication
 from app.core.errors import AppError, NotFound
 from app.core.urls import with_query
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import DriverError, UpstreamRejected
 from app.drivers.social_login.port import AuthorizationRequest, Identity, SocialLogin, SocialLogins
 from app.extensions import current_settings, drivers
@@ -80,7 +80,7 @@ def finish(provider: str, query: CallbackQuery, *, browser: str | None) -> str:
 
 
 def _sign_in(name: str, query: CallbackQuery, browser: str) -> str:
-    with session.write_transaction():
+    with transactions.write_transaction():
         state = social_login.redeem(name, query.state, browser=browser, redirect_uri=_redirect_uri(name))
     if state is None:
         raise SocialLoginFailed("state_mismatch")
@@ -112,7 +112,7 @@ def _identify(name: str, code: str, attempt: AuthorizationRequest) -> Identity:
 def _open_session(name: str, identity: Identity) -> None:
     limits = current_settings().limits
     try:
-        with session.write_transaction():
+        with transactions.write_transaction():
             opened = social_login.sign_in_with_identity(
                 name,
                 identity,

@@ -4,7 +4,7 @@ from app.access.scope import Scope
 from app.core import clock
 from app.core.errors import FieldError, InvalidRequest, PermissionDenied
 from app.core.urls import split_url
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import DriverError, ReconnectRequired
 from app.drivers.git.account_ports import InstallationApp
 from app.drivers.git.hosts import GitHosts
@@ -97,7 +97,7 @@ def refresh(scope: Scope, provider: Provider) -> str:
     is_recovering = row.status != CredentialStatus.ACTIVE
     if is_recovering and not attempts.begin(row.id):
         raise ReconnectRequired(REJECTED)
-    session.release_connection()
+    transactions.release_connection()
     try:
         renewed = refresher.renew(row, installation=True, recovering=is_recovering)
     except ReconnectRequired:
@@ -112,7 +112,7 @@ def refresh(scope: Scope, provider: Provider) -> str:
 def _state(scope: Scope, provider: str, state: str | None) -> OAuthState | None:
     required = current_settings().is_production
     redeemed = oauth_state.redeem(state, provider, scope.actor, scope.session, required=required)
-    session.release_connection()
+    transactions.release_connection()
     return redeemed
 
 

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import sqlalchemy as sa
 
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.extensions import db
 from app.models.content_search import ContentField, ContentShape
 from app.models.project_content import ContentFile, ContentIndex
@@ -46,7 +46,7 @@ def store_shapes(index: ContentIndex, changed: Sequence[str] | None, *, commit_s
         _store(project_id, shas)
         if changed is None:
             statistics.add(len(shas))
-    with session.write_transaction():
+    with transactions.write_transaction():
         is_unchanged = ContentIndex.shaped_sha.is_not_distinct_from(since)
         statement = sa.update(ContentIndex).where(ContentIndex.id == index_id, is_unchanged)
         db.session.execute(statement.values(shaped_sha=commit_sha))
@@ -104,7 +104,7 @@ def _store(project_id: str, shas: set[str]) -> None:
         for sha, name in db.session.execute(statement.where(value.sha.in_(names))) if names else ():
             names[sha].add(name)
         rows = [(project_id, sha, _digest(own)) for sha, own in names.items()]
-        with session.write_transaction():
+        with transactions.write_transaction():
             bulk.insert(db.session.connection(), cast("sa.Table", shape.__table__), COLUMNS, rows)
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from app.core import clock
-from app.database import session
+from app.database import transactions
 from app.drivers.storage.cached import CachedObjectStore
 from app.extensions import db, jobs
 from app.models.content_search import ContentField, ContentLink, ContentShape, ContentText
@@ -30,7 +30,7 @@ def enqueue(project_id: str, index_ids: Sequence[str]) -> None:
 
 def delete_indexes(project_id: str, index_ids: Sequence[str]) -> None:
     """Delete the files of deleted indexes, and what only they referenced, in short transactions."""
-    session.start_reading()
+    transactions.start_reading()
     for index_id in index_ids:
         delete_files(index_id)
     _delete_unreferenced_of_project(project_id)
@@ -38,7 +38,7 @@ def delete_indexes(project_id: str, index_ids: Sequence[str]) -> None:
 
 def delete_unreferenced() -> None:
     """Delete unreferenced content in short transactions. The selection holds no lock."""
-    session.start_reading()
+    transactions.start_reading()
     orphaned = ~sa.exists().where(ContentIndex.id == ContentFile.index_id)
     for index_id in db.session.scalars(sa.select(ContentFile.index_id).where(orphaned).distinct()).all():
         delete_files(index_id)
@@ -49,7 +49,7 @@ def delete_unreferenced() -> None:
 def enqueue_missing() -> None:
     """Enqueue the storage of missing trees and texts. A job that failed permanently is not repeated otherwise."""
     index = ContentIndex
-    session.start_reading()
+    transactions.start_reading()
     for done, enqueue in (
         (index.snapshot_sha, lambda row: tree_snapshot.enqueue(row.id)),
         (index.described_sha, search_indexing.enqueue),
@@ -58,7 +58,7 @@ def enqueue_missing() -> None:
     ):
         lacking = sa.or_(done.is_(None), done != index.commit_sha)
         for index_id in db.session.scalars(sa.select(index.id).where(index.commit_sha.is_not(None), lacking)).all():
-            with session.write_transaction():
+            with transactions.write_transaction():
                 row = db.session.get(index, index_id)
                 if row is not None:
                     enqueue(row)
@@ -72,11 +72,11 @@ def delete_unreferenced_trees(trees: CachedObjectStore, after: timedelta) -> Non
     """
     before = clock.now() - after
     old = sorted(stored.key for stored in trees.list(tree_snapshot.PREFIX) if stored.stored_at < before)
-    session.start_reading()
+    transactions.start_reading()
     for project_id, keys in groupby(old, key=_project_of):
         present = sa.select(ContentIndex.snapshot_key).where(ContentIndex.project_id == project_id)
         named = {key for key in db.session.scalars(present) if key is not None}
-        session.release_connection()
+        transactions.release_connection()
         used = set().union(*(tree_snapshot.stored_objects(key, trees) for key in named))
         for key in keys:
             if key not in used:
@@ -91,7 +91,7 @@ def delete_files(index_id: str, *, except_generation: int | None = None) -> None
     """Delete the file rows of an index, or those of its other generations, in transactions of `ROW_BATCH_SIZE` rows."""
     generation = ContentFile.generation
     stored = sa.select(generation).where(ContentFile.index_id == index_id).distinct()
-    session.start_reading()
+    transactions.start_reading()
     for number in db.session.scalars(stored).all():
         while number != except_generation and _delete_batch(index_id, number):
             pass
@@ -104,7 +104,7 @@ def _delete_batch(index_id: str, generation: int) -> bool:
     insertion.
     """
     rows = (ContentFile.index_id == index_id, ContentFile.generation == generation)
-    with session.write_transaction():
+    with transactions.write_transaction():
         end = db.session.scalar(
             sa.select(ContentFile.path).where(*rows).order_by(ContentFile.path).offset(ROW_BATCH_SIZE).limit(1)
         )
@@ -123,7 +123,7 @@ def _delete_unused_blobs(table: Any, project_id: str) -> None:
     unused = list(db.session.scalars(_unused(table, project_id)))
     for start in range(0, len(unused), BATCH_SIZE):
         some = unused[start : start + BATCH_SIZE]
-        with session.write_transaction():
+        with transactions.write_transaction():
             conditions = (table.project_id == project_id, table.sha.in_(some))
             db.session.execute(sa.delete(table).where(*conditions).execution_options(synchronize_session=False))
             _reindex_used(project_id, some)
@@ -135,7 +135,7 @@ def _delete_unused_fields(project_id: str) -> None:
     is_deleted = ~sa.exists().where(text.project_id == project_id, text.sha == field.sha)
     names = sa.select(field.name).where(field.project_id == project_id, is_deleted).distinct()
     for name in db.session.scalars(names).all():
-        with session.write_transaction():
+        with transactions.write_transaction():
             conditions = (field.project_id == project_id, field.name == name, is_deleted)
             db.session.execute(sa.delete(field).where(*conditions).execution_options(synchronize_session=False))
 

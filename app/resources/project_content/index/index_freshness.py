@@ -2,7 +2,7 @@
 
 from app.core.errors import NotFound
 from app.core.ids import HasId
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.git.errors import RepositoryUnavailable
 from app.drivers.git.hosts import GitHosts
@@ -33,7 +33,7 @@ def ensure_index(
         raise NotFound("There is no such branch") from error
     index = indexes.find(project.id, ref)
     if index is None or index.commit_sha != head:
-        with session.write_transaction():
+        with transactions.write_transaction():
             index = indexes.ensure(project.id, ref)
             indexing.enqueue(index, priority=10)
     return index
@@ -59,7 +59,7 @@ def _local_head(project: Project, branch: str, hosts: GitHosts) -> str | None:
 
 def _mark_stale(index_id: str, head: str) -> ContentIndex | None:
     """Mark the index as stale, unless a job updated it or the project was deleted."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
         if index is not None:
             _set_stale(index, head)

@@ -10,7 +10,7 @@ import orjson
 import sqlalchemy as sa
 
 from app.content.words import fold
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged
 from app.drivers.git.port import PathChange, TreeEntry
 from app.extensions import db, jobs
@@ -75,7 +75,7 @@ def update_index(
 def _read_again(index: ContentIndex) -> None:
     """Forget what could not be read. An operator may have repaired the repository."""
     unreadable.forget(index.project_id)
-    with session.write_transaction():
+    with transactions.write_transaction():
         current = _lock(index.id)
         if current is not None:
             current.described_sha = None
@@ -83,7 +83,7 @@ def _read_again(index: ContentIndex) -> None:
 
 def _enqueue_followers(index_id: str) -> None:
     """Enqueue the jobs whose duration depends on the size of the tree or on many blobs."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         current = db.session.get(ContentIndex, index_id)
         if current is not None and not tree_snapshot.is_fresh(current):
             tree_snapshot.enqueue(current.id)
@@ -93,7 +93,7 @@ def _enqueue_followers(index_id: str) -> None:
 
 def _confirm(index: ContentIndex) -> None:
     if index.status != IndexStatus.READY:
-        with session.write_transaction():
+        with transactions.write_transaction():
             current = _lock(index.id)
             if current is not None:
                 current.status, current.problem, current.progress = IndexStatus.READY, None, None
@@ -104,7 +104,7 @@ def _incremental(index: ContentIndex, source: Source, head: str, *, is_local: bo
     old = index.commit_sha
     if old is None or index.generation == 0:
         return False
-    session.release_connection()
+    transactions.release_connection()
     try:
         changes = list(islice(source.git.changes(source.repo, old, head), MAX_INCREMENTAL_CHANGES + 1))
         if len(changes) > MAX_INCREMENTAL_CHANGES:
@@ -115,7 +115,7 @@ def _incremental(index: ContentIndex, source: Source, head: str, *, is_local: bo
     except GitObjectMissing:
         return False
     is_damaged = is_local and _mark_unreadable(index, [entry for _, entry in changes if entry is not None])
-    with session.write_transaction():
+    with transactions.write_transaction():
         current = _lock(index.id)
         if current is None or current.commit_sha != old:
             return True  # Another job moved the index. It, or the next run, continues from there.
@@ -140,13 +140,13 @@ def _index_from_scratch(
     index_id, generation, files, is_damaged = index.id, _start_generation(index), 0, False
     for batch in bulk.batches(entries, batch_size):
         files += sum(e.type == "blob" for e in batch)
-        with session.write_transaction():
+        with transactions.write_transaction():
             _insert(index_id, generation, batch, last)
             db.session.execute(sa.update(ContentIndex).where(ContentIndex.id == index_id).values(progress=files))
         is_damaged |= any(entry.type == unreadable.FOLDER for entry in batch)
         is_damaged |= is_local and _mark_unreadable(index, batch)
         progress(files, None)
-    with session.write_transaction():
+    with transactions.write_transaction():
         current = _lock(index_id)
         if current is None:
             return
@@ -174,7 +174,7 @@ def _insert(index_id: str, generation: int, entries: Iterable[TreeEntry], last: 
 
 
 def _start_generation(index: ContentIndex) -> int:
-    with session.write_transaction():
+    with transactions.write_transaction():
         current = _lock(index.id)
         if current is not None and current.commit_sha is None:
             current.status = IndexStatus.INDEXING

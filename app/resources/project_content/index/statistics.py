@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.extensions import db
 
 
@@ -25,5 +25,5 @@ class GrowthStatistics:
 
 def analyze(model: Any, columns: Sequence[str]) -> None:
     """Update the statistics of the table of a model, in a separate transaction."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         bulk.analyze(db.session.connection(), model.__table__, columns)

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 import sqlalchemy as sa
 
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.database.upserts import insert_rows
 from app.drivers.git.port import EntryType
 from app.extensions import db
@@ -24,14 +24,14 @@ _BLOBS: sa.Table = sa.inspect(ContentBlob).local_table  # type: ignore[assignmen
 def mark(project_id: str, shas: Iterable[str]) -> None:
     """Mark blobs as unreadable, in short transactions. Idempotent."""
     for part in bulk.batches(shas, BATCH_SIZE):
-        with session.write_transaction():
+        with transactions.write_transaction():
             rows = [{"project_id": project_id, "sha": sha, "kind": KIND, "facts": {}} for sha in part]
             insert_rows(db.session.connection(), _BLOBS, rows, unique=("project_id", "sha", "kind"))
 
 
 def forget(project_id: str) -> None:
     """Delete the marks of a project, because its repository may have been repaired."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(sa.delete(ContentBlob).where(ContentBlob.project_id == project_id, ContentBlob.kind == KIND))
 
 
@@ -42,11 +42,11 @@ def paths(index: ContentIndex | None) -> list[str]:
 
 def update_problem(index_id: str) -> None:
     """Store in a complete index whether some of its files cannot be read."""
-    session.start_reading()
+    transactions.start_reading()
     index = db.session.get(ContentIndex, index_id, populate_existing=True)
     if index is None or (index.problem is None and not _has_marks(index.project_id)):
         return
-    with session.write_transaction():
+    with transactions.write_transaction():
         index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
         if index is not None and index.status == IndexStatus.READY:
             index.problem = PROBLEM if _paths(index) else None

@@ -29,7 +29,7 @@ from app.content.schema.inferred import (
 )
 from app.content.schema.model import Collection, ContentSchema, SchemaProblem, SourceKind
 from app.core.ids import HasId
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.drivers.git.errors import GitObjectMissing, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
 from app.extensions import db
@@ -213,7 +213,7 @@ def content_schema(project: Project, index: ContentIndex | None, *, hosts: GitHo
 
     def read(row: Any) -> bytes:
         source = source_of(project, hosts, branch=index.branch, actor=by)
-        session.release_connection()
+        transactions.release_connection()
         return source.git.blob(source.repo, row.sha)
 
     for kind, paths in (
@@ -285,7 +285,7 @@ def _read_bounded(row: Any, read: Read) -> bytes | str:
 def _inferred(project_id: str, index: ContentIndex, files: Sequence[Any], read: Read) -> ContentSchema:
     key = (index.id, str(index.generation), str(index.commit_sha), str(index.described_sha))
     if key not in _cache:
-        session.release_connection()
+        transactions.release_connection()
         with _locks[index.id]:
             if key not in _cache:
                 _cached(key, infer(project_id, index))

@@ -18,7 +18,7 @@ from app.content.field_values import field_values
 from app.content.links import key_of
 from app.content.search_text import SearchText, has_text, read_text
 from app.core.jobs import LOWEST_PRIORITY
-from app.database import bulk, session
+from app.database import bulk, transactions
 from app.drivers.git.errors import GitObjectMissing
 from app.drivers.git.port import EntryType, TreeEntry
 from app.extensions import db, jobs
@@ -55,9 +55,9 @@ def store_values(index: ContentIndex, changed: Sequence[str] | None, *, commit_s
     for rows in _rows(index) if changed is None else _rows_at(index, changed):
         values = [_values(*row) | {"index": index_id, "number": generation} for row in rows]
         if values:
-            with session.write_transaction():
+            with transactions.write_transaction():
                 db.session.connection().execute(_UPDATE, values)
-    with session.write_transaction():
+    with transactions.write_transaction():
         is_unchanged = ContentIndex.listed_sha.is_not_distinct_from(since)
         statement = sa.update(ContentIndex).where(
             ContentIndex.id == index_id, ContentIndex.generation == generation, is_unchanged
@@ -188,7 +188,7 @@ def _read_blobs(
         done += len(part)
         statistics.add(len(part))
         progress(done, None)
-    with session.write_transaction():
+    with transactions.write_transaction():
         search_words.merge_new_texts(db.session.connection())
         # The cleanup may have reset the value in the meantime. The job that it enqueued starts again then.
         is_unchanged = ContentIndex.described_sha.is_not_distinct_from(since)
@@ -215,7 +215,7 @@ def _changed(index: ContentIndex, source: Source, since: str | None) -> list[Tre
     if since is None or index.commit_sha is None:
         return None
     commit_sha = index.commit_sha
-    session.release_connection()
+    transactions.release_connection()
     try:
         changes = source.git.changes(source.repo, since, commit_sha)
         return [change.entry for change in changes if change.entry is not None]
@@ -254,7 +254,7 @@ def _known(project_id: str, shas: Iterable[str]) -> set[str]:
 
 def _texts(source: Source, blobs: list[_Blob]) -> Iterator[_Read]:
     paths = {blob.sha: blob.path for blob in blobs}
-    session.release_connection()
+    transactions.release_connection()
     for sha, data in source.git.blobs(source.repo, paths):
         try:
             text = read_text(paths[sha], data) if data is not None and len(data) <= MAX_BLOB_BYTES else None
@@ -301,7 +301,7 @@ def _store(project_id: str, held: list[_Read]) -> None:
     values = [
         (project_id, *value, r.sha) for r in held if r.text.front_matter for value in field_values(r.text.front_matter)
     ]
-    with session.write_transaction():
+    with transactions.write_transaction():
         _delete_outdated(project_id, [r.sha for r in held])
         connection = db.session.connection()
         bulk.insert(connection, cast("sa.Table", ContentText.__table__), TEXT_COLUMNS, rows)

@@ -7,7 +7,7 @@ from typing import Any
 import sqlalchemy as sa
 from flask import current_app
 
-from app.database import session
+from app.database import transactions
 from app.extensions import db
 from app.models.project_content import ContentFile, ContentIndex
 
@@ -51,7 +51,7 @@ def rows(index: ContentIndex) -> Iterator[dict[str, Any]]:
         IndexMoved: the index has another commit.
     """
     is_empty, here = True, {"index": index.id, "generation": index.generation}
-    session.release_connection()
+    transactions.release_connection()
     with _streaming() as connection, connection.execute(_ALL, here) as result:
         for *file, present_sha in result:
             if present_sha != index.commit_sha:
@@ -69,7 +69,7 @@ def ranges(index: ContentIndex, selected: Iterable[Range]) -> Iterator[list[dict
         IndexMoved: the index has another commit.
     """
     here = {"index": index.id, "generation": index.generation}
-    session.release_connection()
+    transactions.release_connection()
     with _streaming() as connection:
         for first, following in selected:
             where = here | {"first": first} | ({} if following is None else {"following": following})

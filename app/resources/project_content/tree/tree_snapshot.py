@@ -11,7 +11,7 @@ import structlog
 
 from app.core import clock
 from app.core.errors import NotFound, ServiceUnavailable
-from app.database import session
+from app.database import transactions
 from app.drivers.errors import DriverError
 from app.drivers.storage.cached import CachedObjectStore
 from app.drivers.storage.port import ObjectMissing
@@ -103,7 +103,7 @@ def refresh(index_id: str, trees: CachedObjectStore, max_objects: int = tree_par
         return  # The job that moved the index enqueued this again.
     key, data = tree_parts.encode(parts, prefix)
     trees.put(key, data, mimetype=MIMETYPE)
-    with session.write_transaction():
+    with transactions.write_transaction():
         current = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
         if current is not None and current.commit_sha == commit_sha:
             current.snapshot_sha, current.snapshot_key = commit_sha, key
@@ -133,7 +133,7 @@ def _table(key: str, trees: CachedObjectStore) -> list[TreePart]:
 
 def _parts(index: ContentIndex, trees: CachedObjectStore) -> list[TreePart]:
     """Return the parts of the index's commit: changed ones from the rows, or all if the stored tree cannot be read."""
-    session.release_connection()
+    transactions.release_connection()
     if tree_parts.can_update(index):
         try:
             parts = tree_parts.update(index, _table(str(index.snapshot_key), trees))
@@ -161,7 +161,7 @@ def _joined(index: ContentIndex, parts: list[TreePart], trees: CachedObjectStore
 
 
 def _stored(index: ContentIndex, trees: CachedObjectStore) -> bytes | None:
-    session.release_connection()
+    transactions.release_connection()
     try:
         return _joined(index, _table(str(index.snapshot_key), trees), trees)
     except ObjectMissing:
@@ -191,7 +191,7 @@ def _cache_key(index: ContentIndex) -> str:
 
 def _enqueue_missing(index_id: str, key: str) -> None:
     """Enqueue the storage of a tree that is missing in the object store."""
-    with session.write_transaction():
+    with transactions.write_transaction():
         index = db.session.get(ContentIndex, index_id, with_for_update=True, populate_existing=True)
         if index is None:
             raise NotFound("The branch no longer exists")

@@ -10,7 +10,7 @@ from app.content import describe
 from app.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
 from app.core.ids import HasId
-from app.database import session
+from app.database import transactions
 from app.database.upserts import insert_rows
 from app.drivers.git.errors import GitObjectMissing, RepositoryDamaged, TooLargeToRead
 from app.drivers.git.hosts import GitHosts
@@ -158,7 +158,7 @@ def _find_facts(project: Project, file: Any, source: Source) -> dict[str, Any]:
     facts = read_facts(file, source)
     if facts.get("unreadable"):  # The repository may be repaired.
         return facts
-    with session.write_transaction():
+    with transactions.write_transaction():
         store_facts(project_id, [(sha, kind_of(path), facts)])
     return facts
 
@@ -167,12 +167,12 @@ def _find_last_commit(index: ContentIndex | None, file: Any, source: Source) -> 
     if index is None or index.commit_sha is None:
         return None
     here = (file.index_id, file.generation, file.path)
-    session.release_connection()
+    transactions.release_connection()
     try:
         last = commit_to_dict(source.git.last_commit(source.repo, index.commit_sha, file.path))
     except GitObjectMissing:
         return None
-    with session.write_transaction():
+    with transactions.write_transaction():
         db.session.execute(
             sa.update(ContentFile)
             .where(ContentFile.index_id == here[0], ContentFile.generation == here[1], ContentFile.path == here[2])

@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 
 from app.content.filetypes import BINARY, file_type
 from app.core.errors import NotFound
-from app.database import session
+from app.database import transactions
 from app.drivers.git.port import EntryType
 from app.models.project_content import ContentIndex
 from app.resources.project_content import queries
@@ -52,5 +52,5 @@ def find(index: ContentIndex | None, path: str, source: Source) -> RawFile:
     file = queries.file(index, path)
     if file.type != EntryType.BLOB:
         raise NotFound(SUBMODULE)
-    session.release_connection()
+    transactions.release_connection()
     return RawFile(file.sha, file.size, file_type(path).mime or BINARY, source)

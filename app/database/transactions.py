@@ -1,4 +1,4 @@
-"""The database session of a request, job or command, and its three states (architecture, section 6).
+"""Transactions of a request, job or command: the three states of its database session (architecture, section 6).
 
 A caller of services begins and commits. Services do neither, so no outbound call runs inside a transaction.
 """
