@@ -5,8 +5,9 @@ RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates
 ARG EXTRAS=""
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1
 WORKDIR /build
-COPY requirements.txt requirements-otel.txt ./
-RUN python3 -m venv /venv && /venv/bin/pip install --no-deps --require-hashes --only-binary :all: -r requirements.txt $EXTRAS
+COPY requirements.txt requirements-otel.txt requirements-previews.txt ./
+RUN python3 -m venv /venv && /venv/bin/pip install --no-deps --require-hashes --only-binary :all: \
+    -r requirements.txt -r requirements-previews.txt $EXTRAS
 # The assets of the console. Node stays in this stage.
 COPY requirements-assets.txt ./
 RUN python3 -m venv /node && /node/bin/pip install --no-deps --require-hashes --only-binary :all: -r requirements-assets.txt

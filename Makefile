@@ -14,7 +14,7 @@ help: ## List of the targets
 
 install:
 	@[ -n "$(PYTHON)" ] || { echo "Galley needs Python 3.11 or later." >&2; exit 1; }
-	@$(PYTHON) deploy/bootstrap.py requirements.txt
+	@$(PYTHON) deploy/bootstrap.py requirements.txt requirements-previews.txt
 
 install-dev:
 	@[ -n "$(PYTHON)" ] || { echo "Galley needs Python 3.11 or later." >&2; exit 1; }
@@ -84,4 +84,5 @@ requirements: ## Lock requirements*.in with hashes, for every platform
 	$$lock requirements.in -o requirements.txt && \
 	$$lock requirements-otel.in -c requirements.txt -o requirements-otel.txt && \
 	$$lock requirements-assets.in -c requirements.txt -o requirements-assets.txt && \
+	$$lock requirements-previews.in -c requirements.txt -o requirements-previews.txt && \
 	$$lock requirements-dev.in -c requirements.txt -o requirements-dev.txt

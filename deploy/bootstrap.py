@@ -1,4 +1,4 @@
-"""Installation of a locked requirements file in `.venv`. It returns at once if the file is installed.
+"""Installation of locked requirements files in `.venv`. It returns at once if they are installed.
 
 Runs on any Python 3.11 or later, before anything is installed. Two starts of one checkout wait for each other.
 """
@@ -23,15 +23,16 @@ NEEDED = "git"
 PLACES = f"{os.environ.get('PATH', os.defpath)}{os.pathsep}/usr/sbin"
 
 
-def main(requirements: str) -> None:
-    """Install `requirements` (a file of this checkout) unless its stamp says it is installed."""
+def main(*requirements: str) -> None:
+    """Install `requirements` (files of this checkout) unless their stamps say that they are installed."""
     if sys.version_info < (3, 11):  # noqa: UP036 (nothing has checked that yet)
         sys.exit("Galley needs Python 3.11 or later.")
     checkout = os.open(ROOT, os.O_RDONLY)
     fcntl.flock(checkout, fcntl.LOCK_EX)
-    install(ROOT / requirements)
+    for name in requirements:
+        install(ROOT / name)
     set_application()
-    install_system_packages(SERVICE if requirements == "requirements.txt" else SERVICE | DEVELOPMENT)
+    install_system_packages(SERVICE | DEVELOPMENT if "requirements-dev.txt" in requirements else SERVICE)
 
 
 def install(requirements: Path) -> None:

@@ -6,7 +6,7 @@ import re
 from app.settings.variables import Environment
 from tests.serving.processes import ROOT
 
-DOCKERFILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+DOCKERFILE = re.sub(r"\\\n\s*", "", (ROOT / "Dockerfile").read_text())
 IMAGE = DOCKERFILE.rpartition("\nFROM ")[2]
 """The last stage."""
 PROCFILE = dict(line.split(": ", 1) for line in (ROOT / "Procfile").read_text().splitlines())
@@ -29,7 +29,7 @@ class TestImage:
     def test_image_installs_only_locked_binary_packages(self) -> None:
         installs = [step for step in instructions("RUN", DOCKERFILE) if "pip install" in step]
         assert all("--no-deps --require-hashes --only-binary :all: -r" in install for install in installs)
-        assert ["-r requirements.txt" in install for install in installs] == [True, False]
+        assert ["-r requirements.txt -r requirements-previews.txt" in install for install in installs] == [True, False]
 
     def test_image_runs_unprivileged_and_writes_outside_the_code(self) -> None:
         assert instructions("USER") == ["galley"]

@@ -94,6 +94,13 @@ class TestTools:
         assert probe_results["inside"] == f"{TOOLS}/hugo"
         assert os.access(str(probe_results["source"]), os.X_OK)
 
+    def test_machine_without_hugo_is_refused(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "hugo", None)  # the import system finds no such package
+        monkeypatch.setenv("PATH", "/nonexistent")
+        with pytest.raises(UpstreamRejected, match="The server cannot run hugo: install hugo") as refused:
+            tools(Recipe((), tools=("hugo",)))
+        assert refused.value.code == "RUNTIME_UNAVAILABLE"
+
     def test_missing_tool_raises_upstream_rejected(self) -> None:
         with pytest.raises(UpstreamRejected, match="cannot run no_such_thing"):
             tools(Recipe((), tools=("no_such_thing",)))
