@@ -35,9 +35,19 @@ def include_object(item: object, name: str | None, kind: str, reflected: bool, _
 
 
 def is_newer(connection: Connection) -> bool:
-    """Return whether the database has a migration that this version does not know."""
+    """Return whether the database has a migration of a newer version.
+
+    Raises:
+        CommandError: its last migration precedes the first one of this version.
+    """
     current = MigrationContext.configure(connection).get_current_revision()
     connection.rollback()
+    first = str(context.script.get_base())
+    if current is not None and current < first:
+        raise CommandError(
+            f"The database is at {current}. This version migrates databases from {first} on. "
+            "Run flask db upgrade of the last version before 1.0 first."
+        )
     return current is not None and current > str(context.script.get_current_head())
 
 

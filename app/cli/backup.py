@@ -79,7 +79,7 @@ def _check_revision(revision: str) -> None:
         ScriptDirectory(str(MIGRATIONS)).get_revision(revision)
     except CommandError as error:
         raise BackupError(
-            f"The schema {revision} of the backup is unknown. A newer version created the backup."
+            f"This version does not know the schema {revision} of the backup. Restore with the version that created it."
         ) from error
 
 

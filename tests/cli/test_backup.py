@@ -2,31 +2,29 @@
 
 import secrets
 import threading
+from base64 import b64encode
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import sqlalchemy as sa
 from flask import Flask
-from flask_migrate import upgrade
 
 from app.backup import manifest as manifests
 from app.backup.json_lines import read_all
 from app.backup.manifest import Section
 from app.backup.save import table_path
 from app.extensions import db, drivers
-from app.factory import create_app
 from app.models.project import Project
 from app.models.project_content import ContentIndex
 from app.models.project_log import ProjectLogEntry
 from app.resources.git_provider.provider_selection import token_refresher
 from app.security.secrets import Keyring
-from app.settings.groups import PROJECT
-from config import Settings
 from tests.cli.services import BINARY, command, contents, empty_service, histories, objects, populated_service
 from tests.contract.outside import Outside
 from tests.support.databases import another_database, postgresql_database
 from tests.support.factories import organization, project, repository
+from tests.support.next_version import NextVersion
 from tests.support.servers.s3 import S3Server
 from tests.support.world import World
 
@@ -188,31 +186,30 @@ class TestBackupAndRestore:
 
 
 class TestOlderSchema:
-    def test_backup_of_an_older_schema_is_restored_and_migrated(self, store: str, tmp_path: Path) -> None:
-        (tmp_path / "old").mkdir()
-        with another_database(store, tmp_path / "old", is_empty=True) as url:
-            old = create_app(Settings.for_tests(tmp_path / "old", DATABASE_URL=url))
-            with old.app_context():
-                upgrade(directory=str(PROJECT / "migrations"), revision="0008")
-                db.session.execute(
-                    sa.text(
-                        "INSERT INTO git_deliveries (provider, delivery, received_at)"
-                        " VALUES ('github', 'one', '2026-01-02 03:04:05.000000')"
-                    )
-                )
-                db.session.commit()
-            assert command(old, "backup", tmp_path / "saved")[0] == 0
-            assert manifests.read(tmp_path / "saved").revision == "0008"
-            with empty_service(store, tmp_path / "new", old.config["SETTINGS"]) as new:
-                code, told = command(new, "restore", "--verify", tmp_path / "saved")
-                assert code == 0, told
-                with new.app_context():
-                    at = db.session.execute(sa.text("SELECT version_num FROM alembic_version")).scalar_one()
-                    assert at > "0008"
-                    assert db.session.execute(sa.text("SELECT delivery FROM git_deliveries")).scalar_one() == "one"
-            with old.app_context():
-                db.session.remove()
-                db.engine.dispose()
+    def test_next_version_restores_a_backup_of_this_version_and_migrates_it(
+        self, service: tuple[Flask, Outside], store: str, tmp_path: Path
+    ) -> None:
+        old, _ = service
+        assert command(old, "backup", tmp_path / "saved")[0] == 0
+        later = NextVersion(tmp_path / "next")
+        assert manifests.read(tmp_path / "saved").revision < later.revision
+        keys = {name: b64encode(key).decode() for name, key in old.config["SETTINGS"].security.encryption_keys}
+        home = tmp_path / "new"
+        home.mkdir()
+        with another_database(store, home, is_empty=True) as url:
+            output = later.flask(
+                *("restore", "--verify", tmp_path / "saved"),
+                APP_ENV="test",
+                DATABASE_URL=url,
+                INSTANCE_DIR=str(home),
+                ENCRYPTION_KEYS=",".join(f"{name}:{key}" for name, key in keys.items()),
+            )
+            assert "Rows, media and repositories equal the backup." in output
+            engine = sa.create_engine(url, poolclass=sa.NullPool)
+            with engine.connect() as connection:
+                projects = connection.execute(sa.text("SELECT count(*), min(note), max(note) FROM projects")).one()
+                assert projects == (contents(old)["projects"][0], "none", "none")
+                assert connection.scalar(sa.text("SELECT version_num FROM alembic_version")) == later.revision
 
 
 class TestSecrets:

@@ -102,11 +102,12 @@ class TestRefusals:
         assert "encrypted with gone. Add the key" in output
 
     @pytest.mark.one_database
-    def test_restore_of_a_newer_schema_is_refused(self, unchanged: Flask, saved: Path) -> None:
-        self._change(saved, revision="9999")
+    @pytest.mark.parametrize("revision", ["0008", "9999"], ids=["before the first release", "newer"])
+    def test_restore_of_an_unknown_schema_is_refused(self, revision: str, unchanged: Flask, saved: Path) -> None:
+        self._change(saved, revision=revision)
         code, output = command(unchanged, "restore", saved)
         assert code == 1
-        assert "A newer version created the backup" in output
+        assert f"This version does not know the schema {revision} of the backup." in output
 
     @pytest.mark.parametrize(
         "damage",

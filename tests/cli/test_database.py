@@ -16,6 +16,9 @@ from app.extensions import db
 from app.settings.groups import PROJECT
 from tests.cli.services import unmigrated_at
 from tests.support.databases import postgresql_database
+from tests.support.factories import repository
+from tests.support.next_version import NextVersion
+from tests.support.world import World
 
 FOLDER = str(PROJECT / "migrations")
 
@@ -69,6 +72,28 @@ class TestUpgrade:
         with empty.app_context():
             upgrade(directory=FOLDER)
             assert revision() == "9999"
+
+    def test_upgrade_of_a_schema_before_the_first_release_is_refused(self, empty: Flask) -> None:
+        _set_revision(empty, "0012")
+        with empty.app_context():
+            with pytest.raises(SystemExit):
+                upgrade(directory=FOLDER)
+            assert revision() == "0012"
+
+    def test_migration_of_the_next_version_leaves_this_version_working(self, empty: Flask, tmp_path: Path) -> None:
+        with empty.app_context():
+            upgrade(directory=FOLDER)
+            url = db.engine.url.render_as_string(hide_password=False)
+        owner = World(empty).person()
+        project = owner.new_project(owner.new_organization(), repository(World(empty), {"a.md": b"# Tea\n"})[0])
+        later = NextVersion(tmp_path / "next")
+        later.flask("db", "upgrade", APP_ENV="test", DATABASE_URL=url, INSTANCE_DIR=str(tmp_path))
+        owner.get(f"/api/v1/project/{project}").ok()
+        owner.new_project(owner.new_organization(), repository(World(empty), {"a.md": b"# Tea\n"})[0])
+        with empty.app_context():
+            upgrade(directory=FOLDER)
+            assert revision() == later.revision
+            assert set(db.session.scalars(sa.text("SELECT note FROM projects"))) == {"none"}
 
     def test_upgrade_options_do_not_leak_to_other_connections(self, empty: Flask) -> None:
         with empty.app_context():

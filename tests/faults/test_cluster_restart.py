@@ -3,13 +3,10 @@
 A node that closes its listening socket resets the connections that it has not accepted. nginx repeats their requests
 on another node, except POST and PATCH.
 
-The tests include a migration: nodes of the older version use the migrated database, then run next to newer nodes.
+The tests include a migration: nodes of this version use the migrated database, then run next to nodes of the next version.
 """
 
-import shutil
 import signal
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -22,12 +19,11 @@ from tests.serving.clusters import SERVER, Cluster, running
 from tests.serving.processes import ROOT
 from tests.serving.traffic import Traffic
 from tests.support.doubles.ai import AiDouble
+from tests.support.next_version import NextVersion
 
 LOAD = {"APP_ENV": "test", "RATE_LIMIT_SCALE": "100000"}
 MAX_LOST_REQUESTS = 2
 NODES = ("web-1", "web-2", "worker-1", "worker-2")
-# The older version takes its process control from this version: the test concerns the schema only.
-PROCESS_CONTROL = ("gunicorn.conf.py",)
 
 
 def roll(cluster: Cluster) -> None:
@@ -83,42 +79,19 @@ class TestUpgrade:
     def test_rolling_upgrade_with_a_migration_answers_requests(
         self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        old, current = older_version(tmp_path / "old"), tmp_path / "current"
-        current.symlink_to(old)
+        later, current = NextVersion(tmp_path / "next"), tmp_path / "current"
+        current.symlink_to(ROOT)
         with running(tmp_path, **LOAD, CLUSTER_CODE=str(current)) as cluster:
             cluster.wait_for_job("content.index")
             before = revision(cluster)
             with Traffic(cluster) as traffic:
                 current.unlink()
-                current.symlink_to(ROOT)
+                current.symlink_to(later.folder)
                 roll(cluster)
             report(capsys, cluster, traffic)
-            assert revision(cluster) > before
-            assert {Path(f"/proc/{cluster.pid(node)}/cwd").resolve() for node in NODES} == {ROOT}
+            assert before < revision(cluster) == later.revision
+            assert {Path(f"/proc/{cluster.pid(node)}/cwd").resolve() for node in NODES} == {later.folder}
             check(traffic)
-
-
-def older_version(place: Path) -> Path:
-    """Check out the version before the newest migration."""
-    newest = max(file.name for file in (ROOT / "migrations" / "versions").glob("[0-9]*.py"))
-    added = git("log", "--diff-filter=A", "--format=%H", "-1", "--", f"migrations/versions/{newest}")
-    if not added:
-        pytest.skip(f"the history does not tell when {newest} came")
-    git("clone", "--quiet", "--shared", str(ROOT), str(place))
-    for commit in git("rev-list", "-n", "20", f"{added}^").split():
-        git("-C", str(place), "checkout", "--quiet", commit)
-        if (
-            subprocess.run([sys.executable, "-c", "import app.cli, app.blueprints, app.worker"], cwd=place).returncode
-            == 0
-        ):
-            break  # not every commit in between can run
-    for file in PROCESS_CONTROL:
-        shutil.copy(ROOT / file, place / file)
-    return place
-
-
-def git(*arguments: str) -> str:
-    return subprocess.run(["git", *arguments], cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def revision(cluster: Cluster) -> str:

@@ -22,8 +22,8 @@ from tests.support.servers.ports import free_port
 from tests.support.servers.redis import redis_server
 
 SERVER = "postgresql://postgres@127.0.0.1:5432"
-FINISHED = ("job.finished", "job_finished")
-"""The event of a finished job, now and in versions that a rolling upgrade replaces."""
+FINISHED = "job.finished"
+"""The event of a finished job."""
 
 
 class Cluster:
@@ -70,7 +70,7 @@ class Cluster:
         """Return the log lines of all workers about finished jobs of this name."""
         texts = [self.log(file.stem) for file in (self.instance / "logs").glob("worker-*.log")]
         lines = [json.loads(line) for text in texts for line in text.splitlines() if line.startswith("{")]
-        return [line for line in lines if line["event"] in FINISHED and line.get("job") == name]
+        return [line for line in lines if line["event"] == FINISHED and line.get("job") == name]
 
     def pid(self, name: str) -> int:
         """Return the process id of a node such as `web-1`, `worker-2` or `nginx`."""
