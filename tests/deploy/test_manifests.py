@@ -247,7 +247,7 @@ class TestKubernetes:
         assert given["data"]["BASE_URL"] == "https://cms.example.org"
         [web] = [found for found in built if (found["kind"], found["metadata"]["name"]) == ("Deployment", "web")]
         container = web["spec"]["template"]["spec"]["containers"][0]
-        assert container["image"] == "registry.example.org/galley:0.1.0"
+        assert container["image"] == "registry.example.org/galley:1.0.0"
         assert container["envFrom"][0]["configMapRef"]["name"] == given["metadata"]["name"]
 
     def test_selectors_match_their_pods(self) -> None:
