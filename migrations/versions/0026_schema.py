@@ -805,3 +805,5 @@ def _store_statistics():
     insert = sa.text("INSERT INTO sqlite_stat1 (tbl, idx, stat) VALUES (:tbl, :idx, :stat)")
     rows = [{"tbl": table, "idx": index, "stat": numbers} for table, index, numbers in STATISTICS]
     op.get_bind().execute(insert, rows)
+    # This loads the rows into the connection. Other connections load them with the schema.
+    op.execute("ANALYZE sqlite_schema")
