@@ -57,8 +57,8 @@ EXCEPTIONS = [
     ("app/drivers/billing/paddle/transport.py", r"raise_for_status", "interface that the Paddle SDK calls"),
     (
         "app/drivers/http/*.py",
-        r"trust_env|ConnectionCls|pool_classes_by_scheme",
-        "attributes that requests and urllib3 read",
+        r"trust_env|ConnectionCls|pool_classes_by_scheme|response_class",
+        "attributes that requests, urllib3 and http.client read",
     ),
     (
         "app/drivers/jobs/postgresql/*.py",

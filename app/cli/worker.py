@@ -4,7 +4,6 @@ import click
 from flask import current_app
 from flask.cli import with_appcontext
 
-from app.concurrency.process_exit import exit_process
 from app.drivers.jobs.retry_policy import CONCURRENCY
 from app.extensions import db
 from app.worker import run_worker
@@ -24,4 +23,3 @@ def worker(concurrency: int) -> None:
     app = current_app._get_current_object()  # type: ignore[attr-defined]
     run_worker(app, concurrency=concurrency)
     db.engine.dispose()
-    exit_process(0)

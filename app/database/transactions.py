@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from flask import current_app, g
 from flask_sqlalchemy import SQLAlchemy
 from flask_sqlalchemy.session import Session
+from sqlalchemy import event
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.database.errors import is_unique_violation
@@ -42,14 +43,8 @@ class RoutingSession(Session):
         self.info[READING] = g.pop(READING, False)
 
     def get_bind(self, mapper: Any = None, clause: Any = None, bind: Any = None, **kwargs: Any) -> Any:
-        """Return the engine of the next statement.
-
-        Raises:
-            RuntimeError: a flush in the state READING, in which no transaction exists.
-        """
+        """Return the engine of the next statement."""
         if bind is None and self.info.get(READING):
-            if self._flushing:
-                raise RuntimeError("the session is in the state READING and cannot write")
             return current_app.extensions["reading_engine"]
         return super().get_bind(mapper, clause, bind, **kwargs)
 
@@ -62,6 +57,14 @@ class RoutingSession(Session):
         """Roll back and return the connection to its pool."""
         super().rollback()
         self.info[EXPLICIT] = False
+
+
+@event.listens_for(RoutingSession, "before_flush")
+def _refuse_flush(reading: Session, *_details: object) -> None:
+    """Raise RuntimeError for a flush in the state READING, in which no transaction exists."""
+    is_changed = reading.new or reading.deleted or any(map(reading.is_modified, reading.dirty))
+    if reading.info[READING] and is_changed:
+        raise RuntimeError("the session is in the state READING and cannot write")
 
 
 db = SQLAlchemy(disable_autonaming=True, session_options={"class_": RoutingSession, "expire_on_commit": False})

@@ -66,19 +66,14 @@ class GalleyWorker(GeventWorker):
         super().init_process()  # type: ignore[no-untyped-call]
 
     def run(self) -> None:
-        """Serve until the drain ends, then exit."""
-        from app.concurrency.process_exit import exit_process
+        """Serve until the drain ends, then close the connections to the database."""
         from app.extensions import db
 
-        status: Any = 0
         try:
             super().run()  # type: ignore[no-untyped-call]
-        except SystemExit as ending:
-            status = ending.code
-        self.log.info("Worker exiting (pid: %s)", self.pid)
-        with self.wsgi.app_context():
-            db.engine.dispose()
-        exit_process(status or 0)
+        finally:
+            with self.wsgi.app_context():
+                db.engine.dispose()
 
     def handle(self, listener: Any, client: Any, addr: Any) -> None:
         """Serve a connection in the present greenlet."""

@@ -12,6 +12,8 @@ from app.core import outbound
 from app.database import transactions
 from app.database.transactions import SessionState, require_state, session_state
 from app.extensions import db
+from app.models.user import User
+from tests.support.world import World
 
 
 @pytest.fixture
@@ -65,6 +67,22 @@ class TestStates:
         require_state(SessionState.IDLE, SessionState.READING)
         with pytest.raises(RuntimeError, match="idle"):
             require_state(SessionState.WRITING)
+
+
+@pytest.mark.usefixtures("context")
+class TestFlush:
+    def test_new_object_in_reading_is_refused(self) -> None:
+        transactions.start_reading()
+        db.session.add(User(email="reading@example.org", name="Reading"))
+        with pytest.raises(RuntimeError, match="state READING"):
+            db.session.flush()
+
+    def test_assignment_of_the_same_value_in_reading_is_accepted(self, world: World) -> None:
+        person = world.person()
+        transactions.start_reading()
+        user = db.session.get_one(User, person.id)
+        user.email = str(user.email)
+        db.session.flush()
 
 
 @pytest.mark.usefixtures("context")

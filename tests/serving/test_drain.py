@@ -18,19 +18,10 @@ import pytest
 from tests.support.servers.ports import free_port
 from tests.support.servers.service import ROOT, Service
 
-# A module that Python loads at the start. Each process writes a file in its exit handlers and one in its finalization.
-FINALIZATION = """
+# A module that Python loads at the start. Each process writes a file in its exit handlers.
+EXIT_HANDLER = """
 import atexit, os, pathlib
 FOLDER = pathlib.Path(__file__).parent
-
-class Held:
-    def __init__(self, open_file, folder, process_id):
-        self.open_file, self.folder, self.process_id = open_file, folder, process_id
-
-    def __del__(self):
-        self.open_file(f"{self.folder}/finalized-{self.process_id()}", "w").close()
-
-held = Held(open, FOLDER, os.getpid)
 atexit.register(lambda: (FOLDER / f"handler-{os.getpid()}").touch())
 """
 # The drain of a worker whose main greenlet sleeps, as that of gunicorn does.
@@ -70,8 +61,6 @@ class Ended:
     refused: bool
     status: int
     handlers: int
-    finalized: list[str]
-    master: int
     log: str
 
 
@@ -79,7 +68,7 @@ class Ended:
 def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
     """Send SIGTERM to a service with four connections, one of them with a part of a request."""
     home = tmp_path_factory.mktemp("drain")
-    (home / "sitecustomize.py").write_text(FINALIZATION)
+    (home / "sitecustomize.py").write_text(EXIT_HANDLER)
     with (
         (home / "log").open("wb") as log,
         Service(home, workers=2, log=log, PYTHONPATH=str(home), LOG_LEVEL="INFO") as service,
@@ -98,9 +87,8 @@ def ended(tmp_path_factory: pytest.TempPathFactory) -> Ended:
         except ConnectionRefusedError:
             refused = True
         status = service.process.wait(120)
-    handlers, finalized = list(home.glob("handler-*")), [file.name for file in home.glob("finalized-*")]
     text = (home / "log").read_text(errors="replace")
-    return Ended(requested, waited, refused, status, len(handlers), finalized, service.process.pid, text)
+    return Ended(requested, waited, refused, status, len(list(home.glob("handler-*"))), text)
 
 
 class TestStart:
@@ -140,14 +128,11 @@ class TestEnd:
         assert "Handling signal: term" in ended.log
         assert "Traceback" not in ended.log
 
-    def test_workers_with_an_idle_connection_run_their_exit_handlers_and_skip_the_finalization(
-        self, ended: Ended
-    ) -> None:
+    def test_workers_with_an_idle_connection_run_their_exit_handlers(self, ended: Ended) -> None:
         assert ended.handlers == 3
-        assert ended.finalized == [f"finalized-{ended.master}"]
 
-    def test_idle_job_worker_runs_its_exit_handlers_and_skips_the_finalization(self, tmp_path: Path) -> None:
-        (tmp_path / "sitecustomize.py").write_text(FINALIZATION)
+    def test_idle_job_worker_runs_its_exit_handlers(self, tmp_path: Path) -> None:
+        (tmp_path / "sitecustomize.py").write_text(EXIT_HANDLER)
         service, log = Service(tmp_path), tmp_path / "worker.log"
         environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)} | service.environment
         with log.open("wb") as output:
@@ -166,7 +151,6 @@ class TestEnd:
             worker.kill()
         assert "Traceback" not in log.read_text()
         assert (tmp_path / f"handler-{worker.pid}").exists()
-        assert not (tmp_path / f"finalized-{worker.pid}").exists()
 
     def test_drain_without_connections_ends_the_main_greenlet(self) -> None:
         ended = subprocess.run([sys.executable, "-c", DRAIN], cwd=ROOT, capture_output=True, text=True, timeout=40)

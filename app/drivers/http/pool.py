@@ -1,20 +1,21 @@
-"""Pooled connections whose calls can be cancelled before the response begins.
+"""Pooled connections whose calls can be cancelled before the response begins, and whose responses can be inspected.
 
-`requests` gives no access to a connection before the head of the response arrives, which may take 30 s.
+`requests` gives no access to a connection before the head of the response arrives, which may take 30 s. urllib3 gives
+none to the socket of a response that ends with its connection.
 """
 
 import contextlib
 import socket
 from collections.abc import Iterator
 from contextvars import ContextVar
+from http.client import HTTPResponse
 from typing import Any
 
 from requests.adapters import HTTPAdapter
-from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool, PoolManager
 from urllib3.connection import HTTPConnection, HTTPSConnection
 
 from app.concurrency.cancellation import Cancellation
-from app.concurrency.sockets import peek
 
 _running: ContextVar[Cancellation | None] = ContextVar("running", default=None)
 
@@ -36,14 +37,26 @@ def shut(connection: Any) -> None:
         connection.shutdown(socket.SHUT_RDWR)
 
 
-class _CancellableConnection(HTTPConnection):
+class CancellableConnection(HTTPConnection):
     """A connection that the cancellation of the current call can end."""
 
+    received: HTTPResponse | None = None
+    """The newest response, as the standard library reads it."""
+    received_from: socket.socket | None = None
+    """The socket of the newest response."""
+
+    def response_class(self, sock: socket.socket, *args: Any, **kwargs: Any) -> HTTPResponse:  # type: ignore[override]
+        """Return the reader of a response. `http.client` calls this for each response."""
+        self.received, self.received_from = HTTPResponse(sock, *args, **kwargs), sock
+        return self.received
+
     def connect(self) -> None:
+        """Connect, and let the cancellation of the current call end the connection."""
         super().connect()
         self._show()
 
     def request(self, *args: Any, **kwargs: Any) -> None:
+        """Send a request, and let the cancellation of the current call end the connection."""
         self._show()
         super().request(*args, **kwargs)
 
@@ -52,28 +65,22 @@ class _CancellableConnection(HTTPConnection):
         if cancellation is not None and connection is not None:
             cancellation.on_cancel(lambda: shut(connection))
 
-    @property
-    def is_connected(self) -> bool:
-        """Return whether an idle connection can be reused: it is open and has no unread bytes.
 
-        urllib3 polls, which costs a patched process one iteration of the event loop.
-        """
-        try:
-            return self.sock is not None and peek(self.sock) is None
-        except ValueError:
-            return super().is_connected
-
-
-class _ShownSecure(_CancellableConnection, HTTPSConnection):
+class _ShownSecure(CancellableConnection, HTTPSConnection):
     """A cancellable connection over TLS."""
 
 
 class _Pool(HTTPConnectionPool):
-    ConnectionCls = _CancellableConnection
+    ConnectionCls = CancellableConnection
 
 
 class _SecurePool(HTTPSConnectionPool):
     ConnectionCls = _ShownSecure
+
+
+def use_cancellable_connections(manager: PoolManager) -> None:
+    """Make a pool manager open connections of this module."""
+    manager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
 
 
 class PoolAdapter(HTTPAdapter):
@@ -82,4 +89,4 @@ class PoolAdapter(HTTPAdapter):
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         """Create the pools. See `HTTPAdapter`."""
         super().init_poolmanager(*args, **kwargs)
-        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _SecurePool}
+        use_cancellable_connections(self.poolmanager)

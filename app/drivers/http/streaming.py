@@ -17,7 +17,7 @@ from app.concurrency import wait_readable
 from app.concurrency.background import HEARTBEAT_S
 from app.concurrency.timer import ticker
 from app.drivers.errors import UpstreamError, UpstreamTimeout, UpstreamUnavailable
-from app.drivers.http.pool import shut
+from app.drivers.http.pool import CancellableConnection, shut
 
 PIECE_BYTES = 64 * 1024
 ENDING_S = 0.2
@@ -169,12 +169,15 @@ class StreamingResponse:
 class _Body:
     """The bytes of a response.
 
-    The HTTP library reads only available bytes, because it cannot resume an interrupted read.
+    The HTTP library reads only available bytes, because it cannot resume an interrupted read. The connection must be a
+    `CancellableConnection`, and is None if the response is complete.
     """
 
     def __init__(self, raw: Any) -> None:
+        connection: CancellableConnection | None = raw.connection
         self._raw = raw
-        self._socket: Any = _socket_of(raw)
+        self._head: Any = None if connection is None else connection.received
+        self._socket: Any = None if connection is None else connection.received_from
         self._ready: wait_readable.SocketWaiter | None = None
         self._more_decoded = False
         if self._socket is not None:
@@ -184,7 +187,7 @@ class _Body:
 
     def is_there(self) -> bool:
         """Return whether a read would return at once, also at the end. Does not wait."""
-        head = self._raw._fp
+        head = self._head
         if self._socket is None or head.fp is None or self._more_decoded:
             return True
         # The line end after a chunk is not a piece of the body. It has usually arrived already.
@@ -230,12 +233,3 @@ class _Body:
         """Return the number of bytes that TLS has decrypted, which do not make the socket readable."""
         pending = getattr(self._socket, "pending", None)
         return pending() if pending is not None else 0
-
-
-def _socket_of(raw: Any) -> Any:
-    """Return the socket of a response. urllib3 provides it only for connections that it will reuse."""
-    connection_socket = getattr(getattr(raw, "connection", None), "sock", None)
-    if connection_socket is None:
-        reader = getattr(getattr(getattr(raw, "_fp", None), "fp", None), "raw", None)
-        connection_socket = getattr(reader, "_sock", None)
-    return connection_socket

@@ -101,7 +101,8 @@ def _json(path: str, declared: Declaration, status: int) -> Any:
 def _has_meta(declared: Declaration) -> bool:
     """Return whether a page has `meta` next to its result. Some results contain it."""
     is_paged = declared.query_schema is not None and "cursor" in declared.query_schema().load_fields
-    return declared.meta is not None or (is_paged and "meta" not in getattr(declared.result, "_declared_fields", {}))
+    fields = {} if declared.result is None else declared.result().fields
+    return declared.meta is not None or (is_paged and "meta" not in fields)
 
 
 def add_flat_keys(document: dict[str, Any]) -> None:

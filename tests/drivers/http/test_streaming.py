@@ -15,6 +15,7 @@ import pytest
 import urllib3
 
 from app.concurrency.background import HEARTBEAT_S
+from app.drivers.http.pool import use_cancellable_connections
 from app.drivers.http.streaming import CallCancelled, ResponseTimeout, ResponseTruncated, StreamingResponse
 from tests.support.doubles.certificates import self_signed
 from tests.support.doubles.sockets import RawPeer, Script
@@ -29,8 +30,12 @@ IN_GREENLETS = """
 from gevent import monkey; monkey.patch_all()
 import sys, threading, time
 import urllib3
+from app.drivers.http.pool import use_cancellable_connections
+from app.drivers.http.pool import use_cancellable_connections
 from app.drivers.http.streaming import CallCancelled, StreamingResponse
-raw = urllib3.PoolManager().request("GET", sys.argv[1], preload_content=False)
+manager = urllib3.PoolManager()
+use_cancellable_connections(manager)
+raw = manager.request("GET", sys.argv[1], preload_content=False)
 answer = StreamingResponse(raw, idle_s=20, until=time.monotonic() + 60)
 seen = []
 try:
@@ -48,7 +53,9 @@ def chunk(data: bytes) -> bytes:
 
 
 def open_stream(url: str, *, idle_s: float = 20, total_s: float = 60, **options: Any) -> StreamingResponse:
-    raw = urllib3.PoolManager(**options).request("GET", url, preload_content=False)
+    manager = urllib3.PoolManager(**options)
+    use_cancellable_connections(manager)
+    raw = manager.request("GET", url, preload_content=False)
     return StreamingResponse(raw, idle_s=idle_s, until=time.monotonic() + total_s)
 
 
@@ -178,6 +185,7 @@ class TestFinish:
     def test_connection_of_a_complete_response_is_reused(self) -> None:
         whole = HEAD + b"\r\n" + chunk(b"a") + END
         with RawPeer([whole, 0.2, whole, 1.0]) as peer, urllib3.PoolManager() as pool:
+            use_cancellable_connections(pool)
             for _ in range(2):
                 raw = pool.request("GET", peer.url, preload_content=False)
                 response = StreamingResponse(raw, idle_s=20, until=time.monotonic() + 20)
